@@ -1,0 +1,1 @@
+"""The object types of the GraphQL schema."""

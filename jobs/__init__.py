@@ -1,0 +1,1 @@
+"""The engine, and all that a job author imports."""

@@ -1,0 +1,1 @@
+"""The jobs that every node brings along."""

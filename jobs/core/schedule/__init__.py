@@ -1,0 +1,1 @@
+"""Schedules: parsing, next times and descriptions of the four syntaxes."""

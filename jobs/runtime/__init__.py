@@ -1,0 +1,1 @@
+"""The moving parts of a node."""

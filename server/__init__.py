@@ -1,0 +1,1 @@
+"""The process: configuration, application, command line."""

@@ -1,0 +1,17 @@
+"""What every test has at hand: the fixtures of `tests/support`, and one event loop library for async tests."""
+
+import pytest
+
+pytest_plugins = (
+    "tests.support.requirements",
+    "tests.support.postgres",
+    "tests.support.databases",
+    "tests.support.processes",
+    "tests.support.browser",
+)
+
+
+@pytest.fixture(scope="session")
+def anyio_backend() -> str:
+    """Async tests and fixtures run on asyncio; they need no marker (`anyio_mode` is `auto`)."""
+    return "asyncio"

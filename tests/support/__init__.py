@@ -1,0 +1,1 @@
+"""Fixtures and helpers shared by all tests: `tests/conftest.py` makes the fixtures known."""

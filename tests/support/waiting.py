@@ -1,0 +1,70 @@
+"""The one place where a test waits: poll a condition until it holds, or fail saying what was awaited.
+
+No other module under `tests/` may sleep (`tests/architecture/test_budgets.py` sees to it).
+"""
+
+import inspect
+import time
+from collections.abc import Awaitable, Callable
+from typing import TypeVar, overload
+
+import anyio
+
+DEFAULT_WAIT = 20.0
+"""Seconds: long enough for a busy machine with two cores; a test that passes never waits this long."""
+
+POLL_INTERVAL = 0.01
+"""Seconds between two looks at the condition."""
+
+Answer = TypeVar("Answer")
+
+
+class NeverHeldError(AssertionError):
+    """The awaited condition did not hold in time; names the condition and its last answer."""
+
+    def __init__(self, condition: Callable[[], object], within: float, last: object, message: str) -> None:
+        awaited = message or getattr(condition, "__qualname__", repr(condition))
+        super().__init__(f"waited {within:g} s for: {awaited}; the last answer was {last!r}")
+
+
+@overload
+async def eventually(
+    condition: Callable[[], Awaitable[Answer]], within: float = ..., message: str = ..., interval: float = ...
+) -> Answer: ...
+@overload
+async def eventually(
+    condition: Callable[[], Answer], within: float = ..., message: str = ..., interval: float = ...
+) -> Answer: ...
+async def eventually(
+    condition: Callable[[], object], within: float = DEFAULT_WAIT, message: str = "", interval: float = POLL_INTERVAL
+) -> object:
+    """Wait in an async test until `condition` (plain or async) answers something truthy; return that answer.
+
+    `within` and `interval` are seconds; `message` says in words what is awaited.
+    """
+    give_up_at = time.monotonic() + within
+    while True:
+        answer = condition()
+        last: object = await answer if inspect.isawaitable(answer) else answer
+        if last:
+            return last
+        if time.monotonic() >= give_up_at:
+            raise NeverHeldError(condition, within, last, message)
+        await anyio.sleep(interval)
+
+
+def wait_until(
+    condition: Callable[[], Answer],
+    within: float = DEFAULT_WAIT,
+    message: str = "",
+    interval: float = POLL_INTERVAL,
+) -> Answer:
+    """The same as `eventually`, for a plain test: block this thread until `condition` answers something truthy."""
+    give_up_at = time.monotonic() + within
+    while True:
+        last = condition()
+        if last:
+            return last
+        if time.monotonic() >= give_up_at:
+            raise NeverHeldError(condition, within, last, message)
+        time.sleep(interval)

@@ -1,0 +1,158 @@
+"""Time zones: finding them by name, and turning wall times into instants across clock changes.
+
+The rules (PRODUCT 3, daylight saving): a wall time that does not exist happens at the first instant after the gap; a wall
+time that exists twice happens once, at the first. A pattern that chooses every hour follows real time instead: it matches
+whenever the local clock shows a matching time, in both passes of a repeated hour, and skips what no clock shows.
+"""
+
+import re
+from datetime import UTC, datetime, timedelta
+from difflib import get_close_matches
+from functools import lru_cache
+from typing import Final
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError, available_timezones
+
+from .model import UNKNOWN_TIMEZONE, ScheduleError
+from .wall import END_OF_TIME, WallPattern
+
+_ZONE_NAME: Final = re.compile(r"[A-Za-z][A-Za-z0-9_+\-]*(/[A-Za-z0-9_+\-]+)*", re.ASCII)
+_MAX_ZONE_LENGTH: Final = 64
+_NODE_DEPENDENT: Final = frozenset({"localtime", "posixrules", "Factory"})
+_OTHER_CLOCKS: Final = ("right/", "posix/")
+_TICK: Final = timedelta(microseconds=1)
+_FIRST_YEARS: Final = 2
+_WINDOW: Final = timedelta(days=2)
+"""Longer than any shift of a clock, shorter than the time between two shifts (at least 6.9 days since 1970)."""
+
+
+def find_zone(name: str, *, position: int | None = None) -> ZoneInfo | None:
+    """The zone of an IANA name, or None for `UTC`, which needs no conversion.
+
+    `position` is where the name stands in the schedule's value, if it stands there. Raises ScheduleError with code
+    `UNKNOWN_TIMEZONE` and near names as the suggestion. Names that mean something else on another machine
+    (`localtime`) are unknown.
+    """
+    if name == "UTC":
+        return None
+    if len(name) <= _MAX_ZONE_LENGTH and _ZONE_NAME.fullmatch(name) and name not in _NODE_DEPENDENT:
+        zone = None if name.startswith(_OTHER_CLOCKS) else _load(name)
+        if zone is not None:
+            return zone
+    near = near_zone_names(name[:_MAX_ZONE_LENGTH])
+    hint = f"; did you mean {' or '.join(near)}?" if near else "; it must be an IANA name such as Europe/Berlin, or UTC"
+    raise ScheduleError(
+        f"timezone: unknown zone '{name[:_MAX_ZONE_LENGTH]}'{hint}",
+        code=UNKNOWN_TIMEZONE,
+        field="timezone",
+        position=position,
+        suggestion=near[0] if near else None,
+    )
+
+
+def near_zone_names(name: str) -> list[str]:
+    """Up to three IANA names that resemble the given one, best first. The city alone is enough to find its zone."""
+    known = _names_by_lower_case()
+    wanted = name.strip().lower().replace(" ", "_")
+    if wanted in known:
+        return [known[wanted]]
+    cities = sorted(full for lower, full in known.items() if lower.rpartition("/")[2] == wanted)
+    return cities[:3] or [known[lower] for lower in get_close_matches(wanted, known, n=3, cutoff=0.7)]
+
+
+@lru_cache(maxsize=1)
+def _names_by_lower_case() -> dict[str, str]:
+    return {name.lower(): name for name in sorted(available_timezones()) if name not in _NODE_DEPENDENT}
+
+
+def _load(name: str) -> ZoneInfo | None:
+    try:
+        return ZoneInfo(name)
+    except (ZoneInfoNotFoundError, ValueError, OSError):
+        # Not a name of the database: a folder of it, a file that is no zone, or nothing at all. The caller says so.
+        return None
+
+
+def next_match(pattern: WallPattern, zone: ZoneInfo | None, shift: timedelta, instant: datetime) -> datetime | None:
+    """The first instant strictly after `instant` at which the pattern occurs on the local clock; aware, in UTC.
+
+    The local clock is `zone`, or UTC moved by `shift` when `zone` is None. Raises ValueError when `instant` is naive.
+    """
+    if instant.tzinfo is None:
+        raise ValueError(f"instant: must be aware (say, in UTC), got the naive {instant!r}")
+    if instant.year > END_OF_TIME:
+        return None
+    # The first years are skipped, so that conversions to the west cannot leave the calendar.
+    moment = instant.astimezone(UTC) if instant.year > _FIRST_YEARS else datetime(_FIRST_YEARS, 1, 1, tzinfo=UTC)
+    if zone is None:
+        wall = pattern.at_or_after(moment.replace(tzinfo=None) + shift + _TICK)
+        return None if wall is None else wall.replace(tzinfo=UTC) - shift
+    if pattern.follows_real_time:
+        return _next_by_real_time(pattern, zone, moment + _TICK)
+    return _next_by_wall_time(pattern, zone, moment)
+
+
+def _next_by_wall_time(pattern: WallPattern, zone: ZoneInfo, moment: datetime) -> datetime | None:
+    """Wall times map to instants in order (repeated ones to their first pass), so the next wall time is the next instant."""
+    local = moment.astimezone(zone)
+    if local.fold:
+        # In the second pass every wall time up to the end of the repetition has had its turn.
+        first_pass = local.replace(fold=0).astimezone(UTC)
+        change = _change_between(zone, first_pass, moment)
+        start = (change + _offset(zone, change - _TICK)).replace(tzinfo=None)
+    else:
+        start = local.replace(tzinfo=None) + _TICK
+    wall = pattern.at_or_after(start)
+    return None if wall is None else _instant_of(wall, zone)
+
+
+def _instant_of(wall: datetime, zone: ZoneInfo) -> datetime:
+    """When a wall time happens: at its first pass if it is repeated, at the end of the gap if it is skipped."""
+    earlier, later = wall.replace(tzinfo=zone), wall.replace(tzinfo=zone, fold=1)
+    before, after = earlier.utcoffset(), later.utcoffset()
+    assert before is not None and after is not None, "a ZoneInfo always knows its offset"
+    if before >= after:
+        return wall.replace(tzinfo=UTC) - before
+    # PEP 495: in a gap fold=0 applies the offset before the change and fold=1 the offset after it, so the change lies
+    # between the two readings.
+    return _change_between(zone, wall.replace(tzinfo=UTC) - after, wall.replace(tzinfo=UTC) - before)
+
+
+def _next_by_real_time(pattern: WallPattern, zone: ZoneInfo, moment: datetime) -> datetime | None:
+    """The first instant from `moment` on at which the local clock shows a matching time.
+
+    Each round ends in an answer, passes one change of the clock, or jumps close to the next matching date.
+    """
+    while True:
+        offset = _offset(zone, moment)
+        wall = pattern.at_or_after(moment.replace(tzinfo=None) + offset)
+        found = None if wall is None else wall.replace(tzinfo=UTC) - offset
+        horizon = moment + _WINDOW
+        near = horizon if found is None else min(found, horizon)
+        if _offset(zone, near) != offset:
+            moment = _change_between(zone, moment, near)
+        elif wall is None or found is None:
+            return None
+        elif found <= horizon:
+            return found
+        else:
+            midnight = wall.replace(hour=0, minute=0, second=0, microsecond=0, tzinfo=UTC)
+            moment = max(horizon, midnight - _WINDOW)
+
+
+def _offset(zone: ZoneInfo, moment: datetime) -> timedelta:
+    offset = moment.astimezone(zone).utcoffset()
+    assert offset is not None, "a ZoneInfo always knows its offset"
+    return offset
+
+
+def _change_between(zone: ZoneInfo, low: datetime, high: datetime) -> datetime:
+    """The first instant with the offset that holds at `high`, which differs from the one at `low`, to the second."""
+    before = _offset(zone, low)
+    low, high = low.replace(microsecond=0), high.replace(microsecond=0) + timedelta(seconds=bool(high.microsecond))
+    while (distance := (high - low) // timedelta(seconds=1)) > 1:
+        middle = low + timedelta(seconds=distance // 2)
+        if _offset(zone, middle) == before:
+            low = middle
+        else:
+            high = middle
+    return high

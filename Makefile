@@ -1,0 +1,85 @@
+# `make run` and `make test` do all their set-up themselves; `make help` lists the rest.
+# Written for GNU make 4 and a POSIX shell.
+
+VENV ?= .venv
+PYTHON ?= $(firstword $(foreach name,python3 python3.14 python3.13 python3.12 python3.11,$(if $(shell $(name) -c 'import sys; print(*"y"*(sys.version_info >= (3, 11)))' 2>/dev/null),$(name))))
+BIN := $(VENV)/bin
+LOCK := .ci/requirements.txt
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint $(LOCK)
+WEB_SOURCES := $(shell find web graphql/schema.graphql -name node_modules -prune -o -name __pycache__ -prune -o -type f -print 2>/dev/null)
+INSTALL_SOURCES := pyproject.toml $(LOCK) $(WEB_SOURCES)
+
+.DEFAULT_GOAL := help
+.PHONY: help run install install-test browser test test-web test-python check format bench schema wheel lock clean
+
+help: ## Show this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+run: install ## Start a server with lively example jobs; RUN_ARGS="--port 9000" is passed on
+	@$(BIN)/cronograph demo $(RUN_ARGS)
+
+install: $(VENV)/.installed ## Create .venv and install Cronograph there, dashboard included
+
+install-test: $(VENV)/.installed-test ## The same with everything that tests and checks need
+
+test: install-test browser test-web test-python ## Run all tests: Python, PostgreSQL, dashboard, browser
+
+test-web: install-test ## Type-check and test the dashboard's sources
+	@$(BIN)/python web/node_tools.py check test
+
+test-python: install-test ## Run pytest; PYTEST_ARGS="-n 2 tests/core" is passed on
+	@$(BIN)/python -m pytest $(PYTEST_ARGS)
+
+check: install-test ## Style, types, import contracts, and whether the committed schema is up to date
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+	$(BIN)/pyright
+	PYTHONPATH=.links $(BIN)/lint-imports
+	$(BIN)/cronograph schema --check
+
+format: install-test ## Put the sources into the project's form
+	$(BIN)/ruff check --fix
+	$(BIN)/ruff format
+
+schema: install-test ## Write graphql/schema.graphql anew
+	$(BIN)/cronograph schema > graphql/schema.graphql.new
+	mv graphql/schema.graphql.new graphql/schema.graphql
+
+bench: install-test ## Measure throughput and latency
+	$(BIN)/cronograph bench $(BENCH_ARGS)
+
+wheel: install-test ## Build the sdist and, from it, the wheel into dist/
+	$(BIN)/python -m build
+
+lock: ## Resolve all dependencies anew and write the lock
+	rm -rf build/lock
+	$(PYTHON) -m venv build/lock
+	CRONOGRAPH_SKIP_WEB=1 build/lock/bin/python -m pip install --quiet --upgrade '.[test]'
+	(echo '# Exact versions for development and CI, made by `make lock`; pip takes this file as a constraint.'; \
+	  build/lock/bin/python -m pip freeze --exclude cronograph) > $(LOCK)
+	rm -rf build/lock
+
+clean: ## Remove everything that was built or installed
+	rm -rf $(VENV) build dist *.egg-info web/node_modules server/static .mypy_cache .ruff_cache .pytest_cache .hypothesis
+
+$(VENV)/bin/python:
+	@test -n "$(PYTHON)" || { echo 'cronograph needs Python 3.11 or later: install it, or name one: make PYTHON=/path/to/python3' >&2; exit 1; }
+	@$(PYTHON) -m venv $(VENV) || { echo 'cannot create $(VENV): on Debian and Ubuntu, apt-get install python3-venv' >&2; exit 1; }
+
+$(VENV)/.installed: $(INSTALL_SOURCES) | $(VENV)/bin/python
+	@echo 'Installing Cronograph into $(VENV) and building the dashboard …'
+	@$(PIP) --editable .
+	@touch $@
+
+$(VENV)/.installed-test: $(INSTALL_SOURCES) | $(VENV)/bin/python
+	@echo 'Installing Cronograph and its tests into $(VENV) and building the dashboard …'
+	@$(PIP) --editable '.[test]'
+	@touch $@ $(VENV)/.installed
+
+# Debian's Chromium drives the dashboard's tests. Without root they are skipped (under CI: they fail), and say why.
+browser:
+	@if command -v chromium chromium-browser google-chrome google-chrome-stable >/dev/null || [ -n "$$CRONOGRAPH_TEST_CHROMIUM" ]; then :; \
+	elif [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+	  echo 'Installing Chromium …'; apt-get update -qq && apt-get install -y -qq --no-install-recommends chromium >/dev/null; \
+	else echo 'Chromium is missing, so the browser tests cannot run: as root, apt-get install chromium' >&2; fi

@@ -1,0 +1,157 @@
+"""Sizes and habits that keep the code readable; every exception is named here with its reason."""
+
+import ast
+import re
+
+import pytest
+
+from tests.support.sources import Source, body_lines, dotted_name, product_sources, sources_of_tests
+
+MODULE_LIMIT = 400
+"""Lines that no module may exceed."""
+
+TYPICAL_MODULE, TYPICAL_SHARE = 250, 0.9
+"""At least this share of the modules has at most so many lines."""
+
+FUNCTION_LIMIT, TYPICAL_FUNCTION = 50, 25
+"""Body lines of a function: the most, and what nine of ten functions stay within."""
+
+LONG_MODULES: dict[str, str] = {}
+"""Modules above the limit, each with the reason."""
+
+LONG_FUNCTIONS: dict[str, str] = {}
+"""Functions above the limit as `file:name`, each with the reason."""
+
+LOCAL_IMPORTS: dict[str, str] = {}
+"""Functions that import something, as `file:name`, each with the reason."""
+
+SLEEPERS = {
+    "tests/support/waiting.py": "the one waiting helper",
+}
+"""Test files that may sleep, each with the reason."""
+
+PATCHERS: dict[str, str] = {}
+"""Test files that may replace attributes by `monkeypatch`, each with the reason."""
+
+EMPTY_CONTAINERS = {"dict", "list", "set", "defaultdict", "OrderedDict", "deque", "WeakValueDictionary", "Counter"}
+UNFINISHED = re.compile(r"#.*\b(TODO|FIXME|XXX|HACK)\b")
+
+PRODUCT = product_sources()
+TESTS = sources_of_tests()
+EVERYTHING = [*PRODUCT, *TESTS]
+
+
+def test_no_module_is_too_long() -> None:
+    too_long = {source.name: source.lines for source in EVERYTHING if source.lines > MODULE_LIMIT}
+    assert {name: lines for name, lines in too_long.items() if name not in LONG_MODULES} == {}
+
+
+def test_most_modules_are_short() -> None:
+    longer = [(source.lines, source.name) for source in PRODUCT if source.lines > TYPICAL_MODULE]
+    share = 1 - len(longer) / len(PRODUCT)
+    assert share >= TYPICAL_SHARE, f"{share:.0%} of the modules have at most {TYPICAL_MODULE} lines: {sorted(longer)}"
+
+
+def test_no_function_is_too_long() -> None:
+    lengths = {name: body_lines(node) for source in EVERYTHING for name, node in source.functions()}
+    assert {name: n for name, n in lengths.items() if n > FUNCTION_LIMIT and name not in LONG_FUNCTIONS} == {}
+
+
+def test_nine_of_ten_functions_are_short() -> None:
+    lengths = sorted((body_lines(node), name) for source in PRODUCT for name, node in source.functions())
+    longest_typical, name = lengths[int(len(lengths) * 0.9)]
+    assert longest_typical <= TYPICAL_FUNCTION, f"the 90th percentile is {longest_typical} lines ({name})"
+
+
+def test_nothing_is_imported_inside_functions() -> None:
+    found = {
+        f"{name} imports at line {inner.lineno}"
+        for source in EVERYTHING
+        for name, function in source.functions()
+        for inner in ast.walk(function)
+        if isinstance(inner, ast.Import | ast.ImportFrom) and name not in LOCAL_IMPORTS
+    }
+    assert found == set()
+
+
+def test_no_module_hides_a_mutable_registry() -> None:
+    assert [place for source in PRODUCT for place in empty_containers(source)] == []
+
+
+def test_nothing_is_left_unfinished() -> None:
+    marked = [
+        f"{source.name}:{number}"
+        for source in PRODUCT
+        for number, line in enumerate(source.text.splitlines(), 1)
+        if UNFINISHED.search(line)
+    ]
+    stubs = [source.at(node) for source in PRODUCT for name, node in source.calls() if name == "NotImplementedError"]
+    assert marked + stubs == []
+
+
+def test_only_the_waiting_helper_sleeps() -> None:
+    sleeping = [
+        source.at(node)
+        for source in TESTS
+        for name, node in source.calls()
+        if name.split(".")[-1] in {"sleep", "wait_for_timeout"} and source.name not in SLEEPERS
+    ]
+    assert sleeping == []
+
+
+def test_no_code_of_ours_is_mocked() -> None:
+    mocking = [source.name for source in TESTS if imported_roots(source) & {"mock", "pytest_mock", "unittest.mock"}]
+    patching = [
+        source.at(node)
+        for source in TESTS
+        for name, node in source.calls()
+        if name in {"monkeypatch.setattr", "monkeypatch.setitem", "mocker.patch"} and source.name not in PATCHERS
+    ]
+    assert mocking + patching == []
+
+
+@pytest.mark.parametrize(
+    ("code", "found"),
+    [
+        ("HANDLERS = {}", 1),
+        ("HANDLERS: dict[str, int] = dict()", 1),
+        ("TABLE = {'a': 1}", 0),
+        ("def f():\n    seen = []", 0),
+    ],
+)
+def test_the_search_for_registries_sees_what_it_must(code: str, found: int) -> None:
+    assert len(empty_containers(Source("sample.py", code))) == found
+
+
+def test_the_body_of_a_function_is_counted_without_its_docstring() -> None:
+    source = Source("sample.py", 'def f():\n    """Two\n    lines."""\n    a = 1\n\n    return a\n')
+    assert [body_lines(node) for _, node in source.functions()] == [3]
+
+
+def empty_containers(source: Source) -> list[str]:
+    """Module-level names that start as an empty container: something will fill them behind the tests' backs."""
+    assigned = [node for node in source.tree.body if isinstance(node, ast.Assign | ast.AnnAssign)]
+    return [source.at(node) for node in assigned if node.value is not None and is_empty_container(node.value)]
+
+
+def is_empty_container(value: ast.expr) -> bool:
+    """`[]`, `{}`, `set()`, `defaultdict(list)` and the like."""
+    if isinstance(value, ast.List):
+        return not value.elts
+    if isinstance(value, ast.Dict):
+        return not value.keys
+    if isinstance(value, ast.Call):
+        name = dotted_name(value.func).split(".")[-1]
+        return name in EMPTY_CONTAINERS and (not value.args or name == "defaultdict")
+    return False
+
+
+def imported_roots(source: Source) -> set[str]:
+    """The modules that a file imports, in full, and the first part of each."""
+    names: set[str] = set()
+    for node in ast.walk(source.tree):
+        if isinstance(node, ast.Import):
+            names |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            names |= {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)}
+    return names | {name.split(".")[0] for name in names}

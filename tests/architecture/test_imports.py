@@ -1,0 +1,56 @@
+"""Who may import whom, and what the rules in `jobs/core` may not call."""
+
+import ast
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+from tests.support.sources import PRODUCT_FOLDERS, ROOT, read_sources
+
+CLOCKS = {"now", "utcnow", "today", "time", "monotonic", "perf_counter", "time_ns", "monotonic_ns"}
+"""Methods that read a clock when they are called on `datetime`, `date` or `time`."""
+
+
+def test_the_import_contracts_are_kept() -> None:
+    command = [str(Path(sys.executable).with_name("lint-imports")), "--no-cache"]
+    environment = {**os.environ, "PYTHONPATH": ".links", "NO_COLOR": "1", "PYTHONIOENCODING": "utf-8"}
+    answer = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
+    assert answer.returncode == 0, answer.stdout + answer.stderr
+
+
+def test_the_contracts_name_every_layer_of_the_engine() -> None:
+    contracts = (ROOT / "pyproject.toml").read_text()
+    for folder in (ROOT / "jobs").iterdir():
+        if (folder / "__init__.py").exists():
+            assert f'"{folder.name}"' in contracts or f"{folder.name} |" in contracts, folder.name
+
+
+def test_product_code_imports_its_own_parts_relatively() -> None:
+    absolute = [
+        source.at(node)
+        for source in read_sources(*PRODUCT_FOLDERS)
+        for node in ast.walk(source.tree)
+        if isinstance(node, ast.ImportFrom) and not node.level and (node.module or "").split(".")[0] == "cronograph"
+    ]
+    assert absolute == []
+
+
+def test_tests_import_the_product_by_its_full_name() -> None:
+    wrong = [
+        source.at(node)
+        for source in read_sources("tests")
+        for node in ast.walk(source.tree)
+        if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] in {"jobs", "server", "migrations"}
+    ]
+    assert wrong == []
+
+
+def test_the_rules_read_no_clock() -> None:
+    reading = [
+        source.at(node)
+        for source in read_sources("jobs/core")
+        for name, node in source.calls()
+        if name.split(".")[-1] in CLOCKS and name.split(".")[0] in {"datetime", "date", "time", "dt"}
+    ]
+    assert reading == []

@@ -1,0 +1,87 @@
+"""The mapping of top-level folders to the namespace `cronograph`, and what must lie where."""
+
+import json
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from tests.support.sources import PRODUCT_FOLDERS, ROOT
+
+PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
+SETUPTOOLS = PYPROJECT["tool"]["setuptools"]
+
+
+def folders_with_python(top: str) -> set[str]:
+    """The dotted names of all folders below `top` that hold Python modules."""
+    holding = {path.parent for path in (ROOT / top).rglob("*.py") if "static" not in path.parts}
+    return {".".join(["cronograph", *folder.relative_to(ROOT).parts]) for folder in holding | {ROOT / top}}
+
+
+def test_the_package_list_names_every_folder_with_modules() -> None:
+    assert set(SETUPTOOLS["packages"]) == set().union(*map(folders_with_python, PRODUCT_FOLDERS))
+
+
+def test_the_package_list_is_sorted_and_without_repetition() -> None:
+    assert SETUPTOOLS["packages"] == sorted(set(SETUPTOOLS["packages"]))
+
+
+def test_each_top_level_folder_is_mapped_into_the_namespace() -> None:
+    assert SETUPTOOLS["package-dir"] == {f"cronograph.{folder}": folder for folder in PRODUCT_FOLDERS}
+
+
+def test_every_sub_package_has_an_init_and_graphql_itself_has_none() -> None:
+    for name in SETUPTOOLS["packages"]:
+        init = ROOT.joinpath(*name.split(".")[1:], "__init__.py")
+        assert init.exists() == (name != "cronograph.graphql"), init
+
+
+def test_the_namespace_has_no_files_of_its_own() -> None:
+    assert not (ROOT / "cronograph").exists()
+    assert not (ROOT / ".links" / "cronograph" / "__init__.py").exists()
+
+
+@pytest.mark.parametrize("folder", PRODUCT_FOLDERS)
+def test_the_static_checkers_see_the_folder_through_a_link(folder: str) -> None:
+    link = ROOT / ".links" / "cronograph" / folder
+    assert link.is_symlink()
+    assert link.readlink() == Path("../..") / folder
+    assert (ROOT / folder / "py.typed").exists()
+
+
+def test_graphql_imported_from_the_root_is_graphql_core() -> None:
+    code = "import graphql; print(graphql.__file__); graphql.specified_rules"
+    answer = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert Path(answer.stdout.strip()).parent != ROOT / "graphql"
+
+
+@pytest.mark.parametrize("name", SETUPTOOLS["packages"])
+def test_every_package_is_imported_by_its_full_name(name: str) -> None:
+    code = f"import {name}; print(list({name}.__path__)[0])"
+    answer = subprocess.run([sys.executable, "-c", code], cwd="/", capture_output=True, text=True, check=True)
+    assert Path(answer.stdout.strip()).resolve() == ROOT.joinpath(*name.split(".")[1:])
+
+
+def test_lock_files_name_no_registry() -> None:
+    python_lock = (ROOT / ".ci" / "requirements.txt").read_text()
+    assert "://" not in python_lock
+    packages = json.loads((ROOT / "web" / "package-lock.json").read_text())["packages"]
+    assert [name for name, package in packages.items() if "resolved" in package] == []
+
+
+def test_the_lock_pins_every_direct_dependency() -> None:
+    lines = (ROOT / ".ci" / "requirements.txt").read_text().splitlines()
+    locked = {line.split("==")[0].lower().replace("_", "-") for line in lines if "==" in line}
+    project = PYPROJECT["project"]
+    wanted = [*project["dependencies"], *project["optional-dependencies"]["test"]]
+    names = {bare_name(requirement) for requirement in wanted} - {"setuptools"}
+    assert names <= locked
+
+
+def bare_name(requirement: str) -> str:
+    """`sqlalchemy` for `sqlalchemy[asyncio]>=2.1`."""
+    for mark in "[<>=!~; ":
+        requirement = requirement.split(mark, maxsplit=1)[0]
+    return requirement.lower().replace("_", "-")

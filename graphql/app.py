@@ -1,0 +1,61 @@
+"""The routes of the GraphQL API."""
+
+from collections.abc import Collection, Mapping
+
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse
+from starlette.routing import Route, WebSocketRoute
+
+from .engine import Engine
+from .schema_factory import GuardedSchema
+from .transport.door import EventId, FrontDoor, GetContext, cursor_of_answer
+from .transport.http import HttpEndpoint
+from .transport.persisted import PersistedDocuments
+from .transport.site import SitePolicy
+from .transport.streams import OpenStreams
+from .transport.websocket import WebSocketEndpoint
+
+
+def graphql_routes(
+    schema: GuardedSchema,
+    get_context: GetContext,
+    *,
+    streams: OpenStreams | None = None,
+    allowed_hosts: Collection[str] | None = None,
+    allowed_origins: Collection[str] = (),
+    allow_list: Mapping[str, str] | None = None,
+    event_id: EventId = cursor_of_answer,
+    path: str = "/graphql",
+) -> list[Route | WebSocketRoute]:
+    """Routes for POST, Server-Sent Events and WebSocket at `path`, and for the SDL at `/schema.graphql`.
+
+    The limits are those the schema was built with.
+
+    Args:
+        schema: made by `build_schema`.
+        get_context: makes the context of one operation, see `FrontDoor.get_context`.
+        streams: pass one to call its `shutdown()` when the server stops: open streams would keep it from stopping.
+        allowed_hosts: names that the Host header may have; None = any. `LOOPBACK_NAMES` for a loopback server.
+        allowed_origins: further origins whose pages may call.
+        allow_list: document by SHA-256; when given, only these run.
+        event_id: cursor of a subscription's answer, for the `id:` of server-sent events.
+        path: where the API is.
+    """
+    door = FrontDoor(
+        engine=Engine(schema),
+        get_context=get_context,
+        site=SitePolicy(allowed_hosts, allowed_origins),
+        persisted=PersistedDocuments(schema.limits, allow_list),
+        streams=streams or OpenStreams(schema.limits.open_streams),
+        event_id=event_id,
+    )
+    sdl = schema.as_str()
+
+    async def schema_text(_request: Request) -> PlainTextResponse:
+        return PlainTextResponse(sdl, headers={"cache-control": "no-cache", "x-content-type-options": "nosniff"})
+
+    return [
+        Route(path, HttpEndpoint(door)),
+        WebSocketRoute(path, WebSocketEndpoint(door)),
+        Route("/schema.graphql", schema_text),
+    ]

@@ -1,0 +1,141 @@
+"""What clients are told when something goes wrong, and what the log keeps of it.
+
+A deliberate error (:class:`UserFacingError`, any `GraphQLError`) reaches the client as it is. Everything else is a
+fault of this server: the client gets `Internal error, id XXXXXXXX`, and the log gets the whole traceback, once, under
+that id. Mistakes of clients never write a traceback: one short line at debug level.
+"""
+
+import logging
+import secrets
+from collections.abc import Sequence
+from typing import Any, Final
+
+from graphql import GraphQLError
+
+logger = logging.getLogger("cronograph.graphql")
+
+LOGGED_CHARACTERS: Final = 300
+"""How much of a client's mistake is logged, at debug level."""
+
+
+class UserFacingError(GraphQLError):
+    """An error that is meant for the client: its message is shown unchanged.
+
+    Attributes:
+        code: stable machine-readable reason, upper case, also in `extensions.code`.
+        http_status: status of the HTTP answer when the whole request fails for this reason; None = 200 or 400 by the
+            rules of GraphQL over HTTP.
+    """
+
+    def __init__(
+        self, message: str, *, code: str, http_status: int | None = None, extensions: dict[str, Any] | None = None
+    ) -> None:
+        super().__init__(message, extensions={"code": code, **(extensions or {})})
+        self.code = code
+        self.http_status = http_status
+
+
+class InternalError(GraphQLError):
+    """The masked form of an unexpected error; `extensions.id` finds the traceback in the log."""
+
+    def __init__(self, error_id: str, located: GraphQLError | None = None) -> None:
+        super().__init__(
+            f"Internal error, id {error_id}",
+            nodes=located.nodes if located else None,
+            path=located.path if located else None,
+            extensions={"code": "INTERNAL_ERROR", "id": error_id},
+        )
+
+
+def new_error_id() -> str:
+    """A short random id, 8 hexadecimal digits, that ties an answer to its log record."""
+    return secrets.token_hex(4).upper()
+
+
+def is_public(error: GraphQLError) -> bool:
+    """Whether the client may see this error as it is.
+
+    Public are errors without a cause (syntax, validation), those raised on purpose, and the refusal of a variable or an
+    argument by a scalar: such errors have a place in the document but no path, since nothing has been executed yet.
+    """
+    cause: BaseException | None = error
+    while isinstance(cause, GraphQLError):
+        cause = cause.original_error
+    return cause is None or (error.path is None and bool(error.nodes))
+
+
+def mask(error: Exception, operation: str | None = None) -> GraphQLError:
+    """The error as the client may see it; an unexpected one is logged with its traceback.
+
+    Args:
+        error: any exception, whether wrapped by GraphQL or not.
+        operation: name of the operation for the log.
+    """
+    return mask_all([error], operation)[0]
+
+
+def mask_all(errors: Sequence[Exception], operation: str | None = None) -> list[GraphQLError]:
+    """The errors of one result as the client may see them, in order.
+
+    One fault that hits many fields (a lost database connection, a loader) is logged once and has one id.
+    """
+    seen: dict[tuple[type[BaseException], str], str] = {}
+    masked: list[GraphQLError] = []
+    for error in errors:
+        if isinstance(error, InternalError):
+            masked.append(error)
+        elif isinstance(error, GraphQLError) and is_public(error):
+            logger.debug("GraphQL request refused: %s", error.message[:LOGGED_CHARACTERS])
+            masked.append(error)
+        else:
+            masked.append(_mask_unexpected(error, operation, seen))
+    return masked
+
+
+def _mask_unexpected(
+    error: Exception, operation: str | None, seen: dict[tuple[type[BaseException], str], str]
+) -> InternalError:
+    located = error if isinstance(error, GraphQLError) else None
+    cause = _root_cause(error)
+    key = (type(cause), str(cause))
+    if key not in seen:
+        seen[key] = new_error_id()
+        logger.error(
+            "Internal error, id %s, operation %s, path %s",
+            seen[key],
+            (operation or "(unnamed)")[:LOGGED_CHARACTERS],
+            ".".join(map(str, located.path)) if located and located.path else "(none)",
+            exc_info=(type(cause), cause, cause.__traceback__),
+            extra={"error_id": seen[key]},
+        )
+    return InternalError(seen[key], located)
+
+
+def _root_cause(error: Exception) -> Exception:
+    cause = error
+    while isinstance(cause, GraphQLError) and isinstance(cause.original_error, Exception):
+        cause = cause.original_error
+    return cause
+
+
+def shorten(error: GraphQLError, characters: int) -> GraphQLError:
+    """The error with a message of at most `characters` characters: messages quote names of any length."""
+    if len(error.message) > characters:
+        error.message = f"{error.message[:characters]}… ({len(error.message):,} characters)"
+    return error
+
+
+def coded(error: GraphQLError, code: str) -> GraphQLError:
+    """The error with `extensions.code` set to `code` unless it has one already."""
+    if error.extensions is None:
+        error.extensions = {}
+    error.extensions.setdefault("code", code)
+    return error
+
+
+def error_answer(errors: Sequence[GraphQLError], extensions: dict[str, Any] | None = None) -> dict[str, Any]:
+    """A GraphQL response without data, as a JSON-ready dict."""
+    answer: dict[str, Any] = {"errors": [error.formatted for error in errors]}
+    if extensions:
+        answer["extensions"] = extensions
+    return answer

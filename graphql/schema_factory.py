@@ -1,0 +1,107 @@
+"""Builds the Strawberry schema with the guard, the document cache and the masking of errors in place."""
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+import strawberry
+from strawberry.extensions import SchemaExtension
+from strawberry.schema.config import StrawberryConfig
+from strawberry.types import ExecutionContext
+
+from graphql import GraphQLError
+
+from .document import DocumentStore, Prepared, RequestRefused
+from .errors import mask_all
+from .limits import Limits
+
+
+class GuardedSchema(strawberry.Schema):
+    """A Strawberry schema whose every execution passes the limit guard, whoever calls it.
+
+    Attributes:
+        limits: the limits in force.
+        documents: parses, guards, validates and caches documents.
+    """
+
+    def __init__(
+        self,
+        query: type,
+        mutation: type | None = None,
+        subscription: type | None = None,
+        *,
+        limits: Limits,
+        types: Iterable[type] = (),
+        config: StrawberryConfig | None = None,
+        extensions: Iterable[Callable[[], SchemaExtension]] = (),
+    ) -> None:
+        self.limits = limits
+        super().__init__(
+            query,
+            mutation,
+            subscription,
+            types=types,
+            config=config,
+            extensions=[lambda: PreparedDocument(self.documents), *extensions],
+        )
+        # Strawberry has no public way to its graphql-core schema; its own extensions read this attribute too.
+        self.documents = DocumentStore(self._schema, limits)
+
+    def process_errors(self, errors: list[GraphQLError], execution_context: ExecutionContext | None = None) -> None:
+        """Mask and log the errors of a result in place: Strawberry logs every one with a traceback otherwise."""
+        name = execution_context.operation_name if execution_context else None
+        errors[:] = mask_all(errors, name)
+
+
+class PreparedDocument(SchemaExtension):
+    """Hands the cached, guarded and validated document to Strawberry, and reports its cost in `extensions.cost`."""
+
+    def __init__(self, documents: DocumentStore) -> None:
+        super().__init__()
+        self._documents = documents
+        self._prepared: Prepared | None = None
+        self._reported = False
+
+    def on_parse(self) -> Iterator[None]:
+        """Prepare the operation in place of Strawberry's parser and validation; a refusal ends it."""
+        context = self.execution_context
+        try:
+            self._prepared = self._documents.prepare(context.query or "", context.variables, context.operation_name)
+        except RequestRefused as refused:
+            raise refused.errors[0] from None
+        context.graphql_document = self._prepared.document.ast
+        # An empty list tells Strawberry that validation has been done.
+        context.pre_execution_errors = []
+        yield
+
+    def get_results(self) -> dict[str, Any]:
+        """The cost; for a subscription with its first result only."""
+        if self._prepared is None or self._reported:
+            return {}
+        self._reported = self._prepared.is_subscription
+        return {"cost": {"requested": self._prepared.measure.cost, "maximum": self._documents.limits.cost}}
+
+
+def build_schema(
+    query: type,
+    mutation: type | None = None,
+    subscription: type | None = None,
+    *,
+    limits: Limits | None = None,
+    types: Iterable[type] = (),
+    config: StrawberryConfig | None = None,
+    extensions: Iterable[Callable[[], SchemaExtension]] = (),
+) -> GuardedSchema:
+    """A schema ready to be served.
+
+    Args:
+        query: root type of queries, decorated by `strawberry.type`.
+        mutation: root type of mutations.
+        subscription: root type of subscriptions.
+        limits: limits of documents; the defaults of `Limits` unless given.
+        types: further types that no field refers to directly.
+        config: Strawberry's configuration (scalar map, name converter).
+        extensions: factories of further extensions, one call per operation.
+    """
+    return GuardedSchema(
+        query, mutation, subscription, limits=limits or Limits(), types=types, config=config, extensions=extensions
+    )

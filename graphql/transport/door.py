@@ -1,0 +1,69 @@
+"""What all transports share: the engine, the checks before it, and the hooks of the application."""
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from starlette.requests import HTTPConnection
+
+from ..document import Prepared
+from ..engine import Engine
+from ..limits import Limits
+from ..request import GraphQLRequest
+from .persisted import PersistedDocuments
+from .site import SitePolicy
+from .streams import OpenStreams
+
+GetContext = Callable[[HTTPConnection], Awaitable[Any]]
+EventId = Callable[[Mapping[str, Any]], str | None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FrontDoor:
+    """The parts a transport works with.
+
+    Attributes:
+        engine: prepares and runs operations.
+        get_context: makes the context of one operation from its connection, and raises `UserFacingError` to refuse it
+            (with `http_status`). For WebSockets it is called once at `connection_init`, where an error closes the
+            socket, and again for every operation; the payload of `connection_init` is
+        `connection.state.connection_params`. site: hosts and origins accepted.
+        persisted: documents by hash.
+        streams: the open streams.
+        event_id: the cursor of a subscription's answer, which becomes the `id:` of its event.
+        resume_variable: the variable that `Last-Event-ID` sets when the operation declares it.
+    """
+
+    engine: Engine
+    get_context: GetContext
+    site: SitePolicy
+    persisted: PersistedDocuments
+    streams: OpenStreams
+    event_id: EventId
+    resume_variable: str = "after"
+
+    @property
+    def limits(self) -> Limits:
+        """The limits in force."""
+        return self.engine.limits
+
+    def prepare(self, request: GraphQLRequest) -> Prepared:
+        """Find the document of a request and check it.
+
+        Raises:
+            RequestRefused: it will not be executed.
+        """
+        resolved = self.persisted.resolve(request)
+        prepared = self.engine.prepare(resolved)
+        self.persisted.remember(resolved)
+        return prepared
+
+
+def cursor_of_answer(answer: Mapping[str, Any]) -> str | None:
+    """The default `event_id`: the `cursor` of the answer's only root field, if it has one."""
+    data = answer.get("data")
+    if not isinstance(data, dict) or len(data) != 1:
+        return None
+    (value,) = data.values()
+    cursor = value.get("cursor") if isinstance(value, dict) else None
+    return cursor if isinstance(cursor, str) else None

@@ -1,0 +1,134 @@
+"""POST `/graphql`: one operation per request, as JSON; every refusal is a GraphQL error with a code."""
+
+import asyncio
+import re
+from dataclasses import replace
+from typing import Any, Final
+
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import Response
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from ..document import Prepared, RequestRefused
+from ..engine import encode_json
+from ..errors import UserFacingError, error_answer, mask
+from ..request import GraphQLRequest, decode, parse_json, parse_request
+from .door import FrontDoor
+from .negotiate import MediaType, negotiate, status_of
+from .sse import EventStream, last_event_id
+
+CONTENT_TYPE: Final = re.compile(r'application/json\s*(;\s*charset="?utf-8"?\s*)?', re.IGNORECASE)
+HEADERS: Final = {"cache-control": "no-store", "x-content-type-options": "nosniff"}
+
+
+class HttpEndpoint:
+    """The ASGI application of the route; it takes every method, to refuse all but POST in the same form."""
+
+    def __init__(self, door: FrontDoor) -> None:
+        self._door = door
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request."""
+        request = Request(scope, receive)
+        try:
+            response = await self._respond(request)
+        except ClientDisconnect:
+            # Nobody is there to be answered.
+            return
+        await response(scope, receive, send)
+
+    async def _respond(self, request: Request) -> ASGIApp:
+        media = MediaType.JSON
+        try:
+            self._check_head(request)
+            media = negotiate(request.headers.get("accept"))
+            operation = parse_request(parse_json(decode(await self._body(request)), self._door.limits))
+            context = await self._door.get_context(request)
+            if media is MediaType.STREAM:
+                return self._stream(request, operation, context)
+            return await self._execute(self._door.prepare(operation), context, media)
+        except RequestRefused as refused:
+            return self._refusal(refused.errors, media)
+        except ClientDisconnect:
+            raise
+        except Exception as error:  # noqa: BLE001 - masked and logged; a deliberate one passes unchanged
+            return self._refusal([mask(error)], media)
+
+    def _check_head(self, request: Request) -> None:
+        if request.method != "POST":
+            message = (
+                f"GraphQL is served by POST; {request.method[:20]} is not supported. Send JSON to {request.url.path}."
+            )
+            raise UserFacingError(message, code="METHOD_NOT_ALLOWED", http_status=405)
+        self._door.site.check(request)
+        content_type = request.headers.get("content-type", "")
+        if not CONTENT_TYPE.fullmatch(content_type.strip()):
+            message = f"The Content-Type must be application/json, got '{content_type[:100]}'."
+            raise UserFacingError(message, code="UNSUPPORTED_MEDIA_TYPE", http_status=415)
+        encoding = request.headers.get("content-encoding", "identity")
+        if encoding.lower() != "identity":
+            message = f"The body must not be compressed, got Content-Encoding '{encoding[:100]}'."
+            raise UserFacingError(message, code="UNSUPPORTED_ENCODING", http_status=415)
+
+    async def _body(self, request: Request) -> bytes:
+        """Read the body, no further than its limit."""
+        length = request.headers.get("content-length", "")
+        if length.isdecimal():
+            self._check_size(int(length[:19]))
+        chunks: list[bytes] = []
+        size = 0
+        try:
+            async with asyncio.timeout(self._door.limits.body_seconds):
+                async for chunk in request.stream():
+                    size += len(chunk)
+                    self._check_size(size)
+                    chunks.append(chunk)
+        except TimeoutError:
+            message = f"The body must arrive within {self._door.limits.body_seconds:g} s, got {size:,} bytes of it."
+            raise UserFacingError(message, code="LIMIT_BODY_SECONDS", http_status=408) from None
+        return b"".join(chunks)
+
+    def _check_size(self, size: int) -> None:
+        maximum = self._door.limits.body_bytes
+        if size > maximum:
+            message = f"The body is too large, in bytes: the limit is {maximum:,}, got at least {size:,}."
+            extensions = {"limit": "body_bytes", "maximum": maximum, "requested": size}
+            raise UserFacingError(message, code="LIMIT_BODY_BYTES", http_status=413, extensions=extensions)
+
+    async def _execute(self, prepared: Prepared, context: Any, media: MediaType) -> Response:  # noqa: ANN401
+        if prepared.is_subscription:
+            message = "A subscription needs a stream: use a WebSocket, or POST with 'Accept: text/event-stream'."
+            raise UserFacingError(message, code="SUBSCRIPTION_NEEDS_STREAM", http_status=400)
+        answer = await self._door.engine.execute(prepared, context)
+        return _json(self._door.engine.encode(answer), media, status_of(answer, media))
+
+    def _stream(self, request: Request, operation: GraphQLRequest, context: Any) -> ASGIApp:  # noqa: ANN401
+        self._door.streams.check()
+        cursor = last_event_id(request)
+        if cursor is not None:
+            # Variables that an operation does not declare are ignored.
+            variables = {**operation.variables, self._door.resume_variable: cursor}
+            operation = replace(operation, variables=variables)
+        try:
+            return EventStream(self._door, self._door.prepare(operation), context)
+        except RequestRefused as refused:
+            # The protocol wants refusals inside of the stream: browsers show nothing of a failed one.
+            return EventStream(self._door, refused, context)
+
+    def _refusal(self, errors: list[Any], media: MediaType) -> Response:
+        answer = error_answer(errors)
+        if media is MediaType.STREAM:
+            # A stream that never began is refused in plain JSON.
+            media = MediaType.GRAPHQL
+        response = _json(encode_json(answer), media, status_of(answer, media, errors))
+        if response.status_code == 405:
+            response.headers["allow"] = "POST"
+        if response.status_code in (408, 413):
+            # The rest of the body would be taken for the next request.
+            response.headers["connection"] = "close"
+        return response
+
+
+def _json(text: str, media: MediaType, status: int) -> Response:
+    # JSON is UTF-8 by definition; the parameter helps old clients.
+    return Response(text.encode(), status, HEADERS, media_type=f"{media}; charset=utf-8")

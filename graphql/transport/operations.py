@@ -1,0 +1,142 @@
+"""The operations that run on one WebSocket."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping
+from contextlib import aclosing
+from typing import Any
+
+from starlette.websockets import WebSocket, WebSocketDisconnect
+
+from graphql import GraphQLError
+
+from ..document import Prepared, RequestRefused
+from ..engine import encode_json
+from ..errors import UserFacingError, mask
+from ..limits import LimitExceeded
+from ..request import GraphQLRequest, parse_request
+from .closing import CloseSocket
+from .door import FrontDoor
+from .sending import SlowReader
+
+
+class SocketOperations:
+    """Starts, counts and cancels the operations of one socket.
+
+    An operation ends in exactly one of: `complete` from either side, `error`, or the end of the socket.
+    """
+
+    def __init__(
+        self,
+        door: FrontDoor,
+        websocket: WebSocket,
+        send: Callable[[str], Awaitable[None]],
+        end_socket: Callable[[Exception], None],
+    ) -> None:
+        """Start without operations.
+
+        Args:
+            door: the parts shared by all transports.
+            websocket: the connection, for the context.
+            send: sends one encoded message; raises `SlowReader` or `WebSocketDisconnect`.
+            end_socket: ends the socket for the reason an operation met.
+        """
+        self._door = door
+        self._websocket = websocket
+        self._send = send
+        self._end_socket = end_socket
+        self._open: dict[str, asyncio.Task[None]] = {}
+        self._running: set[asyncio.Task[None]] = set()
+
+    async def start(self, operation_id: str, payload: object) -> None:
+        """Start an operation under a free id.
+
+        Raises:
+            CloseSocket: 4409 id in use, 4400 no request.
+        """
+        if operation_id in self._open:
+            raise CloseSocket(4409, f"Subscriber for {operation_id[:60]} already exists")
+        try:
+            request = parse_request(payload)
+        except UserFacingError as error:
+            raise CloseSocket(4400, error.message.replace("The body", "The payload of subscribe")) from None
+        maximum = self._door.limits.operations_per_socket
+        if len(self._open) >= maximum:
+            what = "This socket has too many open operations"
+            await self._send_errors(operation_id, [LimitExceeded("operations_per_socket", maximum, maximum + 1, what)])
+            return
+        if len(self._running) >= 2 * maximum:
+            # Cancelled operations that are not done yet count too: a client must not pile them up.
+            await asyncio.wait(self._running, return_when=asyncio.FIRST_COMPLETED)
+        task = asyncio.create_task(self._run(operation_id, request))
+        self._open[operation_id] = task
+        self._running.add(task)
+        task.add_done_callback(self._running.discard)
+
+    def cancel(self, operation_id: str) -> None:
+        """Stop an operation on the client's wish; its id is free at once. Unknown ids have just completed."""
+        task = self._open.pop(operation_id, None)
+        if task is not None:
+            task.cancel()
+
+    async def cancel_all(self) -> None:
+        """Stop all operations and wait until they are gone."""
+        self._open.clear()
+        running = list(self._running)
+        for task in running:
+            task.cancel()
+        await asyncio.gather(*running, return_exceptions=True)
+
+    async def _run(self, operation_id: str, request: GraphQLRequest) -> None:
+        try:
+            if await self._answer(operation_id, request):
+                self._release(operation_id)
+                await self._send(_message(operation_id, "complete"))
+        except (SlowReader, WebSocketDisconnect) as error:
+            self._end_socket(error)
+        except Exception as error:  # noqa: BLE001 - nothing is left but to end the socket; it is logged there
+            self._end_socket(error)
+        finally:
+            self._release(operation_id)
+
+    async def _answer(self, operation_id: str, request: GraphQLRequest) -> bool:
+        """Send all results; False when the operation ended in an error message."""
+        try:
+            context = await self._door.get_context(self._websocket)
+            prepared = self._door.prepare(request)
+            await self._results(operation_id, prepared, context)
+        except (SlowReader, WebSocketDisconnect):
+            raise
+        except RequestRefused as refused:
+            await self._send_errors(operation_id, refused.errors)
+            return False
+        except Exception as error:  # noqa: BLE001 - masked and logged
+            await self._send_errors(operation_id, [mask(error)])
+            return False
+        return True
+
+    async def _results(self, operation_id: str, prepared: Prepared, context: Any) -> None:  # noqa: ANN401
+        engine = self._door.engine
+        if not prepared.is_subscription:
+            await self._send_next(operation_id, await engine.execute(prepared, context))
+            return
+        async with aclosing(engine.stream(prepared, context)) as answers:
+            async for answer in answers:
+                await self._send_next(operation_id, answer)
+
+    async def _send_next(self, operation_id: str, answer: Mapping[str, Any]) -> None:
+        payload = self._door.engine.encode(answer)
+        await self._send(_message(operation_id, "next", payload))
+
+    async def _send_errors(self, operation_id: str, errors: list[GraphQLError]) -> None:
+        self._release(operation_id)
+        await self._send(_message(operation_id, "error", encode_json([error.formatted for error in errors])))
+
+    def _release(self, operation_id: str) -> None:
+        """Free the id, unless the client has already given it to another operation."""
+        if self._open.get(operation_id) is asyncio.current_task():
+            del self._open[operation_id]
+
+
+def _message(operation_id: str, kind: str, payload: str | None = None) -> str:
+    head = f'{{"id":{encode_json(operation_id)},"type":"{kind}"'
+    return f'{head},"payload":{payload}}}' if payload is not None else f"{head}}}"

@@ -1,0 +1,74 @@
+"""Who may call from a browser: requests and WebSockets of other sites are refused.
+
+A browser tells where a request comes from by `Sec-Fetch-Site` and `Origin`; programs send neither and are let through.
+The `Host` header is compared with the allowed names when these are set, so that a foreign name which resolves to this
+machine (DNS rebinding) opens nothing.
+"""
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from typing import Final
+from urllib.parse import urlsplit
+
+from starlette.requests import HTTPConnection
+
+from ..errors import UserFacingError
+
+LOOPBACK_NAMES: Final = frozenset({"localhost", "127.0.0.1", "[::1]"})
+"""The `allowed_hosts` of a server bound to loopback."""
+
+DEFAULT_PORTS: Final = {"http": 80, "https": 443, "ws": 80, "wss": 443}
+
+
+@dataclass(frozen=True, slots=True)
+class SitePolicy:
+    """Which hosts and origins are accepted.
+
+    Attributes:
+        allowed_hosts: names, without port, that the `Host` header may have; None = any.
+        allowed_origins: further origins (`https://ops.example.com`) whose pages may call.
+    """
+
+    allowed_hosts: Collection[str] | None = None
+    allowed_origins: Collection[str] = ()
+
+    def check(self, connection: HTTPConnection) -> None:
+        """Refuse a request of another site.
+
+        Raises:
+            UserFacingError: `HOST_NOT_ALLOWED` or `CROSS_SITE`, HTTP 403.
+        """
+        host = connection.headers.get("host", "")
+        if self.allowed_hosts is not None and _name(host) not in self.allowed_hosts:
+            names = ", ".join(sorted(self.allowed_hosts))
+            message = f"The Host header must be one of {names}, got '{host[:100]}'."
+            raise UserFacingError(message, code="HOST_NOT_ALLOWED", http_status=403)
+        origin = connection.headers.get("origin")
+        if origin is not None and origin in self.allowed_origins:
+            return
+        site = connection.headers.get("sec-fetch-site")
+        if site not in (None, "same-origin", "none"):
+            message = f"Cross-site requests are refused: Sec-Fetch-Site is '{site[:100]}', it must be 'same-origin'."
+            raise UserFacingError(message, code="CROSS_SITE", http_status=403)
+        if origin is not None and _authority(origin) != _authority(f"{connection.url.scheme}://{host}"):
+            message = f"Cross-site requests are refused: Origin is '{origin[:100]}', this server is '{host[:100]}'."
+            raise UserFacingError(message, code="CROSS_SITE", http_status=403)
+
+
+def _name(host: str) -> str:
+    """The name in a Host header, without its port."""
+    if host.startswith("["):
+        return host.partition("]")[0].lower() + "]"
+    return host.partition(":")[0].lower()
+
+
+def _authority(origin: str) -> tuple[str, int] | None:
+    """Host and port of an origin; None when it has none ("null"). The scheme differs behind a TLS proxy."""
+    try:
+        parts = urlsplit(origin)
+        port = parts.port
+    except ValueError:
+        return None
+    if not parts.hostname:
+        return None
+    return parts.hostname.lower(), port or DEFAULT_PORTS.get(parts.scheme, 0)

@@ -1,0 +1,1 @@
+"""Tests of the GraphQL front door, on a small schema of their own."""

@@ -1,0 +1,211 @@
+"""A small schema that has what the front door must deal with: pages, recursion, faults and endless streams."""
+
+import asyncio
+from collections.abc import AsyncGenerator
+from dataclasses import dataclass, field
+from typing import Any
+
+import strawberry
+from cronograph.graphql.app import graphql_routes
+from cronograph.graphql.errors import UserFacingError
+from cronograph.graphql.limits import Limits
+from cronograph.graphql.schema_factory import GuardedSchema, build_schema
+from cronograph.graphql.transport.streams import OpenStreams
+from starlette.applications import Starlette
+from starlette.requests import HTTPConnection
+
+
+@dataclass
+class SampleContext:
+    """What the resolvers of the sample share, kept by the test."""
+
+    token: str | None = None
+    opened: int = 0
+    closed: int = 0
+    release: asyncio.Event = field(default_factory=asyncio.Event)
+    source: asyncio.Queue[int | None] = field(default_factory=asyncio.Queue)
+
+
+Info = strawberry.Info[SampleContext, None]
+
+
+@strawberry.type
+class Task:
+    """A task that knows its followers."""
+
+    name: str
+
+    @strawberry.field
+    def followers(self, first: int = 50, after: str | None = None) -> "TaskConnection":
+        return _page(first, after)
+
+    @strawberry.field
+    def parent(self) -> "Task":
+        return Task(name="parent")
+
+
+@strawberry.type
+class TaskEdge:
+    """One row of a page."""
+
+    cursor: str
+    node: Task
+
+
+@strawberry.type
+class TaskConnection:
+    """A page of tasks."""
+
+    edges: list[TaskEdge]
+    nodes: list[Task]
+    total_count: int
+
+
+def _page(first: int, after: str | None) -> TaskConnection:
+    if after is not None and not after.startswith("c"):
+        raise UserFacingError(f"'{after[:40]}' is no cursor of this list.", code="INVALID_CURSOR")
+    tasks = [Task(name=f"task {number}") for number in range(min(first, 3))]
+    edges = [TaskEdge(cursor=f"c{number}", node=task) for number, task in enumerate(tasks)]
+    return TaskConnection(edges=edges, nodes=tasks, total_count=3)
+
+
+@strawberry.input
+class Box:
+    """An input that contains itself."""
+
+    inner: "Box | None" = None
+    text: str | None = None
+
+
+@strawberry.type
+class Query:
+    """Reading."""
+
+    @strawberry.field
+    def hello(self, name: str = "world") -> str:
+        return f"Hello {name}"
+
+    @strawberry.field
+    def number(self, value: int) -> int:
+        return value
+
+    @strawberry.field
+    def box(self, box: Box) -> bool:
+        return box.inner is None
+
+    @strawberry.field
+    def task(self) -> Task:
+        return Task(name="root")
+
+    @strawberry.field
+    def tasks(self, first: int = 50, after: str | None = None) -> TaskConnection:
+        return _page(first, after)
+
+    @strawberry.field
+    def logs(self, limit: int = 100) -> list[Task]:
+        return [Task(name=f"log {number}") for number in range(min(limit, 3))]
+
+    @strawberry.field
+    def boom(self) -> str | None:
+        raise ValueError("the password is hunter2")
+
+    @strawberry.field
+    def refused(self) -> str | None:
+        raise UserFacingError("Only operators may do this.", code="FORBIDDEN")
+
+    @strawberry.field
+    async def blocked(self, info: Info) -> str:
+        await info.context.release.wait()
+        return "released"
+
+
+@strawberry.type
+class Mutation:
+    """Writing."""
+
+    @strawberry.mutation
+    def bump(self) -> int:
+        return 1
+
+
+@strawberry.type
+class Tick:
+    """One event."""
+
+    cursor: str
+    value: int
+    text: str = ""
+
+
+@strawberry.type
+class Subscription:
+    """Events."""
+
+    @strawberry.subscription
+    async def ticks(self, info: Info, after: str | None = None, count: int = 3) -> AsyncGenerator[Tick, None]:
+        info.context.opened += 1
+        first = int(after.removeprefix("c")) + 1 if after else 0
+        try:
+            for number in range(first, first + count):
+                yield Tick(cursor=f"c{number}", value=number)
+        finally:
+            info.context.closed += 1
+
+    @strawberry.subscription
+    async def queue(self, info: Info) -> AsyncGenerator[Tick, None]:
+        info.context.opened += 1
+        try:
+            while (value := await info.context.source.get()) is not None:
+                yield Tick(cursor=f"c{value}", value=value)
+        finally:
+            info.context.closed += 1
+
+    @strawberry.subscription
+    async def flood(self, info: Info, size: int = 10_000) -> AsyncGenerator[Tick, None]:
+        info.context.opened += 1
+        number = 0
+        try:
+            while True:
+                yield Tick(cursor=f"c{number}", value=number, text="x" * size)
+                number += 1
+                await asyncio.sleep(0)
+        finally:
+            info.context.closed += 1
+
+    @strawberry.subscription
+    async def broken(self) -> AsyncGenerator[Tick, None]:
+        yield Tick(cursor="c0", value=0)
+        raise ValueError("the password is hunter2")
+
+
+def sample_schema(limits: Limits | None = None) -> GuardedSchema:
+    """The sample schema under `limits`."""
+    return build_schema(Query, Mutation, Subscription, limits=limits)
+
+
+@dataclass
+class Sample:
+    """An application with the sample schema, and what a test needs to look inside."""
+
+    app: Starlette
+    context: SampleContext
+    streams: OpenStreams
+    schema: GuardedSchema
+
+
+def sample_app(limits: Limits | None = None, **options: Any) -> Sample:  # noqa: ANN401 - passed on
+    """An application that serves the sample schema; `options` are those of `graphql_routes`."""
+    context = SampleContext()
+    schema = sample_schema(limits)
+    streams = OpenStreams(schema.limits.open_streams)
+
+    async def get_context(connection: HTTPConnection) -> SampleContext:
+        authorization = connection.headers.get("authorization")
+        if authorization == "wrong":
+            raise UserFacingError("The token is unknown.", code="UNAUTHENTICATED", http_status=401)
+        if authorization == "crash":
+            raise RuntimeError("the password is hunter2")
+        return context
+
+    routes = graphql_routes(schema, get_context, streams=streams, **options)
+    return Sample(Starlette(routes=routes), context, streams, schema)

@@ -1,1 +1,1 @@
-"""The rules: pure functions and values, no I/O and no clock; every rule takes `now`."""
+"""Pure rules of the engine: no input, no output, no clock; every rule that needs the time takes ``now``."""

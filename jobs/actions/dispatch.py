@@ -1,0 +1,169 @@
+"""Due tasks become runs: each occurrence exactly one, whoever dispatches and whenever it dies."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from ..core.dispatch import Decision, PlannedRun, decide
+from ..core.events import Change, EventKind
+from ..core.model import Json, NewRun, OverlapPolicy, Task, Trigger
+from ..core.policies import effective_overlap, effective_timeout
+from ..core.states import RunState
+from ..store import jobs, skipped, tasks
+from ..store import runs as run_store
+from ..store.transaction import Tx, Wake
+from .cancel import cancel_all
+from .skips import record_skips
+
+BATCH = 500
+"""How many due tasks one transaction looks at."""
+OCCURRENCES = 5000
+"""How many occurrences one transaction looks at, shared by its tasks."""
+
+
+@dataclass(frozen=True, slots=True)
+class Dispatched:
+    """What one transaction did: tasks visited, runs made, and whether due tasks may be left."""
+
+    visited: int
+    made: int
+    more: bool
+
+
+def dispatch_due(tx: Tx, node: str | None, *, batch: int = BATCH) -> Dispatched:
+    """Visit up to ``batch`` due tasks that no other node is visiting.
+
+    In this order: insert runs (a unique constraint guards task and nominal time), write skips, advance the tasks from
+    their nominal time. A crash before the commit leaves everything as it was.
+    """
+    due = tasks.due(tx.conn, tx.now, batch)
+    if not due:
+        return Dispatched(0, 0, False)
+    made, behind = visit(tx, due, node)
+    return Dispatched(len(due), made, behind or len(due) == batch)
+
+
+def settle_due(tx: Tx, task: Task, node: str | None = None) -> Task:
+    """Let what is due until now become runs or skips, before the task is edited, paused or deleted.
+
+    So an edit never changes what an occurrence of the past becomes. Returns the task as it is then.
+    """
+    for _ in range(100):
+        if task.next_run_at is None or task.next_run_at > tx.now:
+            break
+        visit(tx, [task], node)
+        task = tasks.by_ids(tx.conn, [task.id])[task.id]
+    return task
+
+
+def visit(tx: Tx, due: Sequence[Task], node: str | None) -> tuple[int, bool]:
+    """Decide and write for these locked tasks; how many runs were made, and whether any task is behind."""
+    ids = [task.id for task in due]
+    unfinished = run_store.unfinished_counts(tx.conn, ids)
+    known = jobs.known(tx.conn, {task.spec.job_name for task in due})
+    decisions = [
+        decide(
+            task,
+            tx.now,
+            unfinished=unfinished.get(task.id, (0, 0))[0],
+            job_known=task.spec.job_name in known,
+            limit=max(1, OCCURRENCES // len(due)),
+        )
+        for task in due
+    ]
+    pairs = list(zip(due, decisions, strict=True))
+    _cancel_replaced(tx, pairs)
+    made = _insert_runs(tx, pairs)
+    _write_skips(tx, pairs, node, {task_id: oldest for task_id, (_, oldest) in unfinished.items()})
+    tasks.advance(
+        tx.conn,
+        [
+            (task.id, made_of.next_occurrence_at, made_of.next_run_at, made_of.last_due_at, len(made_of.runs))
+            for task, made_of in pairs
+        ],
+    )
+    tx.wake(Wake.TASKS)
+    return made, any(decision.behind for decision in decisions)
+
+
+def new_run(
+    task: Task, trigger: Trigger, *, args: dict[str, Json] | None = None, submitter: str | None = None
+) -> NewRun:
+    """A run of ``task`` with the task's own settings."""
+    spec = task.spec
+    return NewRun(
+        job_name=spec.job_name,
+        trigger=trigger,
+        args=spec.args if args is None else args,
+        group=spec.group,
+        priority=spec.priority,
+        task_id=task.id,
+        task_name=task.name,
+        retries=spec.retries,
+        retry_delay=spec.retry_delay,
+        timeout=effective_timeout(spec),
+        exclusive=effective_overlap(spec) is not OverlapPolicy.ALLOW,
+        submitter=submitter or task.submitter,
+        description=spec.description,
+    )
+
+
+def _occurrence_run(task: Task, planned: PlannedRun) -> NewRun:
+    run = replace(
+        new_run(task, Trigger.SCHEDULE), scheduled_for=planned.scheduled_for, exclusive=planned.exclusive
+    )
+    if planned.replaced:
+        run = replace(run, state=RunState.CANCELLED, error="replaced by a newer occurrence of its task")
+    return run
+
+
+def _insert_runs(tx: Tx, pairs: Sequence[tuple[Task, Decision]]) -> int:
+    wanted = {
+        (task.id, planned.scheduled_for): (task, _occurrence_run(task, planned))
+        for task, decision in pairs
+        for planned in decision.runs
+    }
+    if not wanted:
+        return 0
+    inserted = run_store.insert_occurrences(tx.conn, [run for _, run in wanted.values()], tx.now)
+    tx.emit(_created(run_id, *wanted[task_id, nominal]) for run_id, task_id, nominal in inserted)
+    tx.wake(Wake.RUNS)
+    return len(inserted)
+
+
+def _created(run_id: int, task: Task, run: NewRun) -> Change:
+    return Change(
+        EventKind.RUN_CREATED,
+        task_id=task.id,
+        task_name=task.name,
+        run_id=run_id,
+        job_name=run.job_name,
+        group=run.group,
+        state=run.state.value,
+    )
+
+
+def _cancel_replaced(tx: Tx, pairs: Sequence[tuple[Task, Decision]]) -> None:
+    replaced = [task.id for task, decision in pairs if decision.cancel_unfinished]
+    if replaced:
+        older = run_store.unfinished_of_tasks(tx.conn, replaced)
+        cancel_all(tx, older, reason="replaced by a newer occurrence of its task")
+
+
+def _write_skips(
+    tx: Tx, pairs: Sequence[tuple[Task, Decision]], node: str | None, blockers: dict[int, int]
+) -> None:
+    skipping = [task.id for task, decision in pairs if decision.skips]
+    if not skipping:
+        return
+    newest = skipped.newest_of_tasks(tx.conn, skipping)
+    for task, decision in pairs:
+        record_skips(
+            tx, task, decision.skips, newest.get(task.id), node=node, blocker=blockers.get(task.id)
+        )
+
+
+def next_due(tx: Tx) -> datetime | None:
+    """When the next task is due by the database's time, or None."""
+    return tasks.earliest_due(tx.conn)
+

@@ -1,0 +1,135 @@
+"""Attempts end: many in one transaction, each accepted at most once."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+
+from ..core.model import Json, Node, Run
+from ..core.outcome import JobOutcome, Lost, Settlement, settle
+from ..core.states import FINAL, RunState
+from ..store import executions, finishes, nodes
+from ..store import runs as run_store
+from ..store.transaction import Tx, Wake
+from .changes import finished_changes, run_change
+
+
+@dataclass(frozen=True, slots=True)
+class Finish:
+    """An attempt that ended: the run as it was started, its execution, and how it ended.
+
+    ``log_lines`` kept and ``log_cut`` lines dropped are counted into the execution; ``cancelled`` says that a cancel
+    had been requested when the job ended.
+    """
+
+    run: Run
+    execution_id: int
+    outcome: JobOutcome
+    cancelled: bool = False
+    progress: Json = None
+    log_lines: int = 0
+    log_cut: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Finished:
+    """Which results were accepted; the others were stale, because the run had been taken from this node."""
+
+    accepted: frozenset[int]
+    stale: frozenset[int]
+
+
+def finish(tx: Tx, node_id: int, node: str, ended: Sequence[Finish]) -> Finished:
+    """Write the ends of attempts. Repeating it after a lost answer changes nothing and reports the same.
+
+    A run whose cancel was requested in the last moment (after ``cancelled`` was read) still ends cancelled.
+    """
+    before = run_store.lock(tx.conn, [one.run.id for one in ended])
+    late_cancels = {run.id for run in before.values() if run.cancel_requested_at is not None}
+    settled = [(one, _settled(one, cancelled=one.cancelled or one.run.id in late_cancels)) for one in ended]
+    changed = finishes.finish_runs(tx.conn, node_id, [_run_row(tx, one, it) for one, it in settled])
+    accepted = [(one, it) for one, it in settled if one.run.id in changed]
+    if accepted:
+        finishes.close_executions(tx.conn, [_execution_row(tx, one, it) for one, it in accepted])
+        for one, it in accepted:
+            tx.emit(finished_changes(one.run, one.execution_id, node, it.state, it.outcome))
+        tx.wake(Wake.RUNS)
+    repeated = {
+        one.run.id for one in ended if one.run.id not in changed and _is_done(before.get(one.run.id), one, node_id)
+    }
+    stale = {one.run.id for one in ended} - changed - repeated
+    return Finished(frozenset(changed | repeated), frozenset(stale))
+
+
+def _is_done(stored: Run | None, one: Finish, node_id: int) -> bool:
+    """Whether the stored run already carries the end of exactly this attempt by this node."""
+    return (
+        stored is not None
+        and stored.node_id == node_id
+        and stored.attempt == one.run.attempt
+        and stored.state is not RunState.RUNNING
+    )
+
+
+def _settled(one: Finish, *, cancelled: bool) -> Settlement:
+    run = one.run
+    return settle(
+        one.outcome, failures=run.failures, retries=run.retries, base_delay=run.retry_delay, cancelled=cancelled
+    )
+
+
+def _run_row(tx: Tx, one: Finish, it: Settlement) -> tuple[Any, ...]:
+    available = None if it.delay is None else tx.now + timedelta(seconds=it.delay)
+    finished = tx.now if it.state in FINAL else None
+    return (
+        one.run.id,
+        one.run.attempt,
+        it.state.value,
+        it.failures,
+        available,
+        finished,
+        it.error,
+        it.value,
+        one.progress,
+    )
+
+
+def _execution_row(tx: Tx, one: Finish, it: Settlement) -> tuple[Any, ...]:
+    return (
+        one.execution_id,
+        tx.now,
+        it.outcome.is_success,
+        it.outcome.value,
+        it.error,
+        it.error_type,
+        it.traceback,
+        it.records_processed,
+        it.value,
+        one.progress,
+        one.log_lines,
+        one.log_cut,
+    )
+
+
+def rescue(tx: Tx, dead: Node, *, reason: str) -> int:
+    """Take everything from a dead node: fence it, close its executions as LOST, make its runs due again at once.
+
+    Returns how many runs were rescued; 0 if the node lives after all or somebody else was faster.
+    """
+    if not nodes.fence(tx.conn, dead.id, dead.seq):
+        return 0
+    held = run_store.occupied_by(tx.conn, dead.id)
+    open_rows = executions.open_of_node(tx.conn, dead.id)
+    lost = Lost(f"node {dead.name} was lost while it ran this job: {reason}")
+    by_attempt = {(row.run_id, row.attempt): row.id for row in open_rows}
+    ended = [
+        Finish(run, by_attempt[run.id, run.attempt], lost, cancelled=run.cancel_requested_at is not None)
+        for run in held
+        if run.state is RunState.RUNNING and (run.id, run.attempt) in by_attempt
+    ]
+    if ended:
+        finish(tx, dead.id, dead.name, ended)
+    run_store.hand_back_scheduled(tx.conn, {"node_id": dead.id})
+    tx.emit(run_change(run, RunState.WAITING) for run in held if run.state is RunState.SCHEDULED)
+    tx.wake(Wake.RUNS | Wake.NODES)
+    return len(held)

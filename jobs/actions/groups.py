@@ -1,0 +1,44 @@
+"""What can be done to queue groups."""
+
+from ..core.errors import InvalidInput
+from ..core.events import Change, EventKind
+from ..core.model import Group
+from ..core.rules import check_name
+from ..store import groups
+from ..store.transaction import Tx, Wake
+from .runs import hand_back
+
+
+def pause_group(tx: Tx, name: str, *, reason: str | None = None, actor: str | None = None) -> Group:
+    """Let no run of a group start; those handed to nodes but not started go back to the queue."""
+    check_name(name, "name")
+    groups.ensure(tx.conn, name)
+    group = groups.pause(tx.conn, name, actor=actor or "", reason=reason, now=tx.now)
+    hand_back(tx, {"group_name": name})
+    return _changed(tx, group)
+
+
+def resume_group(tx: Tx, name: str, *, actor: str | None = None) -> Group:
+    """Let a paused group run again."""
+    del actor
+    check_name(name, "name")
+    groups.ensure(tx.conn, name)
+    return _changed(tx, groups.resume(tx.conn, name))
+
+
+def update_group(tx: Tx, name: str, *, max_running: int | None) -> Group:
+    """Set how many runs of the group may be scheduled or running on all nodes together; None = no limit."""
+    check_name(name, "name")
+    if max_running is not None and not 0 <= max_running < 2**31:
+        raise InvalidInput(
+            f"maxRunning: must be a whole number from 0 to {2**31 - 1} or null for no limit, got {max_running}",
+            path=("maxRunning",),
+        )
+    groups.ensure(tx.conn, name)
+    return _changed(tx, groups.limit(tx.conn, name, max_running))
+
+
+def _changed(tx: Tx, group: Group) -> Group:
+    tx.emit([Change(EventKind.GROUP_UPDATED, group=group.name)])
+    tx.wake(Wake.RUNS | Wake.GROUPS)
+    return group

@@ -1,0 +1,110 @@
+"""The life of nodes."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+
+from ..core.events import Change, EventKind
+from ..core.model import JobInfo, Node, NodeState
+from ..core.rules import unknown
+from ..store import jobs, nodes
+from ..store.transaction import Tx, Wake
+from .finish import rescue
+
+FORGET_AFTER = timedelta(hours=24)
+"""A job that no node has published for this long is forgotten when a node starts (at once on SQLite)."""
+
+
+@dataclass(frozen=True, slots=True)
+class NewNode:
+    """A process that is about to become a node. ``lease`` in seconds."""
+
+    name: str
+    slots: int
+    version: str
+    jobs: tuple[JobInfo, ...]
+    lease: float
+
+
+def join(tx: Tx, new: NewNode, *, alone: bool) -> Node:
+    """Register a node and publish its jobs.
+
+    Args:
+        tx: The transaction.
+        new: The node.
+        alone: No other process can hold the database (the SQLite file lock): whatever node is recorded as live is
+            dead and is rescued at once, and jobs that this node does not know are forgotten.
+    """
+    if alone:
+        for dead in nodes.live(tx.conn):
+            rescue(tx, dead, reason="its process ended without a clean stop")
+            tx.emit([_change(EventKind.NODE_STOPPED, dead.name, NodeState.EXPIRED)])
+    names = tuple(job.name for job in new.jobs)
+    jobs.publish(tx.conn, new.jobs, tx.now)
+    known = {name for node in nodes.live(tx.conn) for name in node.jobs} | set(names)
+    unseen = tx.now + timedelta(seconds=1) if alone else tx.now - FORGET_AFTER
+    jobs.forget(tx.conn, keep=known, unseen_since=unseen)
+    node = nodes.register(
+        tx.conn,
+        name=new.name,
+        slots=new.slots,
+        version=new.version,
+        jobs=names,
+        clock_skew=_skew(tx.now),
+        now=tx.now,
+        lease=new.lease,
+    )
+    tx.emit([_change(EventKind.NODE_STARTED, node.name, node.state)])
+    tx.wake(Wake.NODES)
+    return node
+
+
+def live_names(tx: Tx) -> set[str]:
+    """The names that live nodes have."""
+    return {node.name for node in nodes.live(tx.conn)}
+
+
+def set_state(tx: Tx, node: Node, state: NodeState) -> bool:
+    """Change the state of this process' own node; False if it was declared dead meanwhile."""
+    changed = nodes.set_state(tx.conn, node.id, state)
+    if changed:
+        kind = EventKind.NODE_STOPPED if state is NodeState.STOPPED else EventKind.NODE_UPDATED
+        tx.emit([_change(kind, node.name, state)])
+        tx.wake(Wake.NODES)
+    return changed
+
+
+def drain_node(tx: Tx, name: str) -> Node:
+    """Ask a live node to take nothing new and to stop once its running jobs have ended.
+
+    Raises:
+        NotFound: no live node has this name.
+    """
+    node = nodes.live_by_name(tx.conn, name)
+    if node is None:
+        raise unknown("live node", name, sorted(live_names(tx)))
+    set_state(tx, node, NodeState.DRAINING)
+    return nodes.by_ids(tx.conn, [node.id])[node.id]
+
+
+def heartbeat(tx: Tx, node_id: int, *, lease: float, running: int) -> NodeState | None:
+    """Prolong the lease; the node's state as others may have set it, or None if it was declared dead."""
+    return nodes.beat(tx.conn, node_id, now=tx.now, lease=lease, running=running, clock_skew=_skew(tx.now))
+
+
+def rescue_expired(tx: Tx, dead: Sequence[Node]) -> int:
+    """Rescue the runs of nodes that the caller has watched for a full lease; how many runs."""
+    rescued = 0
+    for node in dead:
+        rescued += rescue(tx, node, reason="no heartbeat within its lease")
+        tx.emit([_change(EventKind.NODE_STOPPED, node.name, NodeState.EXPIRED)])
+    return rescued
+
+
+def _skew(now: datetime) -> float:
+    """This process' clock minus the database's, in seconds."""
+    return (datetime.now(UTC) - now).total_seconds()
+
+
+def _change(kind: EventKind, name: str, state: NodeState) -> Change:
+    return Change(kind, node=name, state=state.value)

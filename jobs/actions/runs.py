@@ -1,0 +1,227 @@
+"""What can be done to runs, each in one transaction."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from typing import Any
+
+from ..core.arguments import check_args
+from ..core.errors import InvalidInput, InvalidState, UserError
+from ..core.events import Change, EventKind
+from ..core.model import Json, NewRun, Priority, Run, Trigger
+from ..core.rules import check_name, check_run_settings, check_text, unknown
+from ..core.states import CLAIMABLE, FINAL, RunState
+from ..store import jobs
+from ..store import runs as run_store
+from ..store.transaction import Tx, Wake
+from .cancel import cancel_all
+from .changes import run_change
+
+MAX_UNIQUE_KEY = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Enqueued:
+    """A run that was asked for; ``deduplicated``: an unfinished one had its unique key, and this is that one."""
+
+    run: Run
+    deduplicated: bool
+
+
+def check_job_args(tx: Tx, job_name: str, args: Mapping[str, Json]) -> None:
+    """Let a job pass that some node has published and whose schema the arguments fit.
+
+    Raises:
+        UserError: code ``UNKNOWN_JOB`` or ``INVALID_ARGS``.
+    """
+    found = jobs.by_names(tx.conn, [job_name])
+    if job_name not in found:
+        near = unknown("job", job_name, jobs.all_names(tx.conn), field="jobName").message
+        _, _, hint = near.partition("; ")
+        raise UserError(
+            f"Unknown job: {job_name}" + (f"; {hint}" if hint else ""), path=("jobName",), code="UNKNOWN_JOB"
+        )
+    check_args(job_name, found[job_name].args_schema, args)
+
+
+def trigger_job(tx: Tx, job_name: str, *, args: dict[str, Json] | None = None, actor: str | None = None) -> Run:
+    """Make a run of a job now, by hand.
+
+    Raises:
+        UserError: code ``UNKNOWN_JOB`` or ``INVALID_ARGS``.
+    """
+    run = NewRun(job_name=job_name, trigger=Trigger.MANUAL, args=args or {}, submitter=actor)
+    check_job_args(tx, job_name, run.args)
+    return submit(tx, [run])[0]
+
+
+def enqueue_runs(tx: Tx, runs: Sequence[NewRun]) -> list[Enqueued]:
+    """Put runs into the queue, all or none; the results are in the order of ``runs``.
+
+    Raises:
+        UserError: the first fault, with its place in ``runs`` in the path.
+    """
+    for place, run in enumerate(runs):
+        try:
+            check_new_run(tx, run)
+        except UserError as error:
+            raise error.within("runs", str(place)) from error
+    return put(tx, runs)
+
+
+def check_new_run(tx: Tx, run: NewRun) -> None:
+    """Let a run pass that may be enqueued: known job, fitting arguments, sensible settings.
+
+    Raises:
+        UserError: the first fault.
+    """
+    check_name(run.group, "group")
+    check_run_settings(run.retries, run.retry_delay, run.timeout)
+    if run.unique_key is not None:
+        check_text(run.unique_key, "uniqueKey", limit=MAX_UNIQUE_KEY)
+        if not run.unique_key:
+            raise InvalidInput("uniqueKey: must have at least one character, got ''", path=("uniqueKey",))
+    check_job_args(tx, run.job_name, run.args)
+
+
+def put(tx: Tx, runs: Sequence[NewRun]) -> list[Enqueued]:
+    """Insert runs without judging them; used by ``enqueue`` in the user's own transaction, where any job is accepted."""
+    plain = [run for run in runs if run.unique_key is None]
+    ids = iter(run_store.insert_all(tx.conn, plain, tx.now) if plain else ())
+    placed: list[tuple[int, bool]] = [
+        (next(ids), False) if run.unique_key is None else _put_unique(tx, run, run.unique_key) for run in runs
+    ]
+    stored = run_store.by_ids(tx.conn, sorted({run_id for run_id, _ in placed}))
+    enqueued = [Enqueued(stored[run_id], deduplicated) for run_id, deduplicated in placed]
+    tx.emit(_created(one.run) for one in enqueued if not one.deduplicated)
+    tx.wake(Wake.RUNS)
+    return enqueued
+
+
+def submit(tx: Tx, runs: Sequence[NewRun]) -> list[Run]:
+    """``put``, for runs without unique keys."""
+    return [one.run for one in put(tx, runs)]
+
+
+def _put_unique(tx: Tx, run: NewRun, key: str) -> tuple[int, bool]:
+    # The run that has the key may finish between the two statements; then the key is free again.
+    for _ in range(10):
+        inserted = run_store.insert_unique(tx.conn, run, tx.now)
+        if inserted is not None:
+            return inserted, False
+        existing = run_store.unfinished_with_key(tx.conn, key)
+        if existing is not None:
+            return existing, True
+    raise InvalidState(f"uniqueKey: '{key}' changes hands too fast; try again", path=("uniqueKey",))
+
+
+def _created(run: Run) -> Change:
+    return run_change(run, run.state, kind=EventKind.RUN_CREATED)
+
+
+def cancel_runs(tx: Tx, ids: Sequence[int], *, reason: str | None = None, actor: str | None = None) -> list[Run]:
+    """Cancel runs; finished ones are left as they are. See ``cancel_all`` for what happens in which state.
+
+    Raises:
+        NotFound: one of the ids does not exist.
+    """
+    _existing(tx, ids)
+    by = f" by {actor}" if actor else ""
+    return cancel_all(tx, ids, reason=f"cancelled{by}" + (f": {reason}" if reason else ""))
+
+
+def retry_runs(
+    tx: Tx, ids: Sequence[int], *, args: dict[str, Json] | None = None, actor: str | None = None
+) -> list[Run]:
+    """Make a new run of each finished one, linked to it; with ``args`` instead of the old arguments.
+
+    Raises:
+        NotFound: one of the ids does not exist.
+        InvalidState: a run is not finished.
+    """
+    new: list[NewRun] = []
+    for run in _existing(tx, ids):
+        if run.state not in FINAL:
+            raise InvalidState(
+                f"run {run.id} is {run.state.value}, not finished; to make its next attempt due now use retryNow",
+                path=("id",),
+            )
+        if args is not None:
+            check_job_args(tx, run.job_name, args)
+        new.append(_again(run, args, actor))
+    return submit(tx, new) if new else []
+
+
+def _again(run: Run, args: dict[str, Json] | None, actor: str | None) -> NewRun:
+    return NewRun(
+        job_name=run.job_name,
+        trigger=Trigger.RETRY,
+        args=run.args if args is None else args,
+        group=run.group,
+        priority=run.priority,
+        task_id=run.task_id,
+        task_name=run.task_name,
+        scheduled_for=run.scheduled_for,
+        retries=run.retries,
+        retry_delay=run.retry_delay,
+        timeout=run.timeout,
+        exclusive=run.exclusive,
+        retried_from=run.id,
+        submitter=actor or run.submitter,
+        description=run.description,
+    )
+
+
+def retry_now(tx: Tx, run_id: int) -> Run:
+    """Make a run that waits for its time (a retry, a snooze, a later ``runAt``) due at once.
+
+    Raises:
+        InvalidState: the run does not wait.
+    """
+    run = _existing(tx, [run_id])[0]
+    if run.state not in CLAIMABLE:
+        raise InvalidState(
+            f"run {run_id} is {run.state.value}; only waiting and stuck runs can be made due now", path=("id",)
+        )
+    # A stuck run is due strictly after its time, so "now" lies just before now.
+    run_store.make_available(tx.conn, [run_id], tx.now - timedelta(microseconds=1))
+    return _changed(tx, [run_id], [run_id])[0]
+
+
+def set_priority(tx: Tx, ids: Sequence[int], priority: Priority) -> list[Run]:
+    """Change the priority of waiting and stuck runs; others are left as they are.
+
+    Raises:
+        NotFound: one of the ids does not exist.
+    """
+    _existing(tx, ids)
+    return _changed(tx, ids, run_store.set_priority(tx.conn, ids, priority))
+
+
+def _changed(tx: Tx, ids: Sequence[int], changed: Sequence[int]) -> list[Run]:
+    after = run_store.by_ids(tx.conn, ids)
+    tx.emit(run_change(after[run_id], after[run_id].state) for run_id in sorted(changed))
+    tx.wake(Wake.RUNS)
+    return [after[run_id] for run_id in ids]
+
+
+def _existing(tx: Tx, ids: Sequence[int]) -> list[Run]:
+    found = run_store.lock(tx.conn, ids)
+    missing = next((run_id for run_id in ids if run_id not in found), None)
+    if missing is not None:
+        raise unknown("run", str(missing), [], field="id")
+    return [found[run_id] for run_id in ids]
+
+
+def hand_back(tx: Tx, condition: Mapping[str, Any]) -> list[int]:
+    """Give scheduled runs back to the queue, those for which all columns of ``condition`` are equal."""
+    ids = run_store.hand_back_scheduled(tx.conn, condition)
+    tx.emit(run_change(run, RunState.WAITING) for run in run_store.by_ids(tx.conn, ids).values())
+    if ids:
+        tx.wake(Wake.RUNS)
+    return ids
+
+
+def with_defaults(run: NewRun, **changes: Any) -> NewRun:
+    """``run`` with those of ``changes`` that are not None."""
+    return replace(run, **{name: value for name, value in changes.items() if value is not None})

@@ -1,0 +1,59 @@
+"""Writing down why an occurrence did not become a run; equal stretches fold into one row."""
+
+from ..core.dispatch import Skip
+from ..core.events import Change, EventKind
+from ..core.model import SkippedOccurrence, Task
+from ..store import skipped
+from ..store.transaction import Tx
+
+
+def record_skips(
+    tx: Tx, task: Task, skips: tuple[Skip, ...], newest: SkippedOccurrence | None, *, node: str | None, blocker: int | None
+) -> None:
+    """Write the skips of one visit of ``task``; the first folds into its newest row if it continues it.
+
+    Args:
+        tx: The dispatching transaction.
+        task: The task as it was before the visit.
+        skips: Oldest first.
+        newest: The task's newest skipped row.
+        node: The node that decides.
+        blocker: The oldest unfinished run, which a skip for overlap names.
+    """
+    for skip in skips:
+        if newest is not None and _continues(task, newest, skip):
+            skipped.extend(tx.conn, newest.id, skip, tx.now)
+        else:
+            run_id = blocker if "overlap" in skip.policy else None
+            skipped.add(tx.conn, task.id, task.name, skip, node=node, run_id=run_id, now=tx.now)
+        newest = None
+        tx.emit([_change(task, skip, node)])
+
+
+def record_drop(tx: Tx, task: Task, skip: Skip, *, node: str, run_id: int) -> None:
+    """Write down that a run was dropped before its start."""
+    skipped.add(tx.conn, task.id, task.name, skip, node=node, run_id=run_id, now=tx.now)
+    tx.emit([_change(task, skip, node, run_id)])
+
+
+def _continues(task: Task, newest: SkippedOccurrence, skip: Skip) -> bool:
+    """Whether nothing became a run between the stored stretch and this one, and both have one cause."""
+    return (
+        newest.reason is skip.reason
+        and newest.policy == skip.policy
+        and newest.last_scheduled_for == task.last_due_at
+        and newest.last_scheduled_for < skip.first
+    )
+
+
+def _change(task: Task, skip: Skip, node: str | None, run_id: int | None = None) -> Change:
+    return Change(
+        EventKind.OCCURRENCE_SKIPPED,
+        task_id=task.id,
+        task_name=task.name,
+        run_id=run_id,
+        job_name=task.spec.job_name,
+        group=task.spec.group,
+        node=node,
+        state=skip.reason.value,
+    )

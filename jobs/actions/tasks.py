@@ -1,0 +1,328 @@
+"""What can be done to tasks, each in one transaction."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import fields, replace
+from datetime import datetime
+from typing import Any
+
+from ..core.errors import AlreadyExists, InvalidInput, InvalidState, Overlap, VersionConflict
+from ..core.events import EventKind
+from ..core.model import Json, OverlapPolicy, Run, ScheduleSpec, Task, TaskSource, TaskSpec, Trigger
+from ..core.occurrence import effective, first_occurrence
+from ..core.policies import effective_overlap, overlap_limit
+from ..core.rules import check_task, unknown
+from ..core.schedule import ScheduleError, Syntax, parse
+from ..store import runs as run_store
+from ..store import tasks
+from ..store.transaction import Tx, Wake
+from .cancel import cancel_all
+from .changes import task_change
+from .dispatch import new_run, settle_due
+from .runs import check_job_args, submit
+
+_REQUIRED = TaskSpec(name="", job_name="", schedule=ScheduleSpec(Syntax.CRON, ""))
+_DEFAULTS: Mapping[str, Any] = {one.name: getattr(_REQUIRED, one.name) for one in fields(TaskSpec)}
+_TIMING = frozenset({"schedule", "start_at", "end_at", "jitter"})
+
+
+def create_task(
+    tx: Tx, spec: TaskSpec, *, source: TaskSource = TaskSource.API, submitter: str | None = None
+) -> Task:
+    """Store a new task; its first occurrence is strictly after now.
+
+    Raises:
+        InvalidInput: a field is not what it must be, or the job or its arguments are unknown.
+        AlreadyExists: the name is taken.
+    """
+    check_task(spec)
+    check_job_args(tx, spec.job_name, spec.args)
+    anchor = spec.start_at or tx.now
+    occurrence = _first(tx, spec, anchor)
+    if occurrence is None:
+        raise _never_fires(spec, tx.now)
+    created = _insert(tx, spec, anchor, occurrence, source=source, submitter=submitter, declared=None)
+    if created is None:
+        raise AlreadyExists(f"task '{spec.name}' exists already; change it with updateTask", path=("name",))
+    return created
+
+
+def update_task(
+    tx: Tx, name: str, changes: Mapping[str, Any], *, expected_version: int | None = None, actor: str | None = None
+) -> Task:
+    """Change fields of a task; what is due until now is settled under the old definition first.
+
+    Queued and running runs keep the arguments, group and limits they were made with.
+
+    Args:
+        tx: The transaction.
+        name: Which task; the name itself cannot change.
+        changes: Field names of ``TaskSpec`` to new values; None = the product's default.
+        expected_version: Refuse if the task was edited since this version was read.
+        actor: Who edits; noted as the one who paused, if ``enabled`` becomes false.
+    """
+    task = settle_due(tx, _locked(tx, name))
+    if expected_version is not None and expected_version != task.version:
+        raise VersionConflict(
+            f"expectedVersion: task '{name}' is at version {task.version}, got {expected_version}; "
+            "read it again and repeat the change on what it is now",
+            path=("expectedVersion",),
+        )
+    filled: dict[str, Any] = {key: _DEFAULTS[key] if value is None else value for key, value in changes.items()}
+    spec = replace(task.spec, **filled)
+    check_task(spec)
+    if spec.job_name != task.spec.job_name or spec.args != task.spec.args:
+        check_job_args(tx, spec.job_name, spec.args)
+    values = {**tasks.spec_values(spec), **_retimed(tx, task, spec), **_paused(tx, task, spec, actor)}
+    if spec.schedule != task.spec.schedule and task.source is TaskSource.CODE:
+        values["overridden"] = spec.schedule != task.declared
+    return _change(tx, task, values)
+
+
+def pause_task(tx: Tx, name: str, *, reason: str | None = None, actor: str | None = None) -> Task:
+    """Stop a task from making runs; its occurrences are recorded as skipped. Pausing twice keeps the newer reason."""
+    task = settle_due(tx, _locked(tx, name))
+    values = {"enabled": False, "paused_at": task.paused_at or tx.now, "paused_by": actor, "paused_reason": reason}
+    return _change(tx, task, values)
+
+
+def resume_task(tx: Tx, name: str, *, actor: str | None = None) -> Task:
+    """Let a paused task make runs again from its next occurrence on; what fell into the pause stays skipped."""
+    del actor
+    task = settle_due(tx, _locked(tx, name))
+    return _change(tx, task, {"enabled": True, "paused_at": None, "paused_by": None, "paused_reason": None})
+
+
+def reset_task(tx: Tx, name: str, *, actor: str | None = None) -> Task:
+    """Give a task that is declared in code its declared schedule back.
+
+    Raises:
+        InvalidState: the task is not declared in code.
+    """
+    del actor
+    task = settle_due(tx, _locked(tx, name))
+    if task.source is not TaskSource.CODE or task.declared is None:
+        raise InvalidState(
+            f"task '{name}' is not declared in code (source {task.source.name}), so there is nothing to reset it to",
+            path=("name",),
+        )
+    spec = replace(task.spec, schedule=task.declared)
+    return _change(tx, task, {**tasks.spec_values(spec), **_retimed(tx, task, spec), "overridden": False})
+
+
+def delete_task(tx: Tx, name: str, *, actor: str | None = None) -> Task:
+    """Delete a task: its waiting runs are cancelled, running ones are asked to stop, its history stays.
+
+    Raises:
+        InvalidState: the task is declared in code; it can only be paused.
+    """
+    task = settle_due(tx, _locked(tx, name))
+    if task.source is TaskSource.CODE:
+        raise InvalidState(
+            f"task '{name}' is declared in code and would come back at the next start; pause it with pauseTask instead",
+            path=("name",),
+            code="CODE_TASK",
+        )
+    _delete(tx, task, f"task '{name}' was deleted{_by(actor)}")
+    return task
+
+
+def delete_tasks_of_owner(tx: Tx, owner: str, *, dry_run: bool = False, actor: str | None = None) -> list[Task]:
+    """Delete all tasks of an owner that are not declared in code, as ``delete_task`` does; returns them.
+
+    With ``dry_run`` nothing is changed.
+    """
+    doomed = [task for task in tasks.of_owner(tx.conn, owner, lock=not dry_run) if task.source is not TaskSource.CODE]
+    if not dry_run:
+        for task in doomed:
+            _delete(tx, settle_due(tx, task), f"the tasks of owner '{owner}' were deleted{_by(actor)}")
+    return doomed
+
+
+def trigger_task(tx: Tx, name: str, *, args: dict[str, Json] | None = None, actor: str | None = None) -> Run:
+    """Make a run of a task now. The schedule does not move; the overlap policy holds.
+
+    Raises:
+        Overlap: policy SKIP or a full QUEUE, naming the unfinished run.
+        InvalidInput: the arguments do not fit the job.
+    """
+    task = _locked(tx, name)
+    check_job_args(tx, task.spec.job_name, task.spec.args if args is None else args)
+    policy = effective_overlap(task.spec)
+    count, oldest = run_store.unfinished_counts(tx.conn, [task.id]).get(task.id, (0, None))
+    limit = overlap_limit(policy)
+    if limit is not None and count >= limit:
+        unfinished = "is unfinished" if count == 1 else f"and {count - 1} more are unfinished"
+        raise Overlap(
+            f"task '{name}' has overlap policy {policy.name} and its run {oldest} {unfinished}; "
+            "wait for it, cancel it, or set overlap to ALLOW",
+            path=("name",),
+        )
+    if policy is OverlapPolicy.REPLACE and count:
+        older = run_store.unfinished_of_tasks(tx.conn, [task.id])
+        cancel_all(tx, older, reason=f"replaced by a run triggered by hand{_by(actor)}")
+    return submit(tx, [new_run(task, Trigger.MANUAL, args=args, submitter=actor)])[0]
+
+
+def declare_tasks(tx: Tx, declarations: Sequence[tuple[TaskSpec, ScheduleSpec]]) -> list[str]:
+    """Write the schedules declared in code as tasks; called at start, and idempotent across nodes.
+
+    A new declaration becomes a task; a changed one is followed, unless an operator overrode the schedule. A task whose
+    job is still there but declares no schedule any more is paused. Returns warnings for people.
+    """
+    warnings: list[str] = []
+    existing = {task.name: task for task in tasks.declared(tx.conn)}
+    for spec, declared in declarations:
+        task = existing.get(spec.name)
+        if task is None:
+            warnings += _declare_new(tx, spec, declared)
+        elif task.declared != declared or task.spec.description != spec.description:
+            _follow(tx, task, spec, declared)
+    _pause_undeclared(tx, existing, {spec.name for spec, _ in declarations}, {spec.job_name for spec, _ in declarations})
+    return warnings
+
+
+def _declare_new(tx: Tx, spec: TaskSpec, declared: ScheduleSpec) -> list[str]:
+    anchor = tx.now
+    occurrence = _first(tx, spec, anchor)
+    created = _insert(tx, spec, anchor, occurrence, source=TaskSource.CODE, submitter=None, declared=declared)
+    if created is not None:
+        return []
+    taken = tasks.by_name(tx.conn, spec.name)
+    if taken is not None and taken.source is TaskSource.CODE:
+        return []
+    return [
+        f"job '{spec.job_name}' declares a schedule, but a task of its name exists already and was made through the "
+        "API; delete or rename that task to let the declared one in"
+    ]
+
+
+def _follow(tx: Tx, task: Task, spec: TaskSpec, declared: ScheduleSpec) -> None:
+    task = settle_due(tx, task)
+    values: dict[str, Any] = {**tasks.declared_values(declared), "description": spec.description}
+    if not task.overridden:
+        followed = replace(task.spec, schedule=declared, description=spec.description)
+        values |= {**tasks.spec_values(followed), **_retimed(tx, task, followed)}
+    _change(tx, task, values)
+
+
+def _pause_undeclared(tx: Tx, existing: Mapping[str, Task], declared: set[str], jobs: set[str]) -> None:
+    for task in existing.values():
+        if task.name not in declared and task.spec.job_name in jobs and task.spec.enabled and not task.overridden:
+            pause_task(tx, task.name, reason="its job declares no schedule any more", actor="code")
+
+
+def _locked(tx: Tx, name: str) -> Task:
+    task = tasks.by_name(tx.conn, name, lock=True)
+    if task is None:
+        raise unknown("task", name, tasks.names_like(tx.conn, name))
+    return task
+
+
+def _insert(
+    tx: Tx,
+    spec: TaskSpec,
+    anchor: datetime,
+    occurrence: datetime | None,
+    *,
+    source: TaskSource,
+    submitter: str | None,
+    declared: ScheduleSpec | None,
+) -> Task | None:
+    values: dict[str, Any] = {
+        **tasks.spec_values(spec),
+        **tasks.declared_values(declared),
+        "source": source.value,
+        "submitter": submitter,
+        "overridden": False,
+        "anchor_at": anchor,
+        "next_occurrence_at": occurrence,
+        # Without jitter at first: the offset comes from the id, which is known only after the insert.
+        "next_run_at": occurrence,
+        "paused_at": None if spec.enabled else tx.now,
+        "paused_by": None if spec.enabled else submitter,
+        "counter": 0,
+        "version": 1,
+        "created_at": tx.now,
+        "updated_at": tx.now,
+    }
+    created = tasks.create(tx.conn, values)
+    if created is None:
+        return None
+    if spec.jitter > 0:
+        due = effective(created.id, spec.jitter, occurrence)
+        created = tasks.change(tx.conn, created.id, {"next_run_at": due})
+    tx.emit([task_change(EventKind.TASK_CREATED, created)])
+    tx.wake(Wake.TASKS)
+    return created
+
+
+def _change(tx: Tx, task: Task, values: Mapping[str, Any]) -> Task:
+    changed = tasks.change(tx.conn, task.id, {**values, "version": task.version + 1, "updated_at": tx.now})
+    tx.emit([task_change(EventKind.TASK_UPDATED, changed)])
+    tx.wake(Wake.TASKS)
+    return changed
+
+
+def _delete(tx: Tx, task: Task, reason: str) -> None:
+    cancel_all(tx, run_store.unfinished_of_tasks(tx.conn, [task.id]), reason=reason)
+    tasks.remove(tx.conn, task.id)
+    tx.emit([task_change(EventKind.TASK_DELETED, task)])
+    tx.wake(Wake.TASKS)
+
+
+def _by(actor: str | None) -> str:
+    return f" by {actor}" if actor else ""
+
+
+def _first(tx: Tx, spec: TaskSpec, anchor: datetime) -> datetime | None:
+    """The first occurrence after now; refuses a string that is no schedule."""
+    try:
+        schedule = parse(spec.schedule.syntax, spec.schedule.value, spec.schedule.timezone, anchor=anchor)
+    except ScheduleError as error:
+        raise schedule_fault(error) from error
+    return first_occurrence(spec, schedule, tx.now)
+
+
+def schedule_fault(error: ScheduleError) -> InvalidInput:
+    """A refused schedule as an error of the API: the sentence with the suggestion, and where the fault is."""
+    hint = f" (suggestion: {error.suggestion})" if error.suggestion and error.suggestion not in error.message else ""
+    field = "timezone" if error.field == "timezone" else "value"
+    return InvalidInput(f"{error.message}{hint}", path=("schedule", field), code=error.code)
+
+
+def _never_fires(spec: TaskSpec, now: datetime) -> InvalidInput:
+    window = " inside startAt and endAt" if spec.start_at or spec.end_at else ""
+    return InvalidInput(
+        f"schedule: '{spec.schedule.value}' has no occurrence after {now.isoformat()}{window}; "
+        "choose a time in the future",
+        path=("schedule", "value"),
+        code="NEVER_FIRES",
+    )
+
+
+def _retimed(tx: Tx, task: Task, spec: TaskSpec) -> dict[str, Any]:
+    """The columns that follow from a changed schedule, window or jitter; an edited INTERVAL is anchored anew."""
+    if all(getattr(spec, name) == getattr(task.spec, name) for name in _TIMING):
+        return {}
+    anchor = task.anchor_at
+    if spec.schedule.syntax is Syntax.INTERVAL and (
+        spec.schedule != task.spec.schedule or spec.start_at != task.spec.start_at
+    ):
+        anchor = spec.start_at or tx.now
+    occurrence = _first(tx, spec, anchor)
+    if occurrence is None and spec.schedule != task.spec.schedule:
+        raise _never_fires(spec, tx.now)
+    return {
+        "anchor_at": anchor,
+        "next_occurrence_at": occurrence,
+        "next_run_at": effective(task.id, spec.jitter, occurrence),
+    }
+
+
+def _paused(tx: Tx, task: Task, spec: TaskSpec, actor: str | None) -> dict[str, Any]:
+    """The columns that say who paused the task, if ``enabled`` changes."""
+    if spec.enabled == task.spec.enabled:
+        return {}
+    if spec.enabled:
+        return {"paused_at": None, "paused_by": None, "paused_reason": None}
+    return {"paused_at": tx.now, "paused_by": actor, "paused_reason": None}

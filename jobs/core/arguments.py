@@ -1,0 +1,42 @@
+"""Judging a job's arguments by its JSON Schema, when a run is submitted and not when it starts."""
+
+from collections.abc import Iterable, Mapping
+from difflib import get_close_matches
+from typing import Any
+
+from jsonschema import Draft202012Validator, ValidationError
+
+from .errors import InvalidInput
+from .model import Json
+
+
+def check_args(job_name: str, schema: Mapping[str, Any], args: Mapping[str, Json]) -> None:
+    """Let arguments pass that fit the job's schema.
+
+    Raises:
+        InvalidInput: code ``INVALID_ARGS``; names the argument, what it must be and what it got.
+    """
+    # The library's overloads are loosely typed; only the two attributes used here matter.
+    faults: Iterable[ValidationError] = Draft202012Validator(dict(schema)).iter_errors(dict(args))  # pyright: ignore[reportUnknownMemberType]
+    fault = min(faults, key=lambda one: [str(part) for part in one.absolute_path], default=None)
+    if fault is None:
+        return
+    place = ".".join(str(part) for part in fault.absolute_path)
+    named = f"argument '{place}' of job '{job_name}'" if place else f"arguments of job '{job_name}'"
+    message = f"{named}: {_short(fault.message)}{_hint(schema, args)}"
+    raise InvalidInput(message, path=("args", *(str(part) for part in fault.absolute_path)), code="INVALID_ARGS")
+
+
+def _short(text: str, limit: int = 300) -> str:
+    return text if len(text) <= limit else f"{text[:limit]}…"
+
+
+def _hint(schema: Mapping[str, Any], args: Mapping[str, Json]) -> str:
+    known = list(schema.get("properties", {}))
+    for name in args:
+        if name not in known:
+            near = get_close_matches(name, known, 1)
+            if near:
+                return f"; did you mean '{near[0]}'?"
+            return f"; it takes {', '.join(known)}" if known else "; it takes no arguments"
+    return ""

@@ -1,0 +1,201 @@
+"""What becomes of the due occurrences of one task: runs, or skips with their reason. Overlap, misfire and pause meet here.
+
+The number of occurrences looked at per visit is bounded; a task that was away for long is visited again at once until
+it has caught up, and its skips fold into one row meanwhile.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import Any
+
+from .model import MisfirePolicy, OverlapPolicy, SkipReason, Task
+from .occurrence import effective, following
+from .policies import effective_overlap, jitter_offset, overlap_limit, schedule_of
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedRun:
+    """An occurrence that becomes a run. ``replaced``: it is cancelled at once by a newer one (REPLACE)."""
+
+    scheduled_for: datetime
+    exclusive: bool
+    replaced: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Skip:
+    """A stretch of occurrences that do not become runs, with the policy values that decided it."""
+
+    reason: SkipReason
+    first: datetime
+    last: datetime
+    count: int
+    policy: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """What one visit of a due task writes.
+
+    Attributes:
+        runs: New runs, oldest first.
+        skips: Skipped stretches, oldest first, neighbours of equal reason folded.
+        cancel_unfinished: REPLACE: older unfinished runs of the task are cancelled.
+        next_occurrence_at: The nominal time the task waits for next; None = finished.
+        next_run_at: The same with the task's jitter.
+        last_due_at: The newest occurrence looked at in this visit.
+        behind: More due occurrences are left; visit the task again at once.
+    """
+
+    runs: tuple[PlannedRun, ...]
+    skips: tuple[Skip, ...]
+    cancel_unfinished: bool
+    next_occurrence_at: datetime | None
+    next_run_at: datetime | None
+    last_due_at: datetime | None
+    behind: bool
+
+
+@dataclass(slots=True)
+class _Skips:
+    """Collects skips and folds neighbours of equal reason and policy."""
+
+    found: list[Skip] = field(default_factory=list[Skip])
+
+    def add(self, reason: SkipReason, policy: dict[str, Any], occurrences: Sequence[datetime]) -> None:
+        if not occurrences:
+            return
+        new = Skip(reason, occurrences[0], occurrences[-1], len(occurrences), policy)
+        if self.found and self.found[-1].reason is reason and self.found[-1].policy == policy:
+            old = self.found.pop()
+            new = Skip(reason, old.first, new.last, old.count + new.count, policy)
+        self.found.append(new)
+
+
+def decide(task: Task, now: datetime, *, unfinished: int, job_known: bool, limit: int = 1000) -> Decision:
+    """Decide what becomes of the occurrences of ``task`` that are due at ``now``.
+
+    Args:
+        task: The task as it is stored.
+        now: The database's time.
+        unfinished: How many runs of the task are unfinished.
+        job_known: Whether any node has published the task's job.
+        limit: At most about this many occurrences are looked at (raised to twice the catch-up limit).
+    """
+    keep = _kept_when_missed(task)
+    due, upcoming = _due(task, now, max(limit, 2 * keep))
+    behind = _is_due(task, upcoming, now)
+    skips = _Skips()
+    closed = _closed(task, job_known)
+    if closed is not None:
+        skips.add(*closed, due)
+        return _decision(task, (), skips, False, upcoming, due[-1] if due else None, behind)
+    late, timely = _split(task, due, now)
+    if behind and not timely:
+        # Not all late ones are in sight: the newest of these may still have to become runs, so leave them.
+        undecided = late[len(late) - keep :]
+        late, upcoming = late[: len(late) - keep], undecided[0] if undecided else upcoming
+        skips.add(*_misfire(task, keep), late)
+        return _decision(task, (), skips, False, upcoming, late[-1] if late else None, True)
+    dropped, kept = late[: max(0, len(late) - keep)], late[max(0, len(late) - keep) :]
+    skips.add(*_misfire(task, keep), dropped)
+    runs, cancel = _overlap(task, kept, timely, unfinished, skips)
+    return _decision(task, runs, skips, cancel, upcoming, due[-1] if due else None, behind)
+
+
+def _kept_when_missed(task: Task) -> int:
+    match task.spec.misfire:
+        case MisfirePolicy.LAST:
+            return 1
+        case MisfirePolicy.ALL:
+            return task.spec.catch_up_limit
+        case MisfirePolicy.NONE:
+            return 0
+
+
+def _is_due(task: Task, occurrence: datetime | None, now: datetime) -> bool:
+    return occurrence is not None and occurrence + jitter_offset(task.id, task.spec.jitter) <= now
+
+
+def _due(task: Task, now: datetime, limit: int) -> tuple[list[datetime], datetime | None]:
+    """Up to ``limit`` due occurrences, oldest first, and the one after them."""
+    schedule = schedule_of(task.spec.schedule, task.anchor_at)
+    latest = now - jitter_offset(task.id, task.spec.jitter)
+    due: list[datetime] = []
+    occurrence = task.next_occurrence_at
+    while occurrence is not None and occurrence <= latest and len(due) < limit:
+        due.append(occurrence)
+        occurrence = following(task.spec, schedule, occurrence)
+    return due, occurrence
+
+
+def _closed(task: Task, job_known: bool) -> tuple[SkipReason, dict[str, Any]] | None:
+    """Why nothing of this task may become a run at all, or None."""
+    if task.paused:
+        return SkipReason.PAUSED, {"pausedBy": task.paused_by, "reason": task.paused_reason}
+    if not job_known:
+        return SkipReason.NO_JOB, {"jobName": task.spec.job_name}
+    return None
+
+
+def _split(task: Task, due: list[datetime], now: datetime) -> tuple[list[datetime], list[datetime]]:
+    """The due occurrences that are late by more than the grace, and the timely ones."""
+    newest_late = now - jitter_offset(task.id, task.spec.jitter) - timedelta(seconds=task.spec.misfire_grace)
+    late = [occurrence for occurrence in due if occurrence < newest_late]
+    return late, due[len(late) :]
+
+
+def _misfire(task: Task, keep: int) -> tuple[SkipReason, dict[str, Any]]:
+    policy: dict[str, Any] = {"misfire": task.spec.misfire.value, "misfireGrace": task.spec.misfire_grace}
+    if task.spec.misfire is MisfirePolicy.ALL:
+        policy["catchUpLimit"] = keep
+    reason = SkipReason.COALESCED if task.spec.misfire is MisfirePolicy.LAST else SkipReason.MISSED
+    return reason, policy
+
+
+def _overlap(
+    task: Task, kept: list[datetime], timely: list[datetime], unfinished: int, skips: _Skips
+) -> tuple[tuple[PlannedRun, ...], bool]:
+    """Let the overlap policy judge, in order, what misfire left."""
+    policy = effective_overlap(task.spec)
+    exclusive = policy is not OverlapPolicy.ALLOW
+    runs: list[PlannedRun] = []
+    if task.spec.misfire is MisfirePolicy.ALL:
+        # Catching up is one after another by definition; the overlap policy judges only what is on time.
+        runs = [PlannedRun(occurrence, exclusive=True) for occurrence in kept]
+        judged = timely
+    else:
+        judged = [*kept, *timely]
+    if policy is OverlapPolicy.REPLACE:
+        return _replace(runs, judged, unfinished)
+    limit = overlap_limit(policy)
+    for occurrence in judged:
+        if limit is not None and unfinished + len(runs) >= limit:
+            skips.add(SkipReason.OVERLAP, {"overlap": policy.value, "unfinishedAllowed": limit}, [occurrence])
+        else:
+            runs.append(PlannedRun(occurrence, exclusive))
+    return tuple(runs), False
+
+
+def _replace(
+    catching_up: list[PlannedRun], judged: list[datetime], unfinished: int
+) -> tuple[tuple[PlannedRun, ...], bool]:
+    if not judged:
+        return tuple(catching_up), False
+    older = [PlannedRun(run.scheduled_for, exclusive=True, replaced=True) for run in catching_up]
+    older += [PlannedRun(occurrence, exclusive=True, replaced=True) for occurrence in judged[:-1]]
+    return (*older, PlannedRun(judged[-1], exclusive=True)), unfinished > 0
+
+
+def _decision(
+    task: Task,
+    runs: Sequence[PlannedRun],
+    skips: _Skips,
+    cancel: bool,
+    upcoming: datetime | None,
+    last_due: datetime | None,
+    behind: bool,
+) -> Decision:
+    next_run_at = effective(task.id, task.spec.jitter, upcoming)
+    return Decision(tuple(runs), tuple(skips.found), cancel, upcoming, next_run_at, last_due, behind)

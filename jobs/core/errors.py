@@ -1,0 +1,106 @@
+"""The tree of errors of the engine.
+
+::
+
+    CronographError
+    ├── InvalidTransition      a change of state that the transition table does not know
+    ├── UserError              the caller's input; becomes ``errors { code message path }`` in the API
+    │   ├── NotFound
+    │   ├── AlreadyExists
+    │   ├── InvalidInput
+    │   ├── InvalidState
+    │   ├── VersionConflict
+    │   └── Overlap
+    ├── ConfigurationError     settings or job code that cannot work
+    └── StorageError           the database cannot be used as it is
+        ├── SchemaTooNew
+        └── FileLocked
+"""
+
+from collections.abc import Sequence
+
+
+class CronographError(Exception):
+    """Base of every error that Cronograph raises on purpose; the message is a full sentence."""
+
+
+class InvalidTransition(CronographError):
+    """A run was asked to change into a state that may not follow its present one."""
+
+    def __init__(self, old: str, new: str, allowed: Sequence[str]) -> None:
+        following = ", ".join(allowed) if allowed else "nothing, it is final"
+        super().__init__(f"run state: '{old}' cannot become '{new}'; what may follow is {following}")
+
+
+class UserError(CronographError):
+    """The caller asked for something that cannot be done as asked.
+
+    Attributes:
+        code: Stable UPPER_CASE word that programs can test.
+        message: The sentence for people: which thing, what it must be, what it got, a suggestion.
+        path: Where in the input the fault is, outermost first (``("schedule", "value")``).
+    """
+
+    code = "INVALID_INPUT"
+
+    def __init__(self, message: str, *, path: Sequence[str] = (), code: str | None = None) -> None:
+        super().__init__(message)
+        self.message = message
+        self.path = tuple(path)
+        if code is not None:
+            self.code = code
+
+    def within(self, *prefix: str) -> "UserError":
+        """The same error with ``prefix`` put before its path."""
+        self.path = (*prefix, *self.path)
+        return self
+
+
+class InvalidInput(UserError):
+    """A value of the input is not what it must be."""
+
+
+class NotFound(UserError):
+    """What the input names does not exist."""
+
+    code = "NOT_FOUND"
+
+
+class AlreadyExists(UserError):
+    """What the input would make exists already."""
+
+    code = "ALREADY_EXISTS"
+
+
+class InvalidState(UserError):
+    """The thing exists, but in its present state this cannot be done to it."""
+
+    code = "INVALID_STATE"
+
+
+class VersionConflict(UserError):
+    """Somebody else edited the thing since the caller read it (a lost update, refused)."""
+
+    code = "VERSION_CONFLICT"
+
+
+class Overlap(UserError):
+    """The overlap policy SKIP forbids a second unfinished run of the task."""
+
+    code = "OVERLAP"
+
+
+class ConfigurationError(CronographError):
+    """Settings or job code that cannot work; raised at start, never while serving."""
+
+
+class StorageError(CronographError):
+    """The database cannot be used as it is."""
+
+
+class SchemaTooNew(StorageError):
+    """The database was migrated by a newer version of Cronograph than this one."""
+
+
+class FileLocked(StorageError):
+    """Another process serves this SQLite file."""

@@ -1,0 +1,118 @@
+"""What changed: the events that every node publishes and every subscriber reads in one order."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from typing import Any, Self
+
+from .errors import InvalidInput
+
+
+class EventKind(StrEnum):
+    """The kinds of change; ``RESYNC`` is made for one subscriber that must read anew."""
+
+    TASK_CREATED = "task_created"
+    TASK_UPDATED = "task_updated"
+    TASK_DELETED = "task_deleted"
+    RUN_CREATED = "run_created"
+    RUN_UPDATED = "run_updated"
+    EXECUTION_STARTED = "execution_started"
+    EXECUTION_FINISHED = "execution_finished"
+    OCCURRENCE_SKIPPED = "occurrence_skipped"
+    NODE_STARTED = "node_started"
+    NODE_UPDATED = "node_updated"
+    NODE_STOPPED = "node_stopped"
+    GROUP_UPDATED = "group_updated"
+    RESYNC = "resync"
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One change as it is stored in the outbox, with the ids needed to filter it and to read the changed thing.
+
+    ``state`` is the run's state or the execution's outcome right after the change.
+    """
+
+    kind: EventKind
+    task_id: int | None = None
+    task_name: str | None = None
+    run_id: int | None = None
+    execution_id: int | None = None
+    job_name: str | None = None
+    group: str | None = None
+    node: str | None = None
+    state: str | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        """The compact stored form: only what is set."""
+        return {name: value for name in self.__slots__ if (value := getattr(self, name)) is not None}
+
+    @classmethod
+    def from_json(cls, stored: Mapping[str, Any]) -> Self:
+        """The change behind a stored form; names that this version does not know are ignored."""
+        known = {name: value for name, value in stored.items() if name in cls.__slots__}
+        return cls(**{**known, "kind": EventKind(stored["kind"])})
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Cursor:
+    """A place in the one order of events: the number of the published batch and the place within it.
+
+    Its text form ``seq.index`` is opaque to clients; ``Cursor(0, 0)`` is before everything.
+    """
+
+    seq: int
+    index: int
+
+    def __str__(self) -> str:
+        return f"{self.seq}.{self.index}"
+
+    @classmethod
+    def parse(cls, text: str) -> Self:
+        """The cursor behind its text form.
+
+        Raises:
+            InvalidInput: ``text`` is not a cursor that this server gave out.
+        """
+        seq, dot, index = text.partition(".")
+        plain = seq.isascii() and seq.isdigit() and index.isascii() and index.isdigit()
+        if not (dot and plain and len(seq) <= 18 and len(index) <= 9):
+            raise InvalidInput(
+                f"after: must be an event cursor such as '1204.3', got {text[:40]!r}; "
+                "take it from 'cursor' of an event or from 'asOf'",
+                path=("after",),
+            )
+        return cls(int(seq), int(index))
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """A published change with its cursor and the database time of the transaction that made it."""
+
+    cursor: Cursor
+    at: datetime
+    change: Change
+
+
+@dataclass(frozen=True, slots=True)
+class EventFilter:
+    """Which events a subscriber wants; an empty filter lets everything pass. All given conditions must hold."""
+
+    kinds: frozenset[EventKind] = frozenset()
+    job_name: str | None = None
+    task_name: str | None = None
+    run_id: int | None = None
+    group: str | None = None
+
+    def matches(self, change: Change) -> bool:
+        """Whether ``change`` passes; ``RESYNC`` always does."""
+        if change.kind is EventKind.RESYNC:
+            return True
+        return (
+            (not self.kinds or change.kind in self.kinds)
+            and (self.job_name is None or change.job_name == self.job_name)
+            and (self.task_name is None or change.task_name == self.task_name)
+            and (self.run_id is None or change.run_id == self.run_id)
+            and (self.group is None or change.group == self.group)
+        )

@@ -1,0 +1,156 @@
+"""In which order a node takes runs: round-robin over groups, and within a group by class.
+
+Within a group: due stuck runs first, then HIGH and LOW under a counting scheme, then first in, first out. Taking k at
+once gives the same order as taking one k times, because every taken run advances the same pointer and counters.
+"""
+
+from bisect import bisect_right
+from collections import deque
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+from .model import Priority
+
+
+@dataclass(frozen=True, slots=True)
+class CountingScheme:
+    """``high`` runs of priority HIGH, then ``low`` of LOW, and so on. ``2,1`` unless set."""
+
+    high: int = 2
+    low: int = 1
+
+    @classmethod
+    def parse(cls, text: str) -> "CountingScheme":
+        """The scheme behind ``"2,1"``.
+
+        Raises:
+            ValueError: not two whole numbers of at least 1.
+        """
+        parts = [part.strip() for part in text.split(",")]
+        if len(parts) != 2 or not all(part.isascii() and part.isdigit() and 0 < int(part) < 10_000 for part in parts):
+            raise ValueError(f"counting scheme: must be two whole numbers from 1 to 9999 such as '2,1', got {text!r}")
+        return cls(int(parts[0]), int(parts[1]))
+
+    def prefers(self, counter: int) -> Priority:
+        """The priority whose turn it is when ``counter`` runs were taken in this group before."""
+        return Priority.HIGH if counter % (self.high + self.low) < self.high else Priority.LOW
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A run that could be taken now. ``blocks`` is the task no second run of which may be taken (exclusive), or None.
+
+    Candidates of one group and class must come first in, first out.
+    """
+
+    run_id: int
+    group: str
+    priority: Priority
+    stuck: bool = False
+    blocks: int | None = None
+
+
+@dataclass(slots=True)
+class FairnessState:
+    """What a node remembers between takes, in memory: the last served group and one counter per group."""
+
+    scheme: CountingScheme = CountingScheme()
+    last_group: str | None = None
+    counters: dict[str, int] = field(default_factory=dict[str, int])
+
+    def copy(self) -> "FairnessState":
+        """An independent copy, to take from on trial until the claim is committed."""
+        return FairnessState(self.scheme, self.last_group, dict(self.counters))
+
+
+@dataclass(slots=True)
+class _Group:
+    """The candidates of one group, by class, each first in, first out."""
+
+    stuck: deque[Candidate] = field(default_factory=deque[Candidate])
+    by_priority: dict[Priority, deque[Candidate]] = field(
+        default_factory=lambda: {Priority.HIGH: deque[Candidate](), Priority.LOW: deque[Candidate]()}
+    )
+    capacity: int | None = None
+
+    def take(self, preferred: Priority, blocked: set[int]) -> Candidate | None:
+        """The next run of this group, or None if nothing is left that may be taken."""
+        if self.capacity == 0:
+            return None
+        other = Priority.LOW if preferred is Priority.HIGH else Priority.HIGH
+        for lane in (self.stuck, self.by_priority[preferred], self.by_priority[other]):
+            candidate = _first_free(lane, blocked)
+            if candidate is not None:
+                if self.capacity is not None:
+                    self.capacity -= 1
+                return candidate
+        return None
+
+
+def _first_free(lane: deque[Candidate], blocked: set[int]) -> Candidate | None:
+    """Take the oldest of ``lane`` whose task is not taken yet; a blocked one stays blocked for the whole batch."""
+    while lane:
+        candidate = lane.popleft()
+        if candidate.blocks is None or candidate.blocks not in blocked:
+            return candidate
+    return None
+
+
+def take(
+    state: FairnessState,
+    candidates: Iterable[Candidate],
+    count: int,
+    *,
+    capacities: dict[str, int] | None = None,
+) -> list[Candidate]:
+    """Choose up to ``count`` runs in fair order and advance ``state`` by every one chosen.
+
+    Args:
+        state: The node's pointer and counters; changed in place.
+        candidates: What could be taken now.
+        count: How many are wanted.
+        capacities: For groups with a limit, how many more may occupy a slot now.
+    """
+    groups = _by_group(candidates, capacities or {})
+    names = sorted(groups)
+    taken: list[Candidate] = []
+    blocked: set[int] = set()
+    while names and len(taken) < count:
+        chosen = _take_one(state, groups, names, blocked)
+        if chosen is None:
+            break
+        taken.append(chosen)
+    return taken
+
+
+def _take_one(
+    state: FairnessState, groups: dict[str, _Group], names: list[str], blocked: set[int]
+) -> Candidate | None:
+    for name in list(rotation(names, state.last_group)):
+        counter = state.counters.get(name, 0)
+        candidate = groups[name].take(state.scheme.prefers(counter), blocked)
+        if candidate is None:
+            names.remove(name)
+            continue
+        state.last_group = name
+        state.counters[name] = counter + 1
+        if candidate.blocks is not None:
+            blocked.add(candidate.blocks)
+        return candidate
+    return None
+
+
+def rotation(names: Sequence[str], after: str | None) -> Iterator[str]:
+    """``names`` (sorted) in round-robin order: from the smallest after ``after``, wrapping."""
+    start = 0 if after is None else bisect_right(names, after)
+    yield from names[start:]
+    yield from names[:start]
+
+
+def _by_group(candidates: Iterable[Candidate], capacities: dict[str, int]) -> dict[str, _Group]:
+    groups: dict[str, _Group] = {}
+    for candidate in candidates:
+        group = groups.setdefault(candidate.group, _Group(capacity=capacities.get(candidate.group)))
+        lane = group.stuck if candidate.stuck else group.by_priority[candidate.priority]
+        lane.append(candidate)
+    return groups

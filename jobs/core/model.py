@@ -1,0 +1,344 @@
+"""The nouns of the engine as values: what a task, a run, an execution are, independent of any table."""
+
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+from typing import Any, TypeAlias
+
+from .schedule import Syntax
+from .states import RunState
+
+Json: TypeAlias = Any
+"""Anything ``json.dumps`` accepts."""
+
+DEFAULT_GROUP = "default"
+DEFAULT_RETRIES = 2
+DEFAULT_RETRY_DELAY = 60.0
+DEFAULT_MISFIRE_GRACE = 60.0
+DEFAULT_CATCH_UP_LIMIT = 100
+MAX_QUEUED_PER_TASK = 10
+"""How many unfinished runs a task under overlap policy QUEUE may have; further occurrences are skipped."""
+
+
+class Priority(StrEnum):
+    """Two classes within a group; the counting scheme says how many of each are taken in turn."""
+
+    HIGH = "high"
+    LOW = "low"
+
+
+class Trigger(StrEnum):
+    """What made a run: its task's schedule, a person (triggerJob, triggerTask), the API (enqueueRuns), a retry."""
+
+    SCHEDULE = "schedule"
+    MANUAL = "manual"
+    API = "api"
+    RETRY = "retry"
+
+
+class TaskSource(StrEnum):
+    """Where a task is defined: declared in code, made through the API, applied from a file."""
+
+    CODE = "code"
+    API = "api"
+    FILE = "file"
+
+
+class OverlapPolicy(StrEnum):
+    """What happens to an occurrence while another run of the task is unfinished.
+
+    ``SKIP``: it is skipped. ``QUEUE``: it waits; no two start at once, at most ten are unfinished.
+    ``ALLOW``: both run. ``REPLACE``: the older is cancelled.
+    """
+
+    SKIP = "skip"
+    QUEUE = "queue"
+    ALLOW = "allow"
+    REPLACE = "replace"
+
+
+class MisfirePolicy(StrEnum):
+    """What happens to occurrences late by more than the misfire grace.
+
+    ``LAST``: the newest becomes a run, the others are folded into one skipped row.
+    ``ALL``: the newest ``catch_up_limit`` become runs one after another. ``NONE``: none does.
+    """
+
+    LAST = "last"
+    ALL = "all"
+    NONE = "none"
+
+
+class SkipReason(StrEnum):
+    """Why an occurrence did not become a run, or a run was dropped before its start."""
+
+    OVERLAP = "overlap"
+    TOLERANCE = "tolerance"
+    MISSED = "missed"
+    COALESCED = "coalesced"
+    PAUSED = "paused"
+    WINDOW = "window"
+    NO_JOB = "no_job"
+
+
+class Outcome(StrEnum):
+    """How one execution ended; ``success`` in the log is true for SUCCESS and SNOOZED only."""
+
+    SUCCESS = "success"
+    FAILED = "failed"
+    TIMED_OUT = "timed_out"
+    LOST = "lost"
+    CANCELLED = "cancelled"
+    SNOOZED = "snoozed"
+    HANDED_BACK = "handed_back"
+
+    @property
+    def is_success(self) -> bool:
+        """What the log's column ``success`` says for this outcome."""
+        return self in (Outcome.SUCCESS, Outcome.SNOOZED)
+
+
+FAILURES = frozenset({Outcome.FAILED, Outcome.TIMED_OUT, Outcome.LOST})
+"""The outcomes that ``onlyFailures`` means."""
+
+
+class NodeState(StrEnum):
+    """Life of a node: it starts, serves, drains (takes nothing new), and has stopped or was found dead."""
+
+    STARTING = "starting"
+    ACTIVE = "active"
+    DRAINING = "draining"
+    STOPPED = "stopped"
+    EXPIRED = "expired"
+
+
+LIVE_NODES = frozenset({NodeState.STARTING, NodeState.ACTIVE, NodeState.DRAINING})
+"""States in which a node may hold runs."""
+
+
+@dataclass(frozen=True, slots=True)
+class ScheduleSpec:
+    """A schedule as it is stored: syntax, the string, and the IANA zone its wall times are read in."""
+
+    syntax: Syntax
+    value: str
+    timezone: str = "UTC"
+
+
+@dataclass(frozen=True, slots=True)
+class TaskSpec:
+    """What a user decides about a task; every field has the product's default.
+
+    Durations are seconds. ``overlap`` None = SKIP, for INTERVAL schedules QUEUE. ``tolerance`` None = 5 s, at most a
+    tenth of the interval (INTERVAL only). ``timeout`` None = half the interval (INTERVAL), else no timeout.
+    """
+
+    name: str
+    job_name: str
+    schedule: ScheduleSpec
+    args: dict[str, Json] = field(default_factory=dict[str, Json])
+    description: str = ""
+    enabled: bool = True
+    group: str = DEFAULT_GROUP
+    priority: Priority = Priority.LOW
+    owner: str | None = None
+    overlap: OverlapPolicy | None = None
+    misfire: MisfirePolicy = MisfirePolicy.LAST
+    misfire_grace: float = DEFAULT_MISFIRE_GRACE
+    catch_up_limit: int = DEFAULT_CATCH_UP_LIMIT
+    tolerance: float | None = None
+    timeout: float | None = None
+    retries: int = DEFAULT_RETRIES
+    retry_delay: float = DEFAULT_RETRY_DELAY
+    jitter: float = 0.0
+    start_at: datetime | None = None
+    end_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """A stored task. ``next_occurrence_at`` is nominal, ``next_run_at`` includes the jitter; both None = finished."""
+
+    id: int
+    spec: TaskSpec
+    source: TaskSource
+    declared: ScheduleSpec | None
+    overridden: bool
+    submitter: str | None
+    checkpoint: Json
+    anchor_at: datetime
+    next_occurrence_at: datetime | None
+    next_run_at: datetime | None
+    paused_at: datetime | None
+    paused_by: str | None
+    paused_reason: str | None
+    last_due_at: datetime | None
+    last_started_at: datetime | None
+    counter: int
+    version: int
+    created_at: datetime
+    updated_at: datetime
+
+    @property
+    def name(self) -> str:
+        """The unique, immutable name."""
+        return self.spec.name
+
+    @property
+    def paused(self) -> bool:
+        """Whether occurrences are recorded as skipped instead of becoming runs."""
+        return not self.spec.enabled
+
+    @property
+    def finished(self) -> bool:
+        """Whether no occurrence is left."""
+        return self.next_occurrence_at is None
+
+
+@dataclass(frozen=True, slots=True)
+class NewRun:
+    """A run about to be put into the queue. Times are UTC; ``available_at`` None = at once; durations in seconds."""
+
+    job_name: str
+    trigger: Trigger
+    args: dict[str, Json] = field(default_factory=dict[str, Json])
+    group: str = DEFAULT_GROUP
+    priority: Priority = Priority.LOW
+    task_id: int | None = None
+    task_name: str | None = None
+    scheduled_for: datetime | None = None
+    available_at: datetime | None = None
+    retries: int = DEFAULT_RETRIES
+    retry_delay: float = DEFAULT_RETRY_DELAY
+    timeout: float | None = None
+    exclusive: bool = False
+    unique_key: str | None = None
+    retried_from: int | None = None
+    submitter: str | None = None
+    description: str = ""
+    state: RunState = RunState.WAITING
+    error: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """A stored run. ``attempt`` counts starts and only grows; ``failures`` counts failures and losses."""
+
+    id: int
+    job_name: str
+    state: RunState
+    trigger: Trigger
+    args: dict[str, Json]
+    group: str
+    priority: Priority
+    task_id: int | None
+    task_name: str | None
+    scheduled_for: datetime | None
+    submitted_at: datetime
+    available_at: datetime
+    started_at: datetime | None
+    finished_at: datetime | None
+    attempt: int
+    failures: int
+    retries: int
+    retry_delay: float
+    timeout: float | None
+    exclusive: bool
+    node_id: int | None
+    node_name: str | None
+    cancel_requested_at: datetime | None
+    cancel_reason: str | None
+    unique_key: str | None
+    retried_from: int | None
+    progress: Json
+    result: Json
+    error: str | None
+    submitter: str | None
+    description: str
+
+
+@dataclass(frozen=True, slots=True)
+class Execution:
+    """One attempt at a run, a row of the execution log. ``completed_at`` and ``outcome`` are None while it runs."""
+
+    id: int
+    job_name: str
+    started_at: datetime
+    completed_at: datetime | None
+    success: bool | None
+    error_message: str | None
+    records_processed: int | None
+    outcome: Outcome | None
+    run_id: int
+    task_id: int | None
+    task_name: str | None
+    attempt: int
+    node_id: int
+    node: str
+    trigger: Trigger
+    scheduled_for: datetime | None
+    submitted_at: datetime
+    error_type: str | None
+    traceback: str | None
+    value: Json
+    progress: Json
+    log_lines: int
+    log_cut: int
+
+
+@dataclass(frozen=True, slots=True)
+class SkippedOccurrence:
+    """A stretch of occurrences skipped for the same reason: first, last, how many, and the values that decided it."""
+
+    id: int
+    task_id: int
+    task_name: str
+    reason: SkipReason
+    first_scheduled_for: datetime
+    last_scheduled_for: datetime
+    count: int
+    policy: dict[str, Json]
+    node: str | None
+    run_id: int | None
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """One running process, or one that was. ``clock_skew`` is its clock minus the database's, in seconds."""
+
+    id: int
+    name: str
+    state: NodeState
+    slots: int
+    running: int
+    version: str
+    seq: int
+    started_at: datetime
+    heartbeat_at: datetime
+    expires_at: datetime
+    clock_skew: float
+    jobs: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """A queue group: the unit of fairness and of limits. ``max_running`` None = no limit."""
+
+    name: str
+    paused_at: datetime | None = None
+    paused_by: str | None = None
+    pause_reason: str | None = None
+    max_running: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class JobInfo:
+    """A job as the nodes publish it. ``schedule`` is the declared cron string, ``args_schema`` a JSON Schema."""
+
+    name: str
+    description: str = ""
+    schedule: str | None = None
+    isolation: str = "async"
+    args_schema: dict[str, Json] = field(default_factory=dict[str, Json])
+    nodes: tuple[str, ...] = ()

@@ -1,0 +1,147 @@
+"""How an attempt ended, as a value, and what that means for its run."""
+
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from .model import Json, Outcome
+from .retry import retry_delay
+from .states import RunState
+
+MAX_RECORDS = 2**63 - 1
+
+
+@dataclass(frozen=True, slots=True)
+class Succeeded:
+    """The job returned. ``records_processed`` None = the job did not count; ``value`` is its JSON result."""
+
+    records_processed: int | None = None
+    value: Json = None
+
+
+@dataclass(frozen=True, slots=True)
+class Failed:
+    """The job raised. ``permanent``: no retry (PermanentFailure)."""
+
+    error_type: str
+    message: str
+    traceback: str | None = None
+    permanent: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class TimedOut:
+    """The job used up its time box and was stopped, or left because of it with an error."""
+
+    message: str
+    traceback: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Cancelled:
+    """The run was cancelled, by somebody or by the job itself (``Cancel``)."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Snoozed:
+    """The job asked to be tried again in ``seconds``; not a failure."""
+
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class HandedBack:
+    """The node stops and gives the run back to the queue; not a failure."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Lost:
+    """The node that ran it died or was cut off."""
+
+    message: str
+
+
+JobOutcome: TypeAlias = Succeeded | Failed | TimedOut | Cancelled | Snoozed | HandedBack | Lost
+
+
+@dataclass(frozen=True, slots=True)
+class Settlement:
+    """What is written for a finished attempt, in the run and in its execution row.
+
+    ``delay`` is the seconds after which the run is available again (None for final states).
+    """
+
+    state: RunState
+    failures: int
+    delay: float | None
+    outcome: Outcome
+    error: str | None
+    error_type: str | None = None
+    traceback: str | None = None
+    records_processed: int | None = None
+    value: Json = None
+
+
+def settle(outcome: JobOutcome, *, failures: int, retries: int, base_delay: float, cancelled: bool) -> Settlement:
+    """Decide what an ended attempt means for its run.
+
+    Args:
+        outcome: How the attempt ended.
+        failures: Failures and losses of the run before this attempt.
+        retries: How many failures the run survives; it is failed once ``failures > retries``.
+        base_delay: The run's retry delay in seconds.
+        cancelled: Whether a cancel was requested while it ran. Whatever the job then did, the run ends cancelled.
+    """
+    settlement = _settle(outcome, failures, retries, base_delay)
+    if cancelled and settlement.state is not RunState.CANCELLED:
+        return _as_cancelled(outcome, settlement)
+    return settlement
+
+
+def _settle(outcome: JobOutcome, failures: int, retries: int, base_delay: float) -> Settlement:
+    match outcome:
+        case Succeeded(records, value):
+            return Settlement(
+                RunState.SUCCESS, failures, None, Outcome.SUCCESS, None, records_processed=records, value=value
+            )
+        case Failed(error_type, message, traceback, permanent):
+            state, delay = _after_failure(failures, -1 if permanent else retries, base_delay)
+            return Settlement(state, failures + 1, delay, Outcome.FAILED, message, error_type, traceback)
+        case TimedOut(message, traceback):
+            state, delay = _after_failure(failures, retries, base_delay)
+            return Settlement(state, failures + 1, delay, Outcome.TIMED_OUT, message, "TimeoutError", traceback)
+        case Lost(message):
+            # A used attempt, but no back-off: the fault was the node's.
+            state, delay = _after_failure(failures, retries, 0.0)
+            return Settlement(state, failures + 1, delay, Outcome.LOST, message, "NodeLost")
+        case Cancelled(reason):
+            return Settlement(RunState.CANCELLED, failures, None, Outcome.CANCELLED, reason)
+        case Snoozed(seconds):
+            return Settlement(RunState.WAITING, failures, seconds, Outcome.SNOOZED, None)
+        case HandedBack(reason):
+            return Settlement(RunState.WAITING, failures, 0.0, Outcome.HANDED_BACK, reason)
+
+
+def _after_failure(failures: int, retries: int, base_delay: float) -> tuple[RunState, float | None]:
+    if failures + 1 > retries:
+        return RunState.FAILED, None
+    return RunState.STUCK, retry_delay(failures, base_delay)
+
+
+def _as_cancelled(outcome: JobOutcome, settlement: Settlement) -> Settlement:
+    """A cancel was asked for: the run ends cancelled, and the log keeps what the job brought along."""
+    error = settlement.error or ("cancelled; the job returned" if isinstance(outcome, Succeeded) else "cancelled")
+    return Settlement(
+        RunState.CANCELLED,
+        settlement.failures,
+        None,
+        Outcome.CANCELLED,
+        error,
+        settlement.error_type,
+        settlement.traceback,
+        settlement.records_processed,
+        settlement.value,
+    )

@@ -1,0 +1,69 @@
+"""The states of a run and the one table that says which may follow which."""
+
+from collections.abc import Mapping
+from enum import StrEnum
+
+from .errors import InvalidTransition
+
+
+class RunState(StrEnum):
+    """Where a run stands.
+
+    ``WAITING``: in the queue, claimable once ``available_at`` has come.
+    ``SCHEDULED``: handed to a node ahead of a free slot; no attempt has begun.
+    ``RUNNING``: a node executes it.
+    ``STUCK``: failed or lost, will be retried strictly after ``available_at``.
+    ``SUCCESS``, ``FAILED``, ``CANCELLED``, ``SKIPPED`` (dropped before its start) are final.
+    """
+
+    WAITING = "waiting"
+    SCHEDULED = "scheduled"
+    RUNNING = "running"
+    STUCK = "stuck"
+    SUCCESS = "success"
+    FAILED = "failed"
+    CANCELLED = "cancelled"
+    SKIPPED = "skipped"
+
+
+_W, _H, _R, _T = RunState.WAITING, RunState.SCHEDULED, RunState.RUNNING, RunState.STUCK
+_OK, _F, _C, _S = RunState.SUCCESS, RunState.FAILED, RunState.CANCELLED, RunState.SKIPPED
+
+TRANSITIONS: Mapping[RunState, frozenset[RunState]] = {
+    _W: frozenset({_H, _R, _C, _S}),
+    _H: frozenset({_R, _W, _C, _S}),
+    _R: frozenset({_OK, _F, _T, _C, _W}),
+    _T: frozenset({_H, _R, _C}),
+    _OK: frozenset(),
+    _F: frozenset(),
+    _C: frozenset(),
+    _S: frozenset(),
+}
+"""Every allowed change of state; whatever is not listed is an error."""
+
+FINAL = frozenset(state for state, following in TRANSITIONS.items() if not following)
+"""States that nothing follows."""
+
+UNFINISHED = frozenset(RunState) - FINAL
+"""States in which a run still counts for overlap policies and unique keys."""
+
+OCCUPYING = frozenset({RunState.SCHEDULED, RunState.RUNNING})
+"""States in which a node holds the run."""
+
+CLAIMABLE = frozenset({RunState.WAITING, RunState.STUCK})
+"""States from which a node may take the run."""
+
+
+def check_transition(old: RunState, new: RunState) -> None:
+    """Let an allowed change of state pass.
+
+    Raises:
+        InvalidTransition: ``new`` may not follow ``old``.
+    """
+    if new not in TRANSITIONS[old]:
+        raise InvalidTransition(old.value, new.value, sorted(state.value for state in TRANSITIONS[old]))
+
+
+def sources_of(new: RunState) -> frozenset[RunState]:
+    """All states from which ``new`` may be reached; the guard in the WHERE of every state change."""
+    return frozenset(old for old, following in TRANSITIONS.items() if new in following)

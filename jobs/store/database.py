@@ -1,0 +1,215 @@
+"""The way to a database: engines, connections, and how a transaction runs without blocking the event loop.
+
+Store functions are synchronous and take a connection. On PostgreSQL they run on an asynchronous connection through
+``run_sync``; on SQLite every write runs in one writer thread, and reads in threads of their own.
+"""
+
+import asyncio
+import sqlite3
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from pathlib import Path
+from typing import Any, Concatenate, ParamSpec, TypeVar
+
+from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url
+from sqlalchemy.exc import ArgumentError, DBAPIError
+from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
+from sqlalchemy.pool import NullPool
+
+from ..core.errors import ConfigurationError
+from . import events
+from .transaction import Clock, Tx, Wake
+
+P = ParamSpec("P")
+T = TypeVar("T")
+Listener = Callable[[Wake], None]
+
+SQLITE_READERS = 4
+POSTGRES_POOL = 10
+# Deadlock, serialization failure, lock timeout: the transaction is rolled back whole and may be tried again.
+_RETRYABLE = frozenset({"40P01", "40001", "55P03"})
+_ATTEMPTS = 4
+_POSTGRES_SETTINGS = "-c statement_timeout=30s -c lock_timeout=10s -c idle_in_transaction_session_timeout=60s -c timezone=UTC"
+
+
+def parse_url(text: str) -> URL:
+    """The SQLAlchemy URL behind ``sqlite:///relative.db``, ``sqlite:////absolute.db`` or ``postgresql://…``.
+
+    Raises:
+        ConfigurationError: any other form.
+    """
+    try:
+        url = make_url(text)
+    except ArgumentError:
+        url = None
+    backend = url.get_backend_name() if url is not None else None
+    if url is None or backend not in ("sqlite", "postgresql", "postgres"):
+        raise ConfigurationError(
+            "database URL: must be sqlite:///relative.db, sqlite:////absolute.db or postgresql://user@host/name, "
+            f"got {text[:60]!r}"
+        )
+    if backend == "sqlite":
+        if not url.database or url.database == ":memory:":
+            raise ConfigurationError("database URL: SQLite needs a file, e.g. sqlite:///cronograph.db; memory is lost at exit")
+        return url.set(drivername="sqlite")
+    return url.set(drivername="postgresql+psycopg")
+
+
+def sqlite_path(url: URL) -> Path:
+    """The file behind a SQLite URL."""
+    return Path(url.database or "").absolute()
+
+
+def sync_engine(url: URL, *, pooled: bool = False, read_only: bool = False) -> Engine:
+    """A synchronous engine with this product's settings.
+
+    Args:
+        url: From ``parse_url``.
+        pooled: Keep connections; else each use opens its own.
+        read_only: SQLite only: refuse writes.
+    """
+    if url.get_backend_name() == "sqlite":
+        engine = create_engine(url, connect_args={"check_same_thread": False, "timeout": 30})
+        _prepare_sqlite(engine, read_only=read_only)
+        return engine
+    options: dict[str, Any] = {} if pooled else {"poolclass": NullPool}
+    return create_engine(url, connect_args=_postgres_arguments(url), **options)
+
+
+def _postgres_arguments(url: URL) -> dict[str, Any]:
+    options = " ".join(part for part in (str(url.query.get("options", "")), _POSTGRES_SETTINGS) if part)
+    return {"options": options, "application_name": "cronograph", "connect_timeout": 10}
+
+
+def _prepare_sqlite(engine: Engine, *, read_only: bool) -> None:
+    """WAL, full durability, and explicit BEGIN IMMEDIATE (or a plain snapshot for readers) on every connection."""
+
+    @event.listens_for(engine, "connect")
+    def configure(connection: sqlite3.Connection, _record: Any) -> None:  # pyright: ignore[reportUnusedFunction]
+        # Python's own transaction control begins too late and never IMMEDIATE.
+        connection.isolation_level = None
+        for pragma in ("journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON", "busy_timeout=30000"):
+            connection.execute(f"PRAGMA {pragma}")
+        if read_only:
+            connection.execute("PRAGMA query_only=ON")
+
+    @event.listens_for(engine, "begin")
+    def begin(conn: Connection) -> None:  # pyright: ignore[reportUnusedFunction]
+        conn.exec_driver_sql("BEGIN" if read_only else "BEGIN IMMEDIATE")
+
+
+class Database:
+    """All access of one process to its database. Start is lazy; ``close`` is idempotent.
+
+    Args:
+        url: A database URL as ``parse_url`` takes it.
+        clock: Replaces the database's time in every transaction; for tests.
+    """
+
+    def __init__(self, url: str, *, clock: Clock | None = None) -> None:
+        self.url = parse_url(url)
+        self.clock = clock
+        self._listeners: list[Listener] = []
+        self._backend: _Sqlite | _Postgres = _Sqlite(self.url) if self.is_sqlite else _Postgres(self.url)
+
+    @property
+    def is_sqlite(self) -> bool:
+        """Whether the database is a SQLite file (one process), not PostgreSQL (many nodes)."""
+        return self.url.get_backend_name() == "sqlite"
+
+    def on_commit(self, listener: Listener) -> None:
+        """Call ``listener`` in the event loop after every commit of this process that concerns somebody."""
+        self._listeners.append(listener)
+
+    async def read(self, function: Callable[Concatenate[Connection, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
+        """Run ``function(connection, …)`` on one consistent snapshot and return what it returns."""
+        return await self._backend.read(lambda conn: function(conn, *args, **kwargs))
+
+    async def write(self, function: Callable[Concatenate[Tx, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
+        """Run ``function(tx, …)`` in one transaction, write its events with it, commit, and wake whom it concerns.
+
+        Whatever ``function`` raises rolls the whole transaction back. Deadlocks and lock time-outs are tried again, so
+        ``function`` must not change anything outside the transaction.
+        """
+        result, wakes = await self._retrying(lambda conn: self._transact(conn, function, args, kwargs))
+        if wakes:
+            self._announce(wakes)
+        return result
+
+    async def _retrying(self, transaction: Callable[[Connection], T]) -> T:
+        for _ in range(_ATTEMPTS - 1):
+            try:
+                return await self._backend.write(transaction)
+            except DBAPIError as error:
+                if getattr(error.orig, "sqlstate", None) not in _RETRYABLE:
+                    raise
+        return await self._backend.write(transaction)
+
+    def _transact(
+        self, conn: Connection, function: Callable[..., T], args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> tuple[T, Wake]:
+        tx = Tx(conn, self.clock)
+        result = function(tx, *args, **kwargs)
+        if tx.changes:
+            events.append(conn, tx.now, tx.changes)
+        return result, tx.wakes
+
+    def _announce(self, wakes: Wake) -> None:
+        for listener in self._listeners:
+            listener(wakes)
+
+    async def close(self) -> None:
+        """Close every connection."""
+        await self._backend.close()
+
+
+class _Sqlite:
+    """One writer thread, a few reader threads."""
+
+    def __init__(self, url: URL) -> None:
+        self._writer = ThreadPoolExecutor(1, "cronograph-writer")
+        self._readers = ThreadPoolExecutor(SQLITE_READERS, "cronograph-reader")
+        self._write_engine = sync_engine(url)
+        self._read_engine = sync_engine(url, read_only=True)
+
+    async def read(self, function: Callable[[Connection], T]) -> T:
+        return await self._run(self._readers, self._read_engine, function)
+
+    async def write(self, function: Callable[[Connection], T]) -> T:
+        return await self._run(self._writer, self._write_engine, function)
+
+    async def _run(self, pool: ThreadPoolExecutor, engine: Engine, function: Callable[[Connection], T]) -> T:
+        return await asyncio.get_running_loop().run_in_executor(pool, partial(_in_transaction, engine, function))
+
+    async def close(self) -> None:
+        for pool in (self._writer, self._readers):
+            await asyncio.to_thread(pool.shutdown)
+        self._write_engine.dispose()
+        self._read_engine.dispose()
+
+
+def _in_transaction(engine: Engine, function: Callable[[Connection], T]) -> T:
+    with engine.begin() as conn:
+        return function(conn)
+
+
+class _Postgres:
+    """A pool of asynchronous connections."""
+
+    def __init__(self, url: URL) -> None:
+        self._engine: AsyncEngine = create_async_engine(
+            url, pool_size=POSTGRES_POOL, max_overflow=5, pool_pre_ping=True, connect_args=_postgres_arguments(url)
+        )
+
+    async def read(self, function: Callable[[Connection], T]) -> T:
+        async with self._engine.connect() as conn:
+            await conn.execution_options(isolation_level="REPEATABLE READ", postgresql_readonly=True)
+            return await conn.run_sync(function)
+
+    async def write(self, function: Callable[[Connection], T]) -> T:
+        async with self._engine.begin() as conn:
+            return await conn.run_sync(function)
+
+    async def close(self) -> None:
+        await self._engine.dispose()

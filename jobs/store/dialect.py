@@ -1,0 +1,168 @@
+"""The only place that asks which database it is."""
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+from sqlalchemy import (
+    ARRAY,
+    Boolean,
+    Connection,
+    Float,
+    Integer,
+    String,
+    Subquery,
+    Table,
+    Text,
+    TypeDecorator,
+    bindparam,
+    cast,
+    func,
+    select,
+    text,
+)
+from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy.dialects.postgresql import JSONB
+from sqlalchemy.types import JSON, TypeEngine
+
+from .types import JsonDocument, UtcDateTime, to_text
+
+
+def is_postgresql(conn: Connection) -> bool:
+    """Whether ``conn`` speaks to PostgreSQL; otherwise it is SQLite."""
+    return conn.dialect.name == "postgresql"
+
+
+def database_now(conn: Connection) -> datetime:
+    """The time that decides what is due: PostgreSQL's own clock, so that nodes with differing clocks agree.
+
+    SQLite has one process, and its own ``CURRENT_TIMESTAMP`` knows whole seconds only: there it is this process' clock.
+    """
+    if is_postgresql(conn):
+        now: datetime = conn.execute(text("SELECT statement_timestamp()")).scalar_one()
+        return now.astimezone(UTC)
+    return datetime.now(UTC)
+
+
+def notify(conn: Connection, payload: str) -> None:
+    """Send a hint to all nodes when ``conn``'s transaction commits; SQLite has one process and needs none."""
+    if is_postgresql(conn):
+        conn.execute(text("SELECT pg_notify('cronograph', :payload)"), {"payload": payload})
+
+
+def insert_or_ignore(conn: Connection, table: Table) -> Any:
+    """``INSERT … ON CONFLICT DO NOTHING`` into ``table``: what a unique constraint forbids is left out."""
+    if is_postgresql(conn):
+        return postgresql.insert(table).on_conflict_do_nothing()
+    return sqlite.insert(table).on_conflict_do_nothing()
+
+
+def upsert(conn: Connection, table: Table, key: Sequence[str], update: Iterable[str]) -> Any:
+    """``INSERT … ON CONFLICT (key) DO UPDATE``: the named columns take the new values."""
+    statement = postgresql.insert(table) if is_postgresql(conn) else sqlite.insert(table)
+    return statement.on_conflict_do_update(
+        index_elements=list(key), set_={name: statement.excluded[name] for name in update}
+    )
+
+
+def bound_time(instant: datetime) -> str:
+    """A time as a parameter of a textual statement for SQLite."""
+    return to_text(instant)
+
+
+def bound_list(values: Sequence[str]) -> str:
+    """A list as a parameter of a textual statement for SQLite, to be read with ``json_each``."""
+    return json.dumps(list(values))
+
+
+def batch(
+    conn: Connection, columns: Mapping[str, TypeEngine[Any]], rows: Sequence[Sequence[Any]], name: str = "batch"
+) -> tuple[Subquery, dict[str, Any]]:
+    """``rows`` as something to select from: one statement for any number of rows, always the same text.
+
+    PostgreSQL gets one array per column (``unnest``), SQLite one JSON array (``json_each``).
+
+    Args:
+        conn: Decides the form.
+        columns: Name and type of each column, in the order of the rows' values.
+        rows: The values; times as aware datetimes, JSON documents as plain values.
+        name: The alias in the statement.
+
+    Returns:
+        The subquery and the parameters that it needs.
+    """
+    if is_postgresql(conn):
+        return _unnest(columns, rows, name)
+    return _json_each(columns, rows, name)
+
+
+def _unnest(
+    columns: Mapping[str, TypeEngine[Any]], rows: Sequence[Sequence[Any]], name: str
+) -> tuple[Subquery, dict[str, Any]]:
+    parameters = {
+        f"{name}_{column}": [_for_array(row[place], kind) for row in rows]
+        for place, (column, kind) in enumerate(columns.items())
+    }
+    arrays = [bindparam(f"{name}_{column}", type_=ARRAY(_element(kind))) for column, kind in columns.items()]
+    lines = func.unnest(*arrays).table_valued(*columns, name=f"{name}_lines").render_derived()
+    selected = [
+        cast(lines.c[column], JSONB).label(column) if _is_json(kind) else lines.c[column].label(column)
+        for column, kind in columns.items()
+    ]
+    return select(*selected).subquery(name), parameters
+
+
+def _json_each(
+    columns: Mapping[str, TypeEngine[Any]], rows: Sequence[Sequence[Any]], name: str
+) -> tuple[Subquery, dict[str, Any]]:
+    kinds = list(columns.values())
+    payload = json.dumps([[_for_json(value, kind) for value, kind in zip(row, kinds, strict=True)] for row in rows])
+    lines = func.json_each(bindparam(f"{name}_rows", type_=Text())).table_valued("value", name=f"{name}_lines")
+    selected = [
+        func.json_extract(lines.c.value, f"$[{place}]", type_=_stored(kind)).label(column)
+        for place, (column, kind) in enumerate(columns.items())
+    ]
+    return select(*selected).subquery(name), {f"{name}_rows": payload}
+
+
+def _is_json(kind: TypeEngine[Any]) -> bool:
+    return isinstance(kind, JSON) or kind is JsonDocument
+
+
+def _element(kind: TypeEngine[Any]) -> TypeEngine[Any]:
+    if _is_json(kind):
+        return Text()
+    if isinstance(kind, TypeDecorator):
+        return postgresql.TIMESTAMP(timezone=True)
+    return kind
+
+
+def _stored(kind: TypeEngine[Any]) -> TypeEngine[Any]:
+    """The type under which SQLite keeps the extracted value: JSON travels as text and is stored as that text."""
+    return Text() if _is_json(kind) else kind
+
+
+def _for_array(value: Any, kind: TypeEngine[Any]) -> Any:
+    return json.dumps(value) if _is_json(kind) and value is not None else value
+
+
+def _for_json(value: Any, kind: TypeEngine[Any]) -> Any:
+    if value is None:
+        return None
+    if _is_json(kind):
+        return json.dumps(value)
+    return to_text(value) if isinstance(value, datetime) else value
+
+
+KINDS: Mapping[type, TypeEngine[Any]] = {
+    int: postgresql.BIGINT(),
+    str: String(),
+    bool: Boolean(),
+    float: Float(),
+    datetime: UtcDateTime(),
+    dict: JsonDocument,
+}
+"""Python type to column type, for the columns of a ``batch``."""
+
+SMALL_INTEGER: TypeEngine[Any] = Integer()

@@ -1,0 +1,103 @@
+"""The outbox of changes: written with the change, numbered by one publisher at a time, read in that order."""
+
+from collections.abc import Sequence
+from datetime import datetime
+
+from sqlalchemy import Connection, delete, func, insert, select, text, update
+
+from ..core.events import Change, Cursor, Event
+from .tables import event, event_publisher
+
+
+def append(conn: Connection, now: datetime, changes: Sequence[Change]) -> None:
+    """Write one row for all changes of a transaction; its place in the order is given later by ``publish``."""
+    conn.execute(insert(event).values(at=now, changes=[change.to_json() for change in changes]))
+
+
+def publish(conn: Connection, limit: int = 500) -> int:
+    """Number what is committed and has no number yet, oldest first; returns how many rows.
+
+    The publisher's row is locked meanwhile, so numbers ascend in the order in which readers can see them.
+    """
+    last = lock_publisher(conn)
+    pending = unpublished(conn, limit)
+    if not pending:
+        return 0
+    number(conn, pending, last)
+    advance_publisher(conn, last + len(pending))
+    return len(pending)
+
+
+def lock_publisher(conn: Connection) -> int:
+    """The last number given out; holds the publisher's row until the end of the transaction."""
+    statement = select(event_publisher.c.last_seq).where(event_publisher.c.id == 1).with_for_update()
+    last: int = conn.execute(statement).scalar_one()
+    return last
+
+
+def unpublished(conn: Connection, limit: int) -> list[int]:
+    """The ids of committed rows without a number, oldest first."""
+    statement = select(event.c.id).where(event.c.seq.is_(None)).order_by(event.c.id).limit(limit)
+    return list(conn.execute(statement).scalars())
+
+
+def number(conn: Connection, ids: Sequence[int], last: int) -> None:
+    """Give the rows the numbers after ``last``, in their order."""
+    ranked = (
+        select(event.c.id, (func.row_number().over(order_by=event.c.id) + last).label("seq"))
+        .where(event.c.id.in_(ids))
+        .subquery("ranked")
+    )
+    conn.execute(update(event).where(event.c.id == ranked.c.id).values(seq=ranked.c.seq))
+
+
+def advance_publisher(conn: Connection, last: int) -> None:
+    """Remember the last number given out."""
+    conn.execute(update(event_publisher).where(event_publisher.c.id == 1).values(last_seq=last))
+
+
+def has_unpublished(conn: Connection) -> bool:
+    """Whether a row waits for its number."""
+    return conn.execute(select(event.c.id).where(event.c.seq.is_(None)).limit(1)).first() is not None
+
+
+def newest(conn: Connection) -> Cursor:
+    """The cursor of everything published so far: subscribe from it and nothing falls between."""
+    seq = conn.execute(select(event_publisher.c.last_seq).where(event_publisher.c.id == 1)).scalar_one()
+    # Every event of batch ``seq`` is included, however many there are.
+    return Cursor(seq, 10**9 - 1)
+
+
+def oldest_seq(conn: Connection) -> int | None:
+    """The smallest number still stored, or None if no published event is."""
+    oldest: int | None = conn.execute(select(func.min(event.c.seq))).scalar_one()
+    return oldest
+
+
+def after(conn: Connection, cursor: Cursor, limit: int) -> list[Event]:
+    """Published events after ``cursor``, in order, of at most ``limit`` batches."""
+    statement = (
+        select(event.c.seq, event.c.at, event.c.changes)
+        .where(event.c.seq >= cursor.seq)
+        .order_by(event.c.seq)
+        .limit(limit)
+    )
+    return [
+        Event(Cursor(seq, index), at, Change.from_json(stored))
+        for seq, at, changes in conn.execute(statement)
+        for index, stored in enumerate(changes)
+        if Cursor(seq, index) > cursor
+    ]
+
+
+def prune(conn: Connection, before: datetime, limit: int) -> int:
+    """Delete up to ``limit`` published batches older than ``before``; returns how many."""
+    doomed = select(event.c.id).where(event.c.at < before, event.c.seq.is_not(None)).order_by(event.c.id).limit(limit)
+    return conn.execute(delete(event).where(event.c.id.in_(doomed))).rowcount
+
+
+def ensure_publisher(conn: Connection) -> None:
+    """Make the publisher's row if it is missing."""
+    conn.execute(
+        text("INSERT INTO event_publisher (id, last_seq) SELECT 1, 0 WHERE NOT EXISTS (SELECT 1 FROM event_publisher)")
+    )

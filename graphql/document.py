@@ -157,9 +157,19 @@ class DocumentStore:
     def _validate(self, document: Document) -> None:
         if document.errors is None:
             errors = validate(self.schema, document.ast, RULES, max_errors=self.limits.errors)
-            document.errors = [coded(shorten(one, self.limits.error_characters), "VALIDATION_ERROR") for one in errors]
+            document.errors = [self._validation_error(error) for error in errors]
         if document.errors:
             raise RequestRefused(document.errors)
+
+    def _validation_error(self, error: GraphQLError) -> GraphQLError:
+        if error.message == "Validation aborted.":
+            # graphql-core bounds the work of its rules by itself, but does not say so.
+            message = "The document takes too much work to validate: it repeats fields or fragments too often."
+            return UserFacingError(message, code="LIMIT_VALIDATION")
+        if error.message == "Maximum introspection depth exceeded":
+            message = "The lists of '__Type' are nested too deeply: the limit of introspection is 3 (fields of fields)."
+            return UserFacingError(message, code="LIMIT_INTROSPECTION_LISTS")
+        return coded(shorten(error, self.limits.error_characters), "VALIDATION_ERROR")
 
     def _remember(self, document: Document, operation_name: str | None, measure: Measure) -> None:
         if measure.reusable:

@@ -8,7 +8,7 @@ from typing import Any
 from strawberry.types.execution import ExecutionResult, PreExecutionError
 
 from .document import Prepared, RequestRefused
-from .errors import UserFacingError, error_answer, mask
+from .errors import UserFacingError, coded, error_answer, mask
 from .request import GraphQLRequest
 from .schema_factory import GuardedSchema
 
@@ -98,9 +98,12 @@ def encode_json(value: Any) -> str:  # noqa: ANN401 - any JSON value
 
 def _answer(result: ExecutionResult) -> dict[str, Any]:
     answer: dict[str, Any] = {}
-    if result.errors:
-        answer["errors"] = [error.formatted for error in result.errors]
-    if not isinstance(result, PreExecutionError):
+    errors = result.errors or []
+    refused = result.data is None and bool(errors) and all(error.path is None for error in errors)
+    if errors:
+        # Without a path nothing has been executed: after validation only the variables can be at fault.
+        answer["errors"] = [(coded(error, "INVALID_VARIABLES") if refused else error).formatted for error in errors]
+    if not refused and not isinstance(result, PreExecutionError):
         answer["data"] = result.data
     if result.extensions:
         answer["extensions"] = result.extensions

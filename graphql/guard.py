@@ -10,6 +10,7 @@ that argument, taken from the document, the variables, the schema's default, or 
 multiple of what the standard introspection query costs.
 """
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
@@ -40,53 +41,10 @@ from graphql import (
 
 from .introspection import introspection_rows
 from .limits import SATURATED, LimitExceeded, Limits
+from .tally import NOTHING, Tally
 
 PAGE_ARGUMENTS: Final = frozenset({"first", "last", "limit"})
 INTROSPECTION_ROOTS: Final = frozenset({"__schema", "__type"})
-
-
-@dataclass(frozen=True, slots=True)
-class Tally:
-    """What a selection set amounts to, its fragments written out.
-
-    Attributes:
-        fields: number of fields, introspection included.
-        width: number of fields at its own level.
-        aliases: number of aliased fields.
-        depth: nesting of fields.
-        levels: nesting of selection sets of any kind, inline fragments and spreads included.
-        cost: values that do not depend on the size of an enclosing page.
-        row_cost: values per row of the enclosing page.
-        introspection_depth: nesting of fields below `__schema` or `__type`.
-        introspection_cost: values below `__schema` or `__type`.
-    """
-
-    fields: int = 0
-    width: int = 0
-    aliases: int = 0
-    depth: int = 0
-    levels: int = 0
-    cost: int = 0
-    row_cost: int = 0
-    introspection_depth: int = 0
-    introspection_cost: int = 0
-
-    def beside(self, other: "Tally") -> "Tally":
-        """Both selections in one selection set."""
-        return Tally(
-            fields=min(self.fields + other.fields, SATURATED),
-            width=min(self.width + other.width, SATURATED),
-            aliases=min(self.aliases + other.aliases, SATURATED),
-            depth=max(self.depth, other.depth),
-            levels=max(self.levels, other.levels),
-            cost=min(self.cost + other.cost, SATURATED),
-            row_cost=min(self.row_cost + other.row_cost, SATURATED),
-            introspection_depth=max(self.introspection_depth, other.introspection_depth),
-            introspection_cost=min(self.introspection_cost + other.introspection_cost, SATURATED),
-        )
-
-
-NOTHING: Final = Tally()
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,11 +186,12 @@ class Walk:
 
     def _selection_set(self, node: SelectionSetNode, parent: GraphQLCompositeType | None, level: int) -> Tally:
         self._check_level(level)
+        self._check_repeats(node)
         total = NOTHING
         for selection in node.selections:
             self.visits += 1
             total = total.beside(self._selection(selection, parent, level))
-        return _deeper(total)
+        return total.one_level_up()
 
     def _selection(self, node: SelectionNode, parent: GraphQLCompositeType | None, level: int) -> Tally:
         if isinstance(node, FieldNode):
@@ -332,18 +291,21 @@ class Walk:
             return int(node.value) if len(node.value) <= 10 else SATURATED
         return None
 
+    def _check_repeats(self, node: SelectionSetNode) -> None:
+        maximum = self._limits.repeats
+        if len(node.selections) <= maximum:
+            return
+        names = Counter((one.alias or one.name).value for one in node.selections if isinstance(one, FieldNode))
+        for name, count in names.most_common(1):
+            if count > maximum:
+                raise LimitExceeded(
+                    "repeats", maximum, count, f"The field '{name[:100]}' is repeated too often", [node]
+                )
+
     def _check_level(self, level: int) -> None:
         if level > self._limits.nesting:
             what = "The selections of this document are nested too deeply"
             raise LimitExceeded("nesting", self._limits.nesting, level, what)
-
-
-def _deeper(tally: Tally) -> Tally:
-    """The same tally seen from one selection set above."""
-    return Tally(
-        tally.fields, tally.width, tally.aliases, tally.depth, tally.levels + 1, tally.cost, tally.row_cost,
-        tally.introspection_depth, tally.introspection_cost,
-    )  # fmt: skip
 
 
 def _schema_default(definition: GraphQLField, argument: str) -> int | None:

@@ -1,5 +1,7 @@
 """Schedules: parsing, next times and descriptions of the four syntaxes."""
 
+from .durations import parse_duration
+from .interval import IntervalSchedule
 from .model import (
     INVALID_SCHEDULE,
     MAX_VALUE_LENGTH,
@@ -11,16 +13,22 @@ from .model import (
     Validation,
 )
 from .parse import parse, validate
+from .timestamp import TimestampSchedule
+from .wallclock import WallClockSchedule
 
 __all__ = [
     "INVALID_SCHEDULE",
     "MAX_VALUE_LENGTH",
     "NEVER_FIRES",
     "UNKNOWN_TIMEZONE",
+    "IntervalSchedule",
     "Schedule",
     "ScheduleError",
     "Syntax",
+    "TimestampSchedule",
     "Validation",
+    "WallClockSchedule",
     "parse",
+    "parse_duration",
     "validate",
 ]

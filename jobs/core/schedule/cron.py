@@ -1,8 +1,8 @@
 """CRON: six fields, second minute hour day month weekday.
 
-The reference for what is accepted and when it fires is the Rust crate croner 2.2 with seconds required and with both day
-fields having to match. Deliberate differences: `W` never leaves its month, an expression that can never fire is
-refused, and the forms of PRODUCT 3 that croner does not know (`L-n`, `LW`, full names, `@midnight`).
+The reference for what is accepted and when it fires is the Rust crate croner 2.2 with seconds required and with both
+day fields having to match. Deliberate differences: `W` never leaves its month, an expression that can never fire is
+refused, and forms are added that croner does not know: `L-n`, `LW`, full names, `@midnight`.
 """
 
 import re
@@ -74,7 +74,7 @@ def parse_pattern(value: str) -> WallPattern:
     pattern = WallPattern(None, month.each, rule, hour.each, minute.each, WholeSeconds(second.each))
     if not pattern.can_match():
         raise ScheduleError(
-            f"day: never fires; no day '{words[3][0]}' with weekday '{words[5][0]}' exists in the months '{words[4][0]}'",
+            f"day: never fires; no month of '{words[4][0]}' has a day '{words[3][0]}' that is a weekday '{words[5][0]}'",
             code=NEVER_FIRES,
             field="day",
             position=words[3][1],

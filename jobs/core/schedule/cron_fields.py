@@ -2,10 +2,10 @@
 
 The grammar is that of croner 2.2, curiosities included, because expressions must mean the same here and there:
 
-- names are replaced by their numbers in every field, before anything else (`JAN1` is 11); empty list items are ignored;
+- names are replaced by their numbers in every field, before anything else (`JAN1` is 11); empty items are ignored;
 - `*` alone is every value, but `*` inside a list must be written `*/1`;
-- numbers are unsigned bytes: leading zeros and one `+` are fine; a step may reach past the end of the field, but the first
-  value plus the step must stay below 256;
+- numbers are unsigned bytes: leading zeros and one `+` are fine; a step may reach past the end of the field, but the
+  first value plus the step must stay below 256;
 - `a/n` means from `a` to the end; the end of the weekday field is 7, which is Sunday;
 - a bare `L` is the last day in the day field; elsewhere it is accepted and chooses nothing; `x#…L` is "the last";
 - what follows a `W` within its list item is ignored.
@@ -183,7 +183,8 @@ def _steps(item: _Item, body: str) -> int:
         _check_bounds(item, first)
     step = _byte(steps[0])
     if first + step > _MAX_BYTE:
-        raise item.error(f"step {step} in '{item.raw}' is too large; from {first} it can be {_MAX_BYTE - first} at most")
+        most = _MAX_BYTE - first
+        raise item.error(f"step {step} in '{item.raw}' is too large; from {first} it can be {most} at most")
     return stepped(first, last, step)
 
 

@@ -1,7 +1,7 @@
 """Which days of a month a schedule names, worked out from the month's first weekday and its length alone.
 
-There are only 7 × 4 kinds of month, so the answer for each kind is computed once per rule, and whether a rule can ever
-match is decided exactly by looking at the kinds that the chosen months can be.
+There are only 7 times 4 kinds of month, so the answer for each kind is computed once per rule, and whether a rule can
+ever match is decided exactly by looking at the kinds that the chosen months can be.
 """
 
 from dataclasses import dataclass
@@ -25,8 +25,9 @@ class DayRule:
     """Days of the month AND days of the week. All fields are bit masks; weekdays are counted from Monday = 0.
 
     A day must be named by one of `days` (bit 1 to 31), `from_end` (bit 0 = the last day, bit 1 = the day before, …),
-    `nearest` (bit n: the weekday nearest to day n, never leaving the month) or `last_workday`; and its weekday by one of
-    `weekdays`, `nth_weekdays` (five masks, for the first to the fifth of that weekday in the month) or `last_weekdays`.
+    `nearest` (bit n: the workday nearest to day n, never leaving the month) or `last_workday`; and its weekday by one
+    of `weekdays`, `nth_weekdays` (five masks, for the first to the fifth of that weekday in the month) or
+    `last_weekdays`.
     """
 
     days: int = 0
@@ -36,6 +37,11 @@ class DayRule:
     weekdays: int = 0
     nth_weekdays: tuple[int, int, int, int, int] = (0, 0, 0, 0, 0)
     last_weekdays: int = 0
+
+    @property
+    def is_every_day(self) -> bool:
+        """Whether no day is left out."""
+        return self.days == EVERY_DAY and self.weekdays == EVERY_WEEKDAY
 
     def matching(self, first_weekday: int, length: int) -> int:
         """The matching days (bit 1 to 31) of a month that begins on `first_weekday` and has `length` days."""

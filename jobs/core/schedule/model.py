@@ -72,7 +72,7 @@ class Schedule(Protocol):
         ...
 
     def next_after(self, instant: datetime) -> datetime | None:
-        """The first occurrence strictly later than `instant`, aware, in UTC, to the microsecond; None if there is none.
+        """The first occurrence strictly later than `instant`; aware, in UTC, to the microsecond. None if none is left.
 
         Raises ValueError when `instant` is naive, which is a programming error.
         """
@@ -85,10 +85,10 @@ class Schedule(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Validation:
-    """The answer to "is this a usable schedule, and when does it fire next?"
+    """The answer to the question whether a schedule is usable and when it fires next.
 
-    Exactly one of two shapes: `valid` with `humanized`, `next_occurrences` and no `error`; or not valid with an `error`,
-    no occurrences, and `humanized` only when the text was understood but never fires.
+    Exactly one of two shapes: `valid` with `humanized`, `next_occurrences` and no `error`; or not valid with an
+    `error`, no occurrences, and `humanized` only when the text was understood but has no occurrence left.
     """
 
     valid: bool

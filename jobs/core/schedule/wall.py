@@ -133,4 +133,4 @@ class WallPattern:
 
 def _wall(day: tuple[int, int, int], hour: int, minute: int, moment: int) -> datetime:
     second, microsecond = divmod(moment, _SECOND)
-    return datetime(*day, hour, minute, second, microsecond)
+    return datetime(*day, hour, minute, second, microsecond)  # noqa: DTZ001 (a wall time has no zone)

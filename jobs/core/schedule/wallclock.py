@@ -27,7 +27,7 @@ class WallClockSchedule:
     clock_name: str = ""
 
     def next_after(self, instant: datetime) -> datetime | None:
-        """The first occurrence strictly later than `instant`; aware, in UTC. Raises ValueError when `instant` is naive."""
+        """The first occurrence strictly later than `instant`; aware, in UTC. Raises ValueError for a naive one."""
         return next_match(self.pattern, self.zone, self.shift, instant)
 
     def describe(self) -> str:

@@ -1,7 +1,7 @@
 """Time zones: finding them by name, and turning wall times into instants across clock changes.
 
-The rules (PRODUCT 3, daylight saving): a wall time that does not exist happens at the first instant after the gap; a wall
-time that exists twice happens once, at the first. A pattern that chooses every hour follows real time instead: it matches
+The rules for daylight saving: a wall time that does not exist happens at the first instant after the gap; a wall time
+that exists twice happens once, at the first. A pattern that chooses every hour follows real time instead: it matches
 whenever the local clock shows a matching time, in both passes of a repeated hour, and skips what no clock shows.
 """
 
@@ -92,7 +92,7 @@ def next_match(pattern: WallPattern, zone: ZoneInfo | None, shift: timedelta, in
 
 
 def _next_by_wall_time(pattern: WallPattern, zone: ZoneInfo, moment: datetime) -> datetime | None:
-    """Wall times map to instants in order (repeated ones to their first pass), so the next wall time is the next instant."""
+    """Wall times happen in order (repeated ones at their first pass), so the next wall time is the next instant."""
     local = moment.astimezone(zone)
     if local.fold:
         # In the second pass every wall time up to the end of the repetition has had its turn.
@@ -108,8 +108,7 @@ def _next_by_wall_time(pattern: WallPattern, zone: ZoneInfo, moment: datetime) -
 def _instant_of(wall: datetime, zone: ZoneInfo) -> datetime:
     """When a wall time happens: at its first pass if it is repeated, at the end of the gap if it is skipped."""
     earlier, later = wall.replace(tzinfo=zone), wall.replace(tzinfo=zone, fold=1)
-    before, after = earlier.utcoffset(), later.utcoffset()
-    assert before is not None and after is not None, "a ZoneInfo always knows its offset"
+    before, after = _known(earlier.utcoffset()), _known(later.utcoffset())
     if before >= after:
         return wall.replace(tzinfo=UTC) - before
     # PEP 495: in a gap fold=0 applies the offset before the change and fold=1 the offset after it, so the change lies
@@ -140,8 +139,11 @@ def _next_by_real_time(pattern: WallPattern, zone: ZoneInfo, moment: datetime) -
 
 
 def _offset(zone: ZoneInfo, moment: datetime) -> timedelta:
-    offset = moment.astimezone(zone).utcoffset()
-    assert offset is not None, "a ZoneInfo always knows its offset"
+    return _known(moment.astimezone(zone).utcoffset())
+
+
+def _known(offset: timedelta | None) -> timedelta:
+    assert offset is not None, "a ZoneInfo knows its offset at any time"
     return offset
 
 

@@ -1,0 +1,279 @@
+"""The grammar of calendar events: `[weekdays] [[year-]month-day] [hour:minute[:second]]`, as systemd 252 parses it.
+
+The parser walks the text once, from left to right, without going back by more than one chain.
+"""
+
+import re
+from dataclasses import dataclass
+from typing import Final
+
+from .bits import span
+from .calendar_parts import SECOND, Chain, Component
+from .model import ScheduleError
+
+WEEKDAY_NAMES: Final = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
+
+_WEEKDAY: Final = re.compile("|".join(f"{name}|{name[:3]}" for name in WEEKDAY_NAMES), re.IGNORECASE)
+_NUMBERS: Final = {name[:3].lower(): number for number, name in enumerate(WEEKDAY_NAMES)}
+_DIGITS: Final = re.compile(r"[0-9]+", re.ASCII)
+_FRACTION: Final = re.compile(r"\.([0-9]+)", re.ASCII)
+_WORD: Final = re.compile(r"[^ ,]*")
+_EPOCH: Final = re.compile(r"@\s*\+?([0-9]+)$", re.ASCII)
+_AFTER_ITEM: Final = frozenset(" ,-~:")
+_TOO_LARGE: Final = 10**10
+
+
+@dataclass(slots=True)
+class CalendarText:
+    """A calendar event taken apart. Empty chains stand for `*`; `weekdays` is a mask from Monday = 0, 0 if none given.
+
+    `from_end` tells that the days are counted from the end of the month. `epoch` is set for `@seconds` instead of
+    a date and a time.
+    """
+
+    weekdays: int = 0
+    year: Chain = ()
+    month: Chain = ()
+    day: Chain = ()
+    from_end: bool = False
+    hour: Chain = ()
+    minute: Chain = ()
+    second: Chain = ()
+    epoch: int | None = None
+
+
+def parse_calendar_text(text: str) -> CalendarText:
+    """Takes a calendar event without its zone apart. Raises ScheduleError with the place of the fault."""
+    return _Parser(text).parse()
+
+
+class _Parser:
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.at = 0
+        self.result = CalendarText()
+
+    def parse(self) -> CalendarText:
+        self._weekdays()
+        if self._peek() == "@":
+            self._epoch()
+            return self.result
+        if not self._date():
+            self.result.from_end = False
+        self._time()
+        return self.result
+
+    def _peek(self) -> str:
+        return self.text[self.at : self.at + 1]
+
+    def _skip_spaces(self) -> None:
+        while self._peek() == " ":
+            self.at += 1
+
+    def _error(self, field: str, message: str, position: int, suggestion: str | None = None) -> ScheduleError:
+        return ScheduleError(f"{field}: {message}", field=field, position=position, suggestion=suggestion)
+
+    def _weekdays(self) -> None:
+        """A list of weekdays and ranges of them, up to the next space. A trailing comma is allowed."""
+        range_from: int | None = None
+        range_at = first_at = self.at
+        while match := _WEEKDAY.match(self.text, self.at):
+            number = _NUMBERS[match.group()[:3].lower()]
+            begin, self.at = self.at, match.end()
+            if self._peek() not in ("", "-", ".", ",", " "):
+                raise self._unknown_weekday(begin)
+            if range_from is None:
+                range_at = begin
+            elif range_from > number:
+                raise self._backwards(range_from, number, range_at)
+            self.result.weekdays |= span(number if range_from is None else range_from, number)
+            mark = self._peek()
+            if mark in ("", " "):
+                self._skip_spaces()
+                return
+            range_from = self._after_weekday(mark, number, range_from is not None, range_at)
+            if self._peek() in ("", " "):
+                if range_from is not None:
+                    raise self._error("weekday", "the range has no end; write e.g. Mon..Fri", range_at)
+                self._skip_spaces()
+                return
+        if self.at != first_at:
+            raise self._unknown_weekday(self.at)
+
+    def _after_weekday(self, mark: str, number: int, in_range: bool, range_at: int) -> int | None:
+        """Steps over `,`, `..` or `-`; the number if it begins a range."""
+        if mark == ",":
+            self.at += 1
+            return None
+        if in_range:
+            raise self._error("weekday", "a range has one beginning and one end, e.g. Mon..Fri", range_at)
+        if mark == "." and not self.text.startswith("..", self.at):
+            raise self._error("weekday", "a range is written with two dots, e.g. Mon..Fri", self.at)
+        self.at += 2 if mark == "." else 1
+        return number
+
+    def _unknown_weekday(self, position: int) -> ScheduleError:
+        match = _WORD.match(self.text, position)
+        word = match.group() if match else ""
+        message = f"'{word}' is no weekday; it must be one of Mon, Tue, Wed, Thu, Fri, Sat, Sun or a full name"
+        return self._error("weekday", message, position)
+
+    def _backwards(self, first: int, last: int, position: int) -> ScheduleError:
+        names = [name[:3] for name in WEEKDAY_NAMES]
+        head = names[first] if first == 6 else f"{names[first]}..Sun"
+        tail = names[last] if last == 0 else f"Mon..{names[last]}"
+        shown, advice = self.text[position : self.at], f"{tail},{head}"
+        message = f"range '{shown}' runs backwards; the week begins on Monday, so write {advice}"
+        return self._error("weekday", message, position, advice)
+
+    def _epoch(self) -> None:
+        match = _EPOCH.match(self.text, self.at)
+        if match is None:
+            raise self._error("value", "'@' must be followed by whole seconds since 1970 and nothing else", self.at)
+        self.result.epoch = _integer(match[1])
+
+    def _date(self) -> bool:
+        """Year, month and day, or month and day. Whether there was a date: a time is left for `_time`."""
+        begin = self.at
+        if begin == len(self.text):
+            return False
+        chains = [self._chain("date")]
+        if self._peek() in ("", ":"):
+            self.at = begin
+            return False
+        while len(chains) < 3 and self._peek() in ("-", "~"):
+            if self.result.from_end:
+                raise self._error("day", "only the day can be counted from the end of the month with '~'", self.at)
+            self.result.from_end = self._peek() == "~"
+            self.at += 1
+            chains.append(self._chain("date"))
+        if len(chains) < 2 or self._peek() not in ("", " "):
+            raise self._bad_date(begin)
+        self.result.month, self.result.day = chains[-2:]
+        self.result.year = chains[0] if len(chains) == 3 else ()
+        self._skip_spaces()
+        return True
+
+    def _bad_date(self, begin: int) -> ScheduleError:
+        rest = self.text[self.at :]
+        if rest[:1] in ("T", "t"):
+            advice = f"{self.text[: self.at]} {rest[1:]}"
+            return self._error("value", f"date and time are separated by a space; write '{advice}'", self.at, advice)
+        if rest[:1] == ":":
+            advice = self.text[begin:].replace("-", "..")
+            message = f"an hour must follow a space, and ranges are written with two dots, e.g. '{advice}'"
+            return self._error("hour", message, begin, advice)
+        return self._error("value", f"'{rest or self.text[begin:]}' is not understood after the date", self.at)
+
+    def _time(self) -> None:
+        """Hour and minute, perhaps seconds; midnight when the text is over."""
+        result, zero = self.result, (Component("0", self.at, 0),)
+        result.hour = result.minute = result.second = zero
+        if self.at == len(self.text):
+            return
+        result.hour = self._chain("hour")
+        self._colon("minute")
+        result.minute = self._chain("minute")
+        if self.at == len(self.text):
+            return
+        self._colon("second")
+        result.second = self._chain("second", fractions=True)
+        if self.at != len(self.text):
+            raise self._unexpected_end()
+
+    def _colon(self, following: str) -> None:
+        if self._peek() == ":":
+            self.at += 1
+            return
+        if self._peek() == "" and following == "minute":
+            raise self._error("minute", "is missing; a time is written hour:minute or hour:minute:second", self.at)
+        raise self._unexpected_end()
+
+    def _unexpected_end(self) -> ScheduleError:
+        rest = self.text[self.at :]
+        if not rest.strip():
+            advice = self.text.rstrip()
+            return self._error(
+                "value", f"nothing may follow the time, not even spaces; write '{advice}'", self.at, advice
+            )
+        return self._error("value", f"'{rest}' is not understood after the time", self.at)
+
+    def _chain(self, field: str, *, fractions: bool = False) -> Chain:
+        """`*` (an empty chain) or a list of items."""
+        if self._peek() == "*":
+            self.at += 1
+            if self._peek() == "/":
+                raise self._star_repeated(field)
+            return ()
+        items = [self._item(field, fractions=fractions)]
+        while self._peek() == ",":
+            self.at += 1
+            items.append(self._item(field, fractions=fractions))
+        return items
+
+    def _star_repeated(self, field: str) -> ScheduleError:
+        match = _WORD.match(re.sub(r"[-~:]", " ", self.text), self.at)
+        tail = match.group() if match else "/"
+        advice = f"{1 if field == 'date' else 0}{tail}"
+        return self._error(
+            "value" if field == "date" else field,
+            f"'*{tail}' is not understood; '*' cannot be repeated, write a start instead, e.g. {advice}",
+            self.at - 1,
+            advice,
+        )
+
+    def _item(self, field: str, *, fractions: bool) -> Component:
+        begin = self.at
+        start = self._number(field, fractions=fractions)
+        stop = repeat = None
+        if self.text.startswith("..", self.at):
+            self.at += 2
+            stop = self._number(field, fractions=fractions)
+        if self._peek() == "/":
+            self.at += 1
+            repeat = self._number(field, fractions=fractions)
+        item = Component(self.text[begin : self.at], begin, start, stop, repeat)
+        name = "value" if field == "date" else field
+        if repeat == 0:
+            raise self._error(name, f"'{item.text}' repeats by 0; a repetition must be more than 0", begin)
+        if self._peek() and self._peek() not in _AFTER_ITEM and self._peek() not in "Tt":
+            message = f"'{self.text[begin:]}' is not understood after '{item.text}'"
+            raise self._error(name, message, self.at)
+        return item
+
+    def _number(self, field: str, *, fractions: bool) -> int:
+        match = _DIGITS.match(self.text, self.at)
+        if match is None:
+            raise self._no_number(field)
+        self.at = match.end()
+        number = _integer(match.group())
+        if not fractions:
+            return number
+        number *= SECOND
+        if self._peek() != "." or self.text.startswith("..", self.at):
+            return number
+        match = _FRACTION.match(self.text, self.at)
+        if match is None:
+            raise self._error(field, "digits must follow the decimal point", self.at)
+        self.at = match.end()
+        return number + _microseconds(match[1])
+
+    def _no_number(self, field: str) -> ScheduleError:
+        rest = self.text[self.at :]
+        name = "value" if field == "date" else field
+        if not rest:
+            return self._error(name, "a number is missing at the end", self.at)
+        match = _WORD.match(self.text, self.at)
+        word = (match.group() if match else "") or rest[0]
+        return self._error(name, f"'{word}' is not understood; a number or '*' must stand there", self.at)
+
+
+def _integer(digits: str) -> int:
+    """The number, or one too large for any part: long digit strings are never converted."""
+    significant = digits.lstrip("0")
+    return int(significant or "0") if len(significant) <= 12 else _TOO_LARGE * SECOND
+
+
+def _microseconds(fraction: str) -> int:
+    """The fraction of a second in microseconds, rounded at the seventh digit as systemd does."""
+    return int(fraction[:6].ljust(6, "0")) + (fraction[6:7] >= "5")

@@ -1,0 +1,66 @@
+"""Small pieces of English for descriptions: ordinals, lists, and sets of numbers as lists with ranges."""
+
+from collections.abc import Callable, Sequence
+from typing import Final
+
+from .bits import members, stepped
+
+MONTH_NAMES: Final = (
+    "January", "February", "March", "April", "May", "June",
+    "July", "August", "September", "October", "November", "December",
+)  # fmt: skip
+DAY_NAMES: Final = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
+
+_SHORTEST_RANGE: Final = 3
+
+
+def ordinal(number: int) -> str:
+    """`1st`, `2nd`, `3rd`, `4th`, …"""
+    if number % 100 in (11, 12, 13):
+        return f"{number}th"
+    return f"{number}{('th', 'st', 'nd', 'rd', *['th'] * 6)[number % 10]}"
+
+
+def joined(words: Sequence[str], conjunction: str = "and") -> str:
+    """`a`, `a and b`, `a, b and c`."""
+    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} {conjunction} {words[-1]}"
+
+
+def listed(mask: int, name: Callable[[int], str] = str) -> str:
+    """The members of a set, three or more in a row as a range: `1, 3 to 5 and 9`."""
+    words: list[str] = []
+    for first, last in runs(mask):
+        if last - first + 1 >= _SHORTEST_RANGE:
+            words.append(f"{name(first)} to {name(last)}")
+        else:
+            words.extend(name(number) for number in range(first, last + 1))
+    return joined(words)
+
+
+def runs(mask: int) -> list[tuple[int, int]]:
+    """The members of a set as runs of consecutive numbers, each with its first and last."""
+    found: list[tuple[int, int]] = []
+    for number in members(mask):
+        if found and found[-1][1] == number - 1:
+            found[-1] = (found[-1][0], number)
+        else:
+            found.append((number, number))
+    return found
+
+
+def only(mask: int) -> int | None:
+    """The only member of a set, or None when it has none or several."""
+    return mask.bit_length() - 1 if mask and not mask & (mask - 1) else None
+
+
+def is_range(mask: int) -> bool:
+    """Whether the set is not empty and has no holes."""
+    return len(runs(mask)) == 1
+
+
+def step_of(mask: int, high: int) -> tuple[int, int] | None:
+    """`(start, step)` of a set that is `start/step` up to `high` with a step over 1 and three members or more."""
+    first, second, *more = (*members(mask), -1, -1)[:3]
+    if more == [-1] or second - first < 2 or mask != stepped(first, high, second - first):
+        return None
+    return first, second - first

@@ -74,7 +74,7 @@ def parse_pattern(value: str) -> WallPattern:
     pattern = WallPattern(None, month.each, rule, hour.each, minute.each, WholeSeconds(second.each))
     if not pattern.can_match():
         raise ScheduleError(
-            f"day: never fires; no month of '{words[4][0]}' has a day '{words[3][0]}' that is a weekday '{words[5][0]}'",
+            f"day: never fires; no month '{words[4][0]}' has a day '{words[3][0]}' that is a weekday '{words[5][0]}'",
             code=NEVER_FIRES,
             field="day",
             position=words[3][1],

@@ -53,8 +53,7 @@ def validate(
     humanized = schedule.describe()
     upcoming = schedule.next_after(after)
     if upcoming is None:
-        error = _over(schedule, after)
-        return Validation(valid=False, humanized=humanized, next_occurrences=(), error=error)
+        return Validation(valid=False, humanized=humanized, next_occurrences=(), error=_over(schedule, after))
     found: list[datetime] = []
     while upcoming is not None and len(found) < count:
         found.append(upcoming)

@@ -50,8 +50,8 @@ class TimestampSchedule:
 def parse_timestamp(value: str, timezone: str) -> TimestampSchedule:
     """Parses an RFC 3339 time with its offset, or epoch milliseconds. Raises ScheduleError.
 
-    Fractions beyond the microsecond are cut off. A time with an offset is refused beside a `timezone` other than UTC. Past
-    times are accepted here: a finished task keeps its schedule. `validate` refuses them.
+    Fractions beyond the microsecond are cut off. A time with an offset is refused beside a `timezone` other than UTC.
+    Past times are accepted here: a finished task keeps its schedule. `validate` refuses them.
     """
     find_zone(timezone)
     text = value.strip()

@@ -15,7 +15,7 @@ _SHORTEST_RANGE: Final = 3
 
 
 def ordinal(number: int) -> str:
-    """`1st`, `2nd`, `3rd`, `4th`, …"""
+    """The number in order: `1st`, `2nd`, `3rd`, `4th`."""
     if number % 100 in (11, 12, 13):
         return f"{number}th"
     return f"{number}{('th', 'st', 'nd', 'rd', *['th'] * 6)[number % 10]}"

@@ -1,0 +1,22 @@
+"""Each test gets a database of its own with the present schema."""
+
+import pytest
+from sqlalchemy import inspect, text
+
+from cronograph.jobs.store.database import parse_url, sync_engine
+
+
+@pytest.mark.parametrize("_round", [1, 2])
+def test_a_fresh_database_has_every_table_and_nothing_in_them(database_url: str, _round: int) -> None:
+    engine = sync_engine(parse_url(database_url))
+    assert {"periodic_task", "run", "job_execution"} <= set(inspect(engine).get_table_names())
+    with engine.begin() as connection:
+        assert connection.execute(text("SELECT count(*) FROM queue_group")).scalar_one() == 0
+        connection.execute(text("DROP TABLE job_execution"))
+    engine.dispose()
+
+
+def test_an_empty_database_has_no_table(empty_database_url: str) -> None:
+    engine = sync_engine(parse_url(empty_database_url))
+    assert inspect(engine).get_table_names() == []
+    engine.dispose()

@@ -1,1 +1,25 @@
-"""The engine, and all that a job author imports."""
+"""Cronograph's engine, and all that a job author imports.
+
+>>> from cronograph.jobs import job, JobContext
+>>> @job("greet", description="Says hello")
+... async def greet(ctx: JobContext, name: str) -> int:
+...     ctx.log.info("hello", name=name)
+...     return 1
+"""
+
+from .context import JobContext
+from .enqueueing import enqueue, enqueue_sync
+from .outcomes import Cancel, PermanentFailure, Result, Snooze
+from .registry import Isolation, job
+
+__all__ = [
+    "Cancel",
+    "Isolation",
+    "JobContext",
+    "PermanentFailure",
+    "Result",
+    "Snooze",
+    "enqueue",
+    "enqueue_sync",
+    "job",
+]

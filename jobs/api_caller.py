@@ -1,0 +1,22 @@
+"""How the built-in job ``graphql_request`` reaches this server's own API, without jobs knowing the server."""
+
+from collections.abc import Mapping
+from typing import Any, Protocol
+
+
+class ApiCaller(Protocol):
+    """Runs one GraphQL operation of this server."""
+
+    async def call(
+        self,
+        query: str,
+        *,
+        variables: Mapping[str, Any] | None = None,
+        operation_name: str | None = None,
+        submitter: str | None = None,
+    ) -> dict[str, Any]:
+        """Execute ``query`` with the rights of ``submitter`` (None = the local administrator).
+
+        Returns the answer as GraphQL says it: ``data`` and, if there are any, ``errors``.
+        """
+        ...

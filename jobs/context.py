@@ -1,0 +1,182 @@
+"""What a running job knows and can say: the ``JobContext`` handed to its handler."""
+
+import logging
+import traceback
+from collections.abc import Awaitable, Mapping
+from contextvars import ContextVar
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from typing import Protocol
+
+from .core.model import Json
+from .services import Services
+
+
+class StopReason(StrEnum):
+    """Why a job should stop: its time box is used up, somebody cancelled it, or its node shuts down."""
+
+    DEADLINE = "deadline"
+    CANCEL = "cancel"
+    SHUTDOWN = "shutdown"
+
+
+@dataclass(frozen=True, slots=True)
+class RunInfo:
+    """The facts about an attempt that do not change while it runs. ``deadline`` in UTC, None = no time box."""
+
+    run_id: int
+    execution_id: int
+    job_name: str
+    task_id: int | None
+    task_name: str | None
+    attempt: int
+    is_last_attempt: bool
+    scheduled_for: datetime | None
+    deadline: datetime | None
+    submitter: str | None
+    args: Mapping[str, Json]
+
+
+class Host(Protocol):
+    """What carries a job: the same for a coroutine, a thread and a child process. Every call is safe from any thread."""
+
+    def stop_reason(self) -> StopReason | None:
+        """Why the job should stop, or None."""
+        ...
+
+    def remaining(self) -> float | None:
+        """Seconds left of the time box, never negative; None = no time box."""
+        ...
+
+    def log(self, level: int, message: str, fields: Mapping[str, Json] | None) -> None:
+        """Keep a line with the execution."""
+        ...
+
+    def progress(self, done: float, total: float | None, message: str | None) -> None:
+        """Show how far the job is."""
+        ...
+
+    def checkpoint(self) -> Json:
+        """The last checkpoint of the task."""
+        ...
+
+    def save_checkpoint(self, value: Json) -> Awaitable[None]:
+        """Keep a checkpoint durably with the task."""
+        ...
+
+
+class JobLog:
+    """Writes lines that are kept with the execution and shown live. Ordinary ``logging`` inside a job lands there too."""
+
+    def __init__(self, host: Host) -> None:
+        self._host = host
+
+    def debug(self, message: str, **fields: Json) -> None:
+        """Detail for whoever debugs the job."""
+        self._host.log(logging.DEBUG, message, fields or None)
+
+    def info(self, message: str, **fields: Json) -> None:
+        """What the job does."""
+        self._host.log(logging.INFO, message, fields or None)
+
+    def warning(self, message: str, **fields: Json) -> None:
+        """Something an operator should know of."""
+        self._host.log(logging.WARNING, message, fields or None)
+
+    def error(self, message: str, **fields: Json) -> None:
+        """Something went wrong; the job itself decides whether it fails."""
+        self._host.log(logging.ERROR, message, fields or None)
+
+    def exception(self, message: str, **fields: Json) -> None:
+        """Like ``error``, with the traceback of the exception being handled."""
+        self._host.log(logging.ERROR, f"{message}\n{traceback.format_exc().rstrip()}", fields or None)
+
+
+class JobContext:
+    """Handed to every job that has a parameter annotated ``JobContext``.
+
+    Attributes:
+        info: The facts about this attempt.
+        log: Lines kept with the execution.
+        services: The process' database and API, for jobs that need them; None in a child process.
+    """
+
+    def __init__(self, info: RunInfo, host: Host, services: Services | None = None) -> None:
+        self.info = info
+        self.log = JobLog(host)
+        self.services = services
+        self._host = host
+
+    @property
+    def args(self) -> Mapping[str, Json]:
+        """The arguments of the run as they were submitted."""
+        return self.info.args
+
+    @property
+    def run_id(self) -> int:
+        """The run's id."""
+        return self.info.run_id
+
+    @property
+    def attempt(self) -> int:
+        """1 for the first start of the run, and one more for each further start."""
+        return self.info.attempt
+
+    @property
+    def is_last_attempt(self) -> bool:
+        """Whether a failure of this attempt ends the run as failed."""
+        return self.info.is_last_attempt
+
+    @property
+    def scheduled_for(self) -> datetime | None:
+        """The nominal time of the occurrence in UTC; None for runs made by hand or through the API."""
+        return self.info.scheduled_for
+
+    @property
+    def deadline(self) -> datetime | None:
+        """When the time box of this attempt ends, in UTC; None = no time box."""
+        return self.info.deadline
+
+    @property
+    def remaining(self) -> float | None:
+        """Seconds until the deadline, never negative; None = no time box."""
+        return self._host.remaining()
+
+    @property
+    def should_stop(self) -> bool:
+        """Whether the job should save a checkpoint and leave: deadline passed, cancel asked, or node shutting down."""
+        return self._host.stop_reason() is not None
+
+    @property
+    def stop_reason(self) -> StopReason | None:
+        """Why ``should_stop`` is true, or None."""
+        return self._host.stop_reason()
+
+    def progress(self, done: float, total: float | None = None, message: str | None = None) -> None:
+        """Show how far the job is; cheap, the newest value is written a few times a second.
+
+        Args:
+            done: How much is done, in any unit.
+            total: How much there is in all, in the same unit; None = unknown.
+            message: A short text beside the bar.
+        """
+        self._host.progress(done, total, message)
+
+    @property
+    def checkpoint(self) -> Json:
+        """The last checkpoint of the task, saved by this attempt or an earlier run; None if there is none."""
+        return self._host.checkpoint()
+
+    def save_checkpoint(self, value: Json) -> Awaitable[None]:
+        """Keep ``value`` durably with the task, so that the next attempt or occurrence proceeds from it.
+
+        In an ``async`` job await it; in a thread or process it returns once the value is kept. A run without a task
+        keeps it for the rest of its attempt only.
+        """
+        return self._host.save_checkpoint(value)
+
+
+current_host: ContextVar[Host | None] = ContextVar("cronograph_current_host", default=None)
+"""The host of the job that runs in this context; ordinary ``logging`` finds its execution through it."""
+

@@ -1,0 +1,19 @@
+"""What the process offers to jobs beyond their arguments; the built-in jobs use it."""
+
+from dataclasses import dataclass
+
+from .api_caller import ApiCaller
+from .store.database import Database
+
+
+@dataclass(frozen=True, slots=True)
+class Services:
+    """The parts of the process that a job may use.
+
+    Attributes:
+        database: This server's own database.
+        api: This server's own API; None on a process that has none.
+    """
+
+    database: Database
+    api: ApiCaller | None = None

@@ -53,7 +53,7 @@ MEMORY_NEEDED = 2 * 1024**3
 DISK = Path("/tmp")
 """Not the configured temporary folder: paths of Unix sockets are limited to 107 bytes."""
 
-FOLDER_PREFIX = "cronograph-pg-"
+FOLDER_PREFIX = "cronograph-postgres-"
 
 PR_SET_PDEATHSIG = 1
 """Linux: the signal that a process gets when its parent dies."""

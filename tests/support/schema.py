@@ -1,13 +1,14 @@
-"""How the tests bring a database to the present schema."""
+"""How the tests bring a database to the present schema: by the migrations, as a server does at its start."""
 
 from cronograph.jobs.store.database import parse_url, sync_engine
-from cronograph.jobs.store.tables import metadata
+from cronograph.migrations.upgrade import upgrade
 
 
 def migrate(url: str) -> None:
-    """Create every table in the database at `url`, which must be empty."""
+    """Bring the database at `url` to the newest revision."""
     engine = sync_engine(parse_url(url))
     try:
-        metadata.create_all(engine)
+        with engine.connect() as connection:
+            upgrade(connection)
     finally:
         engine.dispose()

@@ -12,9 +12,10 @@ import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from node_tools import NODE_PACKAGE, Node, NodeError, find_node, install, run_script, system_node
 from setuptools import build_meta
 from setuptools.build_meta import prepare_metadata_for_build_editable, prepare_metadata_for_build_wheel
+
+from node_tools import NODE_PACKAGE, Node, NodeError, find_node, install, run_script, system_node
 
 __all__ = [
     "build_editable",

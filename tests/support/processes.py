@@ -108,6 +108,7 @@ class ProcessStarter:
     """Starts processes in `folder`; the fixture ends whatever of them is left when the test is over."""
 
     folder: Path
+    command: Path = COMMAND
     started: list[CronographProcess] = field(default_factory=list[CronographProcess])
 
     def start(self, *arguments: str, env: Mapping[str, str] | None = None, port: int = 0) -> CronographProcess:
@@ -117,7 +118,7 @@ class ProcessStarter:
         environment |= {"PYTHONUNBUFFERED": "1", "NO_COLOR": "1", "COLUMNS": "160", **(env or {})}
         with output_file.open("wb") as output:
             process = subprocess.Popen(
-                [str(COMMAND), *arguments],
+                [str(self.command), *arguments],
                 cwd=self.folder,
                 env=environment,
                 stdin=subprocess.DEVNULL,

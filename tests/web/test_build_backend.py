@@ -6,9 +6,9 @@ import subprocess
 import sys
 from pathlib import Path
 
-import build_backend
 import pytest
 
+import build_backend
 from tests.support.sources import ROOT
 
 HOOKS = ("wheel", "sdist", "editable")

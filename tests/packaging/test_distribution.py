@@ -1,0 +1,138 @@
+"""What is built for PyPI: the sdist carries the dashboard, and the wheel, built without Node, brings a server with it."""
+
+import os
+import shutil
+import subprocess
+import sys
+import sysconfig
+import tarfile
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx
+import pytest
+
+from tests.support.processes import ProcessStarter
+from tests.support.sources import PRODUCT_FOLDERS, ROOT
+
+pytestmark = [pytest.mark.packaging, pytest.mark.timeout(600)]
+
+NOT_SOURCES = shutil.ignore_patterns("node_modules", "__pycache__", "*.egg-info")
+TOP_FILES = ("pyproject.toml", "README.md", "LICENSE", "MANIFEST.in", "CHANGELOG.md", "CONTRIBUTING.md")
+
+
+def build(kind: str, source: Path, target: Path, **env: str) -> Path:
+    """Build a `wheel` or an `sdist` of `source` into `target` with the backend's own code; return the file."""
+    command = [sys.executable, "-m", "build", f"--{kind}", "--no-isolation", "--outdir", str(target), str(source)]
+    environment = {**os.environ, "CRONOGRAPH_SKIP_WEB": "", **env}
+    answer = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert answer.returncode == 0, answer.stdout + answer.stderr
+    return next(target.glob("*.whl" if kind == "wheel" else "*.tar.gz"))
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A place for the copies and what is built from them."""
+    return tmp_path_factory.mktemp("packaging")
+
+
+@pytest.fixture(scope="module")
+def sdist(folder: Path) -> Path:
+    """The sdist of a copy of this checkout, so that the build leaves no traces here."""
+    copy = folder / "copy"
+    for name in (*PRODUCT_FOLDERS, "web"):
+        shutil.copytree(ROOT / name, copy / name, ignore=NOT_SOURCES)
+    for name in TOP_FILES:
+        if (ROOT / name).exists():
+            shutil.copy(ROOT / name, copy)
+    return build("sdist", copy, folder / "dist")
+
+
+@pytest.fixture(scope="module")
+def wheel(folder: Path, sdist: Path) -> Path:
+    """The wheel built from the unpacked sdist on a machine whose Node and npm would fail."""
+    programs = folder / "programs"
+    programs.mkdir()
+    for name in ("node", "npm"):
+        (programs / name).write_text("#!/bin/sh\necho v99.0.0; exit 1\n")
+        (programs / name).chmod(0o755)
+    with tarfile.open(sdist) as archive:
+        archive.extractall(folder / "unpacked", filter="data")
+    source = next((folder / "unpacked").iterdir())
+    return build("wheel", source, folder / "dist", PATH=f"{programs}:{os.environ['PATH']}")
+
+
+@pytest.fixture(scope="module")
+def installed(folder: Path, wheel: Path) -> Path:
+    """The `bin` folder of an environment with the wheel; the libraries are those of this environment."""
+    environment = folder / "environment"
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", environment], check=True)
+    python = environment / "bin" / "python"
+    packages = subprocess.check_output(
+        [python, "-c", "import sysconfig; print(sysconfig.get_path('purelib'))"], text=True
+    )
+    # A folder named in a .pth file does not have its own .pth files read: the editable installation stays out.
+    (Path(packages.strip()) / "libraries.pth").write_text(sysconfig.get_path("purelib") + "\n")
+    pip = [sys.executable, "-m", "pip", "--python", str(python), "install", "--no-deps", "--no-index", str(wheel)]
+    subprocess.run(pip, check=True, capture_output=True)
+    return environment / "bin"
+
+
+@pytest.fixture
+def installed_processes(installed: Path, tmp_path: Path) -> Iterator[ProcessStarter]:
+    """Starts the installed `cronograph`, away from the sources."""
+    starter = ProcessStarter(tmp_path, installed / "cronograph")
+    yield starter
+    starter.end_all()
+
+
+def names_in(archive: Path) -> set[str]:
+    """The paths within a wheel, or within an sdist below its one folder."""
+    if archive.suffix == ".whl":
+        with zipfile.ZipFile(archive) as wheel:
+            return set(wheel.namelist())
+    with tarfile.open(archive) as sdist:
+        return {name.partition("/")[2] for name in sdist.getnames()}
+
+
+def test_the_wheel_holds_every_module_and_data_file(wheel: Path) -> None:
+    kept = [path for top in PRODUCT_FOLDERS for path in (ROOT / top).rglob("*") if path.is_file()]
+    wanted = {f"cronograph/{path.relative_to(ROOT).as_posix()}" for path in kept if "__pycache__" not in path.parts}
+    held = names_in(wheel)
+    assert {name for name in wanted if "/static/" not in name} <= held
+    assert "cronograph/server/static/index.html" in held
+    assert "cronograph/graphql/schema.graphql" in held
+
+
+def test_the_wheel_holds_nothing_but_the_package(wheel: Path) -> None:
+    tops = {name.split("/")[0] for name in names_in(wheel)}
+    assert {top for top in tops if not top.endswith(".dist-info")} == {"cronograph"}
+    assert "cronograph/__init__.py" not in names_in(wheel)
+    assert "cronograph/graphql/__init__.py" not in names_in(wheel)
+
+
+def test_the_sdist_carries_the_dashboard_with_its_sources_and_no_installed_packages(sdist: Path) -> None:
+    held = names_in(sdist)
+    assert {"server/static/index.html", "server/static/inputs.sha256"} <= held
+    assert {"web/build_backend.py", "web/node_tools.py", "web/package-lock.json", "web/index.html"} <= held
+    assert not [name for name in held if "node_modules" in name]
+
+
+def test_the_installed_wheel_serves_the_dashboard_and_its_assets(installed_processes: ProcessStarter) -> None:
+    server = installed_processes.serve("sqlite:///wheel.db")
+    with httpx.Client(base_url=server.url, trust_env=False) as client:
+        page = client.get("/")
+        assert page.status_code == 200, page.text
+        scripts = [word.split('"')[1] for word in page.text.split("src=")[1:]]
+        assert scripts
+        for script in scripts:
+            assert client.get(script).status_code == 200, script
+        assert client.get("/schema.graphql").text.startswith(('"""', "type", "schema", "directive", "scalar"))
+    assert server.stop() == 0
+
+
+def test_the_installed_command_says_its_version(installed_processes: ProcessStarter) -> None:
+    status, output = installed_processes.run("version")
+    assert status == 0, output
+    assert "0.1.0" in output

@@ -1,1 +1,1 @@
-"""The history of the database schema, frozen, for Alembic."""
+"""The history of the database schema, frozen, for Alembic. ``cronograph.migrations.upgrade`` applies it."""

@@ -1,1 +1,1 @@
-"""One module per schema revision."""
+"""One module per schema revision, in the order of their numbers."""

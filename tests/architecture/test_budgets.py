@@ -16,10 +16,14 @@ TYPICAL_MODULE, TYPICAL_SHARE = 250, 0.9
 FUNCTION_LIMIT, TYPICAL_FUNCTION = 50, 25
 """Body lines of a function: the most, and what nine of ten functions stay within."""
 
-LONG_MODULES: dict[str, str] = {}
+LONG_MODULES: dict[str, str] = {
+    "migrations/versions/0001_initial.py": "frozen history: every table of the first schema, a line per column",
+}
 """Modules above the limit, each with the reason."""
 
-LONG_FUNCTIONS: dict[str, str] = {}
+LONG_FUNCTIONS: dict[str, str] = {
+    "migrations/versions/0001_initial.py:_periodic_task": "frozen history: one CREATE TABLE, a line per column",
+}
 """Functions above the limit as `file:name`, each with the reason."""
 
 LOCAL_IMPORTS: dict[str, str] = {}

@@ -1,0 +1,550 @@
+"""The first schema.
+
+Frozen: a later change of the schema is a revision of its own, which imports nothing of the product.
+"""
+
+from alembic import op
+from sqlalchemy import (
+    JSON,
+    BigInteger,
+    Boolean,
+    CheckConstraint,
+    Column,
+    Float,
+    ForeignKeyConstraint,
+    Integer,
+    PrimaryKeyConstraint,
+    String,
+    Text,
+    UniqueConstraint,
+    text,
+)
+from sqlalchemy.dialects.postgresql import JSONB, TIMESTAMP
+
+revision = "0001"
+down_revision = None
+branch_labels = None
+depends_on = None
+
+KEY = BigInteger().with_variant(Integer(), "sqlite")
+TIME = String(27).with_variant(TIMESTAMP(timezone=True), "postgresql")
+DOCUMENT = JSON().with_variant(JSONB(), "postgresql")
+# Hot tables: room for updates in place, and a vacuum that comes early.
+HOT = {
+    "fillfactor": 70,
+    "autovacuum_vacuum_scale_factor": 0.02,
+    "autovacuum_vacuum_cost_delay": 0,
+    "autovacuum_analyze_scale_factor": 0.05,
+}
+
+
+def upgrade() -> None:
+    """Make every table."""
+    _audit_log()
+    _audit_log_indexes()
+    _event()
+    _event_indexes()
+    _event_publisher()
+    _execution_log()
+    _idempotency_key()
+    _idempotency_key_indexes()
+    _job()
+    _job_execution()
+    _job_execution_indexes()
+    _node()
+    _node_indexes()
+    _periodic_task()
+    _periodic_task_indexes()
+    _queue_group()
+    _run()
+    _run_indexes()
+    _skipped_occurrence()
+    _skipped_occurrence_indexes()
+    _user_account()
+    _device_code()
+    _device_code_indexes()
+    _refresh_token()
+    _refresh_token_indexes()
+    _session()
+    _session_indexes()
+    _webauthn_challenge()
+    _webauthn_challenge_indexes()
+    # The publisher of events counts from here; there is never a second row.
+    op.execute("INSERT INTO event_publisher (id, last_seq) VALUES (1, 0)")
+
+
+def _audit_log() -> None:
+    op.create_table(
+        "audit_log",
+        Column("id", KEY, nullable=False),
+        Column("at", TIME, nullable=False),
+        Column("actor", String(200), nullable=False),
+        Column("action", String(60), nullable=False),
+        Column("subject", String(200)),
+        Column("before", DOCUMENT),
+        Column("after", DOCUMENT),
+        PrimaryKeyConstraint("id", name="pk_audit_log"),
+        sqlite_autoincrement=True,
+    )
+
+
+def _audit_log_indexes() -> None:
+    op.create_index("ix_audit_log_at", "audit_log", ["at"])
+
+
+def _event() -> None:
+    op.create_table(
+        "event",
+        Column("id", KEY, nullable=False),
+        Column("seq", KEY),
+        Column("at", TIME, nullable=False),
+        Column("changes", DOCUMENT, nullable=False),
+        PrimaryKeyConstraint("id", name="pk_event"),
+        UniqueConstraint("seq", name="uq_event_seq"),
+        sqlite_autoincrement=True,
+    )
+
+
+def _event_indexes() -> None:
+    op.create_index("ix_event_at", "event", ["at"])
+    _partial("ix_event_unpublished", "event", ["id"], "seq IS NULL")
+
+
+def _event_publisher() -> None:
+    op.create_table(
+        "event_publisher",
+        Column("id", Integer(), autoincrement=False, nullable=False),
+        Column("last_seq", KEY, nullable=False),
+        PrimaryKeyConstraint("id", name="pk_event_publisher"),
+    )
+
+
+def _execution_log() -> None:
+    op.create_table(
+        "execution_log",
+        Column("execution_id", KEY, autoincrement=False, nullable=False),
+        Column("line", Integer(), autoincrement=False, nullable=False),
+        Column("at", TIME, nullable=False),
+        Column("level", String(10), nullable=False),
+        Column("message", Text(), nullable=False),
+        Column("fields", DOCUMENT),
+        PrimaryKeyConstraint("execution_id", "line", name="pk_execution_log"),
+    )
+
+
+def _idempotency_key() -> None:
+    op.create_table(
+        "idempotency_key",
+        Column("key", String(200), nullable=False),
+        Column("operation", String(60), nullable=False),
+        Column("request_hash", String(64), nullable=False),
+        Column("answer", DOCUMENT, nullable=False),
+        Column("created_at", TIME, nullable=False),
+        PrimaryKeyConstraint("key", name="pk_idempotency_key"),
+    )
+
+
+def _idempotency_key_indexes() -> None:
+    op.create_index("ix_idempotency_key_created_at", "idempotency_key", ["created_at"])
+
+
+def _job() -> None:
+    op.create_table(
+        "job",
+        Column("name", String(200), nullable=False),
+        Column("description", Text(), nullable=False),
+        Column("schedule", Text()),
+        Column("isolation", String(8), nullable=False),
+        Column("args_schema", DOCUMENT, nullable=False),
+        Column("seen_at", TIME, nullable=False),
+        PrimaryKeyConstraint("name", name="pk_job"),
+    )
+
+
+def _job_execution() -> None:
+    op.create_table(
+        "job_execution",
+        Column("id", KEY, nullable=False),
+        Column("job_name", String(200), nullable=False),
+        Column("started_at", TIME, nullable=False),
+        Column("completed_at", TIME),
+        Column("success", Boolean()),
+        Column("error_message", Text()),
+        Column("records_processed", KEY),
+        Column("outcome", String(12)),
+        Column("run_id", KEY, nullable=False),
+        Column("task_id", KEY),
+        Column("task_name", String(200)),
+        Column("attempt", Integer(), nullable=False),
+        Column("node_id", KEY, nullable=False),
+        Column("node", String(200), nullable=False),
+        Column("trigger", String(12), nullable=False),
+        Column("scheduled_for", TIME),
+        Column("submitted_at", TIME, nullable=False),
+        Column("error_type", String(200)),
+        Column("traceback", Text()),
+        Column("value", DOCUMENT),
+        Column("progress", DOCUMENT),
+        Column("log_lines", Integer(), nullable=False),
+        Column("log_cut", KEY, nullable=False),
+        PrimaryKeyConstraint("id", name="pk_job_execution"),
+        UniqueConstraint("run_id", "attempt", name="uq_job_execution_run_id_attempt"),
+        CheckConstraint("(completed_at IS NULL) = (success IS NULL)", name="ck_job_execution_completed_iff_judged"),
+        CheckConstraint("(completed_at IS NULL) = (outcome IS NULL)", name="ck_job_execution_completed_iff_outcome"),
+        CheckConstraint(
+            "success IS NULL OR success OR error_message IS NOT NULL", name="ck_job_execution_failure_has_message"
+        ),
+        CheckConstraint(
+            "outcome IS NULL OR outcome IN ('cancelled', 'failed', 'handed_back', 'lost', "
+            "'snoozed', 'success', 'timed_out')",
+            name="ck_job_execution_outcome",
+        ),
+        CheckConstraint("trigger IN ('api', 'manual', 'retry', 'schedule')", name="ck_job_execution_trigger"),
+        sqlite_autoincrement=True,
+    )
+
+
+def _job_execution_indexes() -> None:
+    _partial("ix_job_execution_failed", "job_execution", ["id"], "success = false")
+    _partial("ix_job_execution_failed_job", "job_execution", ["job_name", "id"], "success = false")
+    op.create_index("ix_job_execution_job", "job_execution", ["job_name", "id"])
+    _partial("ix_job_execution_open", "job_execution", ["node_id"], "completed_at IS NULL")
+    op.create_index("ix_job_execution_started_at", "job_execution", ["started_at"], postgresql_using="brin")
+    op.create_index("ix_job_execution_task", "job_execution", ["task_id", "id"])
+
+
+def _node() -> None:
+    op.create_table(
+        "node",
+        Column("id", KEY, nullable=False),
+        Column("name", String(200), nullable=False),
+        Column("state", String(12), nullable=False),
+        Column("slots", Integer(), nullable=False),
+        Column("running", Integer(), nullable=False),
+        Column("version", String(40), nullable=False),
+        Column("seq", KEY, nullable=False),
+        Column("started_at", TIME, nullable=False),
+        Column("heartbeat_at", TIME, nullable=False),
+        Column("expires_at", TIME, nullable=False),
+        Column("clock_skew", Float(), nullable=False),
+        Column("jobs", DOCUMENT, nullable=False),
+        PrimaryKeyConstraint("id", name="pk_node"),
+        CheckConstraint("state IN ('active', 'draining', 'expired', 'starting', 'stopped')", name="ck_node_state"),
+        sqlite_autoincrement=True,
+    )
+
+
+def _node_indexes() -> None:
+    _partial("uq_node_live_name", "node", ["name"], "state IN ('active', 'draining', 'starting')", unique=True)
+
+
+def _periodic_task() -> None:
+    op.create_table(
+        "periodic_task",
+        Column("id", KEY, nullable=False),
+        Column("name", String(200), nullable=False),
+        Column("description", Text(), nullable=False),
+        Column("enabled", Boolean(), nullable=False),
+        Column("source", String(8), nullable=False),
+        Column("job_name", String(200), nullable=False),
+        Column("args", DOCUMENT, nullable=False),
+        Column("group_name", String(200), nullable=False),
+        Column("priority", String(8), nullable=False),
+        Column("submitter", String(200)),
+        Column("owner", String(200)),
+        Column("schedule_syntax", String(12), nullable=False),
+        Column("schedule_value", Text(), nullable=False),
+        Column("timezone", String(64), nullable=False),
+        Column("declared_syntax", String(12)),
+        Column("declared_value", Text()),
+        Column("declared_timezone", String(64)),
+        Column("overridden", Boolean(), nullable=False),
+        Column("jitter", Float(), nullable=False),
+        Column("start_at", TIME),
+        Column("end_at", TIME),
+        Column("overlap", String(8)),
+        Column("misfire", String(8), nullable=False),
+        Column("misfire_grace", Float(), nullable=False),
+        Column("catch_up_limit", Integer(), nullable=False),
+        Column("tolerance", Float()),
+        Column("timeout", Float()),
+        Column("retries", Integer(), nullable=False),
+        Column("retry_delay", Float(), nullable=False),
+        Column("checkpoint", DOCUMENT),
+        Column("anchor_at", TIME, nullable=False),
+        Column("next_occurrence_at", TIME),
+        Column("next_run_at", TIME),
+        Column("paused_at", TIME),
+        Column("paused_by", String(200)),
+        Column("paused_reason", Text()),
+        Column("last_due_at", TIME),
+        Column("last_started_at", TIME),
+        Column("counter", KEY, nullable=False),
+        Column("version", Integer(), nullable=False),
+        Column("created_at", TIME, nullable=False),
+        Column("updated_at", TIME, nullable=False),
+        PrimaryKeyConstraint("id", name="pk_periodic_task"),
+        UniqueConstraint("name", name="uq_periodic_task_name"),
+        CheckConstraint("misfire IN ('all', 'last', 'none')", name="ck_periodic_task_misfire"),
+        CheckConstraint("(next_occurrence_at IS NULL) = (next_run_at IS NULL)", name="ck_periodic_task_next_times"),
+        CheckConstraint(
+            "overlap IS NULL OR overlap IN ('allow', 'queue', 'replace', 'skip')", name="ck_periodic_task_overlap"
+        ),
+        CheckConstraint("priority IN ('high', 'low')", name="ck_periodic_task_priority"),
+        CheckConstraint(
+            "schedule_syntax IN ('calendar', 'cron', 'interval', 'timestamp')", name="ck_periodic_task_schedule_syntax"
+        ),
+        CheckConstraint("source IN ('api', 'code', 'file')", name="ck_periodic_task_source"),
+        postgresql_with=HOT,
+        sqlite_autoincrement=True,
+    )
+
+
+def _periodic_task_indexes() -> None:
+    _partial("ix_periodic_task_due", "periodic_task", ["next_run_at"], "next_run_at IS NOT NULL")
+    op.create_index("ix_periodic_task_job_name", "periodic_task", ["job_name"])
+    op.create_index("ix_periodic_task_owner", "periodic_task", ["owner"])
+
+
+def _queue_group() -> None:
+    op.create_table(
+        "queue_group",
+        Column("name", String(200), nullable=False),
+        Column("paused_at", TIME),
+        Column("paused_by", String(200)),
+        Column("pause_reason", Text()),
+        Column("max_running", Integer()),
+        PrimaryKeyConstraint("name", name="pk_queue_group"),
+        CheckConstraint("max_running IS NULL OR max_running >= 0", name="ck_queue_group_max_running"),
+    )
+
+
+def _run() -> None:
+    op.create_table(
+        "run",
+        Column("id", KEY, nullable=False),
+        Column("task_id", KEY),
+        Column("task_name", String(200)),
+        Column("job_name", String(200), nullable=False),
+        Column("args", DOCUMENT, nullable=False),
+        Column("group_name", String(200), nullable=False),
+        Column("priority", String(8), nullable=False),
+        Column("state", String(12), nullable=False),
+        Column("trigger", String(12), nullable=False),
+        Column("scheduled_for", TIME),
+        Column("submitted_at", TIME, nullable=False),
+        Column("available_at", TIME, nullable=False),
+        Column("started_at", TIME),
+        Column("finished_at", TIME),
+        Column("attempt", Integer(), nullable=False),
+        Column("failures", Integer(), nullable=False),
+        Column("retries", Integer(), nullable=False),
+        Column("retry_delay", Float(), nullable=False),
+        Column("timeout", Float()),
+        Column("exclusive", Boolean(), nullable=False),
+        Column("node_id", KEY),
+        Column("done_attempt", Integer()),
+        Column("cancel_requested_at", TIME),
+        Column("cancel_reason", Text()),
+        Column("unique_key", String(200)),
+        Column("retried_from", KEY),
+        Column("progress", DOCUMENT),
+        Column("result", DOCUMENT),
+        Column("error", Text()),
+        Column("submitter", String(200)),
+        Column("description", Text(), nullable=False),
+        PrimaryKeyConstraint("id", name="pk_run"),
+        CheckConstraint(
+            "(finished_at IS NOT NULL) = (state IN ('cancelled', 'failed', 'skipped', 'success'))",
+            name="ck_run_finished_iff_final",
+        ),
+        CheckConstraint(
+            "(node_id IS NOT NULL) OR state NOT IN ('running', 'scheduled')", name="ck_run_occupying_has_node"
+        ),
+        CheckConstraint("priority IN ('high', 'low')", name="ck_run_priority"),
+        CheckConstraint(
+            "state IN ('cancelled', 'failed', 'running', 'scheduled', 'skipped', 'stuck', 'success', 'waiting')",
+            name="ck_run_state",
+        ),
+        CheckConstraint("trigger IN ('api', 'manual', 'retry', 'schedule')", name="ck_run_trigger"),
+        postgresql_with=HOT,
+        sqlite_autoincrement=True,
+    )
+
+
+def _run_indexes() -> None:
+    _partial("ix_run_available", "run", ["available_at"], "state IN ('stuck', 'waiting')")
+    _partial(
+        "ix_run_claimable",
+        "run",
+        ["group_name", "state", "priority", "available_at", "id"],
+        "state IN ('stuck', 'waiting')",
+    )
+    _partial("ix_run_finished", "run", ["finished_at"], "finished_at IS NOT NULL")
+    op.create_index("ix_run_job", "run", ["job_name", "id"])
+    _partial("ix_run_live", "run", ["id"], "state IN ('running', 'scheduled', 'stuck', 'waiting')")
+    _partial("ix_run_occupying", "run", ["node_id"], "state IN ('running', 'scheduled')")
+    op.create_index("ix_run_state", "run", ["state", "id"])
+    _partial("ix_run_stuck", "run", ["group_name", "available_at", "id"], "state = 'stuck'")
+    op.create_index("ix_run_task", "run", ["task_id", "id"])
+    _partial("ix_run_unfinished", "run", ["task_id", "id"], "state IN ('running', 'scheduled', 'stuck', 'waiting')")
+    _partial("uq_run_exclusive", "run", ["task_id"], "exclusive AND state IN ('running', 'scheduled')", unique=True)
+    _partial("uq_run_occurrence", "run", ["task_id", "scheduled_for"], "trigger = 'schedule'", unique=True)
+    _partial(
+        "uq_run_unique_key",
+        "run",
+        ["unique_key"],
+        "unique_key IS NOT NULL AND state IN ('running', 'scheduled', 'stuck', 'waiting')",
+        unique=True,
+    )
+
+
+def _skipped_occurrence() -> None:
+    op.create_table(
+        "skipped_occurrence",
+        Column("id", KEY, nullable=False),
+        Column("task_id", KEY, nullable=False),
+        Column("task_name", String(200), nullable=False),
+        Column("reason", String(12), nullable=False),
+        Column("first_scheduled_for", TIME, nullable=False),
+        Column("last_scheduled_for", TIME, nullable=False),
+        Column("count", KEY, nullable=False),
+        Column("policy", DOCUMENT, nullable=False),
+        Column("node", String(200)),
+        Column("run_id", KEY),
+        Column("at", TIME, nullable=False),
+        PrimaryKeyConstraint("id", name="pk_skipped_occurrence"),
+        CheckConstraint("count >= 1", name="ck_skipped_occurrence_count"),
+        CheckConstraint(
+            "reason IN ('coalesced', 'missed', 'no_job', 'overlap', 'paused', 'tolerance', 'window')",
+            name="ck_skipped_occurrence_reason",
+        ),
+        sqlite_autoincrement=True,
+    )
+
+
+def _skipped_occurrence_indexes() -> None:
+    op.create_index("ix_skipped_occurrence_at", "skipped_occurrence", ["at"])
+    op.create_index("ix_skipped_occurrence_task", "skipped_occurrence", ["task_id", "id"])
+
+
+def _user_account() -> None:
+    op.create_table(
+        "user_account",
+        Column("id", KEY, nullable=False),
+        Column("name", String(200), nullable=False),
+        Column("role", String(12), nullable=False),
+        Column("password_hash", Text()),
+        Column("disabled_at", TIME),
+        Column("created_at", TIME, nullable=False),
+        PrimaryKeyConstraint("id", name="pk_user_account"),
+        UniqueConstraint("name", name="uq_user_account_name"),
+        CheckConstraint("role IN ('viewer', 'operator', 'admin')", name="ck_user_account_role"),
+        sqlite_autoincrement=True,
+    )
+
+
+def _device_code() -> None:
+    op.create_table(
+        "device_code",
+        Column("id", KEY, nullable=False),
+        Column("device_code_hash", String(64), nullable=False),
+        Column("user_code", String(16), nullable=False),
+        Column("user_id", KEY),
+        Column("created_at", TIME, nullable=False),
+        Column("expires_at", TIME, nullable=False),
+        Column("approved_at", TIME),
+        Column("denied_at", TIME),
+        Column("consumed_at", TIME),
+        PrimaryKeyConstraint("id", name="pk_device_code"),
+        ForeignKeyConstraint(["user_id"], ["user_account.id"], name="fk_device_code_user_id", ondelete="CASCADE"),
+        UniqueConstraint("device_code_hash", name="uq_device_code_device_code_hash"),
+        UniqueConstraint("user_code", name="uq_device_code_user_code"),
+        sqlite_autoincrement=True,
+    )
+
+
+def _device_code_indexes() -> None:
+    op.create_index("ix_device_code_consumed_at", "device_code", ["consumed_at"])
+    op.create_index("ix_device_code_expires_at", "device_code", ["expires_at"])
+    op.create_index("ix_device_code_user_id", "device_code", ["user_id"])
+
+
+def _refresh_token() -> None:
+    op.create_table(
+        "refresh_token",
+        Column("id", KEY, nullable=False),
+        Column("token_hash", String(64), nullable=False),
+        Column("family", String(64), nullable=False),
+        Column("user_id", KEY),
+        Column("created_at", TIME, nullable=False),
+        Column("expires_at", TIME, nullable=False),
+        Column("used_at", TIME),
+        Column("revoked_at", TIME),
+        PrimaryKeyConstraint("id", name="pk_refresh_token"),
+        ForeignKeyConstraint(["user_id"], ["user_account.id"], name="fk_refresh_token_user_id", ondelete="CASCADE"),
+        UniqueConstraint("token_hash", name="uq_refresh_token_token_hash"),
+        sqlite_autoincrement=True,
+    )
+
+
+def _refresh_token_indexes() -> None:
+    op.create_index("ix_refresh_token_expires_at", "refresh_token", ["expires_at"])
+    op.create_index("ix_refresh_token_family", "refresh_token", ["family"])
+    op.create_index("ix_refresh_token_revoked_at", "refresh_token", ["revoked_at"])
+    op.create_index("ix_refresh_token_user_id", "refresh_token", ["user_id"])
+
+
+def _session() -> None:
+    op.create_table(
+        "session",
+        Column("id", KEY, nullable=False),
+        Column("token_hash", String(64), nullable=False),
+        Column("user_id", KEY),
+        Column("kind", String(8), nullable=False),
+        Column("created_at", TIME, nullable=False),
+        Column("last_seen_at", TIME, nullable=False),
+        Column("expires_at", TIME, nullable=False),
+        PrimaryKeyConstraint("id", name="pk_session"),
+        ForeignKeyConstraint(["user_id"], ["user_account.id"], name="fk_session_user_id", ondelete="CASCADE"),
+        UniqueConstraint("token_hash", name="uq_session_token_hash"),
+        CheckConstraint("kind IN ('browser', 'cli')", name="ck_session_kind"),
+        sqlite_autoincrement=True,
+    )
+
+
+def _session_indexes() -> None:
+    op.create_index("ix_session_expires_at", "session", ["expires_at"])
+    op.create_index("ix_session_user_id", "session", ["user_id"])
+
+
+def _webauthn_challenge() -> None:
+    op.create_table(
+        "webauthn_challenge",
+        Column("id", KEY, nullable=False),
+        Column("challenge_hash", String(64), nullable=False),
+        Column("user_id", KEY),
+        Column("purpose", String(12), nullable=False),
+        Column("created_at", TIME, nullable=False),
+        Column("expires_at", TIME, nullable=False),
+        Column("consumed_at", TIME),
+        PrimaryKeyConstraint("id", name="pk_webauthn_challenge"),
+        ForeignKeyConstraint(
+            ["user_id"], ["user_account.id"], name="fk_webauthn_challenge_user_id", ondelete="CASCADE"
+        ),
+        UniqueConstraint("challenge_hash", name="uq_webauthn_challenge_challenge_hash"),
+        CheckConstraint("purpose IN ('register', 'sign_in')", name="ck_webauthn_challenge_purpose"),
+        sqlite_autoincrement=True,
+    )
+
+
+def _webauthn_challenge_indexes() -> None:
+    op.create_index("ix_webauthn_challenge_consumed_at", "webauthn_challenge", ["consumed_at"])
+    op.create_index("ix_webauthn_challenge_expires_at", "webauthn_challenge", ["expires_at"])
+    op.create_index("ix_webauthn_challenge_user_id", "webauthn_challenge", ["user_id"])
+
+
+def _partial(name: str, table: str, columns: list[str], condition: str, *, unique: bool = False) -> None:
+    """An index of the rows that meet the condition, on either database."""
+    where = text(condition)
+    op.create_index(name, table, columns, unique=unique, postgresql_where=where, sqlite_where=where)

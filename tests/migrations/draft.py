@@ -1,0 +1,209 @@
+"""Writes the first revision anew from the tables, for as long as nothing is released.
+
+    python -m tests.migrations.draft            show what differs between the tables and the first revision
+    python -m tests.migrations.draft --write    write migrations/versions/0001_initial.py
+
+After the first release that file is history: a change of the tables is then a revision of its own, written by hand
+from `migrations/script.py.mako`, and `test_schema.py` shows what it still lacks.
+"""
+
+import difflib
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import (
+    JSON,
+    BigInteger,
+    CheckConstraint,
+    Column,
+    Constraint,
+    ForeignKeyConstraint,
+    Index,
+    Integer,
+    PrimaryKeyConstraint,
+    String,
+    Table,
+    UniqueConstraint,
+)
+from sqlalchemy.dialects import sqlite
+from sqlalchemy.types import TypeEngine
+
+from cronograph.jobs.store.tables import metadata
+from cronograph.jobs.store.types import UtcDateTime
+
+ROOT = Path(__file__).parents[2]
+INITIAL = ROOT / "migrations" / "versions" / "0001_initial.py"
+WIDTH = 84
+"""Characters of a condition per source line."""
+HEADER = '''"""The first schema.
+
+Frozen: a later change of the schema is a revision of its own, which imports nothing of the product.
+"""
+
+from alembic import op
+from sqlalchemy import (
+    JSON, BigInteger, Boolean, CheckConstraint, Column, Float, ForeignKeyConstraint, Integer, PrimaryKeyConstraint,
+    String, Text, UniqueConstraint, text
+)
+from sqlalchemy.dialects.postgresql import JSONB, TIMESTAMP
+
+revision = "0001"
+down_revision = None
+branch_labels = None
+depends_on = None
+
+KEY = BigInteger().with_variant(Integer(), "sqlite")
+TIME = String(27).with_variant(TIMESTAMP(timezone=True), "postgresql")
+DOCUMENT = JSON().with_variant(JSONB(), "postgresql")
+'''
+
+PARTIAL = '''
+def _partial(name: str, table: str, columns: list[str], condition: str, *, unique: bool = False) -> None:
+    """An index of the rows that meet the condition, on either database."""
+    where = text(condition)
+    op.create_index(name, table, columns, unique=unique, postgresql_where=where, sqlite_where=where)
+'''
+
+
+def draft() -> str:
+    """The source of the first revision for the tables as they are now."""
+    tables = metadata.sorted_tables
+    hot = next(options_of(table)["postgresql_with"] for table in tables if "postgresql_with" in options_of(table))
+    calls = "".join(
+        f"    _{table.name}()\n" + (f"    _{table.name}_indexes()\n" if table.indexes else "") for table in tables
+    )
+    main = (
+        'def upgrade() -> None:\n    """Make every table."""\n'
+        f"{calls}"
+        "    # The publisher of events counts from here; there is never a second row.\n"
+        '    op.execute("INSERT INTO event_publisher (id, last_seq) VALUES (1, 0)")\n'
+    )
+    functions = [function for table in tables for function in functions_of(table, hot)]
+    constants = f"# Hot tables: room for updates in place, and a vacuum that comes early.\nHOT = {hot!r}\n"
+    return formatted("\n".join([HEADER + constants, main, *functions, PARTIAL]))
+
+
+def functions_of(table: Table, hot: dict[str, Any]) -> Iterator[str]:
+    """The functions that make one table and its indexes."""
+    options = [
+        f"{name}=HOT" if value == hot else f"{name}={value!r}" for name, value in sorted(options_of(table).items())
+    ]
+    parts = [*map(column, table.columns), *(constraint(each) for each in in_order(table)), *options]
+    yield f"def _{table.name}() -> None:\n    op.create_table({quoted(table.name)}, {', '.join(parts)},)\n"
+    if table.indexes:
+        indexes = sorted(table.indexes, key=lambda each: str(each.name))
+        yield f"def _{table.name}_indexes() -> None:\n{''.join(map(create_index, indexes))}"
+
+
+def options_of(table: Table) -> dict[str, Any]:
+    """The options of the table that only one kind of database knows."""
+    return dict(table.kwargs)
+
+
+def in_order(table: Table) -> list[Constraint]:
+    """The constraints of a table in a fixed order: key, foreign keys, uniques, checks, each by name."""
+    ranks = (PrimaryKeyConstraint, ForeignKeyConstraint, UniqueConstraint, CheckConstraint)
+    return sorted(
+        table.constraints,
+        key=lambda each: (next(n for n, kind in enumerate(ranks) if isinstance(each, kind)), name_of(each)),
+    )
+
+
+def column(each: Column[Any]) -> str:
+    """One column, without its constraints."""
+    words = [quoted(each.name), kind(each.type)]
+    if each.primary_key and each.autoincrement is not True and isinstance(each.type, Integer):
+        words.append("autoincrement=False")
+    if each.server_default is not None:
+        raise ValueError(f"column {each}: server defaults are not drafted; extend this function")
+    return f"Column({', '.join([*words, *([] if each.nullable else ['nullable=False'])])})"
+
+
+def kind(of: TypeEngine[Any]) -> str:
+    """A column type by the short name that the revision gives it."""
+    if isinstance(of, UtcDateTime):
+        return "TIME"
+    if isinstance(of, JSON):
+        return "DOCUMENT"
+    if isinstance(of, BigInteger):
+        return "KEY"
+    return f"String({of.length})" if isinstance(of, String) and of.length else f"{type(of).__name__}()"
+
+
+def constraint(each: Constraint) -> str:
+    """One constraint with the name that the naming convention gives it."""
+    name = f"name={quoted(name_of(each))}"
+    if isinstance(each, CheckConstraint):
+        return f"CheckConstraint({condition(str(each.sqltext))}, {name})"
+    if isinstance(each, ForeignKeyConstraint):
+        targets = [element.target_fullname for element in each.elements]
+        return f"ForeignKeyConstraint({list(each.column_keys)!r}, {targets!r}, {name}, ondelete={each.ondelete!r})"
+    assert isinstance(each, PrimaryKeyConstraint | UniqueConstraint)
+    return f"{type(each).__name__}({', '.join(quoted(part.name) for part in each.columns)}, {name})"
+
+
+def name_of(each: Constraint | Index) -> str:
+    """The full name, as it is in the database."""
+    named = sqlite.dialect().identifier_preparer.format_constraint(each)
+    assert named is not None
+    return named.strip('"')
+
+
+def create_index(index: Index) -> str:
+    """The statement that makes an index."""
+    assert index.table is not None
+    options = {name: str(value) for name, value in index.kwargs.items()}
+    where = options.pop("postgresql_where", None)
+    if where != options.pop("sqlite_where", None):
+        raise ValueError(f"index {index.name}: must have the same condition on both databases")
+    parts = [quoted(name_of(index)), quoted(index.table.name), f"[{', '.join(quoted(c.name) for c in index.columns)}]"]
+    parts += [] if where is None else [condition(where)]
+    parts += ["unique=True"] if index.unique else []
+    parts += [f"{name}={quoted(value)}" for name, value in sorted(options.items())]
+    return f"    {'op.create_index' if where is None else '_partial'}({', '.join(parts)})\n"
+
+
+def condition(sql: str) -> str:
+    """An SQL condition as string literals of a bounded width."""
+    lines = [""]
+    for word in sql.split(" "):
+        if len(lines[-1]) + len(word) > WIDTH:
+            lines.append("")
+        lines[-1] += word + " "
+    lines[-1] = lines[-1].removesuffix(" ")
+    return " ".join(map(quoted, lines))
+
+
+def quoted(value: str) -> str:
+    """A Python string literal in double quotes."""
+    return json.dumps(value, ensure_ascii=False)
+
+
+def formatted(source: str) -> str:
+    """The source as the formatter of this project leaves it."""
+    command = [sys.executable, "-m", "ruff", "format", "--stdin-filename", str(INITIAL), "-"]
+    return subprocess.run(command, input=source, capture_output=True, text=True, check=True, cwd=ROOT).stdout
+
+
+def difference() -> str:
+    """What `--write` would change, as a unified diff; empty when nothing."""
+    present = INITIAL.read_text() if INITIAL.exists() else ""
+    return "".join(
+        difflib.unified_diff(present.splitlines(True), draft().splitlines(True), str(INITIAL.name), "the tables now")
+    )
+
+
+def main() -> None:
+    """Show the difference, or write the revision."""
+    if "--write" in sys.argv:
+        INITIAL.write_text(draft())
+    else:
+        sys.stdout.write(difference())
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,92 @@
+"""What the migrations make is what the code works with."""
+
+import difflib
+
+import pytest
+from sqlalchemy import Connection, select, text
+
+from cronograph.jobs.store import events
+from cronograph.jobs.store.database import parse_url, sync_engine
+from cronograph.jobs.store.tables import event_publisher, metadata
+from cronograph.migrations import upgrade as migrations
+
+from tests.migrations.catalog import catalog
+from tests.migrations.draft import difference
+
+
+def catalogs(url: str) -> tuple[list[str], list[str]]:
+    """The schema that the migrations make, and the one of the tables in the code, made one after the other."""
+    engine = sync_engine(parse_url(url))
+    with engine.connect() as connection:
+        migrations.upgrade(connection)
+        migrated = read(connection)
+        metadata.drop_all(connection)
+        metadata.create_all(connection)
+        in_code = read(connection)
+    engine.dispose()
+    return migrated, in_code
+
+
+def read(connection: Connection) -> list[str]:
+    lines = catalog(connection)
+    connection.commit()
+    return lines
+
+
+def test_migrated_and_declared_schema_are_the_same(empty_database_url: str) -> None:
+    migrated, in_code = catalogs(empty_database_url)
+    different = "\n".join(difflib.unified_diff(migrated, in_code, "migrated", "jobs/store/tables.py", n=0, lineterm=""))
+    assert different == "", "python -m tests.migrations.draft --write, or write a revision:\n" + different
+
+
+def test_the_first_revision_is_what_the_tables_ask_for_until_the_first_release() -> None:
+    found = difference()
+    assert found == "", f"python -m tests.migrations.draft --write brings this up to date:\n{found}"
+
+
+def test_the_comparison_sees_what_it_must(empty_postgres_url: str) -> None:
+    engine = sync_engine(parse_url(empty_postgres_url))
+    with engine.begin() as connection:
+        migrations.upgrade(connection)
+        before = catalog(connection)
+        for statement in (
+            "ALTER TABLE run RESET (fillfactor)",
+            "ALTER TABLE run DROP CONSTRAINT ck_run_state",
+            "ALTER TABLE node ALTER COLUMN name DROP NOT NULL",
+            "ALTER TABLE job ALTER COLUMN isolation TYPE varchar(9)",
+            "DROP INDEX ix_run_stuck",
+        ):
+            connection.execute(text(statement))
+        changed = {line.split(" ", 2)[1] for line in set(before) ^ set(catalog(connection))}
+    engine.dispose()
+    assert changed == {"run", "run.ck_run_state", "node.2", "job.4", "CREATE"}  # CREATE INDEX
+
+
+def test_hot_tables_leave_room_and_are_vacuumed_early_on_postgresql(postgres_url: str) -> None:
+    engine = sync_engine(parse_url(postgres_url))
+    with engine.connect() as connection:
+        tables = [line for line in catalog(connection) if line.startswith("table ")]
+    engine.dispose()
+    settings = (
+        "autovacuum_analyze_scale_factor=0.05, autovacuum_vacuum_cost_delay=0, "
+        "autovacuum_vacuum_scale_factor=0.02, fillfactor=70"
+    )
+    assert f"table run WITH {settings}" in tables
+    assert f"table periodic_task WITH {settings}" in tables
+    assert "table job_execution" in tables
+
+
+def test_the_publisher_of_events_starts_at_nought(database_url: str) -> None:
+    engine = sync_engine(parse_url(database_url))
+    with engine.begin() as connection:
+        assert [tuple(row) for row in connection.execute(select(event_publisher))] == [(1, 0)]
+        assert events.publish(connection) == 0
+    engine.dispose()
+
+
+@pytest.mark.parametrize("table", sorted(metadata.tables))
+def test_every_table_exists_after_a_migration(sqlite_url: str, table: str) -> None:
+    engine = sync_engine(parse_url(sqlite_url))
+    with engine.connect() as connection:
+        connection.execute(metadata.tables[table].select()).all()
+    engine.dispose()

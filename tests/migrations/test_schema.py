@@ -9,7 +9,6 @@ from cronograph.jobs.store import events
 from cronograph.jobs.store.database import parse_url, sync_engine
 from cronograph.jobs.store.tables import event_publisher, metadata
 from cronograph.migrations import upgrade as migrations
-
 from tests.migrations.catalog import catalog
 from tests.migrations.draft import difference
 

@@ -1,4 +1,4 @@
-"""What is built for PyPI: the sdist carries the dashboard, and the wheel, built without Node, brings a server with it."""
+"""What is built for PyPI: the sdist carries the dashboard, and a wheel built from it without Node serves it."""
 
 import os
 import shutil

@@ -1,9 +1,9 @@
-import { readFileSync } from "node:fs";
 import { buildSchema, parse, validate } from "graphql";
 import { describe, expect, test } from "vitest";
+import sdl from "../../dev/schema.graphql?raw";
 import { EXAMPLES } from "./examples";
 
-const schema = buildSchema(readFileSync(new URL("../../dev/schema.graphql", import.meta.url), "utf8"));
+const schema = buildSchema(sdl);
 
 describe("example operations", () => {
   test.each(EXAMPLES.map((example) => [example.title, example] as const))("%s is valid against the schema", (_title, example) => {

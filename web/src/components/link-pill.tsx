@@ -1,0 +1,45 @@
+import { shortClock, zoneName } from "../lib/time";
+import { view } from "../live/link-state";
+import { link } from "../live";
+import { now, serverNow } from "../live/clock";
+import { zone } from "../state/prefs";
+import { useTicker } from "./use-ticker";
+import { Icon } from "./icon";
+
+/** Whether what the page shows is live, and if not, since when and what happens next. */
+export function LinkPill() {
+  const state = link.state.value;
+  // The page's own clock, not the server's: it must count on while the latter stands still.
+  const shown = view(state, useTicker(state.kind !== "live"), !navigator.onLine);
+  switch (shown.kind) {
+    case "live":
+      return (
+        <span class="pill pill-live" title="Connected: every change shows at once">
+          <span class="pill-dot" />
+          live
+        </span>
+      );
+    case "connecting":
+      return (
+        <span class="pill pill-wait">
+          <span class="pill-dot" />
+          connecting
+        </span>
+      );
+    case "reconnecting":
+      return <Reconnect text={shown.inSeconds > 0 ? `reconnecting in ${shown.inSeconds} s` : "reconnecting"} tone="wait" />;
+    case "offline": {
+      const since = shown.since + (serverNow() - Date.now());
+      return <Reconnect text={`offline since ${shortClock(since, zone.value)} ${zoneName(now.value, zone.value)}`} tone="down" />;
+    }
+  }
+}
+
+function Reconnect({ text, tone }: { text: string; tone: "wait" | "down" }) {
+  return (
+    <button type="button" class={`pill pill-${tone}`} title="What is shown may be out of date. Press to try again now." onClick={() => link.retryNow()}>
+      <Icon name="lost" />
+      {text}
+    </button>
+  );
+}

@@ -1,0 +1,38 @@
+import { useState } from "preact/hooks";
+import { Dialog } from "./dialog";
+
+interface PauseDialogProps {
+  name: string;
+  onClose: () => void;
+  onPause: (reason: string) => void;
+}
+
+/** Asks why: the reason shows wherever the paused thing shows. */
+export function PauseDialog({ name, onClose, onPause }: PauseDialogProps) {
+  const [reason, setReason] = useState("");
+  return (
+    <Dialog title={`Pause ${name}`} onClose={onClose}>
+      <form
+        class="form"
+        onSubmit={(event) => {
+          event.preventDefault();
+          onPause(reason.trim());
+        }}
+      >
+        <label class="field">
+          <span class="field-label">Reason (shown to everybody)</span>
+          <input class="input" value={reason} maxLength={500} placeholder="database maintenance" onInput={(event) => setReason(event.currentTarget.value)} />
+        </label>
+        <p class="dim">Occurrences while it is paused are recorded as skipped. What runs now goes on.</p>
+        <div class="form-actions">
+          <button type="button" class="button" onClick={onClose}>
+            Keep it running
+          </button>
+          <button type="submit" class="button primary">
+            Pause
+          </button>
+        </div>
+      </form>
+    </Dialog>
+  );
+}

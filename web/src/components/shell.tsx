@@ -1,0 +1,106 @@
+import type { ComponentChildren } from "preact";
+import { useState } from "preact/hooks";
+import type { IconName } from "../lib/status";
+import type { Page } from "../lib/paths";
+import { type Theme, theme, zone } from "../state/prefs";
+import { Icon } from "./icon";
+import { LinkPill } from "./link-pill";
+import { Notices } from "./notices";
+import { HelpDialog } from "./help-dialog";
+
+interface NavEntry {
+  readonly href: string;
+  readonly label: string;
+  readonly icon: IconName;
+  readonly pages: readonly Page["name"][];
+}
+
+const NAV: readonly NavEntry[] = [
+  { href: "/", label: "Overview", icon: "home", pages: ["overview"] },
+  { href: "/tasks", label: "Tasks", icon: "tasks", pages: ["tasks", "task"] },
+  { href: "/jobs", label: "Jobs", icon: "jobs", pages: ["jobs"] },
+  { href: "/runs", label: "Runs", icon: "runs", pages: ["runs"] },
+  { href: "/log", label: "Log", icon: "log", pages: ["log", "execution"] },
+  { href: "/groups", label: "Groups", icon: "groups", pages: ["groups"] },
+  { href: "/nodes", label: "Nodes", icon: "nodes", pages: ["nodes"] },
+  { href: "/graphiql", label: "Explorer", icon: "explorer", pages: [] },
+  { href: "/settings", label: "Settings", icon: "settings", pages: ["settings"] },
+];
+
+const NEXT_THEME: Readonly<Record<Theme, Theme>> = { auto: "light", light: "dark", dark: "auto" };
+const THEME_ICON: Readonly<Record<Theme, IconName>> = { auto: "auto", light: "sun", dark: "moon" };
+
+function Navigation({ page }: { page: Page }) {
+  return (
+    <nav class="nav" aria-label="Pages">
+      {NAV.map((entry) => (
+        <a key={entry.href} href={entry.href} class="nav-link" aria-current={entry.pages.includes(page.name) ? "page" : undefined}>
+          <Icon name={entry.icon} />
+          <span>{entry.label}</span>
+        </a>
+      ))}
+    </nav>
+  );
+}
+
+function Switches({ openHelp }: { openHelp: () => void }) {
+  return (
+    <div class="switches">
+      <LinkPill />
+      <button
+        type="button"
+        class="button small"
+        title="Show times in UTC or in your own zone"
+        aria-label={`Times are shown in ${zone.value === "utc" ? "UTC" : "local time"}; switch`}
+        onClick={() => (zone.value = zone.value === "utc" ? "local" : "utc")}
+      >
+        {zone.value === "utc" ? "UTC" : "local"}
+      </button>
+      <button
+        type="button"
+        class="icon-button"
+        title={`Theme: ${theme.value}`}
+        aria-label={`Theme is ${theme.value}; switch to ${NEXT_THEME[theme.value]}`}
+        onClick={() => (theme.value = NEXT_THEME[theme.value])}
+      >
+        <Icon name={THEME_ICON[theme.value]} />
+      </button>
+      <button type="button" class="icon-button help-button" title="Keys and words (?)" aria-label="Help" onClick={openHelp}>
+        <Icon name="help" />
+      </button>
+    </div>
+  );
+}
+
+interface ShellProps {
+  page: Page;
+  help: boolean;
+  setHelp: (open: boolean) => void;
+  children: ComponentChildren;
+}
+
+/** What surrounds every page. */
+export function Shell({ page, help, setHelp, children }: ShellProps) {
+  const [instance] = useState(() => location.host);
+  return (
+    <div class="shell">
+      <a class="skip-link" href="#main">
+        Skip to the content
+      </a>
+      <header class="header">
+        <a class="brand" href="/">
+          <img src="/icon.svg" alt="" width="22" height="22" />
+          <span>Cronograph</span>
+          <span class="instance">{instance}</span>
+        </a>
+        <Switches openHelp={() => setHelp(true)} />
+      </header>
+      <Navigation page={page} />
+      <main id="main" class="main" tabIndex={-1}>
+        {children}
+      </main>
+      <Notices />
+      {help && <HelpDialog onClose={() => setHelp(false)} />}
+    </div>
+  );
+}

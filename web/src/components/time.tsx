@@ -1,0 +1,68 @@
+import { useRef } from "preact/hooks";
+import { clock, countdown, full, moment, relative, wholeDuration, zoneName } from "../lib/time";
+import { frozen, now } from "../live/clock";
+import { zone } from "../state/prefs";
+import { announce } from "../state/announce";
+
+type Form = "relative" | "moment" | "clock" | "countdown" | "full";
+
+function written(at: number, form: Form): string {
+  switch (form) {
+    case "relative":
+      return relative(at, now.value);
+    case "countdown":
+      return countdown(at, now.value);
+    case "moment":
+      // The date changes at midnight only: no need to write this anew every second.
+      return moment(at, now.peek(), zone.value);
+    case "clock":
+      return clock(at, zone.value);
+    case "full":
+      return `${full(at, zone.value)} ${zoneName(at, zone.value)}`;
+  }
+}
+
+interface TimeProps {
+  /** RFC 3339, as the server wrote it. */
+  at: string;
+  form?: Form;
+}
+
+/** A time; hovering or focusing it gives UTC, local and ISO, a click copies the latter. */
+export function Time({ at, form = "relative" }: TimeProps) {
+  const anchor = useRef<HTMLTimeElement>(null);
+  const instant = Date.parse(at);
+  const ticking = form === "relative" || form === "countdown";
+  const copy = async (event: Event): Promise<void> => {
+    event.preventDefault();
+    await navigator.clipboard.writeText(at);
+    announce("Time copied");
+  };
+  return (
+    <time
+      ref={anchor}
+      dateTime={at}
+      class={`time ${ticking && frozen.value ? "frozen" : ""}`}
+      tabIndex={0}
+      onClick={(event) => void copy(event)}
+      onKeyDown={(event) => {
+        if (event.key === "Enter") void copy(event);
+      }}
+    >
+      {written(instant, form)}
+      <span class="time-card" role="tooltip">
+        <span>{full(instant, "utc")} UTC</span>
+        <span>
+          {full(instant, "local")} {zoneName(instant, "local")}
+        </span>
+        <span class="mono">{at}</span>
+        <span class="dim">{relative(instant, now.value)} · click to copy</span>
+      </span>
+    </time>
+  );
+}
+
+/** Time since `since`, ticking; grey and still while the connection is down. */
+export function Elapsed({ since }: { since: string }) {
+  return <span class={`num ${frozen.value ? "frozen" : ""}`}>{wholeDuration((now.value - Date.parse(since)) / 1000)}</span>;
+}

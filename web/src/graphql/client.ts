@@ -1,0 +1,61 @@
+import { printDocument, type TadaDocumentNode } from "./tada";
+
+/** One entry of a GraphQL answer's `errors`. */
+export interface ApiErrorEntry {
+  readonly message: string;
+  readonly path?: readonly (string | number)[];
+  readonly extensions?: Readonly<Record<string, unknown>>;
+}
+
+/** The server answered, and refused: its message, and the id under which the server logged it. */
+export class ApiError extends Error {
+  override readonly name = "ApiError";
+  readonly id: string | null;
+  constructor(readonly entries: readonly ApiErrorEntry[]) {
+    super(entries.map((entry) => entry.message).join("; ") || "The server refused the request without a reason");
+    const id = entries[0]?.extensions?.["id"];
+    this.id = typeof id === "string" ? id : null;
+  }
+}
+
+/** No usable answer: the server cannot be reached or did not speak GraphQL. */
+export class LinkError extends Error {
+  override readonly name = "LinkError";
+}
+
+interface Answer<R> {
+  readonly data?: R | null;
+  readonly errors?: readonly ApiErrorEntry[];
+}
+
+function isAnswer(value: unknown): value is Answer<never> {
+  return typeof value === "object" && value !== null && ("data" in value || "errors" in value);
+}
+
+async function readAnswer(response: Response): Promise<unknown> {
+  try {
+    return await response.json();
+  } catch (cause) {
+    throw new LinkError(`The server answered ${response.status} ${response.statusText} without JSON`, { cause });
+  }
+}
+
+/** Sends one query or mutation to `/graphql`; throws ApiError or LinkError. */
+export async function request<R, V>(document: TadaDocumentNode<R, V>, variables: V, signal?: AbortSignal): Promise<R> {
+  let response: Response;
+  try {
+    response = await fetch("/graphql", {
+      method: "POST",
+      headers: { "content-type": "application/json", accept: "application/graphql-response+json, application/json" },
+      body: JSON.stringify({ query: printDocument(document), variables }),
+      signal: signal ?? null,
+    });
+  } catch (cause) {
+    if (signal?.aborted) throw cause;
+    throw new LinkError("The server cannot be reached", { cause });
+  }
+  const answer = await readAnswer(response);
+  if (!isAnswer(answer)) throw new LinkError(`The server answered ${response.status} ${response.statusText}`);
+  if (answer.errors && answer.errors.length > 0) throw new ApiError(answer.errors);
+  return answer.data as R;
+}

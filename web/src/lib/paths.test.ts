@@ -1,0 +1,20 @@
+import { expect, test } from "vitest";
+import { paths, readPath } from "./paths";
+
+test("plain pages", () => {
+  expect(readPath("/")).toEqual({ name: "overview" });
+  expect(readPath("/runs/")).toEqual({ name: "runs" });
+  expect(readPath("/nowhere")).toEqual({ name: "unknown" });
+  expect(readPath("/log/a/b")).toEqual({ name: "unknown" });
+});
+
+test("task names survive the address, whatever they contain", () => {
+  const name = "50% of ünïcode & more?";
+  expect(readPath(paths.task(name))).toEqual({ name: "task", task: name });
+  expect(readPath("/tasks/50%")).toEqual({ name: "task", task: "50%" });
+});
+
+test("executions are named by their number", () => {
+  expect(readPath("/log/42")).toEqual({ name: "execution", id: "42" });
+  expect(readPath("/log/x")).toEqual({ name: "unknown" });
+});

@@ -1,0 +1,49 @@
+/** Addresses of the dashboard's pages, and how they are read. */
+
+export const paths = {
+  task: (name: string): string => `/tasks/${encodeURIComponent(name)}`,
+  execution: (id: string): string => `/log/${id}`,
+  job: (name: string): string => `/jobs?job=${encodeURIComponent(name)}`,
+  logOfJob: (name: string): string => `/log?job=${encodeURIComponent(name)}`,
+  logOfRun: (id: string): string => `/log?run=${id}`,
+  group: (name: string): string => `/runs?group=${encodeURIComponent(name)}`,
+} as const;
+
+export type Page =
+  | { readonly name: "overview" | "tasks" | "jobs" | "runs" | "log" | "groups" | "nodes" | "settings" }
+  | { readonly name: "task"; readonly task: string }
+  | { readonly name: "execution"; readonly id: string }
+  | { readonly name: "unknown" };
+
+const PLAIN = new Map<string, "overview" | "tasks" | "jobs" | "runs" | "log" | "groups" | "nodes" | "settings">([
+  ["", "overview"],
+  ["tasks", "tasks"],
+  ["jobs", "jobs"],
+  ["runs", "runs"],
+  ["log", "log"],
+  ["groups", "groups"],
+  ["nodes", "nodes"],
+  ["settings", "settings"],
+]);
+
+/** Which page an address names. */
+export function readPath(path: string): Page {
+  const [first = "", second, ...rest] = path.replace(/^\/+|\/+$/g, "").split("/");
+  if (rest.length > 0) return { name: "unknown" };
+  if (second === undefined) {
+    const name = PLAIN.get(first);
+    return name === undefined ? { name: "unknown" } : { name };
+  }
+  if (first === "tasks") return { name: "task", task: decode(second) };
+  if (first === "log" && /^\d+$/.test(second)) return { name: "execution", id: second };
+  return { name: "unknown" };
+}
+
+function decode(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    // A stray "%" typed into the address bar: the name as it stands is the best guess.
+    return text;
+  }
+}

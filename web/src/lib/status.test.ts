@@ -1,0 +1,21 @@
+import { expect, test } from "vitest";
+import { executionStatus, statusView, taskStatus } from "./status";
+
+const task = { enabled: true, pausedAt: null, finished: false, jobKnown: true, stalled: false };
+
+test("an open execution runs, an ended one shows its outcome", () => {
+  expect(executionStatus({ outcome: null, success: null, completedAt: null })).toBe("RUNNING");
+  expect(executionStatus({ outcome: "TIMED_OUT", success: false, completedAt: "2026-01-01T00:00:00Z" })).toBe("TIMED_OUT");
+  expect(executionStatus({ outcome: null, success: false, completedAt: "2026-01-01T00:00:00Z" })).toBe("FAILED");
+});
+
+test("a task shows what is most urgent", () => {
+  expect(taskStatus(task)).toBe("ENABLED");
+  expect(taskStatus({ ...task, stalled: true })).toBe("STALLED");
+  expect(taskStatus({ ...task, stalled: true, pausedAt: "2026-01-01T00:00:00Z" })).toBe("PAUSED");
+  expect(taskStatus({ ...task, jobKnown: false })).toBe("NO_JOB");
+});
+
+test("a state of a newer server is shown as words", () => {
+  expect(statusView("HALF_DONE").word).toBe("half done");
+});

@@ -1,0 +1,54 @@
+import { describe, expect, test } from "vitest";
+import { clock, countdown, duration, full, moment, relative, wholeDuration, zoneName } from "./time";
+
+const NOON = Date.UTC(2026, 10, 21, 12, 0, 0);
+
+describe("durations", () => {
+  test.each([
+    [0, "0 ms"],
+    [0.0008, "0.8 ms"],
+    [0.85, "850 ms"],
+    [0.9996, "1.0 s"],
+    [12.34, "12.3 s"],
+    [59.96, "59 s"],
+    [185, "3 m 05 s"],
+    [8040, "2 h 14 m"],
+    [273_600, "3 d 04 h"],
+    [-5, "0 ms"],
+  ])("%d s is written %s", (seconds, text) => expect(duration(seconds)).toBe(text));
+
+  test("ticking durations have whole seconds and are never negative", () => {
+    expect([wholeDuration(59.9), wholeDuration(-3), wholeDuration(3600)]).toEqual(["59 s", "0 s", "1 h 00 m"]);
+  });
+});
+
+describe("relative times", () => {
+  test.each([
+    [0, "now"],
+    [999, "now"],
+    [12_000, "in 12 s"],
+    [-180_000, "3 m ago"],
+    [7_200_000, "in 2 h"],
+    [-432_000_000, "5 d ago"],
+  ])("%d ms from now is %s", (distance, text) => expect(relative(NOON + distance, NOON)).toBe(text));
+
+  test("a countdown rounds up and ends in 'due'", () => {
+    expect(countdown(NOON + 64_100, NOON)).toBe("1 m 05 s");
+    expect(countdown(NOON, NOON)).toBe("due");
+    expect(countdown(NOON - 1000, NOON)).toBe("due");
+  });
+});
+
+describe("instants in UTC", () => {
+  test("today shows the clock alone, other days their date", () => {
+    expect(moment(NOON - 3_600_000, NOON, "utc")).toBe("11:00:00");
+    expect(moment(NOON - 86_400_000, NOON, "utc")).toBe("20 Nov 12:00:00");
+    expect(moment(NOON - 366 * 86_400_000, NOON, "utc")).toBe("20 Nov 2025 12:00:00");
+  });
+
+  test("full times are sortable and zones are named", () => {
+    expect(full(NOON, "utc")).toBe("2026-11-21 12:00:00");
+    expect(clock(NOON, "utc")).toBe("12:00:00");
+    expect(zoneName(NOON, "utc")).toBe("UTC");
+  });
+});

@@ -1,0 +1,121 @@
+/** How times and durations are written. Pure: every function takes the instants it needs, in milliseconds. */
+
+export type Zone = "utc" | "local";
+
+const SECOND = 1000;
+const MINUTE = 60 * SECOND;
+const HOUR = 60 * MINUTE;
+const DAY = 24 * HOUR;
+
+function pad(value: number, width = 2): string {
+  return String(value).padStart(width, "0");
+}
+
+/** A duration in seconds: `0.8 ms`, `850 ms`, `12.3 s`, `3 m 05 s`, `2 h 14 m`, `3 d 04 h`. Never negative. */
+export function duration(seconds: number): string {
+  const value = Math.max(0, seconds);
+  if (value < 0.01) return value === 0 ? "0 ms" : `${(value * 1000).toFixed(1)} ms`;
+  if (value < 0.9995) return `${Math.round(value * 1000)} ms`;
+  if (value < 59.95) return `${value.toFixed(1)} s`;
+  return wholeDuration(value);
+}
+
+/** A duration that ticks: whole seconds, so that it does not flicker. */
+export function wholeDuration(seconds: number): string {
+  const value = Math.max(0, Math.floor(seconds));
+  if (value < 60) return `${value} s`;
+  if (value < 3600) return `${Math.floor(value / 60)} m ${pad(value % 60)} s`;
+  if (value < 86_400) return `${Math.floor(value / 3600)} h ${pad(Math.floor((value % 3600) / 60))} m`;
+  return `${Math.floor(value / 86_400)} d ${pad(Math.floor((value % 86_400) / 3600))} h`;
+}
+
+/** Where an instant lies seen from `now`: `now`, `in 12 s`, `3 m ago`, `in 2 h`, `5 d ago`. */
+export function relative(at: number, now: number): string {
+  const distance = at - now;
+  const size = Math.abs(distance);
+  if (size < SECOND) return "now";
+  const text = coarse(size);
+  return distance > 0 ? `in ${text}` : `${text} ago`;
+}
+
+function coarse(size: number): string {
+  if (size < MINUTE) return `${Math.floor(size / SECOND)} s`;
+  if (size < HOUR) return `${Math.floor(size / MINUTE)} m`;
+  if (size < DAY) return `${Math.floor(size / HOUR)} h`;
+  return `${Math.floor(size / DAY)} d`;
+}
+
+/** A countdown to an instant: `1 m 05 s`, and `due` once it has come. */
+export function countdown(at: number, now: number): string {
+  const left = Math.ceil((at - now) / SECOND);
+  return left <= 0 ? "due" : wholeDuration(left);
+}
+
+interface Parts {
+  readonly year: number;
+  readonly month: number;
+  readonly day: number;
+  readonly hour: number;
+  readonly minute: number;
+  readonly second: number;
+}
+
+function parts(at: number, zone: Zone): Parts {
+  const date = new Date(at);
+  return zone === "utc"
+    ? {
+        year: date.getUTCFullYear(),
+        month: date.getUTCMonth(),
+        day: date.getUTCDate(),
+        hour: date.getUTCHours(),
+        minute: date.getUTCMinutes(),
+        second: date.getUTCSeconds(),
+      }
+    : {
+        year: date.getFullYear(),
+        month: date.getMonth(),
+        day: date.getDate(),
+        hour: date.getHours(),
+        minute: date.getMinutes(),
+        second: date.getSeconds(),
+      };
+}
+
+const MONTHS = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"] as const;
+
+/** `14:03:22`. */
+export function clock(at: number, zone: Zone): string {
+  const { hour, minute, second } = parts(at, zone);
+  return `${pad(hour)}:${pad(minute)}:${pad(second)}`;
+}
+
+/** `14:03`. */
+export function shortClock(at: number, zone: Zone): string {
+  const { hour, minute } = parts(at, zone);
+  return `${pad(hour)}:${pad(minute)}`;
+}
+
+/** `14:03:22` on the day of `now`, else `21 Nov 14:03:22`, else with its year. */
+export function moment(at: number, now: number, zone: Zone): string {
+  const that = parts(at, zone);
+  const today = parts(now, zone);
+  if (that.year === today.year && that.month === today.month && that.day === today.day) return clock(at, zone);
+  const day = `${that.day} ${MONTHS[that.month] ?? ""}`;
+  return that.year === today.year ? `${day} ${clock(at, zone)}` : `${day} ${that.year} ${clock(at, zone)}`;
+}
+
+/** `2026-11-21 14:03:22`, for the places that show a time in full. */
+export function full(at: number, zone: Zone): string {
+  const { year, month, day } = parts(at, zone);
+  return `${year}-${pad(month + 1)}-${pad(day)} ${clock(at, zone)}`;
+}
+
+/** The name to put behind a time: `UTC`, or the local zone with its offset at that instant, such as `UTC+1`. */
+export function zoneName(at: number, zone: Zone): string {
+  if (zone === "utc") return "UTC";
+  const minutes = -new Date(at).getTimezoneOffset();
+  if (minutes === 0) return "UTC";
+  const size = Math.abs(minutes);
+  const rest = size % 60 === 0 ? "" : `:${pad(size % 60)}`;
+  return `UTC${minutes > 0 ? "+" : "−"}${Math.floor(size / 60)}${rest}`;
+}

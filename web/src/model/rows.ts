@@ -1,0 +1,31 @@
+/** Pure helpers for lists of rows with an identity. */
+
+interface Identified {
+  readonly id: string;
+}
+
+/** Replaces the row of the same id, or puts a new one first; at most `limit` rows stay. */
+export function upsertFirst<T extends Identified>(rows: readonly T[], row: T, limit: number): readonly T[] {
+  const index = rows.findIndex((known) => known.id === row.id);
+  if (index >= 0) return rows.with(index, row);
+  return [row, ...rows].slice(0, limit);
+}
+
+/** Replaces the row of the same id; a row that is not there stays away. */
+export function replace<T extends Identified>(rows: readonly T[], row: T): readonly T[] {
+  const index = rows.findIndex((known) => known.id === row.id);
+  return index < 0 ? rows : rows.with(index, row);
+}
+
+/** Without the row of this id; the same array when there was none. */
+export function without<T extends Identified>(rows: readonly T[], id: string | null): readonly T[] {
+  return rows.some((row) => row.id === id) ? rows.filter((row) => row.id !== id) : rows;
+}
+
+/** Puts rows where the pointer does not lose them: known rows keep their place, newcomers wait. */
+export function steady<T extends Identified>(held: readonly T[], current: readonly T[]): { rows: readonly T[]; fresh: number } {
+  const byId = new Map(current.map((row) => [row.id, row]));
+  const rows = held.map((row) => byId.get(row.id) ?? row);
+  const heldIds = new Set(held.map((row) => row.id));
+  return { rows, fresh: current.filter((row) => !heldIds.has(row.id)).length };
+}

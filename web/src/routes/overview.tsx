@@ -1,0 +1,116 @@
+import { useEffect, useState } from "preact/hooks";
+import { ExecutionTable } from "../components/execution-table";
+import { ErrorBox, Skeleton } from "../components/feedback";
+import { NextTasks } from "../components/next-tasks";
+import { RunningNow } from "../components/running-now";
+import { PageHead, Section } from "../components/section";
+import { Tiles } from "../components/tiles";
+import { ExecutionRowFragment, RunRowFragment, TaskRowFragment } from "../graphql/fragments";
+import { graphql, type FragmentOf } from "../graphql/tada";
+import { link } from "../live";
+import { useLive } from "../live/use-live";
+import { type OverviewState, reduceOverview } from "../model/overview";
+import { setTitle } from "../state/title";
+
+export const TilesFragment = graphql(`
+  fragment Tiles on Overview {
+    running
+    waiting
+    scheduled
+    stuck
+    failedLast24h
+    failedPrevious24h
+    successRate
+    runsPerMinute
+    perMinute
+  }
+`);
+
+const OverviewDocument = graphql(
+  `
+  query OverviewPage {
+    asOf
+    serverTime
+    overview { ...Tiles }
+    tasks(first: 200, orderBy: [{ field: NEXT_EXECUTION }]) { nodes { ...TaskRow } }
+    runs(first: 50, filter: { state: { eq: RUNNING } }) { nodes { ...RunRow } }
+    executions(first: 15, orderBy: [{ field: ID, direction: DESC }]) { nodes { ...ExecutionRow } }
+  }
+`,
+  [TilesFragment, TaskRowFragment, RunRowFragment, ExecutionRowFragment],
+);
+
+const TickDocument = graphql(
+  `
+  subscription OverviewTick {
+    statisticsTick(seconds: 2) { ...Tiles }
+  }
+`,
+  [TilesFragment],
+);
+
+export type TilesData = FragmentOf<typeof TilesFragment>;
+
+/** The tiles are counted by the server: a few numbers, pushed every two seconds. */
+function useTiles(first: TilesData | null): TilesData | null {
+  const [ticked, setTicked] = useState<TilesData | null>(null);
+  useEffect(
+    () =>
+      link.subscribe({
+        document: TickDocument,
+        variables: () => ({}),
+        next: ({ statisticsTick }) => setTicked(statisticsTick),
+      }),
+    [],
+  );
+  return ticked ?? first;
+}
+
+interface State extends OverviewState {
+  readonly tiles: TilesData;
+}
+
+export function Overview() {
+  const { state, error, reload, patch } = useLive("overview", {
+    document: OverviewDocument,
+    variables: {},
+    init: (data): State => ({
+      tiles: data.overview,
+      tasks: data.tasks.nodes,
+      runs: data.runs.nodes,
+      recent: data.executions.nodes,
+    }),
+    reduce: (before, event) => {
+      const after = reduceOverview(before, event);
+      return after === before ? before : { ...before, ...after };
+    },
+  });
+  const tiles = useTiles(state?.tiles ?? null);
+  useEffect(() => setTitle("Overview", tiles?.failedLast24h ?? 0), [tiles?.failedLast24h]);
+  return (
+    <>
+      <PageHead title="Overview" />
+      {error !== null && <ErrorBox error={error} retry={reload} />}
+      {state === null ? (
+        error === null && <Skeleton rows={8} />
+      ) : (
+        <div class={error === null ? "overview" : "overview dimmed"}>
+          {tiles !== null && <Tiles tiles={tiles} />}
+          <div class="columns overview-columns">
+            <RunningNow runs={state.runs} />
+            <NextTasks
+              tasks={state.tasks}
+              patchTask={(name, change) =>
+                patch((before) => ({ ...before, tasks: before.tasks.map((task) => (task.name === name ? { ...task, ...change } : task)) }))
+              }
+              reload={reload}
+            />
+          </div>
+          <Section title="Newest executions" aside={<a href="/log">Whole log</a>}>
+            <ExecutionTable executions={state.recent} />
+          </Section>
+        </div>
+      )}
+    </>
+  );
+}

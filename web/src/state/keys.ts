@@ -1,0 +1,82 @@
+import { navigate } from "./route";
+
+const GOTO = new Map([
+  ["o", "/"],
+  ["t", "/tasks"],
+  ["r", "/runs"],
+  ["l", "/log"],
+  ["n", "/nodes"],
+]);
+
+/** How long after `g` the second key may come. */
+const CHORD_WITHIN = 1_200;
+
+/** Whether keys belong to what is focused, because one types there or a dialog is open. */
+function isBusy(target: EventTarget | null): boolean {
+  if (!(target instanceof HTMLElement)) return false;
+  return target.isContentEditable || target.matches("input, textarea, select") || document.querySelector("dialog[open]") !== null;
+}
+
+function focusSearch(): boolean {
+  const field = document.querySelector<HTMLElement>("[data-search]");
+  field?.focus();
+  return field !== null;
+}
+
+function rows(): HTMLElement[] {
+  return [...document.querySelectorAll<HTMLElement>("main [data-row]")];
+}
+
+function moveRow(by: 1 | -1): boolean {
+  const all = rows();
+  if (all.length === 0) return false;
+  const current = all.findIndex((row) => row.contains(document.activeElement));
+  const next = current < 0 ? (by === 1 ? 0 : all.length - 1) : Math.min(all.length - 1, Math.max(0, current + by));
+  all[next]?.focus();
+  all[next]?.scrollIntoView({ block: "nearest" });
+  return true;
+}
+
+/** Presses the button of the focused row that answers to this key. */
+function pressInRow(key: string): boolean {
+  const row = document.activeElement?.closest<HTMLElement>("[data-row]");
+  const control = row?.querySelector<HTMLElement>(`[data-key="${key}"]`);
+  control?.click();
+  return control !== null && control !== undefined;
+}
+
+function onKey(key: string, openHelp: () => void): boolean {
+  switch (key) {
+    case "/":
+      return focusSearch();
+    case "?":
+      openHelp();
+      return true;
+    case "j":
+      return moveRow(1);
+    case "k":
+      return moveRow(-1);
+    case "Enter":
+      return document.activeElement?.matches("[data-row]") === true && pressInRow("Enter");
+    case "x":
+    case "r":
+    case "c":
+      return pressInRow(key);
+    default:
+      return false;
+  }
+}
+
+/** The keys of the dashboard; none of them acts while one types or a dialog is open. */
+export function startKeys(openHelp: () => void): void {
+  let chordUntil = 0;
+  document.addEventListener("keydown", (event) => {
+    if (event.ctrlKey || event.metaKey || event.altKey || isBusy(event.target)) return;
+    const chord = event.timeStamp < chordUntil;
+    chordUntil = !chord && event.key === "g" ? event.timeStamp + CHORD_WITHIN : 0;
+    const goal = chord ? GOTO.get(event.key) : undefined;
+    if (goal !== undefined) navigate(goal);
+    else if (!onKey(event.key, openHelp)) return;
+    event.preventDefault();
+  });
+}

@@ -1,0 +1,28 @@
+import { effect, signal } from "@preact/signals";
+import type { Zone } from "../lib/time";
+
+export type Theme = "auto" | "light" | "dark";
+
+const THEME_KEY = "cronograph.theme";
+const ZONE_KEY = "cronograph.zone";
+
+function stored<T extends string>(key: string, allowed: readonly T[], fallback: T): T {
+  const value = localStorage.getItem(key);
+  return allowed.find((candidate) => candidate === value) ?? fallback;
+}
+
+/** Light, dark, or as the system has it. The explorer reads the same key. */
+export const theme = signal<Theme>(stored(THEME_KEY, ["auto", "light", "dark"], "auto"));
+
+/** Whether times are shown in UTC or in the browser's zone: one choice for the whole page. */
+export const zone = signal<Zone>(stored(ZONE_KEY, ["utc", "local"], "utc"));
+
+/** Writes both choices to the page and to the browser's storage whenever they change. */
+export function startPrefs(): void {
+  effect(() => {
+    if (theme.value === "auto") delete document.documentElement.dataset["theme"];
+    else document.documentElement.dataset["theme"] = theme.value;
+    localStorage.setItem(THEME_KEY, theme.value);
+  });
+  effect(() => localStorage.setItem(ZONE_KEY, zone.value));
+}

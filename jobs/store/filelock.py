@@ -11,7 +11,7 @@ from .database import parse_url, sqlite_path
 class FileLock:
     """An exclusive lock beside a SQLite file, in ``<file>.lock``, which holds the process id of its holder.
 
-    The kernel releases it when the process ends, however it ends: a lock file that is left over means nothing, and it is
+    The kernel releases it when the process ends, however it ends: a lock file that is left over means nothing. It is
     never deleted, because a second process could then lock another file of the same name.
     """
 
@@ -32,7 +32,9 @@ class FileLock:
         try:
             handle = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
         except OSError as error:
-            raise StorageError(f"lock file: must be a file that can be written, got '{self.path}': {error.strerror}") from None
+            raise StorageError(
+                f"lock file: must be a file that can be written, got '{self.path}': {error.strerror}"
+            ) from None
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
@@ -42,6 +44,21 @@ class FileLock:
         os.ftruncate(handle, 0)
         os.write(handle, f"{os.getpid()}\n".encode())
         self._handle = handle
+
+    def holder(self) -> str | None:
+        """The process id of whoever holds the lock now, ``"?"`` if it cannot be read, None if nobody does."""
+        try:
+            handle = os.open(self.path, os.O_RDONLY | os.O_CLOEXEC)
+        except FileNotFoundError:
+            return None
+        try:
+            fcntl.flock(handle, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return os.read(handle, 32).decode(errors="replace").strip() or "?"
+        finally:
+            # Closing the handle gives the shared lock back, if it was got.
+            os.close(handle)
+        return None
 
     def release(self) -> None:
         """Give the lock back; nothing happens without it."""
@@ -53,8 +70,8 @@ class FileLock:
     def _refusal(self, holder: str) -> str:
         process = f"process {holder}" if holder else "another process"
         return (
-            f"database '{self._database_file}': must be used by one process at a time, and {process} uses it; stop that "
-            "process, name another file, or use PostgreSQL for several nodes"
+            f"database '{self._database_file}': must be used by one process at a time, and {process} uses it; "
+            "stop that process, name another file, or use PostgreSQL for several nodes"
         )
 
 

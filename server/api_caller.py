@@ -1,0 +1,43 @@
+"""This server's own API for the built-in job ``graphql_request``: the same schema and checks, without HTTP."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from ..graphql.context import Context
+from ..graphql.document import RequestRefused
+from ..graphql.engine import Engine
+from ..graphql.errors import UserFacingError, error_answer
+from ..graphql.request import GraphQLRequest
+from ..graphql.schema_factory import GuardedSchema
+
+
+class OwnApi:
+    """Runs operations of the schema; implements the protocol ``ApiCaller`` of the jobs.
+
+    Args:
+        schema: The schema that is served.
+        context_for: Makes the context of one operation for a submitter (None = the local administrator).
+    """
+
+    def __init__(self, schema: GuardedSchema, context_for: Callable[[str | None], Context]) -> None:
+        self._engine = Engine(schema)
+        self._context_for = context_for
+
+    async def call(
+        self,
+        query: str,
+        *,
+        variables: Mapping[str, Any] | None = None,
+        operation_name: str | None = None,
+        submitter: str | None = None,
+    ) -> dict[str, Any]:
+        """Execute ``query``; answers as GraphQL says it, also when the document is refused."""
+        request = GraphQLRequest(query, dict(variables or {}), operation_name)
+        try:
+            prepared = self._engine.prepare(request)
+        except RequestRefused as refused:
+            return error_answer(refused.errors)
+        if prepared.is_subscription:
+            message = "A job can run a query or a mutation; a subscription has no end."
+            return error_answer([UserFacingError(message, code="SUBSCRIPTION_REFUSED")])
+        return await self._engine.execute(prepared, self._context_for(submitter))

@@ -1,0 +1,74 @@
+"""The web application: the only place that knows all parts."""
+
+from dataclasses import dataclass
+from typing import Protocol
+
+from starlette.applications import Starlette
+from starlette.middleware import Middleware
+from starlette.requests import HTTPConnection
+
+from ..graphql.app import graphql_routes
+from ..graphql.context import LOCAL_ADMINISTRATOR, Context
+from ..graphql.schema_factory import GuardedSchema
+from ..graphql.transport.streams import OpenStreams
+from ..jobs.store.database import Database
+from .health import health_routes
+from .lifecycle import Lifecycle
+from .security import KnownHost, SecurityHeaders
+from .static import Site, static_routes
+
+
+class RunningEngine(Protocol):
+    """What the application needs of the engine."""
+
+    @property
+    def ready(self) -> bool:
+        """Whether it has recovered what a dead process left, and takes runs."""
+        ...
+
+    @property
+    def bus(self) -> EventSource:
+        """The live events."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """What the application is made of.
+
+    Attributes:
+        schema: The GraphQL schema.
+        database: Read and written by it.
+        engine: Runs the jobs; its event bus feeds the subscriptions.
+        lifecycle: The phase of the process, for ``/health``.
+        streams: The open WebSockets and event streams; ended at shutdown.
+        hosts: Names that the ``Host`` header of a request may have.
+        site: The built dashboard.
+    """
+
+    schema: GuardedSchema
+    database: Database
+    engine: RunningEngine
+    lifecycle: Lifecycle
+    streams: OpenStreams
+    hosts: frozenset[str]
+    site: Site
+
+
+def build_app(parts: Parts) -> Starlette:
+    """The application: health, GraphQL, and the dashboard for every other path."""
+
+    async def context(_connection: HTTPConnection) -> Context:
+        # Until sign-in is built, everybody on loopback is one local administrator.
+        return Context(parts.database, parts.engine.bus, LOCAL_ADMINISTRATOR)
+
+    app = Starlette(
+        routes=[
+            *health_routes(parts.lifecycle, lambda: parts.engine.ready),
+            *graphql_routes(parts.schema, context, streams=parts.streams, allowed_hosts=parts.hosts),
+            *static_routes(parts.site),
+        ],
+        middleware=[Middleware(SecurityHeaders), Middleware(KnownHost, hosts=parts.hosts)],
+    )
+    app.router.redirect_slashes = False
+    return app

@@ -1,0 +1,141 @@
+"""Where the server listens: loopback only until sign-in exists, on sockets that are open before anything starts."""
+
+import errno
+import ipaddress
+import socket
+from dataclasses import dataclass
+
+from ..jobs.core.errors import ConfigurationError, CronographError
+
+BACKLOG = 2048
+"""Connections that may wait to be accepted."""
+
+PORT_TRIES = 20
+"""Attempts to find a port that is free on both loopback addresses."""
+
+_NO_SUCH_ADDRESS = frozenset({errno.EADDRNOTAVAIL, errno.EAFNOSUPPORT})
+
+
+class CannotListenError(CronographError):
+    """The address cannot be listened on: it is in use, not of this machine, or not permitted."""
+
+
+@dataclass(frozen=True, slots=True)
+class Listener:
+    """Listening sockets, and the address to tell people.
+
+    Attributes:
+        url: What to open in a browser; ``localhost`` where that leads here, because passkeys need a name.
+        hosts: The names that a request's ``Host`` header may have.
+        sockets: One for each address.
+    """
+
+    url: str
+    hosts: frozenset[str]
+    sockets: tuple[socket.socket, ...]
+
+    def close(self) -> None:
+        """Stop listening; may be called again."""
+        for each in self.sockets:
+            each.close()
+
+
+def loopback_addresses(host: str) -> list[str]:
+    """The addresses behind ``host``, all of them of the loopback interface.
+
+    Raises:
+        ConfigurationError: ``host`` is unknown, or one of its addresses can be reached from outside.
+    """
+    if host.lower() == "localhost":
+        return ["127.0.0.1", "::1"]
+    try:
+        found = socket.getaddrinfo(host.strip("[]"), None, type=socket.SOCK_STREAM)
+    except (OSError, UnicodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "not a host name"
+        raise ConfigurationError(f"host: must be a name or address of this machine, got '{host}': {reason}") from None
+    addresses = list(dict.fromkeys(str(entry[4][0]) for entry in found))
+    outside = [address for address in addresses if not _is_loopback(address)]
+    if outside:
+        meaning = "" if outside == [host] else f" ({', '.join(outside)})"
+        raise ConfigurationError(
+            f"host: must be a loopback address (localhost, 127.0.0.1 or ::1) because there is no sign-in yet, "
+            f"got '{host}'{meaning}; from elsewhere use a tunnel, e.g. ssh -L 8000:localhost:8000 <this machine>"
+        )
+    return addresses
+
+
+def _is_loopback(address: str) -> bool:
+    ip = ipaddress.ip_address(address.partition("%")[0])
+    mapped = ip.ipv4_mapped if isinstance(ip, ipaddress.IPv6Address) else None
+    return (mapped or ip).is_loopback
+
+
+def listen(host: str, port: int) -> Listener:
+    """Listen on ``host`` and ``port`` (0 = any free port); on both loopback addresses for ``localhost``.
+
+    Raises:
+        ConfigurationError: ``host`` is not of the loopback interface.
+        CannotListenError: the address is in use or not permitted.
+    """
+    addresses = loopback_addresses(host)
+    sockets = _listen_on_all(addresses, host, port)
+    actual: int = sockets[0].getsockname()[1]
+    bare = host.strip("[]").lower()
+    shown = f"[{bare}]" if ":" in bare else bare
+    name = "localhost" if bare in ("localhost", "127.0.0.1") else shown
+    hosts = frozenset({"localhost", "127.0.0.1", "[::1]", shown})
+    return Listener(f"http://{name}:{actual}", hosts, tuple(sockets))
+
+
+def _listen_on_all(addresses: list[str], host: str, port: int) -> list[socket.socket]:
+    """One socket per address, all on one port; with port 0 the first address chooses and the others must agree."""
+    for attempt in range(1, PORT_TRIES + 1):
+        sockets: list[socket.socket] = []
+        try:
+            for address in addresses:
+                wanted = sockets[0].getsockname()[1] if sockets else port
+                _append_if_available(sockets, address, wanted)
+        except OSError as error:
+            for each in sockets:
+                each.close()
+            if port == 0 and attempt < PORT_TRIES and error.errno == errno.EADDRINUSE:
+                continue
+            raise CannotListenError(_refusal(host, port, error)) from None
+        if sockets:
+            return sockets
+        break
+    raise CannotListenError(f"host: '{host}' has no address on this machine that can be listened on")
+
+
+def _append_if_available(sockets: list[socket.socket], address: str, port: int) -> None:
+    """Listen on one address; a machine without IPv6 lacks one of the two loopback addresses, and that is fine."""
+    family = socket.AF_INET6 if ":" in address else socket.AF_INET
+    try:
+        made = socket.socket(family, socket.SOCK_STREAM)
+    except OSError as error:
+        if error.errno in _NO_SUCH_ADDRESS:
+            return
+        raise
+    try:
+        made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        if family == socket.AF_INET6:
+            made.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
+        made.bind((address, port))
+        made.listen(BACKLOG)
+        made.setblocking(False)
+    except OSError as error:
+        made.close()
+        if error.errno in _NO_SUCH_ADDRESS:
+            return
+        raise
+    sockets.append(made)
+
+
+def _refusal(host: str, port: int, error: OSError) -> str:
+    if error.errno == errno.EADDRINUSE:
+        other = port + 1 if port < 65_535 else 8000
+        hint = f"stop it, or use e.g. --port {other} (0 = any free port)"
+        return f"port: {port} on {host} is in use by another process; {hint}"
+    if error.errno == errno.EACCES:
+        return f"port: {port} may not be used by this user; use one above 1023, e.g. --port 8000"
+    return f"host: cannot listen on {host}, port {port}: {error.strerror}"

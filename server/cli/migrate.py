@@ -1,0 +1,28 @@
+"""``cronograph migrate``: bring the database to the present schema without serving."""
+
+from ...jobs.store.filelock import lock_for
+from ..config import load
+from ..database_schema import migrate as apply_migrations
+from .options import AsJson, ConfigFile, DatabaseUrl
+from .output import Output
+
+
+def migrate(database_url: DatabaseUrl = None, config: ConfigFile = None, as_json: AsJson = False) -> None:
+    """Bring the database to the present schema.
+
+    `serve` does the same at its start; this command is for those who want it as a step of its own. It works without a
+    server, and refuses while one uses the same SQLite file.
+    """
+    output = Output(as_json=as_json)
+    with output.errors():
+        settings = load({"database_url": database_url}, config).settings
+        lock = lock_for(settings.database_url)
+        if lock is not None:
+            lock.acquire()
+        try:
+            applied = apply_migrations(settings.database_url)
+        finally:
+            if lock is not None:
+                lock.release()
+        done = f"applied {', '.join(applied)}" if applied else "nothing to do, it is up to date"
+        output.result({"ok": True, "applied": applied}, f"Database schema: {done}")

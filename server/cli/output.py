@@ -1,0 +1,98 @@
+"""How commands speak: sentences for people, one JSON object with ``--json``, and an exit code that scripts can use."""
+
+import json
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from enum import IntEnum
+from typing import Any
+
+import typer
+
+from ...jobs.core.errors import ConfigurationError, CronographError, FileLocked, StorageError
+from ..bind import CannotListenError
+from ..config import InvalidSettingsError
+from ..discovery import JobsNotFoundError
+
+
+class ExitCode(IntEnum):
+    """What the exit status of a command means; the same for every command."""
+
+    DONE = 0
+    REFUSED = 1
+    """What was asked for was refused, or what was checked is not in order."""
+    USAGE = 2
+    """The command line, the configuration or the job code is wrong; nothing was begun."""
+    UNREACHABLE = 3
+    """The server or the database cannot be reached or used."""
+    IN_USE = 4
+    """The port or the database file is in use by another process."""
+
+
+class Refused(CronographError):  # noqa: N818 - an answer, not a malfunction
+    """What was asked for was refused; the message is the server's."""
+
+
+class UnreachableError(CronographError):
+    """The server cannot be reached, or what answers is no Cronograph server."""
+
+
+class Output:
+    """Writes the results of one command.
+
+    Args:
+        as_json: One JSON object on standard output instead of sentences, errors included.
+    """
+
+    def __init__(self, *, as_json: bool) -> None:
+        self.as_json = as_json
+
+    def result(self, data: Mapping[str, Any], text: str) -> None:
+        """What the command found or did: ``data`` for programs, ``text`` for people, both on standard output."""
+        print_line(json.dumps(data, default=str) if self.as_json else text)
+
+    def note(self, text: str) -> None:
+        """Something beside the result, for people only, on standard error."""
+        if not self.as_json:
+            sys.stderr.write(f"{text}\n")
+
+    @contextmanager
+    def errors(self) -> Iterator[None]:
+        """Run a command: what goes wrong on purpose is written, and ends the process with the code of its kind."""
+        try:
+            yield
+        except CronographError as error:
+            self.failed(faults_of(error), exit_code_of(error), getattr(error, "warnings", ()))
+            raise typer.Exit(exit_code_of(error)) from None
+
+    def failed(self, faults: Sequence[str], code: ExitCode, warnings: Sequence[str] = ()) -> None:
+        """Say what went wrong: as JSON on standard output, for people on standard error."""
+        if self.as_json:
+            print_line(json.dumps({"ok": False, "code": code.name, "errors": list(faults), "warnings": list(warnings)}))
+            return
+        for sentence in warnings:
+            sys.stderr.write(f"warning: {sentence}\n")
+        for sentence in faults:
+            sys.stderr.write(f"error: {sentence}\n")
+
+
+def print_line(text: str) -> None:
+    """Write a line to standard output at once, so that a reader of a pipe sees it while the process goes on."""
+    sys.stdout.write(f"{text}\n")
+    sys.stdout.flush()
+
+
+def faults_of(error: CronographError) -> list[str]:
+    """The sentences of an error: one each for those that list several."""
+    if isinstance(error, (InvalidSettingsError, JobsNotFoundError)):
+        return error.faults
+    return [str(error)]
+
+
+def exit_code_of(error: CronographError) -> ExitCode:
+    """The exit status for an error."""
+    if isinstance(error, (FileLocked, CannotListenError)):
+        return ExitCode.IN_USE
+    if isinstance(error, (StorageError, UnreachableError)):
+        return ExitCode.UNREACHABLE
+    return ExitCode.USAGE if isinstance(error, ConfigurationError) else ExitCode.REFUSED

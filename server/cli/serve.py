@@ -1,0 +1,77 @@
+"""``cronograph serve``: the server, all in one process."""
+
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+from ...jobs.registry import default_registry
+from ...jobs.store.database import Database
+from ..logs import configure_logging
+from ..preparation import prepare
+from ..service import Service
+from .options import AsJson, ConfigFile, DatabaseUrl, Host, Jobs, NoAuth, NodeName, Port
+from .output import Output
+
+OPEN_TO_ALL = (
+    "There is no sign-in yet: everybody on this machine is the administrator. Only this machine can reach the server."
+)
+NO_AUTH = "--no-auth: nobody has to sign in, everybody on this machine is the administrator. Nobody else can reach it."
+
+
+def serve(
+    host: Host = None,
+    port: Port = None,
+    database_url: DatabaseUrl = None,
+    jobs: Jobs = None,
+    node_name: NodeName = None,
+    no_auth: NoAuth = False,
+    config: ConfigFile = None,
+    as_json: AsJson = False,
+) -> None:
+    """Serve the API and the dashboard, dispatch what is due, and run jobs.
+
+    The first SIGINT or SIGTERM begins an orderly stop: nothing new is taken, running jobs may finish, then the process
+    ends with status 0. A second one ends it at once.
+    """
+    flags = {
+        "host": host,
+        "port": port,
+        "database_url": database_url,
+        "jobs": jobs or None,
+        "node_name": node_name,
+        "no_auth": no_auth or None,
+    }
+    run_server(flags, config, as_json=as_json)
+
+
+def run_server(
+    flags: dict[str, Any],
+    config: Path | None,
+    *,
+    as_json: bool,
+    before_ready: Callable[[Database], Awaitable[None]] | None = None,
+    greeting: str = "Cronograph",
+) -> None:
+    """Load the settings and the jobs, then serve until a signal ends it.
+
+    Args:
+        flags: Setting name to value as given on the command line; None = not given.
+        config: The configuration file that was named.
+        as_json: Write JSON lines only.
+        before_ready: See ``Service.prepare``.
+        greeting: What is ready, in the line that tells the address.
+    """
+    output = Output(as_json=as_json)
+    with output.errors():
+        prepared = prepare(flags, config)
+        settings = prepared.checked()
+        for sentence in prepared.warnings:
+            output.note(f"warning: {sentence}")
+        configure_logging("json" if as_json else settings.log_format, settings.log_level)
+
+        def ready(url: str, node: str) -> None:
+            words = NO_AUTH if settings.no_auth else OPEN_TO_ALL
+            text = f"{greeting} is ready: {url}  (node {node}; Ctrl+C stops it)\n{words}"
+            output.result({"ok": True, "event": "ready", "url": url, "node": node}, text)
+
+        Service(settings, default_registry(), ready, before_ready).run()

@@ -1,0 +1,90 @@
+"""Finds the jobs: imports the modules that were asked for, and the entry points of installed packages."""
+
+import importlib
+import sys
+import traceback
+from collections.abc import Callable, Sequence
+from importlib.metadata import entry_points
+from importlib.util import find_spec
+from pathlib import Path
+
+from ..jobs.core.errors import ConfigurationError
+
+ENTRY_POINT_GROUP = "cronograph.jobs"
+"""Installed packages name a module of theirs in this group, and its jobs are found without being asked for."""
+
+
+class JobsNotFoundError(ConfigurationError):
+    """Job modules that could not be imported; lists every one.
+
+    Attributes:
+        faults: One sentence each.
+    """
+
+    def __init__(self, faults: Sequence[str]) -> None:
+        super().__init__("\n".join(faults))
+        self.faults = list(faults)
+
+
+def import_jobs(modules: Sequence[str]) -> None:
+    """Import ``modules`` and every entry point of the group; importing them registers their jobs.
+
+    The working directory is searched last, so that a folder in it cannot hide an installed package.
+
+    Raises:
+        JobsNotFoundError: some could not be imported; says which and why, with the line that failed.
+    """
+    folder = str(Path.cwd())
+    if folder not in sys.path:
+        sys.path.append(folder)
+    faults = [fault for name in dict.fromkeys(modules) if (fault := _imported(name))]
+    for point in entry_points(group=ENTRY_POINT_GROUP):
+        distribution = point.dist.name if point.dist is not None else "an installed package"
+        fault = _attempt(point.load, f"entry point '{point.name} = {point.value}' of {distribution}")
+        if fault:
+            faults.append(fault)
+    if faults:
+        raise JobsNotFoundError(faults)
+
+
+def _imported(name: str) -> str | None:
+    missing = _missing_part(name)
+    if missing is not None:
+        where = "neither installed nor in the working directory"
+        return f"jobs: must be modules that can be imported, got '{name}'; '{missing}' is {where} ({Path.cwd()})"
+    return _attempt(lambda: importlib.import_module(name), f"module '{name}'")
+
+
+def _missing_part(name: str) -> str | None:
+    """The first package on the way to ``name`` that does not exist; importing its parents may run their code."""
+    parts = name.split(".")
+    for count in range(1, len(parts) + 1):
+        partial = ".".join(parts[:count])
+        try:
+            if find_spec(partial) is None:
+                return partial
+        except ModuleNotFoundError:
+            # The parent is a module, not a package, or imports something that is missing: importing it will tell.
+            return partial if parts[0] in sys.modules and count == len(parts) else None
+        except Exception:  # noqa: BLE001 - the code of a parent failed: importing it says how
+            return None
+    return None
+
+
+def _attempt(load: Callable[[], object], what: str) -> str | None:
+    """Run ``load``; if it fails, one sentence with the error and the line of the user's code that raised it."""
+    try:
+        load()
+    except ConfigurationError as error:
+        return f"jobs: {error}"
+    except (Exception, SystemExit) as error:  # noqa: BLE001 - anything may go wrong in foreign code; all of it is reported
+        frames = [frame for frame in traceback.extract_tb(error.__traceback__) if not _is_machinery(frame.filename)]
+        place = f" ({frames[-1].filename}, line {frames[-1].lineno})" if frames else ""
+        if isinstance(error, SyntaxError):
+            place = f" ({error.filename}, line {error.lineno})"
+        return f"jobs: importing {what} failed: {type(error).__name__}: {error}{place}"
+    return None
+
+
+def _is_machinery(filename: str) -> bool:
+    return filename.startswith("<frozen importlib") or filename in {__file__, importlib.__file__}

@@ -1,0 +1,66 @@
+"""The HTTP server: uvicorn on sockets that listen already, stopped by us and not by its own signal handlers."""
+
+import asyncio
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import uvicorn
+from starlette.types import ASGIApp
+from typing_extensions import override
+
+CLOSE_TIMEOUT = 3
+"""Seconds that open answers have to end once the server stops; event streams have been closed before."""
+
+KEEP_ALIVE = 30
+"""Seconds that an idle connection stays open."""
+
+TICK = 1.0
+"""Seconds between two refreshes of the Date header."""
+
+
+class HttpServer(uvicorn.Server):
+    """uvicorn's server without its signal handlers and without its ten wake-ups a second.
+
+    uvicorn ends its process by the signal that it caught and stops listening before jobs have drained; here the process
+    drains first, answering as long, and then calls ``finish``.
+    """
+
+    def __init__(self, app: ASGIApp, *, message_bytes: int) -> None:
+        """Serve ``app``; WebSocket messages may have ``message_bytes``."""
+        super().__init__(
+            uvicorn.Config(
+                app,
+                http="httptools",
+                ws="websockets-sansio",
+                lifespan="off",
+                log_config=None,
+                access_log=False,
+                server_header=False,
+                proxy_headers=False,
+                ws_max_size=message_bytes,
+                timeout_keep_alive=KEEP_ALIVE,
+                timeout_graceful_shutdown=CLOSE_TIMEOUT,
+            )
+        )
+        self._finishing = asyncio.Event()
+
+    def finish(self) -> None:
+        """Stop listening, end the connections, and let ``serve`` return."""
+        self.should_exit = True
+        self._finishing.set()
+
+    @override
+    async def main_loop(self) -> None:
+        """Keep the Date header fresh until ``finish``."""
+        while not await self.on_tick(0):
+            try:
+                async with asyncio.timeout(TICK):
+                    await self._finishing.wait()
+            except TimeoutError:
+                continue
+
+    @contextmanager
+    @override
+    def capture_signals(self) -> Iterator[None]:
+        """Leave the signals alone: `StopRequest` handles them."""
+        yield

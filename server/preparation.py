@@ -1,0 +1,62 @@
+"""What every command that runs jobs begins with: the settings, and the jobs; all that is wrong is found in one go."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ..jobs.core.errors import ConfigurationError
+from .bind import loopback_addresses
+from .config import InvalidSettingsError, load
+from .discovery import JobsNotFoundError, import_jobs
+from .settings import Settings
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """The outcome of a preparation.
+
+    Attributes:
+        settings: In force; faulty ones are at their defaults.
+        faults: What makes a start impossible, one sentence each.
+        warnings: What is odd, one sentence each.
+        faulty: The names of the settings that are wrong.
+    """
+
+    settings: Settings
+    faults: list[str]
+    warnings: list[str]
+    faulty: frozenset[str] = frozenset()
+
+    def checked(self) -> Settings:
+        """The settings.
+
+        Raises:
+            InvalidSettingsError: there are faults; lists them all.
+        """
+        if self.faults:
+            raise InvalidSettingsError(self.faults, self.warnings, self.settings, self.faulty)
+        return self.settings
+
+
+def prepare(flags: Mapping[str, Any], config_file: Path | None) -> Prepared:
+    """Load the settings, judge the host, import the jobs.
+
+    Args:
+        flags: Setting name to value as given on the command line; None = not given.
+        config_file: The configuration file that was named, if one was.
+    """
+    try:
+        loaded = load(flags, config_file)
+        prepared = Prepared(loaded.settings, [], loaded.warnings)
+    except InvalidSettingsError as error:
+        prepared = Prepared(error.partial, error.faults, error.warnings, error.faulty)
+    try:
+        loopback_addresses(prepared.settings.host)
+    except ConfigurationError as error:
+        prepared.faults.append(str(error))
+    try:
+        import_jobs(prepared.settings.jobs)
+    except JobsNotFoundError as error:
+        prepared.faults.extend(error.faults)
+    return prepared

@@ -1,0 +1,146 @@
+"""The life of one server process: lock, migrate, recover, serve, drain, end."""
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Coroutine
+from dataclasses import dataclass, field
+from typing import Any
+
+import uvloop
+
+from ..graphql.context import LOCAL_ADMINISTRATOR, Context
+from ..graphql.schema import schema
+from ..graphql.transport.streams import OpenStreams
+from ..jobs.registry import Registry
+from ..jobs.runtime.engine import Engine
+from ..jobs.runtime.settings import EngineSettings
+from ..jobs.store.database import Database
+from ..jobs.store.filelock import FileLock, lock_for
+from .api_caller import OwnApi
+from .app import Parts, build_app
+from .bind import Listener, listen
+from .database_schema import migrate
+from .http_server import HttpServer
+from .lifecycle import Lifecycle, Phase
+from .settings import Settings
+from .static import Site
+from .stopping import StopRequest
+from .version import installed_version
+
+log = logging.getLogger("cronograph")
+
+
+@dataclass(slots=True)
+class Service:
+    """One server process.
+
+    Attributes:
+        settings: In force.
+        registry: The jobs it can run.
+        on_ready: Called once it serves, with its address and the name of its node.
+        prepare: Called with the database before that; the demo makes its tasks there.
+        lifecycle: Its phase.
+    """
+
+    settings: Settings
+    registry: Registry
+    on_ready: Callable[[str, str], None]
+    prepare: Callable[[Database], Awaitable[None]] | None = None
+    lifecycle: Lifecycle = field(default_factory=Lifecycle)
+
+    def run(self) -> None:
+        """Serve until a signal asks for the end; returns after an orderly stop.
+
+        Raises:
+            ConfigurationError: the settings cannot work here.
+            CannotListenError: the port is in use.
+            FileLocked: another process uses the SQLite file.
+            StorageError: the database cannot be used.
+        """
+        lock = lock_for(self.settings.database_url)
+        # The file first: who may not use it must not answer in the place of the one who may.
+        _acquire(lock)
+        try:
+            listener = listen(self.settings.host, self.settings.port)
+            with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+                runner.run(self._serve(listener))
+        finally:
+            if lock is not None:
+                lock.release()
+
+    async def _serve(self, listener: Listener) -> None:
+        stop = StopRequest(on_first=lambda: self.lifecycle.enter(Phase.DRAINING))
+        database = Database(self.settings.database_url)
+        streams = OpenStreams(schema.limits.open_streams)
+        api = OwnApi(schema, lambda _submitter: Context(database, engine.bus, LOCAL_ADMINISTRATOR))
+        engine = Engine(database, self.registry, engine_settings(self.settings), api)
+        parts = Parts(schema, database, engine, self.lifecycle, streams, listener.hosts, Site())
+        http = HttpServer(build_app(parts), message_bytes=schema.limits.body_bytes)
+        with stop.listening():
+            serving = asyncio.create_task(http.serve(list(listener.sockets)), name="cronograph-http")
+            try:
+                await _first_of(self._start(engine, database, listener), stop.wait())
+                await _first_of(stop.wait(), serving)
+            finally:
+                self.lifecycle.enter(Phase.DRAINING)
+                await _ended(engine, streams, http, serving, database)
+
+    async def _start(self, engine: Engine, database: Database, listener: Listener) -> None:
+        self.lifecycle.enter(Phase.MIGRATING)
+        applied = await asyncio.to_thread(migrate, self.settings.database_url)
+        if applied:
+            log.info("database schema brought to revision %s", applied[-1])
+        self.lifecycle.enter(Phase.RECOVERING)
+        await engine.start()
+        if self.prepare is not None:
+            await self.prepare(database)
+        self.lifecycle.enter(Phase.SERVING)
+        self.on_ready(listener.url, engine.node_name)
+
+
+async def _first_of(*work: Coroutine[Any, Any, None] | asyncio.Task[None]) -> None:
+    """Until one is done; the other coroutines are cancelled, tasks live on. Raises what that one raised."""
+    tasks = [one if isinstance(one, asyncio.Task) else asyncio.create_task(one) for one in work]
+    done, unfinished = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+    own = [task for task in unfinished if not any(task is one for one in work)]
+    for task in own:
+        task.cancel()
+    await asyncio.gather(*own, return_exceptions=True)
+    for task in done:
+        task.result()
+
+
+async def _ended(
+    engine: Engine, streams: OpenStreams, http: HttpServer, serving: asyncio.Task[None], database: Database
+) -> None:
+    """The orderly end: jobs first, while the server still answers; then readers, connections, and the database."""
+    if engine.ready:
+        log.info("stopping: nothing new is taken, running jobs may finish")
+    await engine.drain()
+    await streams.shutdown()
+    http.finish()
+    await serving
+    await engine.stop()
+    await database.close()
+    log.info("stopped")
+
+
+def _acquire(lock: FileLock | None) -> None:
+    if lock is not None:
+        lock.acquire()
+
+
+def engine_settings(settings: Settings) -> EngineSettings:
+    """The part of the settings that concerns the engine."""
+    return EngineSettings(
+        node_name=settings.node_name,
+        slots=settings.slots,
+        prefetch=settings.prefetch,
+        counting_scheme=settings.counting_scheme,
+        heartbeat=settings.heartbeat,
+        lease=settings.lease,
+        drain_timeout=settings.drain_timeout,
+        hard_stop_grace=settings.hard_stop_grace,
+        poll=settings.poll,
+        version=installed_version(),
+    )

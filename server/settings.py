@@ -1,0 +1,117 @@
+"""Every setting of a Cronograph process: its name, default, unit, and what its value must be.
+
+The environment variable of a setting is ``CRONOGRAPH_`` and its name in capitals, its key in ``cronograph.toml`` is the
+name itself, its flag (where a command has one) is ``--`` and the name with dashes. ``config`` reads and checks them.
+"""
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import BeforeValidator, Field
+from pydantic_settings import BaseSettings, NoDecode, PydanticBaseSettingsSource, SettingsConfigDict
+from typing_extensions import override
+
+ENV_PREFIX = "CRONOGRAPH_"
+
+
+@dataclass(frozen=True, slots=True)
+class MustBe:
+    """What the value of a setting must be, in words; error messages quote it."""
+
+    words: str
+
+
+def _split(value: object) -> object:
+    """A list written as one string, as environment variables do it: separated by commas or blanks."""
+    return [part for part in re.split(r"[,\s]+", value) if part] if isinstance(value, str) else value
+
+
+Seconds = Annotated[float, Field(gt=0, le=86_400), MustBe("a number of seconds above 0, up to 86400 (a day)")]
+
+
+class Settings(BaseSettings):
+    """The settings in force, validated one by one; ``config.check`` judges how they go together.
+
+    Attributes:
+        host: The name or address to listen on. Until sign-in exists it must be of the loopback interface.
+        port: The TCP port; 0 = any free one, which is then printed.
+        database_url: ``sqlite:///relative.db``, ``sqlite:////absolute.db`` or ``postgresql://…``.
+        jobs: Modules to import jobs from, besides the entry points of the group ``cronograph.jobs``.
+        node_name: Name of this process among the nodes; unset = a random readable one.
+        no_auth: Serve without sign-in, for trials; loopback only.
+        slots: How many runs this node works on at once.
+        prefetch: Runs claimed beyond the free slots; unset = 0 on SQLite, as many as slots on PostgreSQL.
+        counting_scheme: Of how many runs of priority HIGH, then of LOW, a group's turn is made.
+        heartbeat: Seconds between two signs of life of this node.
+        lease: Seconds without a sign of life after which other nodes take over this node's runs.
+        poll: Seconds between two looks at the queue when no notification comes; unset = 1 on SQLite, 5 on PostgreSQL.
+        drain_timeout: Seconds that running jobs have to finish at a stop before they are asked to; 0 = wait for all.
+        hard_stop_grace: Seconds between asking a job to stop and cancelling it hard.
+        log_format: ``human``, ``json``, or ``auto`` = human on a terminal, else JSON.
+        log_level: The least severe log line that is written.
+    """
+
+    model_config = SettingsConfigDict(env_prefix=ENV_PREFIX, env_ignore_empty=True, extra="ignore", frozen=True)
+
+    host: Annotated[str, Field(min_length=1), MustBe("a host name or address")] = "localhost"
+    port: Annotated[int, Field(ge=0, le=65_535), MustBe("a whole number from 0 (any free port) to 65535")] = 8000
+    database_url: Annotated[str, MustBe("the URL of a database")] = "sqlite:///cronograph.db"
+    jobs: Annotated[tuple[str, ...], NoDecode, BeforeValidator(_split), MustBe("a list of modules, e.g. my.jobs")] = ()
+    node_name: Annotated[
+        str | None,
+        Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$"),
+        MustBe("1 to 100 letters, digits, dots, dashes and underscores, the first of them a letter or digit"),
+    ] = None
+    no_auth: Annotated[bool, MustBe("true or false")] = False
+    slots: Annotated[int, Field(ge=1, le=10_000), MustBe("a whole number from 1 to 10000")] = 20
+    prefetch: Annotated[int | None, Field(ge=0, le=10_000), MustBe("a whole number from 0 to 10000")] = None
+    counting_scheme: Annotated[
+        str,
+        Field(pattern=r"^\s*[1-9]\d{0,3}\s*,\s*[1-9]\d{0,3}\s*$"),
+        MustBe("two whole numbers from 1 to 9999 such as 2,1 (two HIGH, then one LOW)"),
+    ] = "2,1"
+    heartbeat: Seconds = 15.0
+    lease: Seconds = 60.0
+    poll: Annotated[
+        float | None, Field(gt=0, le=86_400), MustBe("a number of seconds above 0, up to 86400 (a day)")
+    ] = None
+    drain_timeout: Annotated[
+        float, Field(ge=0, le=86_400), MustBe("a number of seconds from 0 (wait for all running jobs) to 86400 (a day)")
+    ] = 25.0
+    hard_stop_grace: Seconds = 10.0
+    log_format: Annotated[Literal["auto", "human", "json"], MustBe("auto, human or json")] = "auto"
+    log_level: Annotated[
+        Literal["debug", "info", "warning", "error"],
+        BeforeValidator(lambda value: value.lower() if isinstance(value, str) else value),
+        MustBe("debug, info, warning or error"),
+    ] = "info"
+
+    @classmethod
+    @override
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,
+        dotenv_settings: PydanticBaseSettingsSource,
+        file_secret_settings: PydanticBaseSettingsSource,
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        """Nothing but what is handed over: ``config`` reads the sources itself, to know where each value is from."""
+        return (init_settings,)
+
+
+NAMES = tuple(Settings.model_fields)
+"""The names of all settings."""
+
+OTHER_VARIABLES = frozenset({"CRONOGRAPH_CONFIG", "CRONOGRAPH_URL", "CRONOGRAPH_SKIP_WEB"})
+"""Environment variables of the prefix that are no setting of a process: the file, the client's address, the build."""
+
+DEFAULT_FILE = Path("cronograph.toml")
+"""Read from the working directory when it is there and no other file is named."""
+
+
+def must_be(name: str) -> str:
+    """What the value of the setting ``name`` must be, in words."""
+    return next(mark.words for mark in Settings.model_fields[name].metadata if isinstance(mark, MustBe))

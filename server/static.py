@@ -1,0 +1,99 @@
+"""The built dashboard and GraphiQL: files, pages, their Content-Security-Policy and how long browsers may keep them."""
+
+from pathlib import Path
+from typing import Final
+
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, PlainTextResponse, Response
+from starlette.routing import Route
+from starlette.staticfiles import StaticFiles
+
+FOLDER = Path(__file__).with_name("static")
+"""Where the build of the package puts the dashboard."""
+
+PAGES: Final = frozenset({"", "tasks", "jobs", "runs", "log", "groups", "nodes", "settings"})
+"""First parts of the paths that the dashboard itself routes; all of them are one HTML file."""
+
+_POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'{styles}; img-src 'self' data:; font-src 'self'; "
+    "connect-src 'self'; worker-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
+)
+DASHBOARD_POLICY = _POLICY.format(styles="")
+"""Content-Security-Policy of the dashboard and its files: nothing from elsewhere, nothing inline."""
+
+EXPLORER_POLICY = _POLICY.format(styles=" 'unsafe-inline'")
+"""The same for GraphiQL, whose editor writes styles of its own."""
+
+FOR_EVER = "public, max-age=31536000, immutable"
+"""For files whose name holds a hash of their content."""
+
+ASK_AGAIN = "no-cache"
+"""For the others: kept, but compared with the server's before each use."""
+
+NOT_BUILT = """<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><title>Cronograph: the dashboard is not built</title></head>
+<body>
+<h1>The dashboard is not built</h1>
+<p>This Cronograph was installed without it (<code>CRONOGRAPH_SKIP_WEB</code> was set, or the build was interrupted).
+Everything else works: the API is at <code>/graphql</code>, its schema at <a href="/schema.graphql">/schema.graphql</a>,
+and <code>cronograph --help</code> lists the commands.</p>
+<p>To build it, install again from the source folder, without that variable:</p>
+<pre>pip install --force-reinstall --no-deps .</pre>
+<p>or run <code>make run</code> there. A wheel from the package index contains the dashboard.</p>
+</body></html>
+"""
+
+
+class Site:
+    """Answers GET requests for pages and files under ``folder``, which may be missing."""
+
+    def __init__(self, folder: Path = FOLDER) -> None:
+        self._folder = folder
+        self._files = StaticFiles(directory=folder, check_dir=False)
+
+    @property
+    def built(self) -> bool:
+        """Whether there is a dashboard to serve."""
+        return (self._folder / "index.html").is_file()
+
+    async def page(self, request: Request) -> Response:
+        """The dashboard's page for every path that it routes, else the file of that name."""
+        path = request.path_params["path"].strip("/")
+        if path.partition("/")[0] in PAGES:
+            return await self._html("index.html", request, DASHBOARD_POLICY)
+        return await self._file(path, request)
+
+    async def explorer(self, request: Request) -> Response:
+        """The page of GraphiQL."""
+        return await self._html("graphiql.html", request, EXPLORER_POLICY)
+
+    async def _html(self, name: str, request: Request, policy: str) -> Response:
+        if not self.built:
+            return HTMLResponse(NOT_BUILT, 503, headers={"Cache-Control": "no-store"})
+        response = await self._files.get_response(name, request.scope)
+        response.headers["Content-Security-Policy"] = policy
+        response.headers["Cache-Control"] = ASK_AGAIN
+        return response
+
+    async def _file(self, path: str, request: Request) -> Response:
+        try:
+            response = await self._files.get_response(path, request.scope)
+        except HTTPException as error:
+            if error.status_code != 404:
+                raise
+            # What follows the host is the client's text: it must not be longer than a line.
+            message = f"Nothing is at '/{path[:100]}'. The dashboard is at '/', the API at '/graphql'.\n"
+            return PlainTextResponse(message, 404, headers={"Cache-Control": "no-store"})
+        response.headers["Cache-Control"] = FOR_EVER if path.startswith("assets/") else ASK_AGAIN
+        # A worker obeys the policy of its own script, not that of the page.
+        response.headers["Content-Security-Policy"] = DASHBOARD_POLICY
+        return response
+
+
+def static_routes(site: Site) -> list[Route]:
+    """The routes of pages and files. They match every path, so they come last."""
+    return [
+        Route("/graphiql", site.explorer, methods=["GET"]),
+        Route("/{path:path}", site.page, methods=["GET"]),
+    ]

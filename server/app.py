@@ -8,14 +8,14 @@ from starlette.middleware import Middleware
 from starlette.requests import HTTPConnection
 
 from ..graphql.app import graphql_routes
-from ..graphql.context import LOCAL_ADMINISTRATOR, Context
+from ..graphql.context import LOCAL_ADMINISTRATOR, Context, EventSource
 from ..graphql.schema_factory import GuardedSchema
 from ..graphql.transport.streams import OpenStreams
 from ..jobs.store.database import Database
 from .health import health_routes
 from .lifecycle import Lifecycle
 from .security import KnownHost, SecurityHeaders
-from .static import Site, static_routes
+from .pages import Site, static_routes
 
 
 class RunningEngine(Protocol):

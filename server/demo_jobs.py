@@ -36,7 +36,7 @@ async def check_website(ctx: JobContext) -> None:
 async def import_orders(ctx: JobContext, source: str = "web") -> Result:
     """The number of orders is what the log shows as records processed."""
     orders = chance.randint(3, 60)
-    ctx.log.info(f"{orders} new orders", source=source)
+    ctx.log.info("new orders", orders=orders, source=source)
     for done in range(orders):
         await asyncio.sleep(0.05)
         ctx.progress(done + 1, orders, f"order {done + 1} from {chance.choice(CITIES)}")
@@ -50,7 +50,7 @@ async def send_newsletter(ctx: JobContext, subject: str, recipients: int = 40) -
     """Stops cleanly when it is asked to, and says how far it came."""
     for sent in range(recipients):
         if ctx.should_stop:
-            ctx.log.warning(f"asked to stop after {sent} of {recipients} letters")
+            ctx.log.warning("asked to stop", sent=sent, recipients=recipients)
             return sent
         await asyncio.sleep(0.2)
         ctx.progress(sent + 1, recipients, f"'{subject}' to reader {sent + 1}")
@@ -76,7 +76,7 @@ async def call_webhook(ctx: JobContext, partner: str = "parcel-service") -> None
         raise PermanentFailure(f"{partner} has closed down: no such host")
     if chance.random() < 0.5:
         raise ShopError(f"{partner} did not answer within 0.3 s (attempt {ctx.attempt})")
-    ctx.log.info(f"{partner} knows")
+    ctx.log.info("the partner knows", partner=partner)
 
 
 @job("sync_inventory", description="Counts the warehouse; comes back later while somebody else counts it")
@@ -95,7 +95,7 @@ async def monthly_report(ctx: JobContext, months: int = 12) -> Result:
     for step in range(4):
         await asyncio.sleep(1.5)
         month = (first + step) % months + 1
-        ctx.log.info(f"month {month} is summed up")
+        ctx.log.info("summed up", month=month)
         await ctx.save_checkpoint({"month": month})
         ctx.progress(step + 1, 4, f"month {month}")
     return Result(records_processed=4, value={"until": datetime.now(UTC).isoformat()})

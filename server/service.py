@@ -23,7 +23,7 @@ from .database_schema import migrate
 from .http_server import HttpServer
 from .lifecycle import Lifecycle, Phase
 from .settings import Settings
-from .static import Site
+from .pages import Site
 from .stopping import StopRequest
 from .version import installed_version
 

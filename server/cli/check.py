@@ -7,7 +7,7 @@ import typer
 from ...jobs.registry import default_registry
 from ..checks import DatabaseReport, check_database
 from ..preparation import prepare
-from ..static import Site
+from ..pages import Site
 from .options import AsJson, ConfigFile, DatabaseUrl, Host, Jobs, NodeName, Port
 from .output import ExitCode, Output
 

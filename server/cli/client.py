@@ -19,10 +19,12 @@ def call(url: str, query: str, variables: Mapping[str, Any]) -> dict[str, Any]:
         Refused: the server refused the operation; the message is its own.
     """
     address = f"{url.rstrip('/')}/graphql"
+    status = 0
     try:
         # No proxy from the environment: the server is on this machine or at the end of a tunnel.
         with httpx.Client(timeout=TIMEOUT, trust_env=False) as client:
             response = client.post(address, json={"query": query, "variables": dict(variables)})
+        status = response.status_code
         answer = response.json()
     except httpx.InvalidURL as error:
         raise UnreachableError(
@@ -33,9 +35,7 @@ def call(url: str, query: str, variables: Mapping[str, Any]) -> dict[str, Any]:
             f"no server answers at {url}: {error}; is `cronograph serve` running? Set --url or CRONOGRAPH_URL"
         ) from None
     except ValueError:
-        raise UnreachableError(
-            f"what answers at {address} is no Cronograph server (HTTP {response.status_code})"
-        ) from None
+        raise UnreachableError(f"what answers at {address} is no Cronograph server (HTTP {status})") from None
     return _data(answer, address)
 
 

@@ -7,8 +7,8 @@
 ...     return 1
 """
 
+from .actions.enqueue import enqueue, enqueue_sync
 from .context import JobContext
-from .enqueueing import enqueue, enqueue_sync
 from .outcomes import Cancel, PermanentFailure, Result, Snooze
 from .registry import Isolation, job
 

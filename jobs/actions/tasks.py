@@ -1,6 +1,6 @@
 """What can be done to tasks, each in one transaction."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import fields, replace
 from datetime import datetime
 from typing import Any
@@ -163,32 +163,39 @@ def trigger_task(tx: Tx, name: str, *, args: dict[str, Json] | None = None, acto
     return submit(tx, [new_run(task, Trigger.MANUAL, args=args, submitter=actor)])[0]
 
 
-def declare_tasks(tx: Tx, declarations: Sequence[tuple[TaskSpec, ScheduleSpec]]) -> list[str]:
+def declare_tasks(tx: Tx, declarations: Sequence[TaskSpec], job_names: Collection[str]) -> list[str]:
     """Write the schedules declared in code as tasks; called at start, and idempotent across nodes.
 
     A new declaration becomes a task; a changed one is followed, unless an operator overrode the schedule. A task whose
-    job is still there but declares no schedule any more is paused. Returns warnings for people.
+    job is still there but declares no schedule any more is paused.
+
+    Args:
+        tx: The transaction.
+        declarations: One per job that declares a schedule; the task has the job's name.
+        job_names: All jobs that this node knows.
+
+    Returns:
+        Warnings for people.
     """
     warnings: list[str] = []
     existing = {task.name: task for task in tasks.declared(tx.conn)}
-    for spec, declared in declarations:
+    for spec in declarations:
         task = existing.get(spec.name)
         if task is None:
-            warnings += _declare_new(tx, spec, declared)
-        elif task.declared != declared or task.spec.description != spec.description:
-            _follow(tx, task, spec, declared)
-    _pause_undeclared(tx, existing, {spec.name for spec, _ in declarations}, {spec.job_name for spec, _ in declarations})
+            warnings += _declare_new(tx, spec)
+        elif task.declared != spec.schedule or task.spec.description != spec.description:
+            _follow(tx, task, spec)
+    _pause_undeclared(tx, existing.values(), {spec.name for spec in declarations}, job_names)
     return warnings
 
 
-def _declare_new(tx: Tx, spec: TaskSpec, declared: ScheduleSpec) -> list[str]:
-    anchor = tx.now
-    occurrence = _first(tx, spec, anchor)
-    created = _insert(tx, spec, anchor, occurrence, source=TaskSource.CODE, submitter=None, declared=declared)
-    if created is not None:
+def _declare_new(tx: Tx, spec: TaskSpec) -> list[str]:
+    occurrence = _first(tx, spec, tx.now)
+    source = TaskSource.CODE
+    if _insert(tx, spec, tx.now, occurrence, source=source, submitter=None, declared=spec.schedule) is not None:
         return []
     taken = tasks.by_name(tx.conn, spec.name)
-    if taken is not None and taken.source is TaskSource.CODE:
+    if taken is not None and taken.source is source:
         return []
     return [
         f"job '{spec.job_name}' declares a schedule, but a task of its name exists already and was made through the "
@@ -196,17 +203,17 @@ def _declare_new(tx: Tx, spec: TaskSpec, declared: ScheduleSpec) -> list[str]:
     ]
 
 
-def _follow(tx: Tx, task: Task, spec: TaskSpec, declared: ScheduleSpec) -> None:
+def _follow(tx: Tx, task: Task, spec: TaskSpec) -> None:
     task = settle_due(tx, task)
-    values: dict[str, Any] = {**tasks.declared_values(declared), "description": spec.description}
+    values: dict[str, Any] = {**tasks.declared_values(spec.schedule), "description": spec.description}
     if not task.overridden:
-        followed = replace(task.spec, schedule=declared, description=spec.description)
+        followed = replace(task.spec, schedule=spec.schedule, description=spec.description)
         values |= {**tasks.spec_values(followed), **_retimed(tx, task, followed)}
     _change(tx, task, values)
 
 
-def _pause_undeclared(tx: Tx, existing: Mapping[str, Task], declared: set[str], jobs: set[str]) -> None:
-    for task in existing.values():
+def _pause_undeclared(tx: Tx, existing: Iterable[Task], declared: set[str], jobs: Collection[str]) -> None:
+    for task in existing:
         if task.name not in declared and task.spec.job_name in jobs and task.spec.enabled and not task.overridden:
             pause_task(tx, task.name, reason="its job declares no schedule any more", actor="code")
 

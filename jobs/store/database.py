@@ -13,13 +13,24 @@ from pathlib import Path
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url
-from sqlalchemy.exc import ArgumentError, DBAPIError
+from sqlalchemy.exc import ArgumentError, DBAPIError, InterfaceError, OperationalError, SQLAlchemyError
 from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 from sqlalchemy.pool import NullPool
 
 from ..core.errors import ConfigurationError
 from . import events
 from .transaction import Clock, Tx, Wake
+
+__all__ = [
+    "Database",
+    "InterfaceError",
+    "Listener",
+    "OperationalError",
+    "SQLAlchemyError",
+    "parse_url",
+    "sqlite_path",
+    "sync_engine",
+]
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -79,7 +90,8 @@ def sync_engine(url: URL, *, pooled: bool = False, read_only: bool = False) -> E
 
 def _postgres_arguments(url: URL) -> dict[str, Any]:
     options = " ".join(part for part in (str(url.query.get("options", "")), _POSTGRES_SETTINGS) if part)
-    return {"options": options, "application_name": "cronograph", "connect_timeout": 10}
+    # A peer that vanished without a word frees its connection after this many milliseconds.
+    return {"options": options, "application_name": "cronograph", "connect_timeout": 10, "tcp_user_timeout": 10_000}
 
 
 def _prepare_sqlite(engine: Engine, *, read_only: bool) -> None:
@@ -111,6 +123,7 @@ class Database:
         self.url = parse_url(url)
         self.clock = clock
         self._listeners: list[Listener] = []
+        self._sync_engine: Engine | None = None
         self._backend: _Sqlite | _Postgres = _Sqlite(self.url) if self.is_sqlite else _Postgres(self.url)
 
     @property
@@ -159,9 +172,22 @@ class Database:
         for listener in self._listeners:
             listener(wakes)
 
+    def write_sync(self, function: Callable[Concatenate[Tx, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
+        """``write`` for a thread of its own, on a connection of its own; nobody is woken."""
+        if self._sync_engine is None:
+            self._sync_engine = sync_engine(self.url)
+        with self._sync_engine.begin() as conn:
+            return self._transact(conn, function, args, kwargs)[0]
+
+    def libpq_url(self) -> str:
+        """The address for a plain psycopg connection."""
+        return self.url.set(drivername="postgresql").render_as_string(hide_password=False)
+
     async def close(self) -> None:
         """Close every connection."""
         await self._backend.close()
+        if self._sync_engine is not None:
+            self._sync_engine.dispose()
 
 
 class _Sqlite:

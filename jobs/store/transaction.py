@@ -18,7 +18,7 @@ class Wake(Flag):
 
     ``TASKS``: due times changed (the alarm is set anew). ``RUNS``: something may be claimable.
     ``CANCEL``: a running run was asked to stop. ``EVENTS``: events wait to be published.
-    ``GROUPS``: a group was paused or limited. ``NODES``: a node was asked to drain.
+    ``GROUPS``: a group was paused or limited. ``NODES``: a node was asked to drain. ``LOGS``: log lines were written.
     """
 
     NONE = 0
@@ -28,6 +28,7 @@ class Wake(Flag):
     EVENTS = auto()
     GROUPS = auto()
     NODES = auto()
+    LOGS = auto()
 
 
 @dataclass(slots=True)

@@ -1,0 +1,31 @@
+"""Progress and checkpoints of running jobs."""
+
+from collections.abc import Sequence
+
+from ..core.model import Json, Run
+from ..core.states import RunState
+from ..store import runs as run_store
+from ..store import tasks
+from ..store.transaction import Tx
+from .changes import run_change
+
+
+def save_checkpoint(tx: Tx, run: Run, value: Json) -> bool:
+    """Keep a checkpoint with the task of ``run``; False if the run was taken from its node meanwhile."""
+    stored = run_store.lock(tx.conn, [run.id]).get(run.id)
+    is_ours = (
+        stored is not None
+        and stored.state is RunState.RUNNING
+        and stored.attempt == run.attempt
+        and stored.node_id == run.node_id
+    )
+    if is_ours and run.task_id is not None:
+        tasks.save_checkpoint(tx.conn, run.task_id, value, tx.now)
+    return is_ours
+
+
+def save_progress(tx: Tx, rows: Sequence[tuple[Run, Json]]) -> None:
+    """Keep the newest progress of running runs and tell subscribers."""
+    by_id = {run.id: run for run, _ in rows}
+    changed = run_store.save_progress(tx.conn, [(run.id, progress) for run, progress in rows])
+    tx.emit(run_change(by_id[run_id], RunState.RUNNING, node=by_id[run_id].node_name) for run_id in sorted(changed))

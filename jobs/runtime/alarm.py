@@ -1,0 +1,91 @@
+"""The alarm clock: APScheduler with one alarm for the earliest due time, and the periodic duties of a node.
+
+It never decides anything: every alarm calls the same idempotent dispatch, and the database says what is due.
+"""
+
+import logging
+from collections.abc import Awaitable, Callable
+from datetime import UTC, datetime, timedelta
+
+from apscheduler.events import EVENT_JOB_ERROR, JobExecutionEvent
+from apscheduler.schedulers.asyncio import AsyncIOScheduler
+from apscheduler.triggers.base import BaseTrigger
+
+from ..core.schedule import Schedule
+
+log = logging.getLogger(__name__)
+
+Duty = Callable[[], Awaitable[None]]
+_FAR = timedelta(days=365)
+
+
+class ScheduleTrigger(BaseTrigger):
+    """Any Cronograph schedule as an APScheduler trigger; slots that were missed are passed over, not listed."""
+
+    def __init__(self, schedule: Schedule) -> None:
+        self.schedule = schedule
+
+    def get_next_fire_time(self, previous_fire_time: datetime | None, now: datetime) -> datetime | None:
+        """The next time strictly after now."""
+        return self.schedule.next_after(max(now, previous_fire_time or now))
+
+
+class _Every(BaseTrigger):
+    """At even distances from now on; what was missed is passed over."""
+
+    def __init__(self, seconds: float) -> None:
+        self._step = timedelta(seconds=seconds)
+
+    def get_next_fire_time(self, previous_fire_time: datetime | None, now: datetime) -> datetime | None:
+        if previous_fire_time is not None and previous_fire_time + self._step > now:
+            return previous_fire_time + self._step
+        return now + self._step
+
+
+class _Once(BaseTrigger):
+    """Far away until the alarm is moved; it stays in the scheduler after it has rung."""
+
+    def get_next_fire_time(self, previous_fire_time: datetime | None, now: datetime) -> datetime | None:
+        return now + _FAR
+
+
+class Alarm:
+    """One alarm and a handful of duties on the running event loop.
+
+    Args:
+        on_alarm: Called when the alarm rings.
+    """
+
+    def __init__(self, on_alarm: Callable[[], None]) -> None:
+        self._on_alarm = on_alarm
+        self._scheduler = AsyncIOScheduler(
+            timezone=UTC, job_defaults={"misfire_grace_time": None, "coalesce": True, "max_instances": 1}
+        )
+        self._scheduler.add_listener(_report, EVENT_JOB_ERROR)
+
+    def start(self) -> None:
+        """Begin; the alarm is not set yet."""
+        self._scheduler.add_job(self._ring, _Once(), id="alarm")
+        self._scheduler.start()
+
+    def every(self, seconds: float, name: str, duty: Duty) -> None:
+        """Do ``duty`` every so many seconds, never twice at once."""
+        self._scheduler.add_job(duty, _Every(seconds), id=name)
+
+    def set(self, delay: float | None) -> None:
+        """Ring in ``delay`` seconds (at once if it is not positive); None = not at all."""
+        wait = _FAR if delay is None else min(_FAR, timedelta(seconds=max(0.0, delay)))
+        self._scheduler.modify_job("alarm", next_run_time=datetime.now(UTC) + wait)
+
+    def stop(self) -> None:
+        """End all alarms and duties; what is under way is not waited for. Stopping twice is fine."""
+        if self._scheduler.running:
+            self._scheduler.shutdown(wait=False)
+
+    async def _ring(self) -> None:
+        self._on_alarm()
+
+
+def _report(event: JobExecutionEvent) -> None:
+    """A duty that failed is tried again at its next time; an operator should know why."""
+    log.error("duty %s failed", event.job_id, exc_info=event.exception)

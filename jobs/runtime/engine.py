@@ -1,0 +1,181 @@
+"""A whole node as the server uses it: start, readiness, drain, stop."""
+
+import asyncio
+import logging
+from collections.abc import Callable
+
+from ..actions.tasks import declare_tasks
+from ..core.model import NodeState, TaskSpec
+from ..registry import Registry
+from ..services import Services
+from ..store.database import Database
+from ..store.transaction import Wake
+from .bus import EventBus
+from .logs import JobLogHandler, LogWriter
+from .node import NodeLife, register
+from .progress import ProgressWriter
+from .service import Service
+from .settings import EngineSettings
+from .wakeup import Wakeup
+
+log = logging.getLogger(__name__)
+
+
+class Engine:
+    """Schedules, dispatches and executes, for one process. Made inside a running event loop.
+
+    Args:
+        services: The database (migrated already) and the API for jobs.
+        registry: The jobs this node can run.
+        settings: How the node works.
+        on_drained: Called when the node was drained by somebody else and nothing runs any more.
+
+    Attributes:
+        bus: Live events.
+    """
+
+    def __init__(
+        self,
+        services: Services,
+        registry: Registry,
+        settings: EngineSettings,
+        *,
+        on_drained: Callable[[], None] | None = None,
+    ) -> None:
+        settings.check()
+        self._services = services
+        self._database = services.database
+        self._registry = registry
+        self._settings = settings
+        self._on_drained = on_drained
+        self._wakeup = Wakeup(self._database)
+        self.bus = EventBus(self._database)
+        self._logs = LogWriter(self._database)
+        self._progress = ProgressWriter(self._database)
+        self._log_handler = JobLogHandler()
+        self._life: NodeLife | None = None
+        self._keeper = _Keeper(self)
+        self._stopping = False
+        self._drained: asyncio.Task[None] | None = None
+
+    @property
+    def database(self) -> Database:
+        """This node's database."""
+        return self._database
+
+    @property
+    def wakeup(self) -> Wakeup:
+        """Where parts of the process can hear of commits of any node."""
+        return self._wakeup
+
+    @property
+    def node_name(self) -> str | None:
+        """The node's name, once it is registered."""
+        return self._life.node.name if self._life else None
+
+    @property
+    def running(self) -> int:
+        """How many runs execute now."""
+        return self._life.worker.running if self._life else 0
+
+    @property
+    def ready(self) -> bool:
+        """Whether the node is recovered, dispatching and taking runs; false as soon as it drains or is fenced."""
+        return self._life is not None and not self._stopping and not self._life.fenced.is_set()
+
+    async def start(self) -> None:
+        """Join as a node, write declared tasks, rescue what a dead process left behind, and begin. Once only."""
+        if self._life is not None:
+            return
+        logging.getLogger().addHandler(self._log_handler)
+        for service in (self._wakeup, self.bus, self._logs, self._progress):
+            service.start()
+        self._wakeup.tell(self.bus.on_wake)
+        self._wakeup.tell(self._on_wake)
+        await self.begin_life()
+        self._keeper.start()
+
+    async def begin_life(self) -> None:
+        """Register this process as a (new) node and start its moving parts."""
+        node = await register(self._database, self._registry, self._settings)
+        for warning in await self._database.write(declare_tasks, self._declarations(), self._registry.names()):
+            log.warning("%s", warning)
+        life = NodeLife(
+            self._services, self._registry, self._settings, node, self._logs, self._progress, self._drain_requested
+        )
+        await life.leave_starting()
+        self._life = life
+        life.start()
+        log.info("node %s serves %d jobs with %d slots", node.name, len(self._registry), node.slots)
+
+    def _declarations(self) -> list[TaskSpec]:
+        return [
+            TaskSpec(job.name, job.name, job.schedule, description=job.description)
+            for job in self._registry
+            if job.schedule is not None
+        ]
+
+    def _on_wake(self, wakes: Wake) -> None:
+        if self._life is not None:
+            self._life.on_wake(wakes)
+
+    def _drain_requested(self) -> None:
+        if self._drained is None and not self._stopping:
+            log.info("somebody asked node %s to drain", self.node_name)
+            self._drained = asyncio.get_running_loop().create_task(self._drain_by_request())
+
+    async def _drain_by_request(self) -> None:
+        await self.drain()
+        if self._on_drained is not None:
+            self._on_drained()
+
+    async def drain(self) -> None:
+        """Take nothing new, let running jobs end, hand back what does not. Draining twice is fine."""
+        if self._stopping:
+            return
+        self._stopping = True
+        await self._keeper.stop()
+        life = self._life
+        if life is not None:
+            await life.announce_draining()
+            await life.stop_taking()
+            await life.finish(self._settings.drain_timeout)
+
+    async def stop(self) -> None:
+        """Drain, if that has not happened, and end everything. Stopping twice, or without a start, is fine."""
+        await self.drain()
+        life, self._life = self._life, None
+        if life is not None:
+            await life.leave(NodeState.STOPPED)
+            await self.bus.settle()
+        self.bus.close()
+        for service in (self._progress, self._logs, self.bus, self._wakeup):
+            await service.stop()
+        logging.getLogger().removeHandler(self._log_handler)
+
+    async def wait_fenced(self) -> None:
+        """Wait until the node finds itself fenced off."""
+        if self._life is not None:
+            await self._life.fenced.wait()
+
+    async def rejoin(self) -> None:
+        """End the fenced life and begin a new one under a new registration."""
+        life = self._life
+        if life is not None:
+            log.error("node %s was taken for dead; it ends its jobs and joins again", life.node.name)
+            await life.abandon()
+        await self.begin_life()
+
+
+class _Keeper(Service):
+    """Lets a fenced node join again."""
+
+    def __init__(self, engine: Engine) -> None:
+        super().__init__("keeper")
+        self._engine = engine
+
+    async def run(self) -> None:
+        while True:
+            await self._engine.wait_fenced()
+            await self._engine.rejoin()
+

@@ -1,0 +1,82 @@
+"""A node's sign of life, from a thread and on a connection of its own, so that a busy loop or pool never silences it."""
+
+import logging
+import threading
+import time
+from collections.abc import Callable
+
+from ..actions.nodes import heartbeat
+from ..core.model import Node, NodeState
+from ..store.database import Database, SQLAlchemyError
+
+log = logging.getLogger(__name__)
+
+FENCE_AT = 0.75
+"""The part of the lease after which a node without a good heartbeat stops trusting itself."""
+
+
+class Heartbeat:
+    """Beats until stopped. ``age`` counts from the *start* of the last good beat, by the monotonic clock.
+
+    Args:
+        database: Where the node is registered.
+        node: This process' node.
+        interval: Seconds between beats.
+        lease: Seconds that a beat is good for.
+        running: How many runs execute now.
+        on_state: Called from the thread with the node's state after each beat; None = the node was declared dead.
+    """
+
+    def __init__(
+        self,
+        database: Database,
+        node: Node,
+        *,
+        interval: float,
+        lease: float,
+        running: Callable[[], int],
+        on_state: Callable[[NodeState | None], None],
+    ) -> None:
+        self._database = database
+        self._node = node
+        self._interval = interval
+        self._lease = lease
+        self._running = running
+        self._on_state = on_state
+        self._stopped = threading.Event()
+        self._last_good = time.monotonic()
+        self._thread: threading.Thread | None = None
+
+    def start(self) -> None:
+        """Begin to beat."""
+        if self._thread is None:
+            self._thread = threading.Thread(target=self._beat_until_stopped, name="cronograph-heartbeat", daemon=True)
+            self._thread.start()
+
+    def stop(self) -> None:
+        """Stop beating; stopping twice, or without a start, is fine. A beat under way is not waited for."""
+        self._stopped.set()
+
+    def age(self) -> float:
+        """Seconds since the start of the last good beat."""
+        return time.monotonic() - self._last_good
+
+    def is_doubtful(self) -> bool:
+        """Whether other nodes may soon take this node for dead."""
+        return self.age() > FENCE_AT * self._lease
+
+    def _beat_until_stopped(self) -> None:
+        while not self._stopped.wait(self._interval):
+            began = time.monotonic()
+            try:
+                state = self._database.write_sync(
+                    heartbeat, self._node.id, lease=self._lease, running=self._running()
+                )
+            except (SQLAlchemyError, OSError) as error:
+                log.warning("heartbeat of node %s failed, again in %g s: %s", self._node.name, self._interval, error)
+                continue
+            if self._stopped.is_set():
+                return
+            if state is not None:
+                self._last_good = began
+            self._on_state(state)

@@ -1,0 +1,150 @@
+"""One life of a node: registered, beating, dispatching and executing, until it is stopped or found to be fenced."""
+
+import asyncio
+import logging
+from collections.abc import Callable
+
+from ..actions.nodes import NewNode, join, live_names, set_state
+from ..core.model import Node, NodeState
+from ..registry import Registry
+from ..services import Services
+from ..store.database import Database
+from ..store.transaction import Tx, Wake
+from .dispatcher import Dispatcher
+from .heartbeat import Heartbeat
+from .logs import LogWriter
+from .names import random_name
+from .progress import ProgressWriter
+from .rescuer import Rescuer
+from .settings import EngineSettings
+from .worker import Worker
+
+log = logging.getLogger(__name__)
+
+
+async def register(database: Database, registry: Registry, settings: EngineSettings) -> Node:
+    """Make this process a node under a name that no live node has, and publish its jobs."""
+    return await database.write(_join, registry, settings, database.is_sqlite)
+
+
+def _join(tx: Tx, registry: Registry, settings: EngineSettings, alone: bool) -> Node:
+    wanted = settings.node_name or random_name()
+    # On SQLite whoever holds the file lock knows that a node of this name is dead; ``join`` rescues it.
+    name = wanted if alone or wanted not in live_names(tx) else f"{wanted}-{random_name().rpartition('-')[2]}"
+    if name != wanted:
+        log.warning("a live node is called %s already; this one is called %s", wanted, name)
+    infos = tuple(job.info for job in registry)
+    return join(tx, NewNode(name, settings.slots, settings.version, infos, settings.lease), alone=alone)
+
+
+class NodeLife:
+    """The moving parts that belong to one registered node.
+
+    Args:
+        services: Database and API for jobs.
+        registry: The jobs this node can run.
+        settings: How the node works.
+        node: As ``register`` returned it.
+        logs: Keeps log lines.
+        progress: Writes progress.
+        on_drain: Called when somebody asked this node to drain.
+    """
+
+    def __init__(
+        self,
+        services: Services,
+        registry: Registry,
+        settings: EngineSettings,
+        node: Node,
+        logs: LogWriter,
+        progress: ProgressWriter,
+        on_drain: Callable[[], None],
+    ) -> None:
+        self.node = node
+        self._database = services.database
+        self._settings = settings
+        self._on_drain = on_drain
+        self._loop = asyncio.get_running_loop()
+        self.dispatcher = Dispatcher(self._database, node.name)
+        self.worker = Worker(services, registry, settings, node, logs, progress)
+        self._rescuer = Rescuer(self._database, own=node.id, lease=settings.lease)
+        self._heartbeat = Heartbeat(
+            self._database,
+            node,
+            interval=settings.heartbeat,
+            lease=settings.lease,
+            running=lambda: self.worker.running,
+            on_state=self._report_state,
+        )
+        self.fenced = self.worker.fenced
+
+    def start(self) -> None:
+        """Begin to beat, dispatch and execute."""
+        self._heartbeat.start()
+        alarm = self.dispatcher.alarm
+        alarm.start()
+        alarm.every(self._settings.poll_for(is_sqlite=self._database.is_sqlite), "poll", self._poll)
+        alarm.every(self._settings.lease / 8, "rescue", self._rescue)
+        alarm.every(self._settings.heartbeat / 2, "fence", self._check_fence)
+        self.dispatcher.start()
+        self.worker.start()
+
+    def on_wake(self, wakes: Wake) -> None:
+        """Pass a hint on."""
+        self.dispatcher.on_wake(wakes)
+        self.worker.on_wake(wakes)
+
+    async def leave_starting(self) -> None:
+        """Say that this node serves."""
+        await self._database.write(set_state, self.node, NodeState.ACTIVE)
+
+    async def announce_draining(self) -> None:
+        """Say that this node takes nothing new."""
+        await self._database.write(set_state, self.node, NodeState.DRAINING)
+
+    async def stop_taking(self) -> None:
+        """Dispatch and take nothing new."""
+        await self.dispatcher.stop()
+        self.dispatcher.alarm.stop()
+        await self.worker.stop_taking()
+
+    async def finish(self, drain_timeout: float) -> None:
+        """Let what runs end, at most ``drain_timeout`` seconds (0 = as long as it takes), then hand it back."""
+        if not await self.worker.wait_idle(drain_timeout or None):
+            log.warning("%d runs still run after %g s and are handed back", self.worker.running, drain_timeout)
+            await self.worker.hand_back_running()
+        await self.worker.stop()
+
+    async def leave(self, state: NodeState) -> None:
+        """Write the node's last state and stop beating."""
+        self._heartbeat.stop()
+        await self._database.write(set_state, self.node, state)
+
+    async def abandon(self) -> None:
+        """This node was taken for dead: end everything at once; its results are refused by the database."""
+        self._heartbeat.stop()
+        await self.dispatcher.stop()
+        self.dispatcher.alarm.stop()
+        await self.worker.hand_back_running()
+        await self.worker.stop()
+
+    async def _poll(self) -> None:
+        self.dispatcher.poke()
+        self.worker.poke()
+
+    async def _rescue(self) -> None:
+        await self._rescuer.look()
+
+    async def _check_fence(self) -> None:
+        if self._heartbeat.is_doubtful() and not self.fenced.is_set():
+            log.error(
+                "node %s had no good heartbeat for %.1f s and fences itself off", self.node.name, self._heartbeat.age()
+            )
+            self.fenced.set()
+
+    def _report_state(self, state: NodeState | None) -> None:
+        """Called from the heartbeat's thread."""
+        if state is None:
+            self._loop.call_soon_threadsafe(self.fenced.set)
+        elif state is NodeState.DRAINING:
+            self._loop.call_soon_threadsafe(self._on_drain)

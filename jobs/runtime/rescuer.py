@@ -1,0 +1,58 @@
+"""Finds dead nodes and takes their runs back. Any node may do it; the database lets only one succeed."""
+
+import logging
+import time
+
+from sqlalchemy import Connection
+
+from ..actions.nodes import rescue_expired
+from ..core.model import Node
+from ..store import nodes
+from ..store.database import Database
+from ..store.transaction import Tx
+
+log = logging.getLogger(__name__)
+
+
+class Rescuer:
+    """Watches the other nodes' heartbeats.
+
+    A node is dead when its lease has run out by the database's clock *and* its counter has not moved for a full lease
+    by this process' monotonic clock: a clock that jumps rescues nobody.
+    """
+
+    def __init__(self, database: Database, *, own: int, lease: float) -> None:
+        self._database = database
+        self._own = own
+        self._lease = lease
+        self._watched: dict[int, tuple[int, float]] = {}
+
+    async def look(self) -> int:
+        """Look once; how many runs were rescued."""
+        live = await self._database.read(_live)
+        now = time.monotonic()
+        self._watched = {
+            node.id: (node.seq, self._since(node, now)) for node in live if node.id != self._own
+        }
+        silent = {node_id for node_id, (_, since) in self._watched.items() if now - since >= self._lease}
+        if not silent:
+            return 0
+        rescued = await self._database.write(_rescue, silent)
+        if rescued:
+            log.warning("rescued %d runs of dead nodes", rescued)
+        return rescued
+
+    def _since(self, node: Node, now: float) -> float:
+        seq, since = self._watched.get(node.id, (None, now))
+        return since if seq == node.seq else now
+
+
+def _live(conn: Connection) -> list[Node]:
+    return nodes.live(conn)
+
+
+def _rescue(tx: Tx, silent: set[int]) -> int:
+    dead = [node for node in nodes.expired(tx.conn, tx.now) if node.id in silent]
+    for node in dead:
+        log.warning("node %s is dead: no heartbeat since %s", node.name, node.heartbeat_at.isoformat())
+    return rescue_expired(tx, dead)

@@ -1,0 +1,64 @@
+"""The settings of one node."""
+
+from dataclasses import dataclass
+
+from ..core.errors import ConfigurationError
+from ..core.fairness import CountingScheme
+
+
+@dataclass(frozen=True, slots=True)
+class EngineSettings:
+    """How one node works. Times are seconds.
+
+    Attributes:
+        node_name: Unique among live nodes; None = a readable random one.
+        slots: How many runs execute at once. 20 unless set.
+        prefetch: How many more are reserved ahead; None = 0 on SQLite, as many as slots on PostgreSQL.
+        counting_scheme: HIGH and LOW runs taken in turn within a group. ``2,1`` unless set.
+        heartbeat: Between two signs of life. 15 unless set.
+        lease: A node silent for this long is dead; it fences itself off at three quarters of it. 60 unless set.
+        drain_timeout: How long running jobs may go on after a stop was asked for; 0 = as long as they take.
+        hard_stop_grace: Between "please stop" and the hard stop. 10 unless set.
+        poll: Slow look for work when a notification was lost; None = 1 on SQLite, 5 on PostgreSQL.
+        version: Shown with the node.
+    """
+
+    node_name: str | None = None
+    slots: int = 20
+    prefetch: int | None = None
+    counting_scheme: str = "2,1"
+    heartbeat: float = 15.0
+    lease: float = 60.0
+    drain_timeout: float = 25.0
+    hard_stop_grace: float = 10.0
+    poll: float | None = None
+    version: str = "0"
+
+    def check(self) -> None:
+        """Let settings pass that fit together.
+
+        Raises:
+            ConfigurationError: names the setting.
+        """
+        if not 1 <= self.slots <= 10_000:
+            raise ConfigurationError(f"slots: must be from 1 to 10000, got {self.slots}")
+        if self.prefetch is not None and not 0 <= self.prefetch <= 10_000:
+            raise ConfigurationError(f"prefetch: must be from 0 to 10000, got {self.prefetch}")
+        if not 0 < self.heartbeat <= self.lease / 2:
+            raise ConfigurationError(
+                f"heartbeat: must be above 0 and at most half the lease ({self.lease:g} s), got {self.heartbeat:g}"
+            )
+        if self.drain_timeout < 0 or self.hard_stop_grace < 0:
+            raise ConfigurationError("drain_timeout and hard_stop_grace: must not be negative")
+        try:
+            CountingScheme.parse(self.counting_scheme)
+        except ValueError as error:
+            raise ConfigurationError(str(error)) from error
+
+    def poll_for(self, *, is_sqlite: bool) -> float:
+        """Seconds between two slow looks for work."""
+        return self.poll if self.poll is not None else (1.0 if is_sqlite else 5.0)
+
+    def prefetch_for(self, *, is_sqlite: bool) -> int:
+        """How many runs are reserved ahead."""
+        return self.prefetch if self.prefetch is not None else (0 if is_sqlite else self.slots)

@@ -1,0 +1,36 @@
+"""Why and when a running job should stop; shared by the event loop and the job's own thread."""
+
+import threading
+import time
+
+from ..context import StopReason
+
+
+class StopSignal:
+    """Set once, with the first reason; a deadline sets itself.
+
+    Args:
+        timeout: Seconds of the time box from now; None = none.
+    """
+
+    def __init__(self, timeout: float | None) -> None:
+        self._deadline = None if timeout is None else time.monotonic() + timeout
+        self._asked: StopReason | None = None
+        self._lock = threading.Lock()
+
+    @property
+    def reason(self) -> StopReason | None:
+        """Why the job should stop, or None."""
+        if self._asked is not None:
+            return self._asked
+        return StopReason.DEADLINE if self.remaining() == 0.0 else None
+
+    def remaining(self) -> float | None:
+        """Seconds left of the time box, never negative; None = no time box."""
+        return None if self._deadline is None else max(0.0, self._deadline - time.monotonic())
+
+    def ask(self, reason: StopReason) -> None:
+        """Ask the job to stop; the first reason stays, but a cancel outranks the others."""
+        with self._lock:
+            if self._asked is None or reason is StopReason.CANCEL:
+                self._asked = reason

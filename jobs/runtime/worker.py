@@ -1,0 +1,274 @@
+"""Takes runs as slots allow, executes them, and hands their ends to the finisher."""
+
+import asyncio
+import logging
+from datetime import datetime
+from functools import partial
+
+from sqlalchemy import Connection
+
+from ..actions.checkpoints import save_checkpoint
+from ..actions.claim import Claimant, Claimed, Started, claim, start_reserved
+from ..actions.finish import Finish
+from ..actions.runs import hand_back
+from ..context import StopReason
+from ..core.fairness import CountingScheme, FairnessState
+from ..core.model import Json, Node
+from ..core.outcome import Failed, JobOutcome
+from ..registry import Registry
+from ..services import Services
+from ..store import runs as run_store
+from ..store import tasks
+from ..store.transaction import Tx, Wake
+from .executor import Attempt, execute
+from .finisher import Finisher
+from .host import LocalHost
+from .logs import LogCounts, LogWriter
+from .progress import ProgressWriter
+from .service import Service
+from .settings import EngineSettings
+from .stopping import StopSignal
+
+log = logging.getLogger(__name__)
+
+
+class Worker(Service):
+    """The executing part of a node.
+
+    Args:
+        services: Database and API for jobs.
+        registry: The jobs this node can run.
+        settings: Slots, prefetch, grace.
+        node: This process' node.
+        logs: Keeps log lines.
+        progress: Writes progress.
+
+    Attributes:
+        fenced: Set when the database says that this node was declared dead.
+    """
+
+    def __init__(
+        self,
+        services: Services,
+        registry: Registry,
+        settings: EngineSettings,
+        node: Node,
+        logs: LogWriter,
+        progress: ProgressWriter,
+    ) -> None:
+        super().__init__("worker")
+        self._services = services
+        self._database = services.database
+        self._registry = registry
+        self._settings = settings
+        self._prefetch = settings.prefetch_for(is_sqlite=self._database.is_sqlite)
+        self._claimant = Claimant(node.id, node.name, registry.names())
+        self._fairness = FairnessState(CountingScheme.parse(settings.counting_scheme))
+        self._finisher = Finisher(self._database)
+        self._logs = logs
+        self._progress = progress
+        self._active: dict[int, tuple[Attempt, asyncio.Task[None]]] = {}
+        self._reserved: list[int] = []
+        self._work = asyncio.Event()
+        self._cancels = asyncio.Event()
+        self._idle = asyncio.Event()
+        self._idle.set()
+        self._taking = True
+        self._timer: asyncio.TimerHandle | None = None
+        self.fenced = asyncio.Event()
+
+    @property
+    def running(self) -> int:
+        """How many runs execute now."""
+        return len(self._active)
+
+    def on_wake(self, wakes: Wake) -> None:
+        """Look for work or cancels."""
+        if wakes & (Wake.RUNS | Wake.GROUPS):
+            self._work.set()
+        if wakes & Wake.CANCEL:
+            self._cancels.set()
+
+    def unstoppable(self) -> frozenset[int]:
+        """The runs whose thread passed its hard stop and cannot be killed."""
+        return frozenset(run_id for run_id, (attempt, _) in self._active.items() if attempt.host.unstoppable)
+
+    def poke(self) -> None:
+        """Look for work and cancels."""
+        self._work.set()
+        self._cancels.set()
+
+    async def run(self) -> None:
+        """Take and execute until stopped."""
+        self.poke()
+        async with asyncio.TaskGroup() as group:
+            group.create_task(self._take_work())
+            group.create_task(self._watch_cancels())
+
+    async def _take_work(self) -> None:
+        while True:
+            await self._work.wait()
+            self._work.clear()
+            while self._taking and await self._fill():
+                await asyncio.sleep(0)
+
+    async def _fill(self) -> bool:
+        """Fill free slots; whether there may be more to take at once."""
+        free = self._settings.slots - len(self._active)
+        if free > 0 and self._reserved:
+            wanted, self._reserved = self._reserved[:free], self._reserved[free:]
+            self._begin(await self._database.write(start_reserved, self._claimant, wanted))
+            free = self._settings.slots - len(self._active)
+        ahead = max(0, self._prefetch - len(self._reserved))
+        # With prefetch, wait until half of it is used up: one claim for many instead of one each.
+        if free <= 0 and (ahead == 0 or ahead * 2 < self._prefetch):
+            return False
+        claimed = await self._claim(max(0, free), ahead)
+        return len(claimed.started) + len(claimed.reserved) == max(0, free) + ahead and claimed.fenced is False
+
+    async def _claim(self, slots: int, prefetch: int) -> Claimed:
+        claimed = await self._database.write(claim, self._claimant, self._fairness, slots=slots, prefetch=prefetch)
+        self._fairness = claimed.fairness
+        if claimed.fenced:
+            self._taking = False
+            self.fenced.set()
+            return claimed
+        self._reserved += claimed.reserved
+        self._begin(claimed.started)
+        if len(claimed.started) < slots:
+            await self._set_timer()
+        return claimed
+
+    async def _set_timer(self) -> None:
+        """Nothing is due now: look again when the next run becomes available by time alone."""
+        now, at = await self._database.write(_next_available)
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        if at is not None:
+            # A retry is due strictly after its time, hence the millisecond.
+            delay = max(0.0, (at - now).total_seconds()) + 0.001
+            self._timer = asyncio.get_running_loop().call_later(min(delay, 3600.0), self._work.set)
+
+    def _begin(self, started: tuple[Started, ...]) -> None:
+        loop = asyncio.get_running_loop()
+        for one in started:
+            attempt = self._prepare(one)
+            self._logs.open(one.execution_id)
+            self._idle.clear()
+            task = loop.create_task(self._attempt(attempt), name=f"cronograph-run-{one.run.id}")
+            self._active[one.run.id] = (attempt, task)
+            task.add_done_callback(partial(self._ended, one.run.id))
+
+    def _ended(self, run_id: int, task: asyncio.Task[None]) -> None:
+        del self._active[run_id]
+        if not task.cancelled() and task.exception() is not None:
+            log.error("run %d could not be completed", run_id, exc_info=task.exception())
+        if not self._active:
+            self._idle.set()
+        self._work.set()
+
+    def _prepare(self, started: Started) -> Attempt:
+        signal = StopSignal(started.run.timeout)
+        host = LocalHost(
+            started,
+            signal,
+            save=self._save_checkpoint,
+            write_line=self._logs.write,
+            show_progress=self._progress.show,
+        )
+        definition = self._registry.get(started.run.job_name)
+        if definition is None:
+            raise LookupError(f"run {started.run.id} was claimed for job '{started.run.job_name}', which is not registered")
+        return Attempt(started, definition, signal, host)
+
+    async def _attempt(self, attempt: Attempt) -> None:
+        started = attempt.started
+        if started.run.task_id is not None:
+            attempt.host.load_checkpoint(await self._database.read(tasks.checkpoint, started.run.task_id))
+        outcome = await self._execute(attempt)
+        await attempt.host.settle()
+        self._progress.forget(started.run.id)
+        counts = await self._logs.close(started.execution_id)
+        await self._finish(attempt, outcome, counts)
+
+    async def _execute(self, attempt: Attempt) -> JobOutcome:
+        try:
+            return await execute(attempt, self._services, grace=self._settings.hard_stop_grace)
+        except Exception as error:
+            log.exception("executing run %d failed outside its job", attempt.started.run.id)
+            return Failed(type(error).__name__, f"the executor failed: {error}")
+
+    async def _finish(self, attempt: Attempt, outcome: JobOutcome, counts: LogCounts) -> None:
+        cancelled = attempt.signal.reason is StopReason.CANCEL
+        ended = Finish(
+            attempt.started.run,
+            attempt.started.execution_id,
+            outcome,
+            cancelled=cancelled,
+            progress=attempt.host.latest_progress,
+            log_lines=counts.kept,
+            log_cut=counts.cut,
+        )
+        if not await self._finisher.submit(ended):
+            log.warning(
+                "the result of run %d, attempt %d, was refused: the run had been taken from this node",
+                attempt.started.run.id,
+                attempt.started.run.attempt,
+            )
+
+    async def _save_checkpoint(self, started: Started, value: Json) -> None:
+        kept = await self._database.write(save_checkpoint, started.run, value)
+        if not kept:
+            log.warning("a checkpoint of run %d was refused: the run had been taken from this node", started.run.id)
+
+    async def _watch_cancels(self) -> None:
+        while True:
+            await self._cancels.wait()
+            self._cancels.clear()
+            if not self._active:
+                continue
+            asked = await self._database.read(_cancel_requests, self._claimant.node_id)
+            for run_id in asked.keys() & self._active.keys():
+                self._active[run_id][0].host.ask_to_stop(StopReason.CANCEL)
+
+    async def stop_taking(self) -> None:
+        """Take nothing new, and give back what was only reserved."""
+        self._taking = False
+        if self._timer is not None:
+            self._timer.cancel()
+        self._reserved = []
+        await self._database.write(_hand_back, self._claimant.node_id)
+
+    async def wait_idle(self, timeout: float | None) -> bool:
+        """Wait until nothing runs; False if it still does after ``timeout`` seconds."""
+        try:
+            async with asyncio.timeout(timeout):
+                await self._idle.wait()
+        except TimeoutError:
+            return False
+        return True
+
+    async def hand_back_running(self) -> None:
+        """Ask what runs to stop, then stop it hard and give it back to the queue."""
+        for attempt, _ in self._active.values():
+            attempt.host.ask_to_stop(StopReason.SHUTDOWN)
+        await self.wait_idle(self._settings.hard_stop_grace)
+        for attempt, _ in self._active.values():
+            attempt.host.abandon()
+        # Coroutines that swallow their cancel are left behind like threads; the rescue closes what they held.
+        if not await self.wait_idle(max(5.0, self._settings.hard_stop_grace + 5.0)):
+            log.error("%d runs could not be ended", len(self._active))
+
+
+def _next_available(tx: Tx) -> tuple[datetime, datetime | None]:
+    return tx.now, run_store.next_available(tx.conn, tx.now)
+
+
+def _cancel_requests(conn: Connection, node_id: int) -> dict[int, str]:
+    return run_store.cancel_requests(conn, node_id)
+
+
+def _hand_back(tx: Tx, node_id: int) -> list[int]:
+    return hand_back(tx, {"node_id": node_id})
+

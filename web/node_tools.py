@@ -41,7 +41,7 @@ class Node:
     def run_npm(self, *arguments: str) -> subprocess.CompletedProcess[str]:
         """Run npm in `web/` and return what it did; its programs find this very Node first on the search path."""
         path = os.pathsep.join([str(Path(self.program).parent), os.environ.get("PATH", "")])
-        environment = {**os.environ, "PATH": path}
+        environment = {**os.environ, "PATH": path, "NO_COLOR": "1"}
         command = [*self.npm, *arguments]
         return subprocess.run(command, cwd=WEB, env=environment, capture_output=True, text=True, check=False)
 

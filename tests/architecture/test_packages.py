@@ -3,15 +3,12 @@
 import json
 import subprocess
 import sys
-import tomllib
 from pathlib import Path
 
 import pytest
 
+from tests.support.project import RUNTIME, SETUPTOOLS, TESTING, distribution
 from tests.support.sources import PRODUCT_FOLDERS, ROOT
-
-PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
-SETUPTOOLS = PYPROJECT["tool"]["setuptools"]
 
 
 def folders_with_python(top: str) -> set[str]:
@@ -73,15 +70,5 @@ def test_lock_files_name_no_registry() -> None:
 
 def test_the_lock_pins_every_direct_dependency() -> None:
     lines = (ROOT / ".ci" / "requirements.txt").read_text().splitlines()
-    locked = {line.split("==")[0].lower().replace("_", "-") for line in lines if "==" in line}
-    project = PYPROJECT["project"]
-    wanted = [*project["dependencies"], *project["optional-dependencies"]["test"]]
-    names = {bare_name(requirement) for requirement in wanted} - {"setuptools"}
-    assert names <= locked
-
-
-def bare_name(requirement: str) -> str:
-    """`sqlalchemy` for `sqlalchemy[asyncio]>=2.1`."""
-    for mark in "[<>=!~; ":
-        requirement = requirement.split(mark, maxsplit=1)[0]
-    return requirement.lower().replace("_", "-")
+    locked = {distribution(line.split("==")[0]) for line in lines if "==" in line}
+    assert (RUNTIME | TESTING) - {"setuptools"} <= locked

@@ -7,7 +7,7 @@ from typing import Any
 
 from ..core.dispatch import Skip
 from ..core.fairness import Candidate, FairnessState, take
-from ..core.model import Run, SkipReason, Task, Trigger
+from ..core.model import Json, Run, SkipReason, Task, Trigger
 from ..core.policies import earliest_start, effective_tolerance, interval_of
 from ..core.states import RunState
 from ..store import claims, nodes, tasks
@@ -32,10 +32,11 @@ class Claimant:
 
 @dataclass(frozen=True, slots=True)
 class Started:
-    """A run whose attempt has begun: ``run`` as it is now, and its open execution."""
+    """A run whose attempt has begun: ``run`` as it is now, its open execution, and its task's last checkpoint."""
 
     run: Run
     execution_id: int
+    checkpoint: Json = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,7 +167,12 @@ def _start(tx: Tx, claimant: Claimant, runs: Sequence[Run]) -> tuple[Started, ..
     _mark_task_starts(tx, runs)
     for run in runs:
         tx.emit(started_changes(run, executions[run.id], claimant.node))
-    return tuple(Started(_as_started(run, claimant, tx.now), executions[run.id]) for run in runs)
+    of_tasks = sorted({run.task_id for run in runs if run.task_id is not None})
+    checkpoints = tasks.checkpoints(tx.conn, of_tasks) if of_tasks else {}
+    return tuple(
+        Started(_as_started(run, claimant, tx.now), executions[run.id], checkpoints.get(run.task_id or 0))
+        for run in runs
+    )
 
 
 def _mark_task_starts(tx: Tx, runs: Iterable[Run]) -> None:

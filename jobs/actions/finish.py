@@ -10,16 +10,18 @@ from ..core.outcome import JobOutcome, Lost, Settlement, settle
 from ..core.states import FINAL, RunState
 from ..store import executions, finishes, nodes
 from ..store import runs as run_store
+from ..store.logs import LogLine
 from ..store.transaction import Tx, Wake
 from .changes import finished_changes, run_change
+from .logs import append_lines
 
 
 @dataclass(frozen=True, slots=True)
 class Finish:
     """An attempt that ended: the run as it was started, its execution, and how it ended.
 
-    ``log_lines`` kept and ``log_cut`` lines dropped are counted into the execution; ``cancelled`` says that a cancel
-    had been requested when the job ended.
+    ``cancelled`` says that a cancel had been requested when the job ended. ``log_tail`` are its last lines, written
+    in the same transaction; ``log_lines`` is how many are kept in all, ``log_cut`` how many were dropped.
     """
 
     run: Run
@@ -27,6 +29,7 @@ class Finish:
     outcome: JobOutcome
     cancelled: bool = False
     progress: Json = None
+    log_tail: tuple[LogLine, ...] = ()
     log_lines: int = 0
     log_cut: int = 0
 
@@ -51,6 +54,9 @@ def finish(tx: Tx, node_id: int, node: str, ended: Sequence[Finish]) -> Finished
     accepted = [(one, it) for one, it in settled if one.run.id in changed]
     if accepted:
         finishes.close_executions(tx.conn, [_execution_row(tx, one, it) for one, it in accepted])
+        tail = [line for one, _ in accepted for line in one.log_tail]
+        if tail:
+            append_lines(tx, tail)
         for one, it in accepted:
             tx.emit(finished_changes(one.run, one.execution_id, node, it.state, it.outcome))
         tx.wake(Wake.RUNS)

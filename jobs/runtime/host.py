@@ -37,13 +37,14 @@ class LocalHost:
         started: Started,
         signal: StopSignal,
         *,
+        checkpoint: Json,
         save: SaveCheckpoint,
         write_line: WriteLine,
         show_progress: ShowProgress,
     ) -> None:
         self._started = started
         self._signal = signal
-        self._checkpoint: Json = None
+        self._checkpoint = checkpoint
         self._save = save
         self._write_line = write_line
         self._show_progress = show_progress
@@ -85,10 +86,6 @@ class LocalHost:
         """Show how far the job is."""
         self.latest_progress = clean({"done": done, "total": total, "message": message})
         self._show_progress(self._started, self.latest_progress)
-
-    def load_checkpoint(self, value: Json) -> None:
-        """Begin with the last checkpoint of the task."""
-        self._checkpoint = value
 
     def checkpoint(self) -> Json:
         """The last checkpoint."""

@@ -10,17 +10,14 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
 from ..actions.claim import Started
+from ..actions.logs import KEPT_LINES, append_lines
 from ..context import current_host
 from ..core.model import Json
-from ..store import logs
 from ..store.database import Database
 from ..store.logs import LogLine
-from ..store.transaction import Tx, Wake
 from .results import clean
 from .service import Service
 
-KEPT_LINES = 10_000
-"""How many lines of one execution are kept; of more, the newest."""
 MAX_LINE = 8 * 1024
 """Characters of one line; the rest is cut, and the line says so."""
 MAX_FIELDS = 8 * 1024
@@ -34,15 +31,14 @@ class _Buffer:
     """The lines of one execution that wait to be written, and its counts."""
 
     pending: deque[LogLine] = field(default_factory=lambda: deque[LogLine](maxlen=KEPT_LINES))
-    written: int = 0
     count: int = 0
-    first_stored: int = 1
 
 
 @dataclass(frozen=True, slots=True)
-class LogCounts:
-    """How many lines of an execution are kept, and how many were cut."""
+class LogTail:
+    """What is left of an execution's log at its end: lines not yet written, how many are kept, how many were cut."""
 
+    lines: tuple[LogLine, ...]
     kept: int
     cut: int
 
@@ -86,23 +82,19 @@ class LogWriter(Service):
             await self._flush()
             await asyncio.sleep(_PAUSE)
 
-    async def close(self, execution_id: int) -> LogCounts:
-        """Write the last lines of an execution and say how many are kept."""
-        with self._lock:
-            waits = bool(self._buffers[execution_id].pending)
-        if waits:
-            await self._flush()
+    def close(self, execution_id: int) -> LogTail:
+        """End the log of an execution; its last lines are written with its end, in the same transaction."""
         with self._lock:
             buffer = self._buffers.pop(execution_id)
         kept = min(buffer.count, KEPT_LINES)
-        return LogCounts(kept, buffer.count - kept)
+        return LogTail(tuple(buffer.pending), kept, buffer.count - kept)
 
     async def _flush(self) -> None:
         while True:
             lines = self._next_batch()
             if not lines:
                 return
-            await self._database.write(_append, lines)
+            await self._database.write(append_lines, lines)
             self._mark_written(lines)
 
     def _next_batch(self) -> list[LogLine]:
@@ -119,14 +111,6 @@ class LogWriter(Service):
                 buffer = self._buffers.get(execution_id)
                 while buffer is not None and buffer.pending and buffer.pending[0].line <= line:
                     buffer.pending.popleft()
-
-
-def _append(tx: Tx, lines: Sequence[LogLine]) -> None:
-    logs.append(tx.conn, lines)
-    for execution_id, newest in {line.execution_id: line.line for line in lines}.items():
-        if newest > KEPT_LINES:
-            logs.cut(tx.conn, execution_id, newest - KEPT_LINES + 1)
-    tx.wake(Wake.LOGS)
 
 
 _LEVELS = frozenset({logging.DEBUG, logging.INFO, logging.WARNING, logging.ERROR, logging.CRITICAL})

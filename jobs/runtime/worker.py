@@ -18,12 +18,11 @@ from ..core.outcome import Failed, JobOutcome
 from ..registry import Registry
 from ..services import Services
 from ..store import runs as run_store
-from ..store import tasks
 from ..store.transaction import Tx, Wake
 from .executor import Attempt, execute
 from .finisher import Finisher
 from .host import LocalHost
-from .logs import LogCounts, LogWriter
+from .logs import LogTail, LogWriter
 from .progress import ProgressWriter
 from .service import Service
 from .settings import EngineSettings
@@ -173,6 +172,7 @@ class Worker(Service):
         host = LocalHost(
             started,
             signal,
+            checkpoint=started.checkpoint,
             save=self._save_checkpoint,
             write_line=self._logs.write,
             show_progress=self._progress.show,
@@ -184,13 +184,10 @@ class Worker(Service):
 
     async def _attempt(self, attempt: Attempt) -> None:
         started = attempt.started
-        if started.run.task_id is not None:
-            attempt.host.load_checkpoint(await self._database.read(tasks.checkpoint, started.run.task_id))
         outcome = await self._execute(attempt)
         await attempt.host.settle()
         self._progress.forget(started.run.id)
-        counts = await self._logs.close(started.execution_id)
-        await self._finish(attempt, outcome, counts)
+        await self._finish(attempt, outcome, self._logs.close(started.execution_id))
 
     async def _execute(self, attempt: Attempt) -> JobOutcome:
         try:
@@ -199,7 +196,7 @@ class Worker(Service):
             log.exception("executing run %d failed outside its job", attempt.started.run.id)
             return Failed(type(error).__name__, f"the executor failed: {error}")
 
-    async def _finish(self, attempt: Attempt, outcome: JobOutcome, counts: LogCounts) -> None:
+    async def _finish(self, attempt: Attempt, outcome: JobOutcome, tail: LogTail) -> None:
         cancelled = attempt.signal.reason is StopReason.CANCEL
         ended = Finish(
             attempt.started.run,
@@ -207,8 +204,9 @@ class Worker(Service):
             outcome,
             cancelled=cancelled,
             progress=attempt.host.latest_progress,
-            log_lines=counts.kept,
-            log_cut=counts.cut,
+            log_tail=tail.lines,
+            log_lines=tail.kept,
+            log_cut=tail.cut,
         )
         if not await self._finisher.submit(ended):
             log.warning(

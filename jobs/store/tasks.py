@@ -191,9 +191,10 @@ def save_checkpoint(conn: Connection, task_id: int, value: Json, now: datetime) 
     conn.execute(update(t).where(t.c.id == task_id).values(checkpoint=value, updated_at=now))
 
 
-def checkpoint(conn: Connection, task_id: int) -> Json:
-    """The last checkpoint of a task, or None."""
-    return conn.execute(select(t.c.checkpoint).where(t.c.id == task_id)).scalar_one_or_none()
+def checkpoints(conn: Connection, task_ids: Sequence[int]) -> dict[int, Json]:
+    """The last checkpoint of those of these tasks that have one."""
+    statement = select(t.c.id, t.c.checkpoint).where(t.c.id.in_(task_ids), t.c.checkpoint.is_not(None))
+    return {task_id: value for task_id, value in conn.execute(statement)}
 
 
 def declared(conn: Connection) -> list[Task]:

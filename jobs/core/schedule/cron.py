@@ -56,6 +56,9 @@ def parse_pattern(value: str) -> WallPattern:
     words = [(match.group(), match.start()) for match in _WORD.finditer(value)]
     if len(words) == 1 and words[0][0].startswith("@"):
         words = _expand_nickname(*words[0])
+    elif "@" in value:
+        message = "value: '@' begins a nickname such as @daily, which must stand alone"
+        raise ScheduleError(message, field="value", position=value.index("@"))
     if len(words) != len(_FIELDS):
         raise _wrong_field_count([word for word, _ in words])
     sets = [parse_field(spec, word, position) for spec, (word, position) in zip(_FIELDS, words, strict=True)]

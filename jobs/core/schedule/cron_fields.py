@@ -119,7 +119,9 @@ def _parse_item(item: _Item, sets: FieldSets) -> None:
     elif "-" in text:
         body, which = _split_nth(item)
         low, dash, high = body.partition("-")
-        _add(item, sets, span(*_range(item, low, high)) if dash else 0, which)
+        if not dash:
+            raise item.error(f"'{item.raw}' is not understood; what follows '#' must be 1 to 5, or L for the last")
+        _add(item, sets, span(*_range(item, low, high)), which)
     elif "w" in text:
         _nearest_workday(item, sets)
     elif text == "l":
@@ -131,7 +133,7 @@ def _parse_item(item: _Item, sets: FieldSets) -> None:
 
 def _single(item: _Item, sets: FieldSets) -> None:
     if item.text.endswith("l") and "#" not in item.text:
-        item = _Item(item.spec, item.raw, item.position, item.text[:-1] + "#l")
+        item = _Item(item.spec, item.raw, item.position, item.text.replace("l", "#l"))
     if not item.spec.knows_nth and ("#" in item.text or "l" in item.text):
         raise item.error(f"'{item.raw}' is not understood; only the weekday field knows '#' and a last weekday")
     body, which = _split_nth(item)

@@ -1,0 +1,73 @@
+"""Thousands of random schedules against an oracle that walks the calendar day by day.
+
+`CRONOGRAPH_TEST_EXPRESSIONS` sets how many per syntax and `CRONOGRAPH_TEST_SEED` which ones; a failure names both.
+"""
+
+import os
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from random import Random
+from zoneinfo import ZoneInfo
+
+import pytest
+
+from cronograph.jobs.core.schedule import NEVER_FIRES, ScheduleError, Syntax, parse
+
+from tests.core.schedule.oracle import HORIZON_YEARS, Meaning, next_occurrence
+from tests.core.schedule.random_calendar import random_calendar
+from tests.core.schedule.random_cron import random_cron
+
+EXPRESSIONS = int(os.environ.get("CRONOGRAPH_TEST_EXPRESSIONS", "10000"))
+SEED = int(os.environ.get("CRONOGRAPH_TEST_SEED", "20260514"))
+STEPS = 3
+"""Occurrences compared per expression, one after another."""
+
+CHANGES = {
+    "UTC": (datetime(2028, 2, 29, tzinfo=UTC),),
+    # An hour, in the small hours.
+    "Europe/Berlin": (datetime(2026, 3, 29, 1, tzinfo=UTC), datetime(2026, 10, 25, 1, tzinfo=UTC)),
+    # Half an hour.
+    "Australia/Lord_Howe": (datetime(2026, 4, 4, 15, tzinfo=UTC), datetime(2026, 10, 3, 15, 30, tzinfo=UTC)),
+    # An hour from midnight on: some days have no midnight, others two evenings.
+    "America/Sao_Paulo": (datetime(2018, 2, 18, 2, tzinfo=UTC), datetime(2018, 11, 4, 3, tzinfo=UTC)),
+    # A whole day, left out when the date line moved.
+    "Pacific/Apia": (datetime(2011, 12, 30, 10, tzinfo=UTC), datetime(2011, 9, 24, 14, tzinfo=UTC)),
+}
+"""Zones with changes of different kinds. Reference times are drawn close to these changes, or from anywhere nearby."""
+
+
+@pytest.mark.parametrize("zone_name", CHANGES)
+@pytest.mark.parametrize(("syntax", "generate"), [(Syntax.CRON, random_cron), (Syntax.CALENDAR, random_calendar)])
+def test_random_schedules_agree_with_the_oracle(
+    syntax: Syntax, generate: Callable[[Random], tuple[str, Meaning]], zone_name: str
+) -> None:
+    zone = None if zone_name == "UTC" else ZoneInfo(zone_name)
+    fired = 0
+    for number in range(EXPRESSIONS // len(CHANGES)):
+        random = Random(f"{SEED} {syntax} {zone_name} {number}")
+        text, meaning = generate(random)
+        instant = _reference(random, zone_name)
+        place = f"seed {SEED}, number {number}: {syntax} '{text}' in {zone_name} after {instant}"
+        try:
+            schedule = parse(syntax, text, zone_name)
+        except ScheduleError as error:
+            assert error.code == NEVER_FIRES, f"{place}: {error}"
+            assert next_occurrence(meaning, zone, instant) is None, place
+            continue
+        for _ in range(STEPS):
+            expected, found = next_occurrence(meaning, zone, instant), schedule.next_after(instant)
+            if expected is None:
+                beyond = instant.replace(year=instant.year + HORIZON_YEARS, day=1) - timedelta(days=2)
+                assert found is None or found > beyond, f"{place}: none expected, got {found}"
+                break
+            assert found == expected, f"{place}: expected {expected}, got {found}"
+            assert found > instant, place
+            fired, instant = fired + 1, found
+    assert fired > EXPRESSIONS // len(CHANGES)
+
+
+def _reference(random: Random, zone_name: str) -> datetime:
+    change = random.choice(CHANGES[zone_name])
+    reach = random.choice((7_200, 90_000, 40_000_000))
+    instant = change + timedelta(seconds=random.randint(-reach, reach))
+    return random.choice((instant, instant.replace(minute=0, second=0), instant.replace(microsecond=500_000)))

@@ -1,0 +1,87 @@
+"""What resolvers work with: the database, the live events, who asks, and the loaders of one operation."""
+
+from collections.abc import AsyncIterator, Callable
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Concatenate, Final, ParamSpec, Protocol, TypeAlias, TypeVar
+
+import strawberry
+
+from ..jobs.core.events import Cursor, Event, EventFilter
+from ..jobs.store.database import Database
+from ..jobs.store.reading.clock import server_time
+from ..jobs.store.transaction import Tx
+from .enums import Role
+from .loaders import Loaders
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+class EventSource(Protocol):
+    """Where the events come from: the event bus of the node that serves the API."""
+
+    async def cursor(self) -> Cursor:
+        """The newest published place; everything committed before is visible to later reads."""
+        ...
+
+    def subscribe(self, after: Cursor | None, event_filter: EventFilter, /) -> AsyncIterator[Event]:
+        """Events in their one order: first those after ``after`` that are stored, then live ones."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Person:
+    """Who asks."""
+
+    name: str
+    role: Role
+
+
+LOCAL_ADMINISTRATOR: Final = Person("local administrator", Role.ADMIN)
+"""Everybody on loopback, as long as there is no sign-in."""
+
+
+@dataclass(slots=True)
+class Context:
+    """The context of one operation.
+
+    Attributes:
+        database: All reads and writes go through it.
+        bus: The live events.
+        person: Who asks; written into what they change.
+        as_of: The event cursor taken before anything was read, once the operation asks for it.
+        loaders: Batch and remember reads; a subscription gets new ones for each of its events.
+    """
+
+    database: Database
+    bus: EventSource
+    person: Person = LOCAL_ADMINISTRATOR
+    as_of: str | None = None
+    loaders: Loaders = field(init=False)
+    _now: datetime | None = None
+
+    def __post_init__(self) -> None:
+        self.loaders = Loaders(self.database)
+
+    def renew(self) -> None:
+        """Forget what was read, so that the next event of a subscription shows what is there then."""
+        self.loaders = Loaders(self.database)
+        self._now = None
+
+    async def now(self) -> datetime:
+        """The database's time, read once per operation."""
+        if self._now is None:
+            self._now = await server_time(self.database)
+        return self._now
+
+    async def write(self, action: Callable[Concatenate[Tx, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
+        """Run an action of ``jobs.actions`` in a transaction; later reads of this operation see what it did."""
+        result = await self.database.write(action, *args, **kwargs)
+        self.renew()
+        return result
+
+
+Info: TypeAlias = strawberry.Info[Context, None]
+"""The annotation of resolvers' ``info``."""
+

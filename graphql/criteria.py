@@ -1,0 +1,90 @@
+"""How the filters of clients become conditions of the store, within bounds."""
+
+import math
+from collections.abc import Iterable, Iterator
+from dataclasses import fields
+from datetime import datetime
+from enum import Enum
+from typing import Any, Final
+
+import strawberry
+
+from ..jobs.store.reading.criteria import AllOf, AnyOf, Condition, Criteria, Not, Operator
+from .arguments import checked_text, parse_id, refused
+from .filters import AnyFilter, IdFilter
+
+MAX_VALUES: Final = 1_000
+"""Values that one whole filter compares with, those in lists included."""
+MAX_TEXT: Final = 1_000
+OPERATORS: Final = {"in_": Operator.IN, **{one.value: one for one in Operator if one is not Operator.IN}}
+
+
+def to_criteria(filter: AnyFilter | None, *further: Criteria) -> Criteria:
+    """The condition behind a filter, and the further ones.
+
+    Raises:
+        UserFacingError: a value is not what it must be, or there are too many.
+    """
+    if filter is None:
+        return AllOf(further)
+    criteria = _criteria(filter, "filter")
+    values = sum(1 for _ in _values(criteria))
+    if values > MAX_VALUES:
+        raise refused(f"filter: must compare with at most {MAX_VALUES} values in all, got {values}")
+    return AllOf((criteria, *further))
+
+
+def _criteria(filter: AnyFilter, path: str) -> Criteria:
+    parts: list[Criteria] = []
+    for field in fields(filter):
+        value = getattr(filter, field.name)
+        if value is None or value is strawberry.UNSET:
+            continue
+        if field.name == "and_":
+            parts += [_criteria(one, f"{path}.and") for one in value]
+        elif field.name == "or_":
+            parts.append(AnyOf(tuple(_criteria(one, f"{path}.or") for one in value)))
+        elif field.name == "not_":
+            parts.append(Not(_criteria(value, f"{path}.not")))
+        else:
+            parts += _conditions(field.name, value, f"{path}.{field.name}")
+    return AllOf(tuple(parts))
+
+
+def _conditions(name: str, comparison: Any, path: str) -> Iterable[Condition]:  # noqa: ANN401 - one of the field filters
+    convert = parse_id if isinstance(comparison, IdFilter) else _checked
+    for field in fields(comparison):
+        value = getattr(comparison, field.name)
+        operator = OPERATORS[field.name]
+        nothing_asked = value is None and operator not in (Operator.EQ, Operator.NE)
+        if value is strawberry.UNSET or nothing_asked:
+            continue
+        if isinstance(value, list):
+            yield Condition(name, operator, tuple(convert(one, path) for one in value))
+        else:
+            yield Condition(name, operator, value if operator is Operator.IS_NULL or value is None else convert(value, path))
+
+
+def _checked(value: Any, path: str) -> str | int | float | bool | datetime | Enum:  # noqa: ANN401 - any scalar
+    if isinstance(value, Enum):
+        return value
+    if isinstance(value, float) and not math.isfinite(value):
+        raise refused(f"{path}: must be a finite number, got {value}")
+    if isinstance(value, str):
+        if len(value) > MAX_TEXT:
+            raise refused(f"{path}: must have at most {MAX_TEXT} characters, got {len(value)}")
+        return checked_text(value, path)
+    return value
+
+
+def _values(criteria: Criteria) -> Iterator[object]:
+    match criteria:
+        case AllOf(parts) | AnyOf(parts):
+            for part in parts:
+                yield from _values(part)
+        case Not(part):
+            yield from _values(part)
+        case Condition(_, _, tuple() as values):
+            yield from values
+        case Condition():
+            yield criteria.value

@@ -1,0 +1,160 @@
+"""Batched reads of one operation: however many rows ask for the same kind of thing, one statement answers them."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, Generic, TypeVar
+
+from strawberry.dataloader import DataLoader
+
+from ..jobs.core.model import Execution, Group, JobInfo, Node, Run, SkippedOccurrence, Task
+from ..jobs.store import executions, jobs, runs, tasks
+from ..jobs.store.database import Database
+from ..jobs.store.reading import logs, lookups, pages
+from ..jobs.store.reading.criteria import Condition, Criteria, Operator
+from ..jobs.store.reading.keyset import OrderKey, Page, PageRequest
+from ..jobs.store.reading.lists import EXECUTIONS, RUNS, SKIPPED, TASKS, Listing
+
+K = TypeVar("K")
+M = TypeVar("M")
+
+MAX_BATCH: Final = 1_000
+"""Keys per statement."""
+
+
+@dataclass(frozen=True, slots=True)
+class ListKey:
+    """A page of a whole list."""
+
+    listing: Listing[Any]
+    request: PageRequest
+
+
+@dataclass(frozen=True, slots=True)
+class PageKey:
+    """A page of the rows that belong to one parent."""
+
+    parent: int | str
+    request: PageRequest
+
+
+@dataclass(frozen=True, slots=True)
+class CountKey:
+    """The number of rows that belong to one parent and meet a condition."""
+
+    parent: int | str
+    criteria: Criteria
+
+
+@dataclass(frozen=True, slots=True)
+class LinesKey:
+    """A page of the log lines of one execution."""
+
+    execution_id: int
+    after: int
+    limit: int
+
+
+class Children(Generic[M]):
+    """The rows of a list that belong to one of many parents, by page and by number.
+
+    Args:
+        database: Where they are.
+        listing: The list.
+        field: The field of the list that names the parent.
+    """
+
+    def __init__(self, database: Database, listing: Listing[M], field: str) -> None:
+        self._database = database
+        self._listing = listing
+        self._field = field
+        self._pages: DataLoader[PageKey, Page[M]] = DataLoader(self._load_pages, max_batch_size=MAX_BATCH)
+        self._counts: DataLoader[CountKey, int] = DataLoader(self._load_counts, max_batch_size=MAX_BATCH)
+
+    async def page(self, parent: int | str, request: PageRequest) -> Page[M]:
+        """One page of the rows of ``parent``."""
+        return await self._pages.load(PageKey(parent, request))
+
+    async def count(self, parent: int | str, criteria: Criteria) -> int:
+        """How many rows of ``parent`` meet ``criteria``, counted up to the cap and one more."""
+        return await self._counts.load(CountKey(parent, criteria))
+
+    async def _load_pages(self, keys: list[PageKey]) -> list[Page[M]]:
+        found: dict[PageKey, Page[M]] = {}
+        for request in dict.fromkeys(key.request for key in keys):
+            parents = [key.parent for key in keys if key.request == request]
+            read = await self._database.read(pages.pages_of, self._listing, self._field, parents, request)
+            found |= {PageKey(parent, request): page for parent, page in read.items()}
+        return [found[key] for key in keys]
+
+    async def _load_counts(self, keys: list[CountKey]) -> list[int]:
+        found: dict[CountKey, int] = {}
+        for criteria in dict.fromkeys(key.criteria for key in keys):
+            parents = [key.parent for key in keys if key.criteria == criteria]
+            read = await self._database.read(pages.counts_of, self._listing, self._field, parents, criteria)
+            found |= {CountKey(parent, criteria): number for parent, number in read.items()}
+        return [found[key] for key in keys]
+
+
+FINISHED: Final = Condition("completed_at", Operator.IS_NULL, value=False)
+NEWEST_FINISHED: Final = PageRequest((OrderKey("id", descending=True),), 1, FINISHED)
+
+
+class Loaders:
+    """Everything that one operation reads by key. Results are remembered for its duration.
+
+    Args:
+        database: Where it is.
+    """
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self.tasks: DataLoader[int, Task | None] = self._by_key(tasks.by_ids)
+        self.tasks_by_name: DataLoader[str, Task | None] = self._by_key(lookups.tasks_by_names)
+        self.runs: DataLoader[int, Run | None] = self._by_key(runs.by_ids)
+        self.executions: DataLoader[int, Execution | None] = self._by_key(executions.by_ids)
+        self.skipped: DataLoader[int, SkippedOccurrence | None] = self._by_key(lookups.skipped_by_ids)
+        self.nodes_by_name: DataLoader[str, Node | None] = self._by_key(lookups.nodes_by_names)
+        self.jobs: DataLoader[str, JobInfo | None] = self._by_key(jobs.by_names)
+        self.group_settings: DataLoader[str, Group | None] = self._by_key(lookups.groups_by_names)
+        self._lists: DataLoader[ListKey, Page[Any]] = DataLoader(self._load_lists)
+        self.lines: DataLoader[LinesKey, list[logs.LogLine]] = DataLoader(self._load_lines, max_batch_size=MAX_BATCH)
+        self.executions_of_task = Children(database, EXECUTIONS, "task_id")
+        self.executions_of_run = Children(database, EXECUTIONS, "run_id")
+        self.executions_of_job = Children(database, EXECUTIONS, "job_name")
+        self.runs_of_task = Children(database, RUNS, "task_id")
+        self.tasks_of_job = Children(database, TASKS, "job_name")
+        self.skipped_of_task = Children(database, SKIPPED, "task_id")
+
+    async def page(self, listing: Listing[M], request: PageRequest) -> Page[M]:
+        """One page of a whole list."""
+        return await self._lists.load(ListKey(listing, request))
+
+    async def count(self, listing: Listing[Any], criteria: Criteria) -> int:
+        """How many rows of a whole list meet ``criteria``, counted up to the cap and one more."""
+        return await self._database.read(pages.count, listing, criteria)
+
+    async def last_finished(self, task_id: int) -> Execution | None:
+        """The newest finished execution of a task."""
+        page = await self.executions_of_task.page(task_id, NEWEST_FINISHED)
+        return page.items[0] if page.items else None
+
+    def _by_key(self, read: Callable[[Any, list[K]], dict[K, M]]) -> DataLoader[K, M | None]:
+        async def load(keys: list[K]) -> Sequence[M | None]:
+            found = await self._database.read(read, keys)
+            return [found.get(key) for key in keys]
+
+        return DataLoader(load, max_batch_size=MAX_BATCH)
+
+    async def _load_lists(self, keys: list[ListKey]) -> list[Page[Any]]:
+        def read(conn: Any) -> list[Page[Any]]:  # noqa: ANN401 - a connection, which only the store may name
+            return [pages.page(conn, key.listing, key.request) for key in keys]
+
+        return await self._database.read(read)
+
+    async def _load_lines(self, keys: list[LinesKey]) -> list[list[logs.LogLine]]:
+        found: dict[LinesKey, list[logs.LogLine]] = {}
+        for after, limit in dict.fromkeys((key.after, key.limit) for key in keys):
+            wanted = [key.execution_id for key in keys if (key.after, key.limit) == (after, limit)]
+            read = await self._database.read(logs.lines_after, wanted, after, limit)
+            found |= {LinesKey(one, after, limit): lines for one, lines in read.items()}
+        return [found[key] for key in keys]

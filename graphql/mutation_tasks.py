@@ -1,0 +1,122 @@
+"""Mutations of tasks."""
+
+from functools import partial
+
+import strawberry
+
+from ..jobs.actions import tasks as actions
+from ..jobs.actions.idempotent import Memory
+from ..jobs.core.model import Json, Task
+from ..jobs.store.transaction import Tx
+from .changes import ONE_RUN, ONE_TASK, Done, given, perform
+from .context import Info
+from .inputs import (
+    CreateTaskInput,
+    DeleteTasksOfOwnerInput,
+    PauseTaskInput,
+    TaskNameInput,
+    TriggerTaskInput,
+    UpdateTaskInput,
+)
+from .types import entities
+from .types.payloads import DeleteTaskPayload, DeleteTasksPayload, RunPayload, TaskPayload
+
+MAX_NAMES = 200
+NAMES: Memory[list[str]] = Memory(keep=lambda names: {"names": names}, recall=lambda _, stored: stored["names"])
+
+
+def task_payload(done: Done[Task]) -> TaskPayload:
+    """The answer for one task."""
+    return TaskPayload(
+        task=None if done.result is None else entities.Task.from_model(done.result), errors=done.errors
+    )
+
+
+@strawberry.type
+class TaskMutations:
+    """Everything that changes tasks."""
+
+    @strawberry.mutation(description="Makes a task. Its first occurrence is strictly after now.")
+    async def create_task(self, info: Info, input: CreateTaskInput) -> TaskPayload:
+        """A new task."""
+        submitter = info.context.person.name
+
+        def action(tx: Tx) -> Task:
+            return actions.create_task(tx, input.to_spec(), submitter=submitter)
+
+        return task_payload(await perform(info, "createTask", input, action, ONE_TASK))
+
+    @strawberry.mutation(
+        description="Changes a task: what is absent in the input stays, null sets the default. Runs that exist keep what "
+        "they were made with."
+    )
+    async def update_task(self, info: Info, input: UpdateTaskInput) -> TaskPayload:
+        """A changed task."""
+
+        def action(tx: Tx) -> Task:
+            return actions.update_task(
+                tx,
+                input.name,
+                input.changes(),
+                expected_version=given(input.expected_version),
+                actor=info.context.person.name,
+            )
+
+        return task_payload(await perform(info, "updateTask", input, action, ONE_TASK))
+
+    @strawberry.mutation(
+        description="Deletes a task: waiting runs of it are cancelled, running ones asked to stop; its history stays. "
+        "A task declared in code can only be paused (error `CODE_TASK`)."
+    )
+    async def delete_task(self, info: Info, input: TaskNameInput) -> DeleteTaskPayload:
+        """The name of the deleted task."""
+
+        def action(tx: Tx) -> list[str]:
+            return [actions.delete_task(tx, input.name, actor=info.context.person.name).name]
+
+        done = await perform(info, "deleteTask", input, action, NAMES)
+        return DeleteTaskPayload(deleted_name=done.result[0] if done.result else None, errors=done.errors)
+
+    @strawberry.mutation(description="Deletes all tasks of an owner that are not declared in code, as `deleteTask` does.")
+    async def delete_tasks_of_owner(self, info: Info, input: DeleteTasksOfOwnerInput) -> DeleteTasksPayload:
+        """The names of the deleted tasks."""
+        dry_run = bool(given(input.dry_run))
+
+        def action(tx: Tx) -> list[str]:
+            deleted = actions.delete_tasks_of_owner(tx, input.owner, dry_run=dry_run, actor=info.context.person.name)
+            return [task.name for task in deleted]
+
+        done = await perform(info, "deleteTasksOfOwner", input, action, NAMES)
+        names = done.result or []
+        return DeleteTasksPayload(deleted_names=names[:MAX_NAMES], count=len(names), errors=done.errors)
+
+    @strawberry.mutation(description="Pauses a task: its occurrences are recorded as skipped until it is resumed.")
+    async def pause_task(self, info: Info, input: PauseTaskInput) -> TaskPayload:
+        """The paused task."""
+        action = partial(
+            actions.pause_task, name=input.name, reason=given(input.reason), actor=info.context.person.name
+        )
+        return task_payload(await perform(info, "pauseTask", input, action, ONE_TASK))
+
+    @strawberry.mutation(description="Resumes a paused task from its next occurrence on.")
+    async def resume_task(self, info: Info, input: TaskNameInput) -> TaskPayload:
+        """The resumed task."""
+        action = partial(actions.resume_task, name=input.name, actor=info.context.person.name)
+        return task_payload(await perform(info, "resumeTask", input, action, ONE_TASK))
+
+    @strawberry.mutation(description="Gives a task that is declared in code its declared schedule back.")
+    async def reset_task(self, info: Info, input: TaskNameInput) -> TaskPayload:
+        """The reset task."""
+        action = partial(actions.reset_task, name=input.name, actor=info.context.person.name)
+        return task_payload(await perform(info, "resetTask", input, action, ONE_TASK))
+
+    @strawberry.mutation(
+        description="Makes a run of a task now. Its schedule does not move; its overlap policy holds (SKIP answers error "
+        "`OVERLAP`, naming the unfinished run)."
+    )
+    async def trigger_task(self, info: Info, input: TriggerTaskInput) -> RunPayload:
+        """The new run."""
+        args: dict[str, Json] | None = given(input.args)
+        action = partial(actions.trigger_task, name=input.name, args=args, actor=info.context.person.name)
+        done = await perform(info, "triggerTask", input, action, ONE_RUN)
+        return RunPayload(run=None if done.result is None else entities.Run.from_model(done.result), errors=done.errors)

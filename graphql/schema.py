@@ -1,0 +1,45 @@
+"""The schema of this server, put together."""
+
+from collections.abc import AsyncIterator
+from typing import Any
+
+from strawberry.extensions import SchemaExtension
+from strawberry.schema.config import StrawberryConfig
+
+from .context import Context
+from .limits import Limits
+from .mutation import Mutation
+from .query import Query
+from .scalars import SCALARS
+from .schema_factory import GuardedSchema, build_schema
+from .subscription import Subscription
+
+
+class EventCursor(SchemaExtension):
+    """Takes the event cursor before anything is read, if the operation asks for ``asOf``.
+
+    Root fields are resolved side by side; a cursor taken after another field was read would hide the events between.
+    """
+
+    async def on_execute(self) -> AsyncIterator[None]:  # type: ignore[override]
+        """Ask the bus first."""
+        context: Any = self.execution_context.context
+        if isinstance(context, Context) and "asOf" in (self.execution_context.query or ""):
+            context.as_of = str(await context.bus.cursor())
+        yield
+
+
+def create_schema(limits: Limits | None = None) -> GuardedSchema:
+    """The schema, ready to be served.
+
+    Args:
+        limits: Of documents; the defaults unless given.
+    """
+    return build_schema(
+        Query,
+        Mutation,
+        Subscription,
+        limits=limits,
+        config=StrawberryConfig(scalar_map=SCALARS),
+        extensions=[EventCursor],
+    )

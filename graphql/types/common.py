@@ -1,0 +1,83 @@
+"""Small types that others share."""
+
+from datetime import datetime
+from typing import Any, Self
+
+import strawberry
+
+from ...jobs.core.errors import UserError as CoreError
+from ...jobs.store.reading.logs import LogLine as StoredLine
+from ..scalars import JSON, BigInt
+
+
+@strawberry.type(description="Why an input was refused. Nothing was changed.")
+class UserError:
+    """An error of the engine as data."""
+
+    code: str = strawberry.field(
+        description="A stable word that programs can test, e.g. `NOT_FOUND`, `INVALID_INPUT`, `OVERLAP`."
+    )
+    message: str = strawberry.field(
+        description="A sentence for people: which thing, what it must be, what it got, and often a suggestion."
+    )
+    path: list[str] = strawberry.field(
+        description='Where in the input the fault is, outermost first, e.g. `["schedule", "value"]`.'
+    )
+
+    @classmethod
+    def from_error(cls, error: CoreError) -> Self:
+        """The data behind a raised error."""
+        return cls(code=error.code, message=error.message, path=list(error.path))
+
+
+@strawberry.type(description="How far a running job says it is.")
+class Progress:
+    """What a job last reported."""
+
+    done: float = strawberry.field(description="How much is done, in the job's own unit.")
+    total: float | None = strawberry.field(description="How much there is in all, if the job knows.")
+    message: str | None = strawberry.field(description="What it is doing, in words.")
+
+    @classmethod
+    def from_json(cls, stored: Any) -> Self | None:  # noqa: ANN401 - a stored JSON document
+        """The progress behind a stored document ``{done, total, message}``, or None if nothing was reported."""
+        if not isinstance(stored, dict) or "done" not in stored:
+            return None
+        return cls(done=stored["done"], total=stored.get("total"), message=stored.get("message"))
+
+
+@strawberry.type(description="One line that a job logged.")
+class LogLine:
+    """A kept line of an execution's log."""
+
+    line: int = strawberry.field(description="Number of the line within its execution, from 1.")
+    at: datetime = strawberry.field(description="When it was logged.")
+    level: str = strawberry.field(description="`DEBUG`, `INFO`, `WARNING`, `ERROR` or `CRITICAL`.")
+    message: str = strawberry.field(description="The text.")
+    fields: JSON | None = strawberry.field(description="Structured values logged with it.")
+
+    @classmethod
+    def from_model(cls, stored: StoredLine) -> Self:
+        """The line behind a stored one."""
+        return cls(line=stored.line, at=stored.at, level=stored.level, message=stored.message, fields=stored.fields)
+
+
+@strawberry.type(description="A part of an execution's log.")
+class LogPage:
+    """Some lines, and where they stand."""
+
+    lines: list[LogLine] = strawberry.field(description="Kept lines in their order.")
+    last_line: int = strawberry.field(
+        description="Number of the last line of this page: pass it as `after` to read on; `after` itself if there is none."
+    )
+    cut: BigInt = strawberry.field(description="How many lines of the execution were dropped to keep its bound.")
+    ended: bool = strawberry.field(description="Whether the execution is over and no further line will come.")
+
+
+@strawberry.type(description="New lines of an execution's log; the last one has `ended: true`.")
+class LogEvent:
+    """What ``executionLog`` sends."""
+
+    lines: list[LogLine] = strawberry.field(description="Lines in their order; each kept line is sent once.")
+    cut: BigInt = strawberry.field(description="How many lines of the execution were dropped to keep its bound so far.")
+    ended: bool = strawberry.field(description="The end mark: the execution is over and all kept lines were sent.")

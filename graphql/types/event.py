@@ -1,0 +1,88 @@
+"""Events as clients see them."""
+
+from datetime import datetime
+from typing import Self
+
+import strawberry
+
+from ...jobs.core import events
+from ...jobs.store.reading import queue
+from ..context import Info
+from .entities import JobExecution, Run, Task, load_execution, load_run, load_task
+from .operation import Group, Node
+
+
+@strawberry.type(description="One change of one thing.")
+class Event:
+    """A published change; the things themselves are read when the event is delivered."""
+
+    change: strawberry.Private[events.Change]
+    cursor: str = strawberry.field(description="Its place in the one order of events: go on with `events(after:)`.")
+    at: datetime = strawberry.field(description="The time of the transaction that made the change.")
+    kind: events.EventKind = strawberry.field(description="What it is about.")
+    task_id: strawberry.ID | None = strawberry.field(description="The key of the task it is about.")
+    task_name: str | None = strawberry.field(description="The name of that task.")
+    run_id: strawberry.ID | None = strawberry.field(description="The key of the run it is about.")
+    execution_id: strawberry.ID | None = strawberry.field(description="The key of the execution it is about.")
+    node_name: str | None = strawberry.field(description="The name of the node it is about, or that made the change.")
+    group_name: str | None = strawberry.field(description="The name of the group it is about.")
+    job_name: str | None = strawberry.field(description="The name of the job it is about.")
+    state: str | None = strawberry.field(
+        description="The state right after the change: of a run its `RunState`, of an execution `RUNNING` or its "
+        "`Outcome`, of a node its `NodeState`."
+    )
+
+    @classmethod
+    def from_event(cls, event: events.Event) -> Self:
+        """The GraphQL object of an event."""
+        change = event.change
+        return cls(
+            change=change,
+            cursor=str(event.cursor),
+            at=event.at,
+            kind=change.kind,
+            task_id=_id(change.task_id),
+            task_name=change.task_name,
+            run_id=_id(change.run_id),
+            execution_id=_id(change.execution_id),
+            node_name=change.node,
+            group_name=change.group,
+            job_name=change.job_name,
+            state=None if change.state is None else change.state.upper(),
+        )
+
+    @strawberry.field(description="The task as it is now; null if it is not about one, or that is deleted.")
+    async def task(self, info: Info) -> Task | None:
+        """Read at delivery."""
+        return await load_task(info, self.change.task_id)
+
+    @strawberry.field(description="The run as it is now; null if it is not about one, or that is pruned.")
+    async def run(self, info: Info) -> Run | None:
+        """Read at delivery."""
+        return await load_run(info, self.change.run_id)
+
+    @strawberry.field(description="The execution as it is now; null if it is not about one, or that is pruned.")
+    async def execution(self, info: Info) -> JobExecution | None:
+        """Read at delivery."""
+        return await load_execution(info, self.change.execution_id)
+
+    @strawberry.field(description="The node as it is now; null if it is not about one.")
+    async def node(self, info: Info) -> Node | None:
+        """Read at delivery."""
+        if self.change.node is None:
+            return None
+        found = await info.context.loaders.nodes_by_name.load(self.change.node)
+        return None if found is None else Node.from_model(found)
+
+    @strawberry.field(description="The group as it is now; null if it is not about one.")
+    async def group(self, info: Info) -> Group | None:
+        """Read at delivery."""
+        if self.change.group is None:
+            return None
+        now = await info.context.now()
+        found = await info.context.database.read(queue.groups, now, [self.change.group])
+        return Group.from_model(found[0])
+
+
+def _id(key: int | None) -> strawberry.ID | None:
+    return None if key is None else strawberry.ID(str(key))

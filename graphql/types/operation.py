@@ -1,0 +1,99 @@
+"""What the queue works with: groups and nodes; and who looks at it."""
+
+from datetime import datetime
+from typing import Self
+
+import strawberry
+
+from ...jobs.core import model
+from ...jobs.core.states import RunState
+from ...jobs.store.reading.queue import GroupDepth
+from ..context import Person
+from ..enums import Role
+from ..scalars import BigInt
+
+
+@strawberry.type(description="A queue group: the unit of fairness and of limits. It exists once it is named.")
+class Group:
+    """A group with its limits and its depth."""
+
+    name: str = strawberry.field(description="Its name.")
+    paused: bool = strawberry.field(description="Whether none of its runs may start.")
+    paused_at: datetime | None = strawberry.field(description="Since when it is paused.")
+    paused_by: str | None = strawberry.field(description="Who paused it.")
+    pause_reason: str | None = strawberry.field(description="Why it is paused.")
+    max_running: int | None = strawberry.field(
+        description="How many of its runs may be scheduled or running on all nodes together; null = no limit."
+    )
+    waiting: BigInt = strawberry.field(description="How many of its runs wait.")
+    scheduled: BigInt = strawberry.field(description="How many were handed to a node and have not begun.")
+    running: BigInt = strawberry.field(description="How many are being executed.")
+    stuck: BigInt = strawberry.field(description="How many failed and will be tried again.")
+    oldest_wait: float | None = strawberry.field(
+        description="For how many seconds the longest waiting due run has waited; null if none is due."
+    )
+
+    @classmethod
+    def from_model(cls, group: GroupDepth) -> Self:
+        """The group behind its settings and its depth."""
+        settings, depth = group.settings, group.depth
+        return cls(
+            name=settings.name,
+            paused=settings.paused_at is not None,
+            paused_at=settings.paused_at,
+            paused_by=settings.paused_by,
+            pause_reason=settings.pause_reason,
+            max_running=settings.max_running,
+            waiting=BigInt(depth.get(RunState.WAITING, 0)),
+            scheduled=BigInt(depth.get(RunState.SCHEDULED, 0)),
+            running=BigInt(depth.get(RunState.RUNNING, 0)),
+            stuck=BigInt(depth.get(RunState.STUCK, 0)),
+            oldest_wait=group.oldest_wait,
+        )
+
+
+@strawberry.type(description="One running process, or one that was.")
+class Node:
+    """A node as it last reported itself."""
+
+    id: strawberry.ID = strawberry.field(description="The decimal key.")
+    name: str = strawberry.field(description="Its readable name, unique among live nodes.")
+    state: model.NodeState = strawberry.field(description="Where it is in its life.")
+    slots: int = strawberry.field(description="How many runs it executes at once.")
+    running: int = strawberry.field(description="How many it executed at its last heartbeat.")
+    version: str = strawberry.field(description="The version of Cronograph it runs.")
+    started_at: datetime = strawberry.field(description="When it started.")
+    heartbeat_at: datetime = strawberry.field(description="When it last reported itself.")
+    expires_at: datetime = strawberry.field(description="When it counts as dead unless it reports itself again.")
+    clock_skew: float = strawberry.field(description="Its clock minus the database's, in seconds.")
+    jobs: list[str] = strawberry.field(description="The names of the jobs it knows.")
+
+    @classmethod
+    def from_model(cls, node: model.Node) -> Self:
+        """The node behind a stored one."""
+        return cls(
+            id=strawberry.ID(str(node.id)),
+            name=node.name,
+            state=node.state,
+            slots=node.slots,
+            running=node.running,
+            version=node.version,
+            started_at=node.started_at,
+            heartbeat_at=node.heartbeat_at,
+            expires_at=node.expires_at,
+            clock_skew=node.clock_skew,
+            jobs=list(node.jobs),
+        )
+
+
+@strawberry.type(description="Who asks.")
+class Viewer:
+    """The person or program behind the request."""
+
+    name: str = strawberry.field(description="Their name; written into what they change.")
+    role: Role = strawberry.field(description="What they may do.")
+
+    @classmethod
+    def from_person(cls, person: Person) -> Self:
+        """The data behind the person of the context."""
+        return cls(name=person.name, role=person.role)

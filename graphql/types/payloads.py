@@ -1,0 +1,99 @@
+"""What mutations answer: the changed object, or the reasons why nothing was changed."""
+
+import strawberry
+
+from ..scalars import BigInt
+from .common import UserError
+from .entities import Run, Task
+from .operation import Group, Node
+
+ERRORS = "Why nothing was changed; empty if it was done."
+
+
+@strawberry.type(description="The answer of a mutation of one task.")
+class TaskPayload:
+    """A task or errors."""
+
+    task: Task | None = strawberry.field(description="The task as it is now; null if it was refused.", default=None)
+    errors: list[UserError] = strawberry.field(description=ERRORS, default_factory=list[UserError])
+
+
+@strawberry.type(description="The answer of `deleteTask`.")
+class DeleteTaskPayload:
+    """A name or errors."""
+
+    deleted_name: str | None = strawberry.field(description="The name of the task that is gone.", default=None)
+    errors: list[UserError] = strawberry.field(description=ERRORS, default_factory=list[UserError])
+
+
+@strawberry.type(description="The answer of `deleteTasksOfOwner`.")
+class DeleteTasksPayload:
+    """Names or errors."""
+
+    deleted_names: list[str] = strawberry.field(
+        description="The names of the tasks that are gone (or would be), at most 200 of them.", default_factory=list[str]
+    )
+    count: int = strawberry.field(description="How many there are.", default=0)
+    errors: list[UserError] = strawberry.field(description=ERRORS, default_factory=list[UserError])
+
+
+@strawberry.type(description="The answer of `triggerJob`.")
+class TriggerJobPayload:
+    """A run or errors, and the same in words."""
+
+    success: bool = strawberry.field(description="Whether a run was made.")
+    message: str = strawberry.field(description="`Job X triggered successfully`, or what is wrong.")
+    job_name: str = strawberry.field(description="The job that was asked for.")
+    run: Run | None = strawberry.field(description="The new run.", default=None)
+    errors: list[UserError] = strawberry.field(description=ERRORS, default_factory=list[UserError])
+
+
+@strawberry.type(description="The answer of a mutation of one run.")
+class RunPayload:
+    """A run or errors."""
+
+    run: Run | None = strawberry.field(description="The run as it is now; null if it was refused.", default=None)
+    errors: list[UserError] = strawberry.field(description=ERRORS, default_factory=list[UserError])
+
+
+@strawberry.type(description="The answer of `enqueueRuns`.")
+class EnqueueRunsPayload:
+    """Runs or errors."""
+
+    runs: list[Run] = strawberry.field(
+        description="The runs, in the order of the input; those that existed already say `deduplicated`.",
+        default_factory=list[Run],
+    )
+    errors: list[UserError] = strawberry.field(description=ERRORS, default_factory=list[UserError])
+
+
+@strawberry.type(description="The answer of a mutation of many runs.")
+class RunsPayload:
+    """Runs or errors."""
+
+    runs: list[Run] = strawberry.field(
+        description="The selected runs as they are now (of `retryRuns` the new ones; of a dry run those that would "
+        "change), at most 200 of them.",
+        default_factory=list[Run],
+    )
+    count: BigInt = strawberry.field(description="How many were changed (or would be).", default=BigInt(0))
+    has_more: bool = strawberry.field(
+        description="Whether more runs match the filter than one call changes: call again.", default=False
+    )
+    errors: list[UserError] = strawberry.field(description=ERRORS, default_factory=list[UserError])
+
+
+@strawberry.type(description="The answer of a mutation of one group.")
+class GroupPayload:
+    """A group or errors."""
+
+    group: Group | None = strawberry.field(description="The group as it is now; null if it was refused.", default=None)
+    errors: list[UserError] = strawberry.field(description=ERRORS, default_factory=list[UserError])
+
+
+@strawberry.type(description="The answer of `drainNode`.")
+class NodePayload:
+    """A node or errors."""
+
+    node: Node | None = strawberry.field(description="The node as it is now; null if it was refused.", default=None)
+    errors: list[UserError] = strawberry.field(description=ERRORS, default_factory=list[UserError])

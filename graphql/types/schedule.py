@@ -1,0 +1,107 @@
+"""Schedules as they are stored and as they are judged."""
+
+from collections.abc import Iterator
+from datetime import datetime, timedelta
+from itertools import islice
+from typing import Self
+
+import strawberry
+
+from ...jobs.core import model
+from ...jobs.core.occurrence import following
+from ...jobs.core.policies import schedule_of
+from ...jobs.core.schedule import ScheduleError, Syntax, Validation
+from ..arguments import COUNT, checked_count
+from ..context import Info
+
+_TICK = timedelta(microseconds=1)
+
+
+@strawberry.type(description="When a task is due.")
+class Schedule:
+    """A schedule of a task, with what is computed from it."""
+
+    syntax: Syntax = strawberry.field(description="How `value` is written.")
+    value: str = strawberry.field(description="The schedule as it was entered.")
+    timezone: str = strawberry.field(description="The IANA zone in which its wall times are read.")
+    spec: strawberry.Private[model.ScheduleSpec]
+    task: strawberry.Private[model.Task]
+
+    @classmethod
+    def from_model(cls, spec: model.ScheduleSpec, task: model.Task) -> Self:
+        """A schedule of ``task``: the one in force or the declared one."""
+        return cls(syntax=spec.syntax, value=spec.value, timezone=spec.timezone, spec=spec, task=task)
+
+    @strawberry.field(description="When it fires, as an English sentence. Computed, never stored.")
+    def humanized(self) -> str:
+        """The description of the parsed schedule."""
+        try:
+            return schedule_of(self.spec, self.task.anchor_at).describe()
+        except ScheduleError as error:
+            # A zone can vanish from the system's database after the schedule was stored.
+            return f"cannot be read any more: {error.message}"
+
+    @strawberry.field(
+        description="The next nominal times after now, within the task's `startAt` and `endAt` and without its jitter, "
+        "whether or not the task is enabled."
+    )
+    async def next_executions(self, info: Info, count: COUNT = 5) -> list[datetime]:
+        """The next times."""
+        wanted = checked_count(count)
+        return list(islice(self._upcoming(await info.context.now()), wanted))
+
+    def _upcoming(self, now: datetime) -> Iterator[datetime]:
+        spec = self.task.spec
+        try:
+            schedule = schedule_of(self.spec, self.task.anchor_at)
+        except ScheduleError:
+            return
+        reference = now if spec.start_at is None else max(now, spec.start_at - _TICK)
+        occurrence = following(spec, schedule, reference)
+        while occurrence is not None:
+            yield occurrence
+            occurrence = following(spec, schedule, occurrence)
+
+
+@strawberry.type(description="Why a schedule cannot be used.")
+class ScheduleFault:
+    """A refused schedule."""
+
+    code: str = strawberry.field(description="`INVALID_SCHEDULE`, `NEVER_FIRES` or `UNKNOWN_TIMEZONE`.")
+    message: str = strawberry.field(description="What is wrong, in a sentence.")
+    field: str | None = strawberry.field(
+        description="The faulty part: `second`, `minute`, `hour`, `day`, `month`, `year`, `weekday`, `value`, `timezone`."
+    )
+    position: int | None = strawberry.field(description="Where it begins in `value`, counted from 0.")
+    suggestion: str | None = strawberry.field(description="What to write instead, if something better is known.")
+
+    @classmethod
+    def from_error(cls, error: ScheduleError) -> Self:
+        """The data behind a refusal."""
+        return cls(
+            code=error.code,
+            message=error.message,
+            field=error.field,
+            position=error.position,
+            suggestion=error.suggestion,
+        )
+
+
+@strawberry.type(description="Whether a schedule can be used, and when it fires.")
+class ScheduleValidation:
+    """The answer of ``validateSchedule``."""
+
+    valid: bool = strawberry.field(description="Whether a task may have it.")
+    humanized: str | None = strawberry.field(description="When it fires, as an English sentence.")
+    next_executions: list[datetime] = strawberry.field(description="The next times, strictly after `from`.")
+    error: ScheduleFault | None = strawberry.field(description="What is wrong with it, if it is not valid.")
+
+    @classmethod
+    def from_validation(cls, validation: Validation) -> Self:
+        """The data behind a judgement of the engine."""
+        return cls(
+            valid=validation.valid,
+            humanized=validation.humanized,
+            next_executions=list(validation.next_occurrences),
+            error=None if validation.error is None else ScheduleFault.from_error(validation.error),
+        )

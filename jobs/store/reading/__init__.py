@@ -1,0 +1,1 @@
+"""Lists for people: filters, orders, pages by keyset, capped counts, and batches for many parents at once."""

@@ -1,0 +1,128 @@
+"""Conditions on rows as values, and their SQL.
+
+A condition names a field of a list (see ``fields``), never a column, so whoever asks needs no SQL. Missing values follow
+the rule people expect: ``ne`` and ``notIn`` find rows without a value too, and ``Not`` finds all that its part does not.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import Enum, StrEnum
+from typing import Any, TypeAlias
+
+from sqlalchemy import ColumnElement, and_, false, or_, true
+
+
+class Operator(StrEnum):
+    """How a field is compared. ``CONTAINS`` and ``STARTS_WITH`` ignore the case of ASCII letters."""
+
+    EQ = "eq"
+    NE = "ne"
+    IN = "in"
+    NOT_IN = "not_in"
+    GT = "gt"
+    GTE = "gte"
+    LT = "lt"
+    LTE = "lte"
+    CONTAINS = "contains"
+    STARTS_WITH = "starts_with"
+    IS_NULL = "is_null"
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """One comparison. ``value`` is a tuple for ``IN`` and ``NOT_IN``, a bool for ``IS_NULL``; None means "no value"."""
+
+    field: str
+    operator: Operator
+    value: Any
+
+
+@dataclass(frozen=True, slots=True)
+class AllOf:
+    """Every part holds; without parts everything passes."""
+
+    parts: tuple["Criteria", ...]
+
+
+@dataclass(frozen=True, slots=True)
+class AnyOf:
+    """At least one part holds; without parts nothing passes."""
+
+    parts: tuple["Criteria", ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Not:
+    """The part does not hold."""
+
+    part: "Criteria"
+
+
+Criteria: TypeAlias = Condition | AllOf | AnyOf | Not
+
+EVERYTHING = AllOf(())
+"""The condition that every row meets."""
+
+
+def equal(field: str, value: Any) -> Condition:
+    """The condition ``field = value``."""
+    return Condition(field, Operator.EQ, value)
+
+
+def one_of(field: str, values: tuple[Any, ...]) -> Condition:
+    """The condition that ``field`` has one of ``values``."""
+    return Condition(field, Operator.IN, values)
+
+
+def to_sql(criteria: Criteria, columns: Mapping[str, ColumnElement[Any]]) -> ColumnElement[bool]:
+    """The SQL of a condition.
+
+    Args:
+        criteria: The condition.
+        columns: The expression behind each field name.
+    """
+    match criteria:
+        case AllOf(parts):
+            return and_(true(), *(to_sql(part, columns) for part in parts))
+        case AnyOf(parts):
+            return or_(false(), *(to_sql(part, columns) for part in parts))
+        case Not(part):
+            # Not "NOT x": for a row whose comparison is unknown (NULL) the part does not hold either.
+            return to_sql(part, columns).is_not(true())
+        case Condition(field, operator, value):
+            return _comparison(columns[field], operator, _plain(value))
+
+
+def _plain(value: Any) -> Any:
+    """Enumerations as the words that the tables hold."""
+    if isinstance(value, Enum):
+        return value.value
+    return [_plain(one) for one in value] if isinstance(value, tuple) else value
+
+
+def _comparison(column: ColumnElement[Any], operator: Operator, value: Any) -> ColumnElement[bool]:
+    match operator:
+        case Operator.EQ:
+            return column.is_(None) if value is None else column == value
+        case Operator.NE:
+            return column.is_not(None) if value is None else column.is_distinct_from(value)
+        case Operator.IN:
+            return column.in_(value)
+        case Operator.NOT_IN:
+            return or_(column.not_in(value), column.is_(None))
+        case Operator.CONTAINS:
+            return column.icontains(value, autoescape=True)
+        case Operator.STARTS_WITH:
+            return column.istartswith(value, autoescape=True)
+        case Operator.IS_NULL:
+            return column.is_(None) if value else column.is_not(None)
+        case Operator.GT | Operator.GTE | Operator.LT | Operator.LTE:
+            return _ordered(column, operator, value)
+
+
+def _ordered(column: ColumnElement[Any], operator: Operator, value: Any) -> ColumnElement[bool]:
+    if operator is Operator.GT:
+        return column > value
+    if operator is Operator.GTE:
+        return column >= value
+    return column < value if operator is Operator.LT else column <= value

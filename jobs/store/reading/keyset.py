@@ -1,0 +1,131 @@
+"""Pages by keyset: a page begins where a row with known values stood, and costs the same however deep it lies."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Generic, TypeAlias, TypeVar
+
+from sqlalchemy import ColumnElement, UnaryExpression, and_, false, or_, true
+
+from .criteria import EVERYTHING, Criteria
+
+M = TypeVar("M")
+
+Value: TypeAlias = int | float | str | bool | datetime | None
+Position: TypeAlias = tuple[Value, ...]
+"""The values of one row in the fields that a list is ordered by; the last is the unique key."""
+
+
+@dataclass(frozen=True, slots=True)
+class OrderKey:
+    """One field to order by. Rows without a value come last, and first when descending."""
+
+    field: str
+    descending: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class PageRequest:
+    """Which part of a list is wanted.
+
+    Attributes:
+        order: What to order by, ending with a unique field.
+        limit: Most rows, at least 0.
+        criteria: Which rows count.
+        backwards: Take the rows from the end (``last``) instead of the beginning; they come in the same order.
+        after: Only rows behind this position.
+        before: Only rows in front of this position.
+    """
+
+    order: tuple[OrderKey, ...]
+    limit: int
+    criteria: Criteria = EVERYTHING
+    backwards: bool = False
+    after: Position | None = None
+    before: Position | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Page(Generic[M]):
+    """Rows in order, the position of each, and whether more lie on either side."""
+
+    items: tuple[M, ...]
+    positions: tuple[Position, ...]
+    has_next: bool
+    has_previous: bool
+
+
+def page_of(request: PageRequest, found: Sequence[tuple[M, Position]]) -> Page[M]:
+    """The page behind up to ``limit + 1`` rows in the order in which they were read."""
+    more = len(found) > request.limit
+    kept = found[: request.limit]
+    if request.backwards:
+        kept = kept[::-1]
+    return Page(
+        tuple(item for item, _ in kept),
+        tuple(position for _, position in kept),
+        has_next=request.before is not None if request.backwards else more,
+        has_previous=more if request.backwards else request.after is not None,
+    )
+
+
+def order_by(request: PageRequest, columns: Mapping[str, ColumnElement[Any]]) -> list[UnaryExpression[Any]]:
+    """The ORDER BY in which a page is read (turned round when it is read from the end)."""
+    keys: list[UnaryExpression[Any]] = []
+    for key in request.order:
+        column = columns[key.field]
+        if key.descending != request.backwards:
+            keys.append(_nulls(column, column.desc(), first=True))
+        else:
+            keys.append(_nulls(column, column.asc(), first=False))
+    return keys
+
+
+def _nulls(column: ColumnElement[Any], ordered: UnaryExpression[Any], *, first: bool) -> UnaryExpression[Any]:
+    # Only where it matters: an index cannot serve an ORDER BY with the other NULLS clause than its own.
+    if not nullable(column):
+        return ordered
+    return ordered.nulls_first() if first else ordered.nulls_last()
+
+
+def nullable(column: ColumnElement[Any]) -> bool:
+    """Whether an expression may be NULL; one that is not a plain column may."""
+    return bool(getattr(column, "nullable", True))
+
+
+def bounds(request: PageRequest, columns: Mapping[str, ColumnElement[Any]]) -> ColumnElement[bool]:
+    """The condition that keeps rows behind ``after`` and in front of ``before``."""
+    conditions: list[ColumnElement[bool]] = [true()]
+    if request.after is not None:
+        conditions.append(_beyond(request.order, columns, request.after, forwards=True))
+    if request.before is not None:
+        conditions.append(_beyond(request.order, columns, request.before, forwards=False))
+    return and_(*conditions)
+
+
+def _beyond(
+    order: Sequence[OrderKey], columns: Mapping[str, ColumnElement[Any]], position: Position, *, forwards: bool
+) -> ColumnElement[bool]:
+    """Rows strictly behind ``position`` (in front of it if not ``forwards``): later in one key, equal in those before."""
+    alternatives: list[ColumnElement[bool]] = []
+    equal: list[ColumnElement[bool]] = []
+    for key, value in zip(order, position, strict=True):
+        column = columns[key.field]
+        alternatives.append(and_(*equal, _past(column, value, ascending=key.descending != forwards)))
+        equal.append(column.is_(None) if value is None else column == value)
+    beyond = or_(*alternatives)
+    first, value = columns[order[0].field], position[0]
+    if len(order) == 1 or value is None or nullable(first):
+        return beyond
+    # Says nothing new, but an index can begin the scan there; from the alternatives no planner concludes it.
+    start = first >= value if order[0].descending != forwards else first <= value
+    return and_(start, beyond)
+
+
+def _past(column: ColumnElement[Any], value: Value, *, ascending: bool) -> ColumnElement[bool]:
+    """Values behind ``value``; NULL is behind everything when ascending."""
+    if value is None:
+        return false() if ascending else column.is_not(None)
+    if not ascending:
+        return column < value
+    return or_(column > value, column.is_(None)) if nullable(column) else column > value

@@ -46,7 +46,7 @@ def graphql_routes(
         get_context=get_context,
         site=SitePolicy(allowed_hosts, allowed_origins),
         persisted=PersistedDocuments(schema.limits, allow_list),
-        streams=streams or OpenStreams(schema.limits.open_streams),
+        streams=OpenStreams(schema.limits.open_streams) if streams is None else streams,
         event_id=event_id,
     )
     sdl = schema.as_str()

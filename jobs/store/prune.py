@@ -19,7 +19,8 @@ from .tables import job_execution as e
 from .tables import node as n
 from .tables import run as r
 
-BEGINNING = datetime(1, 1, 1, tzinfo=UTC)
+BEGINNING = datetime(1970, 1, 1, tzinfo=UTC)
+"""Before every run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +90,7 @@ def surplus_executions(conn: Connection, task_id: int, keep: int, limit: int) ->
 
 
 def delete_log_lines(conn: Connection, execution_ids: Sequence[int], limit: int) -> int:
-    """Delete up to ``limit`` log lines of these executions; returns how many, fewer than ``limit`` = no more are left."""
+    """Delete up to ``limit`` log lines of these executions; returns how many, fewer than ``limit`` = all are gone."""
     key = tuple_(line.c.execution_id, line.c.line)
     doomed = (
         select(line.c.execution_id, line.c.line)

@@ -5,12 +5,15 @@ of at most ``limit`` rows and returns how many it deleted; 0 = nothing is left. 
 now is left for the next time, so that nobody waits for a cleanup.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
 
 from sqlalchemy import ColumnElement, Connection, Table, delete, exists, func, or_, select
 
 from .tables import device_code, refresh_token, session, webauthn_challenge
+
+Cleanup = Callable[[Connection, datetime, int], int]
+"""Deletes one batch: (connection, now, limit) -> rows deleted."""
 
 REVOKED_FAMILY_KEPT = timedelta(hours=24)
 """How long a revoked family is remembered, so that the use of one of its stolen tokens is still recognised."""

@@ -1,0 +1,199 @@
+"""Outgoing HTTP for jobs: only to checked addresses, redirects by the same rules, and an answer of bounded size.
+
+The host is resolved once and the connection goes to the very address that was checked, with the host's own name in
+``Host`` and in the TLS handshake, so a second answer of the name server (DNS rebinding) changes nothing. No proxy and
+no credentials are taken from the environment.
+"""
+
+import ssl
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from functools import cache
+
+import httpx
+
+from ..outcomes import PermanentFailure
+from .address_guard import Address, AddressGuard
+
+MAX_ANSWER = 64 * 1024
+"""Bytes of an answer that are read; the rest is cut."""
+
+MAX_REDIRECTS = 5
+USER_AGENT = "cronograph"
+DEFAULT_PORTS = {"http": 80, "https": 443}
+
+_REDIRECTS = frozenset({301, 302, 303, 307, 308})
+# All other headers of the job may be credentials and stay with the host that they were meant for.
+_HARMLESS_HEADERS = frozenset({"accept", "accept-language", "content-type", "user-agent"})
+
+
+class HttpFailedError(Exception):
+    """A request got no usable answer; names the request without its query, which may hold secrets."""
+
+
+@dataclass(frozen=True, slots=True)
+class HttpRequest:
+    """A request as a job asks for it. ``timeout`` is in seconds and covers each step of the connection."""
+
+    method: str
+    url: httpx.URL
+    headers: Mapping[str, str] = field(default_factory=dict[str, str])
+    body: bytes | None = None
+    follow_redirects: bool = True
+    timeout: float = 30.0
+
+    @property
+    def origin(self) -> tuple[str, str, int]:
+        """Scheme, host and port: whom the request speaks to."""
+        return self.url.scheme, self.url.host, self.url.port or DEFAULT_PORTS[self.url.scheme]
+
+    @property
+    def shown(self) -> str:
+        """The request for messages: method, and address without query."""
+        return f"{self.method} {shown(self.url)}"
+
+
+@dataclass(frozen=True, slots=True)
+class HttpAnswer:
+    """What came back. ``body`` has at most ``MAX_ANSWER`` bytes; ``cut`` tells whether there was more."""
+
+    status: int
+    url: httpx.URL
+    headers: httpx.Headers
+    body: bytes
+    cut: bool
+
+    @property
+    def text(self) -> str:
+        """The body as text; what cannot be decoded is replaced."""
+        return httpx.Response(self.status, headers=self._type(), content=self.body).text
+
+    def _type(self) -> dict[str, str]:
+        return {"content-type": kind} if (kind := self.headers.get("content-type")) else {}
+
+
+def shown(url: httpx.URL) -> str:
+    """An address without its query and fragment."""
+    return str(url.copy_with(query=None, fragment=None))
+
+
+@cache
+def default_tls() -> ssl.SSLContext:
+    """Verifies certificates; ``SSL_CERT_FILE`` and ``SSL_CERT_DIR`` add authorities. Made once: it is slow to make."""
+    return httpx.create_ssl_context()
+
+
+async def send(request: HttpRequest, guard: AddressGuard, tls: ssl.SSLContext | None = None) -> HttpAnswer:
+    """Send ``request``, follow up to ``MAX_REDIRECTS`` redirects, and return the last answer.
+
+    Args:
+        request: The request; its URL has been checked by ``parse_url``.
+        guard: Decides which addresses may be reached, anew at each redirect.
+        tls: Replaces the usual verification of certificates.
+
+    Raises:
+        AddressRefused: the host, or one of a redirect, must not be reached.
+        PermanentFailure: a redirect leads where no request can go.
+        HttpFailedError: no connection, no answer, or too many redirects.
+    """
+    for _ in range(MAX_REDIRECTS + 1):
+        answer = await _exchange(request, guard, tls or default_tls())
+        target = answer.headers.get("location")
+        if not request.follow_redirects or answer.status not in _REDIRECTS or target is None:
+            return answer
+        request = _redirected(request, answer.status, target)
+    raise HttpFailedError(f"{request.shown}: more than {MAX_REDIRECTS} redirects")
+
+
+def parse_url(text: str) -> httpx.URL:
+    """The address of a request.
+
+    Raises:
+        ValueError: it is not an absolute ``http`` or ``https`` address, or holds a user name.
+    """
+    try:
+        url = httpx.URL(text)
+    except httpx.InvalidURL as error:
+        raise ValueError(f"must be an absolute http or https address: {error}") from error
+    if url.scheme not in DEFAULT_PORTS or not url.host:
+        raise ValueError(
+            f"must be an absolute http or https address such as https://example.com/hook, got {text[:80]!r}"
+        )
+    if url.userinfo:
+        raise ValueError("must not hold a user name or password; send them in the header 'Authorization'")
+    return url
+
+
+def _redirected(request: HttpRequest, status: int, target: str) -> HttpRequest:
+    """The request to send next, as browsers do it, but never from https to http."""
+    try:
+        url = parse_url(str(request.url.join(target)))
+    except (ValueError, httpx.InvalidURL) as error:
+        raise PermanentFailure(f"{request.shown}: redirected to an address that cannot be used: {error}") from error
+    if request.url.scheme == "https" and url.scheme == "http":
+        raise PermanentFailure(f"{request.shown}: redirected from https to http, to {shown(url)}; this is refused")
+    following = replace(request, url=url)
+    if status == 303 or (status in (301, 302) and request.method == "POST"):
+        method = "HEAD" if request.method == "HEAD" else "GET"
+        headers = {name: value for name, value in request.headers.items() if name.lower() != "content-type"}
+        following = replace(following, method=method, body=None, headers=headers)
+    if following.origin != request.origin:
+        harmless = {name: value for name, value in following.headers.items() if name.lower() in _HARMLESS_HEADERS}
+        following = replace(following, headers=harmless)
+    return following
+
+
+async def _exchange(request: HttpRequest, guard: AddressGuard, tls: ssl.SSLContext) -> HttpAnswer:
+    """One request and its answer, over the first of the host's addresses that takes the connection."""
+    _, _, port = request.origin
+    host = request.url.raw_host.decode("ascii")
+    try:
+        addresses = await guard.addresses(host, port)
+    except OSError as error:
+        raise HttpFailedError(f"{request.shown}: host '{host}' cannot be resolved: {error}") from error
+    transport = httpx.AsyncHTTPTransport(verify=tls, trust_env=False)
+    failure: httpx.ConnectError | None = None
+    async with httpx.AsyncClient(transport=transport, trust_env=False, timeout=request.timeout) as client:
+        for address in addresses:
+            try:
+                return await _over(client, request, address)
+            except httpx.ConnectError as error:
+                failure = error
+            except httpx.HTTPError as error:
+                raise HttpFailedError(f"{request.shown}: {_reason(error)}") from error
+    raise HttpFailedError(f"{request.shown}: no connection: {failure}") from failure
+
+
+async def _over(client: httpx.AsyncClient, request: HttpRequest, address: Address) -> HttpAnswer:
+    """The exchange with one address."""
+    # Identity: what is read is bounded, and a small compressed answer could unpack to any size.
+    headers = httpx.Headers({"User-Agent": USER_AGENT, "Accept": "*/*"})
+    headers.update(dict(request.headers))
+    headers.update({"Host": request.url.netloc.decode("ascii"), "Accept-Encoding": "identity"})
+    sent = client.build_request(
+        request.method,
+        request.url.copy_with(host=str(address)),
+        headers=headers,
+        content=request.body,
+        extensions={"sni_hostname": request.url.raw_host.decode("ascii").rstrip(".")},
+    )
+    response = await client.send(sent, stream=True, follow_redirects=False)
+    try:
+        body, cut = await _bounded_body(response)
+    finally:
+        await response.aclose()
+    return HttpAnswer(response.status_code, request.url, response.headers, body, cut)
+
+
+async def _bounded_body(response: httpx.Response) -> tuple[bytes, bool]:
+    body = bytearray()
+    async for chunk in response.aiter_raw():
+        body += chunk
+        if len(body) > MAX_ANSWER:
+            return bytes(body[:MAX_ANSWER]), True
+    return bytes(body), False
+
+
+def _reason(error: httpx.HTTPError) -> str:
+    """What went wrong, in words; some errors carry none."""
+    return f"{type(error).__name__}: {error}" if str(error) else type(error).__name__

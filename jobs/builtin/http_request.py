@@ -1,0 +1,151 @@
+"""The job ``http_request``: one HTTP request to a public or allowed address, and a judgement of its answer."""
+
+import asyncio
+import json
+from typing import Annotated, Literal
+
+from pydantic import AfterValidator, Field
+
+from ..context import JobContext
+from ..core.model import Json
+from ..outcomes import Result
+from .address_guard import AddressGuard, AllowList
+from .http_client import HttpAnswer, HttpFailedError, HttpRequest, parse_url, send, shown
+from .tools import services_of
+
+MAX_BODY = 256 * 1024
+EXCERPT = 200
+"""Characters of the answer in the message of an attempt that failed."""
+
+# The connection itself decides these.
+_RESERVED = frozenset(
+    {
+        "accept-encoding",
+        "connection",
+        "content-length",
+        "expect",
+        "host",
+        "keep-alive",
+        "proxy-authenticate",
+        "proxy-authorization",
+        "te",
+        "trailer",
+        "transfer-encoding",
+        "upgrade",
+    }
+)
+
+
+def _absolute(text: str) -> str:
+    parse_url(text)
+    return text
+
+
+def _small(body: Json) -> Json:
+    size = len(_encoded(body) or b"")
+    if size > MAX_BODY:
+        raise ValueError(f"must have at most {MAX_BODY} bytes, got {size}")
+    return body
+
+
+def _not_reserved(headers: dict[str, str]) -> dict[str, str]:
+    for name in headers:
+        if name.lower() in _RESERVED:
+            raise ValueError(f"must not set '{name}': the connection decides it")
+    return headers
+
+
+Method = Literal["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]
+Url = Annotated[
+    str,
+    Field(max_length=4096, pattern=r"^[hH][tT][tT][pP][sS]?://[^\s/?#@]+([/?#]\S*)?$", description="Where to."),
+    AfterValidator(_absolute),
+]
+HeaderName = Annotated[str, Field(max_length=200, pattern=r"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$")]
+HeaderValue = Annotated[str, Field(max_length=8192, pattern=r"^[\x20-\x7e\t]*$")]
+Headers = Annotated[
+    dict[HeaderName, HeaderValue], Field(max_length=50, description="Headers to send."), AfterValidator(_not_reserved)
+]
+Body = Annotated[
+    str | dict[str, Json] | list[Json] | None,
+    Field(description="Text is sent as it is, an object or a list as JSON."),
+    AfterValidator(_small),
+]
+Status = Annotated[int, Field(ge=100, le=599)]
+Seconds = Annotated[float, Field(gt=0, le=3600, description="Seconds for the whole request, redirects included.")]
+Expected = Annotated[
+    Status | list[Status] | None,
+    Field(description="The status that counts as success, or several; unless set, any 2xx."),
+]
+
+
+class UnexpectedStatusError(Exception):
+    """The answer came, but with a status that does not count as success."""
+
+
+async def http_request(  # noqa: PLR0917 - the parameters are the arguments of the job
+    context: JobContext,
+    url: Url,
+    method: Method = "GET",
+    headers: Headers | None = None,
+    body: Body = None,
+    expected_status: Expected = None,
+    timeout: Seconds = 30.0,
+    follow_redirects: bool = True,
+) -> Result:
+    """Sends an HTTP request and fails unless the answer has the expected status.
+
+    The result value holds ``status``, ``url``, ``contentType``, ``body`` (text, at most 64 KiB) and ``cut``.
+    """
+    guard = AddressGuard(AllowList.parse(services_of(context).http_allow))
+    within = min(timeout, context.remaining if context.remaining is not None else timeout)
+    request = HttpRequest(
+        method, parse_url(url), _headers(headers or {}, body), _encoded(body), follow_redirects, within
+    )
+    try:
+        async with asyncio.timeout(within):
+            answer = await send(request, guard)
+    except TimeoutError as error:
+        raise HttpFailedError(f"{request.shown}: no complete answer within {within:g} s") from error
+    _judge(request, answer, expected_status)
+    context.log.info("answered", status=answer.status, bytes=len(answer.body), cut=answer.cut)
+    return Result(value=_value(answer))
+
+
+def _headers(headers: dict[str, str], body: Json) -> dict[str, str]:
+    """The job's headers, with the type of a JSON body unless the job names one."""
+    named = {name.lower() for name in headers}
+    json_body = body is not None and not isinstance(body, str)
+    return {"Content-Type": "application/json", **headers} if json_body and "content-type" not in named else headers
+
+
+def _encoded(body: Json) -> bytes | None:
+    if body is None:
+        return None
+    return body.encode() if isinstance(body, str) else json.dumps(body).encode()
+
+
+def _judge(request: HttpRequest, answer: HttpAnswer, expected: int | list[int] | None) -> None:
+    """Let an answer with the expected status pass.
+
+    Raises:
+        UnexpectedStatusError: another status; quotes the beginning of the answer.
+    """
+    wanted = [expected] if isinstance(expected, int) else expected
+    if answer.status in wanted if wanted is not None else 200 <= answer.status < 300:
+        return
+    what = "2xx" if wanted is None else " or ".join(map(str, wanted))
+    excerpt = " ".join(answer.text[:EXCERPT].split())
+    raise UnexpectedStatusError(
+        f"{request.shown}: expected status {what}, got {answer.status}" + (f": {excerpt}" if excerpt else "")
+    )
+
+
+def _value(answer: HttpAnswer) -> dict[str, Json]:
+    return {
+        "status": answer.status,
+        "url": shown(answer.url),
+        "contentType": answer.headers.get("content-type"),
+        "body": answer.text,
+        "cut": answer.cut,
+    }

@@ -1,0 +1,204 @@
+"""Retention: deletes history that is too old or too much, in batches, each a transaction of its own."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, fields
+from datetime import datetime, timedelta
+from typing import Annotated, Any, Concatenate, ParamSpec, TypeVar
+
+from pydantic import Field
+
+from ..context import JobContext
+from ..outcomes import Result
+from ..store import events
+from ..store import prune as statements
+from ..store.database import Database
+from ..store.transaction import Tx
+from .tools import services_of
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+DEFAULT_AGE_DAYS = 30.0
+BATCH = 1000
+"""Rows per transaction."""
+
+LOG_LINES_BATCH = 5000
+IDEMPOTENCY_KEYS_KEPT = timedelta(hours=24)
+
+Days = Annotated[float, Field(gt=0, le=36500, description="Days; what is older is deleted.")]
+PerTask = Annotated[int, Field(ge=1, le=10**9, description="How many of the newest to keep of each task.")]
+
+
+@dataclass(frozen=True, slots=True)
+class Retention:
+    """What is kept.
+
+    Attributes:
+        max_age: What ended longer ago is deleted.
+        max_per_task: Of each task only so many executions, runs and skipped stretches are kept; None = any number.
+    """
+
+    max_age: timedelta = timedelta(days=DEFAULT_AGE_DAYS)
+    max_per_task: int | None = None
+
+
+@dataclass(slots=True)
+class Pruned:
+    """How many rows were deleted, by table; ``complete`` is False when the pruning was stopped before its end."""
+
+    log_lines: int = 0
+    executions: int = 0
+    runs: int = 0
+    events: int = 0
+    skipped_occurrences: int = 0
+    idempotency_keys: int = 0
+    nodes: int = 0
+    complete: bool = field(default=True)
+
+    @property
+    def total(self) -> int:
+        """All rows deleted."""
+        return sum(self.counts().values())
+
+    def counts(self) -> dict[str, int]:
+        """The counts by the plural name of what was deleted."""
+        return {each.name: getattr(self, each.name) for each in fields(self) if each.name != "complete"}
+
+
+async def prune_history(
+    context: JobContext, max_age_days: Days = DEFAULT_AGE_DAYS, max_per_task: PerTask | None = None
+) -> Result:
+    """Deletes old runs, executions, log lines, events and skipped occurrences."""
+    retention = Retention(timedelta(days=max_age_days), max_per_task)
+    pruned = await prune(
+        services_of(context).database,
+        retention,
+        should_stop=lambda: context.should_stop,
+        progress=context.progress,
+    )
+    if not pruned.complete:
+        context.log.warning("stopped early; the next run deletes the rest", **pruned.counts())
+    return Result(records_processed=pruned.total, value=pruned.counts())
+
+
+async def prune(
+    database: Database,
+    retention: Retention,
+    *,
+    should_stop: Callable[[], bool] = lambda: False,
+    progress: Callable[[int], None] = lambda _done: None,
+) -> Pruned:
+    """Delete what ``retention`` does not keep; never unfinished runs, nor a task's newest execution.
+
+    Args:
+        database: Whose history.
+        retention: What is kept; the age is counted from the database's time at the beginning.
+        should_stop: Asked between batches; True ends the pruning early.
+        progress: Told after every batch how many rows are deleted so far.
+    """
+    return await _Pruning(database, retention, should_stop, progress).run()
+
+
+class _StoppedError(Exception):
+    """Unwinds a pruning that should stop."""
+
+
+class _Pruning:
+    """One pruning, in the order that keeps references whole: log lines, executions, then runs, then the rest."""
+
+    def __init__(
+        self,
+        database: Database,
+        retention: Retention,
+        should_stop: Callable[[], bool],
+        progress: Callable[[int], None],
+    ) -> None:
+        self._database = database
+        self._retention = retention
+        self._should_stop = should_stop
+        self._progress = progress
+        self._pruned = Pruned()
+
+    async def run(self) -> Pruned:
+        """Everything that the retention asks for."""
+        now = await self._database.write(_now)
+        before = now - self._retention.max_age
+        try:
+            await self._old_executions(before)
+            await self._old_runs(before)
+            if self._retention.max_per_task is not None:
+                await self._surplus(self._retention.max_per_task)
+            await self._all("skipped_occurrences", statements.delete_old_skips, before)
+            await self._all("events", events.prune, before)
+            await self._all("nodes", statements.delete_old_nodes, before)
+            await self._all("idempotency_keys", statements.delete_idempotency_keys, now - IDEMPOTENCY_KEYS_KEPT)
+        except _StoppedError:
+            self._pruned.complete = False
+        return self._pruned
+
+    async def _old_executions(self, before: datetime) -> None:
+        after, more = 0, True
+        while more:
+            step = await self._read(statements.old_executions, after, before, BATCH)
+            await self._executions(step.doomed)
+            after, more = step.last, step.more
+
+    async def _executions(self, ids: list[int]) -> None:
+        """Delete these executions, their log lines first."""
+        lines = LOG_LINES_BATCH if ids else 0
+        while lines == LOG_LINES_BATCH:
+            lines = await self._write(statements.delete_log_lines, ids, LOG_LINES_BATCH)
+            self._count("log_lines", lines)
+        if ids:
+            self._count("executions", await self._write(statements.delete_executions, ids))
+
+    async def _old_runs(self, before: datetime) -> None:
+        place: statements.RunPlace | None = statements.RunPlace()
+        while place is not None:
+            deleted, place = await self._write(statements.delete_old_runs, place, before, BATCH)
+            self._count("runs", deleted)
+
+    async def _surplus(self, keep: int) -> None:
+        after = 0
+        while tasks := await self._read(statements.tasks_with_history, after, BATCH):
+            for task_id in tasks:
+                await self._surplus_of(task_id, keep)
+            after = tasks[-1]
+
+    async def _surplus_of(self, task_id: int, keep: int) -> None:
+        while ids := await self._read(statements.surplus_executions, task_id, keep, BATCH):
+            await self._executions(ids)
+        after: int | None = 0
+        while after is not None:
+            deleted, after = await self._write(statements.delete_surplus_runs, task_id, keep, after, BATCH)
+            self._count("runs", deleted)
+        await self._all("skipped_occurrences", statements.delete_surplus_skips, task_id, keep)
+
+    async def _all(self, name: str, delete: Callable[..., int], *args: object) -> None:
+        """Repeat ``delete(connection, *args, BATCH)`` until a batch is not full."""
+        deleted = BATCH
+        while deleted == BATCH:
+            deleted = await self._write(delete, *args, BATCH)
+            self._count(name, deleted)
+
+    async def _read(self, function: Callable[Concatenate[Any, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
+        """One look at the database, unless the pruning should stop."""
+        self._go_on()
+        return await self._database.read(function, *args, **kwargs)
+
+    async def _write(self, function: Callable[Concatenate[Any, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
+        """One transaction, unless the pruning should stop."""
+        self._go_on()
+        return await self._database.write(lambda tx: function(tx.conn, *args, **kwargs))
+
+    def _go_on(self) -> None:
+        if self._should_stop():
+            raise _StoppedError
+
+    def _count(self, name: str, deleted: int) -> None:
+        setattr(self._pruned, name, getattr(self._pruned, name) + deleted)
+        self._progress(self._pruned.total)
+
+
+def _now(tx: Tx) -> datetime:
+    return tx.now

@@ -1,0 +1,19 @@
+"""What the built-in jobs share."""
+
+from ..context import JobContext
+from ..core.errors import ConfigurationError
+from ..services import Services
+
+
+def services_of(context: JobContext) -> Services:
+    """The services of the process.
+
+    Raises:
+        ConfigurationError: there are none, as in a child process.
+    """
+    if context.services is None:
+        raise ConfigurationError(
+            f"job '{context.info.job_name}': must run within a node, which gives it the database and the API; "
+            "it got neither. Built-in jobs cannot run with isolation 'process'"
+        )
+    return context.services

@@ -13,7 +13,9 @@ class Services:
     Attributes:
         database: This server's own database.
         api: This server's own API; None on a process that has none.
+        http_allow: What ``http_request`` may reach besides public addresses: addresses, networks, host names, or ``*``.
     """
 
     database: Database
     api: ApiCaller | None = None
+    http_allow: tuple[str, ...] = ()

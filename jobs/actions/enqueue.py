@@ -8,10 +8,10 @@ from sqlalchemy.ext.asyncio import AsyncConnection, AsyncSession
 from sqlalchemy.orm import Session
 
 from ..core.model import DEFAULT_GROUP, DEFAULT_RETRIES, DEFAULT_RETRY_DELAY, Json, NewRun, Priority, Run, Trigger
-from ..core.rules import check_name, check_run_settings
+from ..core.rules import check_name
 from ..store import dialect, events
 from ..store.transaction import Tx, Wake
-from .runs import put
+from .runs import check_new_run, put
 
 
 def enqueue_sync(
@@ -99,8 +99,7 @@ def _enqueue_on(conn: Connection, run: NewRun) -> Run:
         InvalidInput: a value is not what it must be. The job's name is not judged.
     """
     check_name(run.job_name, "jobName")
-    check_name(run.group, "group")
-    check_run_settings(run.retries, run.retry_delay, run.timeout)
+    check_new_run(run)
     tx = Tx(conn)
     enqueued = put(tx, [run])[0]
     if tx.changes:

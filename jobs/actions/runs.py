@@ -34,14 +34,17 @@ def check_job_args(tx: Tx, job_name: str, args: Mapping[str, Json]) -> None:
     Raises:
         UserError: code ``UNKNOWN_JOB`` or ``INVALID_ARGS``.
     """
-    found = jobs.by_names(tx.conn, [job_name])
-    if job_name not in found:
-        near = unknown("job", job_name, jobs.all_names(tx.conn), field="jobName").message
+    _check_against(jobs.schemas(tx.conn), job_name, args)
+
+
+def _check_against(schemas: Mapping[str, Mapping[str, Any]], job_name: str, args: Mapping[str, Json]) -> None:
+    if job_name not in schemas:
+        near = unknown("job", job_name, list(schemas), field="jobName").message
         _, _, hint = near.partition("; ")
         raise UserError(
             f"Unknown job: {job_name}" + (f"; {hint}" if hint else ""), path=("jobName",), code="UNKNOWN_JOB"
         )
-    check_args(job_name, found[job_name].args_schema, args)
+    check_args(job_name, schemas[job_name], args)
 
 
 def trigger_job(tx: Tx, job_name: str, *, args: dict[str, Json] | None = None, actor: str | None = None) -> Run:
@@ -61,16 +64,18 @@ def enqueue_runs(tx: Tx, runs: Sequence[NewRun]) -> list[Enqueued]:
     Raises:
         UserError: the first fault, with its place in ``runs`` in the path.
     """
+    schemas = jobs.schemas(tx.conn)
     for place, run in enumerate(runs):
         try:
-            check_new_run(tx, run)
+            check_new_run(run)
+            _check_against(schemas, run.job_name, run.args)
         except UserError as error:
             raise error.within("runs", str(place)) from error
     return put(tx, runs)
 
 
-def check_new_run(tx: Tx, run: NewRun) -> None:
-    """Let a run pass that may be enqueued: known job, fitting arguments, sensible settings.
+def check_new_run(run: NewRun) -> None:
+    """Let a run pass whose settings are sensible; its job and arguments are judged apart.
 
     Raises:
         UserError: the first fault.
@@ -81,7 +86,6 @@ def check_new_run(tx: Tx, run: NewRun) -> None:
         check_text(run.unique_key, "uniqueKey", limit=MAX_UNIQUE_KEY)
         if not run.unique_key:
             raise InvalidInput("uniqueKey: must have at least one character, got ''", path=("uniqueKey",))
-    check_job_args(tx, run.job_name, run.args)
 
 
 def put(tx: Tx, runs: Sequence[NewRun]) -> list[Enqueued]:

@@ -1,6 +1,6 @@
 """Statements of the claim: what a node could take, taking it, and starting it."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -68,12 +68,15 @@ class Want:
     depth: int
 
 
+_Find = Callable[[Connection, Want, str, str | None], list[Candidate]]
+
+
 def candidates(conn: Connection, want: Want, after: str | None) -> list[Candidate]:
     """What could be taken now, of the groups after ``after`` first, then wrapping to the start.
 
     Enough groups and lanes are read that ``core.fairness.take`` of ``want.depth`` runs sees all that matter to it.
     """
-    find = _from_postgres if dialect.is_postgresql(conn) else _from_sqlite
+    find: _Find = _from_postgres if dialect.is_postgresql(conn) else _from_sqlite
     found = find(conn, want, after or "", None)
     if after and len({candidate.group for candidate in found}) < want.depth:
         found += find(conn, want, "", after)

@@ -63,6 +63,11 @@ def by_names(conn: Connection, names: Collection[str]) -> dict[str, JobInfo]:
     return {job.name: job for job in everything(conn) if job.name in names}
 
 
+def schemas(conn: Connection) -> dict[str, dict[str, Any]]:
+    """The JSON Schema of the arguments of every published job, by name."""
+    return {name: schema for name, schema in conn.execute(select(j.c.name, j.c.args_schema).order_by(j.c.name))}
+
+
 def everything(conn: Connection) -> list[JobInfo]:
     """All published jobs by name, each with the live nodes that know it."""
     nodes = live(conn)

@@ -1,12 +1,14 @@
 """Conditions on rows as values, and their SQL.
 
-A condition names a field of a list (see ``fields``), never a column, so whoever asks needs no SQL. Missing values follow
-the rule people expect: ``ne`` and ``notIn`` find rows without a value too, and ``Not`` finds all that its part does not.
+A condition names a field of a list (see ``lists``), never a column, so whoever asks needs no SQL. Missing values follow
+the rule that people expect: ``NE`` and ``NOT_IN`` find rows without a value too, and ``Not`` finds all that its part
+does not.
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum, StrEnum
+from operator import ge, gt, le, lt
 from typing import Any, TypeAlias
 
 from sqlalchemy import ColumnElement, and_, false, or_, true
@@ -121,8 +123,6 @@ def _comparison(column: ColumnElement[Any], operator: Operator, value: Any) -> C
 
 
 def _ordered(column: ColumnElement[Any], operator: Operator, value: Any) -> ColumnElement[bool]:
-    if operator is Operator.GT:
-        return column > value
-    if operator is Operator.GTE:
-        return column >= value
-    return column < value if operator is Operator.LT else column <= value
+    compare = {Operator.GT: gt, Operator.GTE: ge, Operator.LT: lt, Operator.LTE: le}[operator]
+    condition: ColumnElement[bool] = compare(column, value)
+    return condition

@@ -106,7 +106,7 @@ def bounds(request: PageRequest, columns: Mapping[str, ColumnElement[Any]]) -> C
 def _beyond(
     order: Sequence[OrderKey], columns: Mapping[str, ColumnElement[Any]], position: Position, *, forwards: bool
 ) -> ColumnElement[bool]:
-    """Rows strictly behind ``position`` (in front of it if not ``forwards``): later in one key, equal in those before."""
+    """Rows strictly behind ``position`` (or in front of it): later in one key, equal in those before."""
     alternatives: list[ColumnElement[bool]] = []
     equal: list[ColumnElement[bool]] = []
     for key, value in zip(order, position, strict=True):

@@ -29,11 +29,10 @@ def line_from(row: Row[Any]) -> LogLine:
     return LogLine(row.execution_id, row.line, row.at, row.level, row.message, row.fields)
 
 
-def lines_after(
-    conn: Connection, execution_ids: Sequence[int], after: int, limit: int
-) -> dict[int, list[LogLine]]:
+def lines_after(conn: Connection, execution_ids: Sequence[int], after: int, limit: int) -> dict[int, list[LogLine]]:
     """For each execution, up to ``limit`` kept lines behind line number ``after``, in order."""
-    wanted, parameters = dialect.batch(conn, {"id": dialect.KINDS[int]}, [(one,) for one in execution_ids], name="wanted")
+    rows = [(one,) for one in execution_ids]
+    wanted, parameters = dialect.batch(conn, {"id": dialect.KINDS[int]}, rows, name="wanted")
     mine = (
         select(log)
         .where(log.c.execution_id == wanted.c.id, log.c.line > after)

@@ -1,6 +1,6 @@
 """Pages, counts and batches of the lists in ``lists``; each function is one statement, however many rows it reads."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, TypeVar
 
 from sqlalchemy import ColumnElement, Connection, Row, Select, Subquery, and_, func, select, true
@@ -60,9 +60,8 @@ def pages_of(
     else:
         # SQLite has no LATERAL, but it answers a correlated IN once per parent and by the index.
         wanted = _limited(listing, request, _keys(listing).where(mine)).correlate(owners)
-        statement = (
-            listing.rows.add_columns(*labels, owners.c.parent.label("parent_"))
-            .join_from(listing.rows.get_final_froms()[0], owners, listing.key.in_(wanted))
+        statement = listing.rows.add_columns(*labels, owners.c.parent.label("parent_")).join_from(
+            listing.rows.get_final_froms()[0], owners, listing.key.in_(wanted)
         )
         statement = statement.order_by(*order_by(request, listing.fields))
     found: dict[Parent, list[tuple[M, Position]]] = {parent: [] for parent in parents}
@@ -84,7 +83,8 @@ def counts_of(
     mine = and_(listing.fields[field] == owners.c.parent, to_sql(criteria, listing.fields))
     rows = _keys(listing).where(mine).limit(cap + 1).correlate(owners).subquery("counted")
     number = select(func.count()).select_from(rows).scalar_subquery()
-    return {parent: total for parent, total in conn.execute(select(owners.c.parent, number), parameters)}
+    rows_found = conn.execute(select(owners.c.parent, number), parameters)
+    return {row.parent: row[1] for row in rows_found}
 
 
 def _keys(listing: Listing[Any]) -> Select[Any]:
@@ -106,7 +106,7 @@ def _labels(listing: Listing[Any], request: PageRequest) -> list[ColumnElement[A
 
 
 def _position(row: Row[Any], request: PageRequest) -> Position:
-    values: Mapping[str, Any] = row._mapping  # noqa: SLF001 - SQLAlchemy's public name for access by key
+    values = row._mapping  # noqa: SLF001 - SQLAlchemy's public name for access by key
     return tuple(values[f"position_{place}_"] for place in range(len(request.order)))
 
 

@@ -1,7 +1,7 @@
 """The policy values that hold for a task once the product's defaults are filled in."""
 
 import hashlib
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 
 from .model import MAX_QUEUED_PER_TASK, OverlapPolicy, ScheduleSpec, TaskSpec
@@ -9,6 +9,9 @@ from .schedule import IntervalSchedule, Schedule, Syntax, parse
 
 DEFAULT_TOLERANCE = 5.0
 """Seconds by which an INTERVAL task's run may start early; never more than a tenth of the interval."""
+
+
+_ANY_TIME = datetime(2000, 1, 1, tzinfo=UTC)  # the length of an interval does not depend on where its grid begins
 
 
 @lru_cache(maxsize=4096)
@@ -30,7 +33,7 @@ def interval_of(spec: ScheduleSpec) -> float | None:
     """The interval in seconds, or None for the other syntaxes."""
     if spec.syntax is not Syntax.INTERVAL:
         return None
-    schedule = schedule_of(spec, datetime.min)
+    schedule = schedule_of(spec, _ANY_TIME)
     return schedule.seconds if isinstance(schedule, IntervalSchedule) else None
 
 

@@ -96,7 +96,7 @@ def _parse_text(text: str) -> tuple[WallPattern, bool]:
     except ScheduleError as error:
         raise _with_better_hint(text, error) from None
     pattern = _pattern(parts) if parts.epoch is None else _instant_pattern(parts.epoch, parts.weekdays)
-    if pattern.at_or_after(_EPOCH.replace(tzinfo=None)) is None:
+    if not pattern.can_match() or pattern.at_or_after(_EPOCH.replace(tzinfo=None)) is None:
         raise ScheduleError(
             f"value: never fires; no year from {FIRST_YEAR} to {LAST_YEAR} has such a date: '{text}'",
             code=NEVER_FIRES,

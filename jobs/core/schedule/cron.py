@@ -11,7 +11,6 @@ from difflib import get_close_matches
 from typing import Final
 
 from . import cron_fields
-from .bits import mask_of, members
 from .cron_fields import FieldSets, FieldSpec, parse_field
 from .days import DayRule
 from .model import NEVER_FIRES, ScheduleError, Syntax
@@ -129,7 +128,7 @@ def _refuse_empty(spec: FieldSpec, word: str, position: int, found: FieldSets) -
 
 def _from_monday(weekdays: int) -> int:
     """Weekdays with Sunday = 0 and 7 as weekdays with Monday = 0."""
-    return mask_of((weekday + 6) % 7 for weekday in members(weekdays))
+    return weekdays >> 1 | (weekdays & 1) << 6
 
 
 def _nth_from_monday(nth: Sequence[int]) -> tuple[int, int, int, int, int]:

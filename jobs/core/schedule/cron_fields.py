@@ -191,11 +191,14 @@ def _steps(item: _Item, body: str) -> int:
 
 
 def _range(item: _Item, low: str, high: str) -> tuple[int, int]:
+    spec = item.spec
+    if not low or not high:
+        missing = "beginning" if not low else "end"
+        raise item.error(f"range '{item.raw}' has no {missing}; both must be {_allowed(spec)}")
     first, last = _number(item, low), _number(item, high)
     _check_bounds(item, first)
     _check_bounds(item, last)
     if first > last:
-        spec = item.spec
         top = 6 if spec.knows_nth else spec.high
         ranges = ",".join(str(a) if a == b else f"{a}-{b}" for a, b in ((first, max(first, top)), (spec.low, last)))
         message = f"range '{item.raw}' runs backwards; write it as two ranges, e.g. {ranges}"
@@ -222,17 +225,24 @@ def _number(item: _Item, text: str) -> int:
         return _byte(text)
     if not text:
         raise item.error(f"'{item.raw}' lacks a number; it must be {_allowed(item.spec)}")
-    near = _near_name(text)
-    hint = f"; did you mean {near}?" if near else f"; it must be {_allowed(item.spec)}"
-    raise item.error(f"'{item.raw}' is not understood{hint}", near)
+    if text == "*":
+        hint = "*/1" if item.text == "*" else None
+        advice = "; within a list write '*/1'" if hint else ""
+        raise item.error(f"'{item.raw}' is not understood; '*' must stand alone or before '/'{advice}", hint)
+    near = _near_name(item)
+    advice = f"; did you mean {near}?" if near else f"; it must be {_allowed(item.spec)}"
+    raise item.error(f"'{item.raw}' is not understood{advice}", near)
 
 
 def _check_bounds(item: _Item, number: int) -> None:
     spec = item.spec
-    if not spec.low <= number <= spec.high:
-        shown = number if number <= _MAX_BYTE else item.raw
-        suggestion = str(spec.low) if number == spec.high + 1 and spec.low == 0 else None
-        raise item.error(f"{shown} is out of range; it must be {_allowed(spec)}", suggestion)
+    if spec.low <= number <= spec.high:
+        return
+    shown = str(number) if number <= _MAX_BYTE else f"'{item.raw}'"
+    if item.raw.isalnum() and not item.raw.isdecimal():
+        shown = f"'{item.raw}' reads as {item.text}, which"
+    suggestion = str(spec.low) if number == spec.high + 1 and spec.low == 0 and not spec.knows_nth else None
+    raise item.error(f"{shown} is out of range; it must be {_allowed(spec)}", suggestion)
 
 
 def _allowed(spec: FieldSpec) -> str:
@@ -246,10 +256,14 @@ def _byte(digits: str) -> int:
     return int(significant or "0") if len(significant) <= 3 else 1000
 
 
-def _near_name(text: str) -> str | None:
-    names = [name[:3].upper() for name in (*WEEKDAYS, *MONTHS)]
-    near = get_close_matches(text.strip("*").upper()[:9], names, n=1, cutoff=0.6)
-    return near[0] if near else None
+def _near_name(item: _Item) -> str | None:
+    """The name of a month or weekday that the item was probably meant to have."""
+    names = {MONTH.name: MONTHS, WEEKDAY.name: WEEKDAYS}.get(item.spec.name, ())
+    word = _LETTERS.search(item.raw)
+    if not names or word is None:
+        return None
+    near = get_close_matches(word[0][:9].lower(), [*names, *(name[:3] for name in names)], n=1, cutoff=0.6)
+    return near[0][:3].upper() if near else None
 
 
 def _replacements() -> tuple[tuple[str, str], ...]:

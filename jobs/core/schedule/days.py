@@ -4,6 +4,7 @@ There are only 7 times 4 kinds of month, so the answer for each kind is computed
 ever match is decided exactly by looking at the kinds that the chosen months can be.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import date
 from typing import Final
@@ -79,7 +80,7 @@ def first_weekday(year: int, month: int) -> int:
     return date(year, month, 1).weekday()
 
 
-def kinds_of_month(months: int) -> list[tuple[int, int]]:
+def kinds_of_month(months: int) -> Iterator[tuple[int, int]]:
     """Every (first weekday, length) that one of the months (bit 1 to 12) has in some year.
 
     Over 400 years every month begins on every weekday, and so does February of leap years alone.
@@ -87,7 +88,7 @@ def kinds_of_month(months: int) -> list[tuple[int, int]]:
     lengths = {_MONTH_LENGTHS[month] for month in members(months)}
     if months >> 2 & 1:
         lengths.add(29)
-    return [(weekday, length) for length in sorted(lengths, reverse=True) for weekday in range(7)]
+    return ((weekday, length) for length in sorted(lengths, reverse=True) for weekday in range(7))
 
 
 def _days_with(weekdays: int, first_weekday: int) -> int:

@@ -9,8 +9,9 @@ import re
 from datetime import UTC, datetime, timedelta
 from difflib import get_close_matches
 from functools import lru_cache
+from importlib.resources import files
 from typing import Final
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError, available_timezones
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from .model import UNKNOWN_TIMEZONE, ScheduleError
 from .wall import END_OF_TIME, WallPattern
@@ -50,18 +51,27 @@ def find_zone(name: str, *, position: int | None = None) -> ZoneInfo | None:
 
 
 def near_zone_names(name: str) -> list[str]:
-    """Up to three IANA names that resemble the given one, best first. The city alone is enough to find its zone."""
+    """Up to three IANA names that resemble the given one, best first. The city alone is enough to find its zone.
+
+    Only cities of about the same length and with the same first letter are compared, which bounds the work.
+    """
     known = _names_by_lower_case()
     wanted = name.strip().lower().replace(" ", "_")
     if wanted in known:
         return [known[wanted]]
-    cities = sorted(full for lower, full in known.items() if lower.rpartition("/")[2] == wanted)
-    return cities[:3] or [known[lower] for lower in get_close_matches(wanted, known, n=3, cutoff=0.7)]
+    city = wanted.rpartition("/")[2]
+    cities = {lower: lower.rpartition("/")[2] for lower in known}
+    alike = {other for other in cities.values() if other[:1] == city[:1] and abs(len(other) - len(city)) <= 2}
+    best = [city] if city in alike else get_close_matches(city, sorted(alike), n=3, cutoff=0.7)
+    found = [lower for other in best for lower in cities if cities[lower] == other]
+    return [known[lower] for lower in sorted(found, key=lambda lower: not lower.startswith(wanted[:2]))[:3]]
 
 
 @lru_cache(maxsize=1)
 def _names_by_lower_case() -> dict[str, str]:
-    return {name.lower(): name for name in sorted(available_timezones()) if name not in _NODE_DEPENDENT}
+    # The list in the tzdata package; `zoneinfo.available_timezones()` opens every file of the system's database.
+    names = files("tzdata").joinpath("zones").read_text(encoding="ascii").split()
+    return {name.lower(): name for name in sorted(names) if name not in _NODE_DEPENDENT}
 
 
 def _load(name: str) -> ZoneInfo | None:

@@ -52,9 +52,7 @@ def next_occurrence(meaning: Meaning, zone: ZoneInfo | None, instant: datetime) 
     return _next_on_clock(meaning, instant, lambda wall: first_instant(zone, wall))
 
 
-def _next_on_clock(
-    meaning: Meaning, instant: datetime, instant_of: Callable[[datetime], datetime]
-) -> datetime | None:
+def _next_on_clock(meaning: Meaning, instant: datetime, instant_of: Callable[[datetime], datetime]) -> datetime | None:
     for day in days_from(meaning, instant.date() - 2 * DAY):
         midnight = datetime(day.year, day.month, day.day)
         if instant_of(midnight + DAY - timedelta(microseconds=1)) <= instant:

@@ -87,7 +87,10 @@ def _day(random: Random) -> RandomField:
         [
             ("L", lambda day: day.day == _length(day)),
             (f"L-{number - 1}", lambda day: day.day == _length(day) - number + 1),
-            (f"{number}W", lambda day: abs(day.day - number) < 3 and number <= _length(day) and day.day == _workday(day, number)),
+            (
+                f"{number}W",
+                lambda day: abs(day.day - number) < 3 and number <= _length(day) and day.day == _workday(day, number),
+            ),
             ("LW", lambda day: day.day > 25 and day.day == _workday(day, _length(day))),
         ]
     )

@@ -1,0 +1,64 @@
+"""Measures schedules: microseconds to parse, to find the next time and to describe, and the worst 256-character inputs.
+
+Run it on a quiet machine: `python -m tests.bench.bench_schedule` from the repository's root. It prints; it judges nothing.
+"""
+
+import sys
+import time
+from collections.abc import Callable
+from datetime import UTC, datetime
+
+from cronograph.jobs.core.schedule import Syntax, parse, validate
+
+from tests.core.schedule.adversarial import adversarial
+
+NOW = datetime(2026, 5, 14, 10, 20, 30, tzinfo=UTC)
+BUDGET_SECONDS = 0.2
+TYPICAL = (
+    (Syntax.CRON, "0 */5 * * * *", "UTC"),
+    (Syntax.CRON, "0 30 9 * * MON-FRI", "UTC"),
+    (Syntax.CRON, "0 30 9 * * MON-FRI", "Europe/Berlin"),
+    (Syntax.CRON, "0 0 * * * *", "Europe/Berlin"),
+    (Syntax.CRON, "0 0 0 L JAN-MAR FRI", "UTC"),
+    (Syntax.CRON, "0 0 0 29 2 MON", "Europe/Berlin"),
+    (Syntax.CALENDAR, "Mon..Fri 09:30", "UTC"),
+    (Syntax.CALENDAR, "*-*~1..3/2 0/6:00 Europe/Berlin", "UTC"),
+    (Syntax.CALENDAR, "*:*:0/0.25", "UTC"),
+    (Syntax.INTERVAL, "1h30m", "UTC"),
+    (Syntax.TIMESTAMP, "2030-01-31T09:00:00Z", "UTC"),
+)
+
+
+def microseconds(action: Callable[[], object]) -> float:
+    """The mean time of one call, in microseconds, over as many calls as fit in the budget."""
+    calls, begin = 0, time.perf_counter()
+    while (elapsed := time.perf_counter() - begin) < BUDGET_SECONDS:
+        action()
+        calls += 1
+    return elapsed / calls * 1e6
+
+
+def report(write: Callable[[str], object]) -> None:
+    """Writes both tables, a line at a time."""
+    write(f"{'parse µs':>10} {'next µs':>10} {'describe µs':>12}  schedule\n")
+    for syntax, text, zone in TYPICAL:
+        schedule = parse(syntax, text, zone, now=NOW)
+        times = (
+            microseconds(lambda syntax=syntax, text=text, zone=zone: parse(syntax, text, zone, now=NOW)),
+            microseconds(lambda schedule=schedule: schedule.next_after(NOW)),
+            microseconds(schedule.describe),
+        )
+        write(f"{times[0]:10.1f} {times[1]:10.1f} {times[2]:12.1f}  {syntax} '{text}' {zone}\n")
+    write(f"\n{'first ms':>10} {'again ms':>10}  validation of 5 times of the costliest 256-character inputs\n")
+    for syntax, text, zone in adversarial():
+        first = time.perf_counter()
+        validate(syntax, text, zone, count=5, after=NOW)
+        first = time.perf_counter() - first
+        again = microseconds(
+            lambda syntax=syntax, text=text, zone=zone: validate(syntax, text, zone, count=5, after=NOW)
+        )
+        write(f"{first * 1e3:10.2f} {again / 1e3:10.2f}  {syntax} '{text[:60]}' {zone[:30]}\n")
+
+
+if __name__ == "__main__":
+    report(sys.stdout.write)

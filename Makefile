@@ -10,7 +10,7 @@ WEB_SOURCES := $(shell find web graphql/schema.graphql -name node_modules -prune
 INSTALL_SOURCES := pyproject.toml $(LOCK) $(WEB_SOURCES)
 
 .DEFAULT_GOAL := help
-.PHONY: help run install install-test browser test test-web test-python check format bench schema wheel lock clean
+.PHONY: help run install install-test browser test test-web test-python check check-style check-types check-imports check-schema format bench schema wheel lock clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -30,12 +30,20 @@ test-web: install-test ## Type-check and test the dashboard's sources
 test-python: install-test ## Run pytest; PYTEST_ARGS="-n 2 tests/core" is passed on
 	@$(BIN)/python -m pytest $(PYTEST_ARGS)
 
-check: install-test ## Style, types, import contracts, and whether the committed schema is up to date
+check: check-style check-types check-imports check-schema ## Style, types, import contracts, the committed schema (-k shows all failures)
+
+check-style: install-test
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
+
+check-types: install-test
 	$(BIN)/mypy
 	$(BIN)/pyright
+
+check-imports: install-test
 	PYTHONPATH=.links $(BIN)/lint-imports
+
+check-schema: install-test
 	$(BIN)/cronograph schema --check
 
 format: install-test ## Put the sources into the project's form

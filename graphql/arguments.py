@@ -19,7 +19,9 @@ MAX_LINES: Final = 1_000
 
 FIRST: TypeAlias = Annotated[
     int | None,
-    strawberry.argument(description="At most so many rows from the beginning; 0 to 200, 50 if neither this nor `last`."),
+    strawberry.argument(
+        description="At most so many rows from the beginning; 0 to 200, 50 if neither this nor `last`."
+    ),
 ]
 AFTER: TypeAlias = Annotated[
     str | None, strawberry.argument(description="Only rows behind this cursor of the same list in the same order.")

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, fields, is_dataclass
 from datetime import datetime
 from enum import Enum
-from typing import Any, Final, Generic, TypeVar
+from typing import Any, Final, Generic, TypeVar, cast
 
 import strawberry
 
@@ -69,13 +69,14 @@ def check_input(value: object, path: tuple[str, ...] = ()) -> None:
     elif isinstance(value, float) and not math.isfinite(value):
         raise InvalidInput(f"{_shown(path)}: must be a finite number, got {value}", path=path)
     elif isinstance(value, list):
-        for place, one in enumerate(value):  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
+        for place, one in enumerate(cast("list[object]", value)):
             check_input(one, (*path, str(place)))
     elif is_dataclass(value):
         for name, one in _present(value):
-            if name == "args" and one is not None and not isinstance(one, dict):
+            if name != "args":
+                check_input(one, (*path, camel(name)))
+            elif one is not None and not isinstance(one, dict):
                 raise InvalidInput(f"{_shown((*path, name))}: must be an object, got {one!r:.60}", path=(*path, name))
-            check_input(one, (*path, camel(name)))
 
 
 def parse_key(value: str, *path: str) -> int:
@@ -104,6 +105,11 @@ def camel(name: str) -> str:
     return head + "".join(word.capitalize() for word in rest)
 
 
+def args_of(value: object) -> dict[str, Json] | None:
+    """The arguments of a job that ``check_input`` let pass; absent is None."""
+    return cast("dict[str, Json] | None", None if value is strawberry.UNSET else value)
+
+
 def given(value: T | None) -> T | None:
     """The value of an optional input; absent is None."""
     return None if value is strawberry.UNSET else value
@@ -124,7 +130,7 @@ def _plain(value: object) -> object:
     if isinstance(value, datetime):
         return value.isoformat()
     if isinstance(value, list | tuple):
-        return [_plain(one) for one in value]  # pyright: ignore[reportUnknownVariableType]
+        return [_plain(one) for one in cast("list[object]", value)]
     return value
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Generic, Self, TypeVar
+from typing import Any, Generic, TypeVar
 
 import strawberry
 
@@ -11,6 +11,7 @@ from ..jobs.store.reading.keyset import OrderKey, Page, PageRequest
 from ..jobs.store.reading.lists import Listing
 from .arguments import DEFAULT_PAGE, MAX_PAGE, checked_range, refused
 from .cursors import decode, encode
+from .fields import resolved
 from .scalars import BigInt
 
 T = TypeVar("T")
@@ -23,7 +24,9 @@ class PageInfo:
 
     has_next_page: bool = strawberry.field(description="Whether rows lie behind this page.")
     has_previous_page: bool = strawberry.field(description="Whether rows lie in front of this page.")
-    start_cursor: str | None = strawberry.field(description="Cursor of the first row; pass it as `before` to page back.")
+    start_cursor: str | None = strawberry.field(
+        description="Cursor of the first row; pass it as `before` to page back."
+    )
     end_cursor: str | None = strawberry.field(description="Cursor of the last row; pass it as `after` to page on.")
 
 
@@ -80,28 +83,7 @@ class Connection(Generic[T]):
     number: strawberry.Private[Callable[[], Awaitable[int]]]
     convert: strawberry.Private[Callable[[Any], Any]]
 
-    @classmethod
-    def over(
-        cls,
-        listing: Listing[M],
-        request: PageRequest,
-        *,
-        read: Callable[[], Awaitable[Page[M]]],
-        count: Callable[[], Awaitable[int]],
-        convert: Callable[[M], T],
-    ) -> Self:
-        """A connection.
-
-        Args:
-            listing: The list, for its cursors.
-            request: The page asked for.
-            read: Reads the page; may be called several times, so it should remember.
-            count: Counts the rows.
-            convert: Makes the GraphQL object of a row.
-        """
-        return cls(listing=listing.name, order=request.order, read=read, number=count, convert=convert)
-
-    @strawberry.field(description="The rows with their cursors.")
+    @resolved(description="The rows with their cursors.")
     async def edges(self) -> list[Edge[T]]:
         """Relay's edges."""
         page = await self.read()
@@ -110,12 +92,12 @@ class Connection(Generic[T]):
             for item, position in zip(page.items, page.positions, strict=True)
         ]
 
-    @strawberry.field(description="The rows.")
+    @resolved(description="The rows.")
     async def nodes(self) -> list[T]:
         """The rows without their cursors."""
         return [self.convert(item) for item in (await self.read()).items]
 
-    @strawberry.field(description="Where the page lies.")
+    @resolved(description="Where the page lies.")
     async def page_info(self) -> PageInfo:
         """Relay's page information."""
         page = await self.read()
@@ -127,10 +109,30 @@ class Connection(Generic[T]):
             end_cursor=cursors[-1] if cursors else None,
         )
 
-    @strawberry.field(
+    @resolved(
         description="How many rows of the whole list meet the filter: exact up to 10,000; 10,001 means more than that. "
         "Counted only when asked for."
     )
     async def total_count(self) -> BigInt:
         """The capped count."""
         return BigInt(await self.number())
+
+
+def connect(
+    listing: Listing[M],
+    request: PageRequest,
+    *,
+    read: Callable[[], Awaitable[Page[M]]],
+    count: Callable[[], Awaitable[int]],
+    convert: Callable[[M], T],
+) -> Connection[T]:
+    """A connection.
+
+    Args:
+        listing: The list, for its cursors.
+        request: The page asked for.
+        read: Reads the page; may be called several times, so it should remember.
+        count: Counts the rows.
+        convert: Makes the GraphQL object of a row.
+    """
+    return Connection[T](listing=listing.name, order=request.order, read=read, number=count, convert=convert)

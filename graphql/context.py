@@ -84,4 +84,3 @@ class Context:
 
 Info: TypeAlias = strawberry.Info[Context, None]
 """The annotation of resolvers' ``info``."""
-

@@ -1,9 +1,8 @@
 """How the filters of clients become conditions of the store, within bounds."""
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import fields
-from datetime import datetime
 from enum import Enum
 from typing import Any, Final
 
@@ -52,20 +51,22 @@ def _criteria(filter: AnyFilter, path: str) -> Criteria:
 
 
 def _conditions(name: str, comparison: Any, path: str) -> Iterable[Condition]:  # noqa: ANN401 - one of the field filters
-    convert = parse_id if isinstance(comparison, IdFilter) else _checked
+    convert: Callable[[Any, str], object] = parse_id if isinstance(comparison, IdFilter) else _checked
     for field in fields(comparison):
-        value = getattr(comparison, field.name)
+        value: Any = getattr(comparison, field.name)
         operator = OPERATORS[field.name]
-        nothing_asked = value is None and operator not in (Operator.EQ, Operator.NE)
-        if value is strawberry.UNSET or nothing_asked:
+        if value is strawberry.UNSET:
             continue
-        if isinstance(value, list):
+        if value is None:
+            if operator in (Operator.EQ, Operator.NE):
+                yield Condition(name, operator, None)
+        elif operator in (Operator.IN, Operator.NOT_IN):
             yield Condition(name, operator, tuple(convert(one, path) for one in value))
         else:
-            yield Condition(name, operator, value if operator is Operator.IS_NULL or value is None else convert(value, path))
+            yield Condition(name, operator, value if operator is Operator.IS_NULL else convert(value, path))
 
 
-def _checked(value: Any, path: str) -> str | int | float | bool | datetime | Enum:  # noqa: ANN401 - any scalar
+def _checked(value: Any, path: str) -> object:  # noqa: ANN401 - any scalar
     if isinstance(value, Enum):
         return value
     if isinstance(value, float) and not math.isfinite(value):
@@ -84,7 +85,7 @@ def _values(criteria: Criteria) -> Iterator[object]:
                 yield from _values(part)
         case Not(part):
             yield from _values(part)
-        case Condition(_, _, tuple() as values):
+        case Condition(_, Operator.IN | Operator.NOT_IN, values):
             yield from values
         case Condition():
             yield criteria.value

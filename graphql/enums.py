@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from enum import Enum, StrEnum
-from typing import TypeVar
+from typing import Any, TypeVar, cast
 
 import strawberry
 from strawberry.types.enum import StrawberryEnumDefinition
@@ -40,7 +40,8 @@ def describe(enumeration: type[E], description: str, values: Mapping[E, str], *,
     if missing:
         raise ValueError(f"{enumeration.__name__}: every value needs a description, {', '.join(missing)} has none")
     described = strawberry.enum(enumeration, name=name, description=description)
-    definition: StrawberryEnumDefinition = described.__strawberry_definition__  # type: ignore[attr-defined]  # pyright: ignore
+    definition = cast("Any", described).__strawberry_definition__
+    assert isinstance(definition, StrawberryEnumDefinition), "strawberry.enum gives every class a definition"
     for value in definition.values:
         value.description = values[enumeration[value.name]]
     return enumeration

@@ -1,7 +1,7 @@
 """The input objects of mutations, and how they become values of the engine.
 
-``UNSET`` means absent. Where a mutation creates, absent and null are the product's default; where it updates, absent means
-unchanged and null the default.
+``UNSET`` means absent. Where a mutation creates, absent and null are the product's default; where it updates, absent
+means unchanged and null the default.
 """
 
 from dataclasses import fields
@@ -9,15 +9,15 @@ from datetime import datetime
 from typing import Any, Final
 
 import strawberry
+from strawberry.scalars import JSON
 
 from ..jobs.core.model import MisfirePolicy, NewRun, OverlapPolicy, Priority, ScheduleSpec, TaskSpec, Trigger
 from ..jobs.core.schedule import Syntax
 from .filters import RunFilter
-from .scalars import JSON
 
 KEY: Final = (
-    "Makes a repetition safe: within 24 hours the same key with the same request answers as before and changes nothing, "
-    "with another request it is refused."
+    "Makes a repetition safe: within 24 hours the same key with the same request answers as before and changes "
+    "nothing, with another request it is refused."
 )
 DRY_RUN: Final = "Change nothing; answer how many would change, and the first of them."
 REASON: Final = "Why; shown to others."
@@ -54,7 +54,9 @@ class TaskSettings:
     misfire: MisfirePolicy | None = _optional("What happens to occurrences that are late; LAST unless given.")
     misfire_grace: float | None = _optional("Seconds by which an occurrence may be late; 60 unless given.")
     catch_up_limit: int | None = _optional("How many missed occurrences policy ALL makes up for; 100 unless given.")
-    tolerance: float | None = _optional("INTERVAL only: seconds a run may start early; 5, at most a tenth, unless given.")
+    tolerance: float | None = _optional(
+        "INTERVAL only: seconds a run may start early; 5, at most a tenth, unless given."
+    )
     timeout: float | None = _optional("The time box of an attempt in seconds; none, for INTERVAL half the interval.")
     retries: int | None = _optional("How many failures a run survives; 2 unless given.")
     retry_delay: float | None = _optional("Seconds before the first retry, doubled each time; 60 unless given.")
@@ -67,7 +69,9 @@ class TaskSettings:
 class CreateTaskInput(TaskSettings):
     """The input of ``createTask``."""
 
-    name: str = strawberry.field(description="Unique and immutable; 1 to 200 characters, no control characters, no `/`.")
+    name: str = strawberry.field(
+        description="Unique and immutable; 1 to 200 characters, no control characters, no `/`."
+    )
     job_name: str = strawberry.field(description="The job it runs; see `availableJobs`.")
     schedule: ScheduleInput = strawberry.field(description="When it is due; try it with `validateSchedule`.")
     idempotency_key: str | None = _optional(KEY)
@@ -234,7 +238,9 @@ class RetryNowInput:
     idempotency_key: str | None = _optional(KEY)
 
 
-@strawberry.input(description="Runs whose priority is to change. Those that neither wait nor are stuck stay as they are.")
+@strawberry.input(
+    description="Runs whose priority is to change. Those that neither wait nor are stuck stay as they are."
+)
 class SetRunPriorityInput(RunSelection):
     """The input of ``setRunPriority``."""
 

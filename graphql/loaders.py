@@ -7,7 +7,7 @@ from typing import Any, Final, Generic, TypeVar
 from strawberry.dataloader import DataLoader
 
 from ..jobs.core.model import Execution, Group, JobInfo, Node, Run, SkippedOccurrence, Task
-from ..jobs.store import executions, jobs, runs, tasks
+from ..jobs.store import executions, runs, tasks
 from ..jobs.store.database import Database
 from ..jobs.store.reading import logs, lookups, pages
 from ..jobs.store.reading.criteria import Condition, Criteria, Operator
@@ -114,7 +114,7 @@ class Loaders:
         self.executions: DataLoader[int, Execution | None] = self._by_key(executions.by_ids)
         self.skipped: DataLoader[int, SkippedOccurrence | None] = self._by_key(lookups.skipped_by_ids)
         self.nodes_by_name: DataLoader[str, Node | None] = self._by_key(lookups.nodes_by_names)
-        self.jobs: DataLoader[str, JobInfo | None] = self._by_key(jobs.by_names)
+        self.jobs: DataLoader[str, JobInfo | None] = self._by_key(lookups.jobs_by_names)
         self.group_settings: DataLoader[str, Group | None] = self._by_key(lookups.groups_by_names)
         self._lists: DataLoader[ListKey, Page[Any]] = DataLoader(self._load_lists)
         self.lines: DataLoader[LinesKey, list[logs.LogLine]] = DataLoader(self._load_lines, max_batch_size=MAX_BATCH)

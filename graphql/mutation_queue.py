@@ -16,6 +16,7 @@ from ..jobs.store.reading import queue
 from ..jobs.store.transaction import Tx
 from .changes import Done, given, perform
 from .context import Info
+from .fields import mutates
 from .inputs import DrainNodeInput, GroupNameInput, PauseGroupInput, UpdateGroupInput
 from .types.operation import Group, Node
 from .types.payloads import GroupPayload, NodePayload
@@ -55,7 +56,7 @@ async def group_payload(info: Info, done: Done[model.Group]) -> GroupPayload:
 class QueueMutations:
     """Everything that changes groups and nodes."""
 
-    @strawberry.mutation(description="Pauses a group: none of its runs starts; those not begun go back to the queue.")
+    @mutates(description="Pauses a group: none of its runs starts; those not begun go back to the queue.")
     async def pause_group(self, info: Info, input: PauseGroupInput) -> GroupPayload:
         """The paused group."""
         action = partial(
@@ -63,13 +64,13 @@ class QueueMutations:
         )
         return await group_payload(info, await perform(info, "pauseGroup", input, action, ONE_GROUP))
 
-    @strawberry.mutation(description="Lets a paused group run again.")
+    @mutates(description="Lets a paused group run again.")
     async def resume_group(self, info: Info, input: GroupNameInput) -> GroupPayload:
         """The resumed group."""
         action = partial(actions.resume_group, name=input.name, actor=info.context.person.name)
         return await group_payload(info, await perform(info, "resumeGroup", input, action, ONE_GROUP))
 
-    @strawberry.mutation(description="Changes the limit of a group.")
+    @mutates(description="Changes the limit of a group.")
     async def update_group(self, info: Info, input: UpdateGroupInput) -> GroupPayload:
         """The changed group."""
 
@@ -80,9 +81,7 @@ class QueueMutations:
 
         return await group_payload(info, await perform(info, "updateGroup", input, action, ONE_GROUP))
 
-    @strawberry.mutation(
-        description="Asks a live node to take nothing new and to stop once its running jobs have ended."
-    )
+    @mutates(description="Asks a live node to take nothing new and to stop once its running jobs have ended.")
     async def drain_node(self, info: Info, input: DrainNodeInput) -> NodePayload:
         """The draining node."""
         action = partial(drain_node, name=input.name)

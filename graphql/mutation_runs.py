@@ -6,6 +6,7 @@ from functools import partial
 from typing import Annotated, Final, TypeAlias
 
 import strawberry
+from strawberry.scalars import JSON
 
 from ..jobs.actions import runs as actions
 from ..jobs.actions.idempotent import Memory
@@ -18,10 +19,11 @@ from ..jobs.store.reading import pages
 from ..jobs.store.reading.criteria import Criteria, one_of
 from ..jobs.store.reading.lists import RUNS
 from ..jobs.store.transaction import Tx
-from .changes import ONE_RUN, Done, given, parse_key, perform, recall_runs
+from .changes import ONE_RUN, Done, args_of, given, parse_key, perform, recall_runs
 from .context import Info
 from .criteria import to_criteria
 from .errors import UserFacingError
+from .fields import mutates
 from .inputs import (
     CancelRunInput,
     CancelRunsInput,
@@ -32,9 +34,8 @@ from .inputs import (
     RunSelection,
     SetRunPriorityInput,
 )
-from .scalars import JSON, BigInt
+from .scalars import BigInt
 from .types import entities
-from .types.common import UserError
 from .types.payloads import EnqueueRunsPayload, RunPayload, RunsPayload, TriggerJobPayload
 
 MAX_RUNS: Final = 10_000
@@ -77,6 +78,14 @@ ENQUEUED: Final[Memory[list[Enqueued]]] = Memory(
     },
     recall=recall_enqueued,
 )
+
+
+@dataclass(frozen=True, slots=True)
+class TriggerJobInput:
+    """The arguments of ``triggerJob`` as one value, to be checked like an input object."""
+
+    job_name: str
+    args: object
 
 
 def run_payload(done: Done[Run]) -> RunPayload:
@@ -144,7 +153,7 @@ async def perform_in_bulk(
 class RunMutations:
     """Everything that makes and changes runs."""
 
-    @strawberry.mutation(description="Runs a job now.")
+    @mutates(description="Runs a job now.")
     async def trigger_job(
         self,
         info: Info,
@@ -155,12 +164,8 @@ class RunMutations:
         ] = None,
     ) -> TriggerJobPayload:
         """The new run; an unknown job is data and no error."""
-        if args is not None and not isinstance(args, dict):
-            refusal = UserError(code="INVALID_INPUT", message="args: must be an object", path=["args"])
-            return TriggerJobPayload(success=False, message=refusal.message, job_name=job_name, errors=[refusal])
-        wanted: dict[str, Json] | None = args
-        action = partial(actions.trigger_job, job_name=job_name, args=wanted, actor=info.context.person.name)
-        done = await perform(info, "triggerJob", [job_name, wanted], action, ONE_RUN, key=idempotency_key)
+        action = partial(actions.trigger_job, job_name=job_name, args=args_of(args), actor=info.context.person.name)
+        done = await perform(info, "triggerJob", TriggerJobInput(job_name, args), action, ONE_RUN, key=idempotency_key)
         if done.result is None:
             error = done.errors[0]
             message = f"Unknown job: {job_name}" if error.code == "UNKNOWN_JOB" else error.message
@@ -169,7 +174,7 @@ class RunMutations:
         run = entities.Run.from_model(done.result)
         return TriggerJobPayload(success=True, message=message, job_name=job_name, run=run)
 
-    @strawberry.mutation(description="Puts runs into the queue, all or none.")
+    @mutates(description="Puts runs into the queue, all or none.")
     async def enqueue_runs(self, info: Info, input: EnqueueRunsInput) -> EnqueueRunsPayload:
         """The new runs, or those that had their unique keys."""
         submitter = info.context.person.name
@@ -183,7 +188,7 @@ class RunMutations:
         runs = [entities.Run.from_model(one.run, deduplicated=one.deduplicated) for one in done.result or ()]
         return EnqueueRunsPayload(runs=runs, errors=done.errors)
 
-    @strawberry.mutation(
+    @mutates(
         description="Cancels a run: at once while it waits or is stuck, through the job's `should_stop` while it runs."
     )
     async def cancel_run(self, info: Info, input: CancelRunInput) -> RunPayload:
@@ -195,29 +200,29 @@ class RunMutations:
 
         return run_payload(await perform(info, "cancelRun", input, action, ONE_RUN))
 
-    @strawberry.mutation(description="Cancels many runs, by key or by filter.")
+    @mutates(description="Cancels many runs, by key or by filter.")
     async def cancel_runs(self, info: Info, input: CancelRunsInput) -> RunsPayload:
         """The runs after the request."""
         cancel = partial(actions.cancel_runs, reason=given(input.reason), actor=info.context.person.name)
         return await perform_in_bulk(info, "cancelRuns", input, UNFINISHED, cancel)
 
-    @strawberry.mutation(description="Makes a new run of a finished one, linked to it.")
+    @mutates(description="Makes a new run of a finished one, linked to it.")
     async def retry_run(self, info: Info, input: RetryRunInput) -> RunPayload:
         """The new run."""
 
         def action(tx: Tx) -> Run:
-            args: dict[str, Json] | None = given(input.args)
-            return actions.retry_runs(tx, [parse_key(input.id, "id")], args=args, actor=info.context.person.name)[0]
+            keys, args = [parse_key(input.id, "id")], args_of(input.args)
+            return actions.retry_runs(tx, keys, args=args, actor=info.context.person.name)[0]
 
         return run_payload(await perform(info, "retryRun", input, action, ONE_RUN))
 
-    @strawberry.mutation(description="Makes new runs of many finished ones, by key or by filter.")
+    @mutates(description="Makes new runs of many finished ones, by key or by filter.")
     async def retry_runs(self, info: Info, input: RetryRunsInput) -> RunsPayload:
         """The new runs."""
         retry = partial(actions.retry_runs, actor=info.context.person.name)
         return await perform_in_bulk(info, "retryRuns", input, FINAL, retry)
 
-    @strawberry.mutation(description="Makes a run that waits for its time, or for its retry, due now.")
+    @mutates(description="Makes a run that waits for its time, or for its retry, due now.")
     async def retry_now(self, info: Info, input: RetryNowInput) -> RunPayload:
         """The run that is due."""
 
@@ -226,7 +231,7 @@ class RunMutations:
 
         return run_payload(await perform(info, "retryNow", input, action, ONE_RUN))
 
-    @strawberry.mutation(description="Changes the priority of waiting and stuck runs, by key or by filter.")
+    @mutates(description="Changes the priority of waiting and stuck runs, by key or by filter.")
     async def set_run_priority(self, info: Info, input: SetRunPriorityInput) -> RunsPayload:
         """The runs afterwards."""
 

@@ -6,10 +6,11 @@ import strawberry
 
 from ..jobs.actions import tasks as actions
 from ..jobs.actions.idempotent import Memory
-from ..jobs.core.model import Json, Task
+from ..jobs.core.model import Task
 from ..jobs.store.transaction import Tx
-from .changes import ONE_RUN, ONE_TASK, Done, given, perform
+from .changes import ONE_RUN, ONE_TASK, Done, args_of, given, perform
 from .context import Info
+from .fields import mutates
 from .inputs import (
     CreateTaskInput,
     DeleteTasksOfOwnerInput,
@@ -27,16 +28,14 @@ NAMES: Memory[list[str]] = Memory(keep=lambda names: {"names": names}, recall=la
 
 def task_payload(done: Done[Task]) -> TaskPayload:
     """The answer for one task."""
-    return TaskPayload(
-        task=None if done.result is None else entities.Task.from_model(done.result), errors=done.errors
-    )
+    return TaskPayload(task=None if done.result is None else entities.Task.from_model(done.result), errors=done.errors)
 
 
 @strawberry.type
 class TaskMutations:
     """Everything that changes tasks."""
 
-    @strawberry.mutation(description="Makes a task. Its first occurrence is strictly after now.")
+    @mutates(description="Makes a task. Its first occurrence is strictly after now.")
     async def create_task(self, info: Info, input: CreateTaskInput) -> TaskPayload:
         """A new task."""
         submitter = info.context.person.name
@@ -46,9 +45,9 @@ class TaskMutations:
 
         return task_payload(await perform(info, "createTask", input, action, ONE_TASK))
 
-    @strawberry.mutation(
-        description="Changes a task: what is absent in the input stays, null sets the default. Runs that exist keep what "
-        "they were made with."
+    @mutates(
+        description="Changes a task: what is absent in the input stays, null sets the default. Runs that exist keep "
+        "what they were made with."
     )
     async def update_task(self, info: Info, input: UpdateTaskInput) -> TaskPayload:
         """A changed task."""
@@ -64,7 +63,7 @@ class TaskMutations:
 
         return task_payload(await perform(info, "updateTask", input, action, ONE_TASK))
 
-    @strawberry.mutation(
+    @mutates(
         description="Deletes a task: waiting runs of it are cancelled, running ones asked to stop; its history stays. "
         "A task declared in code can only be paused (error `CODE_TASK`)."
     )
@@ -77,7 +76,7 @@ class TaskMutations:
         done = await perform(info, "deleteTask", input, action, NAMES)
         return DeleteTaskPayload(deleted_name=done.result[0] if done.result else None, errors=done.errors)
 
-    @strawberry.mutation(description="Deletes all tasks of an owner that are not declared in code, as `deleteTask` does.")
+    @mutates(description="Deletes all tasks of an owner that are not declared in code, as `deleteTask` does.")
     async def delete_tasks_of_owner(self, info: Info, input: DeleteTasksOfOwnerInput) -> DeleteTasksPayload:
         """The names of the deleted tasks."""
         dry_run = bool(given(input.dry_run))
@@ -90,7 +89,7 @@ class TaskMutations:
         names = done.result or []
         return DeleteTasksPayload(deleted_names=names[:MAX_NAMES], count=len(names), errors=done.errors)
 
-    @strawberry.mutation(description="Pauses a task: its occurrences are recorded as skipped until it is resumed.")
+    @mutates(description="Pauses a task: its occurrences are recorded as skipped until it is resumed.")
     async def pause_task(self, info: Info, input: PauseTaskInput) -> TaskPayload:
         """The paused task."""
         action = partial(
@@ -98,25 +97,26 @@ class TaskMutations:
         )
         return task_payload(await perform(info, "pauseTask", input, action, ONE_TASK))
 
-    @strawberry.mutation(description="Resumes a paused task from its next occurrence on.")
+    @mutates(description="Resumes a paused task from its next occurrence on.")
     async def resume_task(self, info: Info, input: TaskNameInput) -> TaskPayload:
         """The resumed task."""
         action = partial(actions.resume_task, name=input.name, actor=info.context.person.name)
         return task_payload(await perform(info, "resumeTask", input, action, ONE_TASK))
 
-    @strawberry.mutation(description="Gives a task that is declared in code its declared schedule back.")
+    @mutates(description="Gives a task that is declared in code its declared schedule back.")
     async def reset_task(self, info: Info, input: TaskNameInput) -> TaskPayload:
         """The reset task."""
         action = partial(actions.reset_task, name=input.name, actor=info.context.person.name)
         return task_payload(await perform(info, "resetTask", input, action, ONE_TASK))
 
-    @strawberry.mutation(
-        description="Makes a run of a task now. Its schedule does not move; its overlap policy holds (SKIP answers error "
-        "`OVERLAP`, naming the unfinished run)."
+    @mutates(
+        description="Makes a run of a task now. Its schedule does not move; its overlap policy holds (SKIP answers "
+        "error `OVERLAP`, naming the unfinished run)."
     )
     async def trigger_task(self, info: Info, input: TriggerTaskInput) -> RunPayload:
         """The new run."""
-        args: dict[str, Json] | None = given(input.args)
-        action = partial(actions.trigger_task, name=input.name, args=args, actor=info.context.person.name)
+        action = partial(
+            actions.trigger_task, name=input.name, args=args_of(input.args), actor=info.context.person.name
+        )
         done = await perform(info, "triggerTask", input, action, ONE_RUN)
         return RunPayload(run=None if done.result is None else entities.Run.from_model(done.result), errors=done.errors)

@@ -27,9 +27,10 @@ from .arguments import (
     parse_id,
     refused,
 )
-from .connections import Connection, PageArguments
+from .connections import Connection, PageArguments, connect
 from .context import Info
 from .criteria import to_criteria
+from .fields import resolved
 from .inputs import ScheduleInput
 from .ordering import to_keys
 from .types.entities import (
@@ -68,32 +69,31 @@ def list_of(
     """The connection over a whole list."""
     loaders = info.context.loaders
     request = paging.request(listing, order, criteria)
-    connection: Connection[T] = Connection.over(
+    return connect(
         listing,
         request,
         read=lambda: loaders.page(listing, request),
         count=lambda: loaders.count(listing, criteria),
         convert=convert,
     )
-    return connection
 
 
 @strawberry.type(description="Everything that can be read.")
 class Query:
     """Queries."""
 
-    @strawberry.field(description="The jobs that nodes have published, by name.")
+    @resolved(description="The jobs that nodes have published, by name.")
     async def available_jobs(self, info: Info) -> list[Job]:
         """All jobs."""
         return [Job.from_model(job) for job in await info.context.database.read(jobs.everything)]
 
-    @strawberry.field(description="One job; null if no node has published it.")
+    @resolved(description="One job; null if no node has published it.")
     async def job(self, info: Info, name: Annotated[str, strawberry.argument(description="Its name.")]) -> Job | None:
         """A job by name."""
         found: JobInfo | None = await info.context.loaders.jobs.load(checked_text(name, "name"))
         return None if found is None else Job.from_model(found)
 
-    @strawberry.field(description="The execution log, newest first. `executions` has more filters, and pages.")
+    @resolved(description="The execution log, newest first. `executions` has more filters, and pages.")
     async def job_logs(
         self,
         info: Info,
@@ -116,7 +116,7 @@ class Query:
         page = await info.context.loaders.page(EXECUTIONS, request)
         return [JobExecution.from_model(execution) for execution in page.items]
 
-    @strawberry.field(description="The execution log.")
+    @resolved(description="The execution log.")
     def executions(
         self,
         info: Info,
@@ -132,12 +132,12 @@ class Query:
         paging = PageArguments(first, after, last, before)
         return list_of(info, EXECUTIONS, paging, to_criteria(filter), to_keys(order_by), JobExecution.from_model)
 
-    @strawberry.field(description="One execution; null if there is none of this id.")
+    @resolved(description="One execution; null if there is none of this id.")
     async def execution(self, info: Info, id: ID_ARGUMENT) -> JobExecution | None:
         """An execution by key."""
         return await load_execution(info, parse_id(id, "id"))
 
-    @strawberry.field(description="The tasks.")
+    @resolved(description="The tasks.")
     def tasks(
         self,
         info: Info,
@@ -153,7 +153,7 @@ class Query:
         paging = PageArguments(first, after, last, before)
         return list_of(info, TASKS, paging, to_criteria(filter), to_keys(order_by), Task.from_model)
 
-    @strawberry.field(description="One task, by its name or its id; null if there is none.")
+    @resolved(description="One task, by its name or its id; null if there is none.")
     async def task(
         self,
         info: Info,
@@ -168,7 +168,7 @@ class Query:
         found = await info.context.loaders.tasks_by_name.load(checked_text(name or "", "name"))
         return None if found is None else Task.from_model(found)
 
-    @strawberry.field(description="The runs: the queue, and what became of it.")
+    @resolved(description="The runs: the queue, and what became of it.")
     def runs(
         self,
         info: Info,
@@ -184,23 +184,25 @@ class Query:
         paging = PageArguments(first, after, last, before)
         return list_of(info, RUNS, paging, to_criteria(filter), to_keys(order_by), Run.from_model)
 
-    @strawberry.field(description="One run; null if there is none of this id.")
+    @resolved(description="One run; null if there is none of this id.")
     async def run(self, info: Info, id: ID_ARGUMENT) -> Run | None:
         """A run by key."""
         return await load_run(info, parse_id(id, "id"))
 
-    @strawberry.field(description="The queue's groups by name: `default`, and all that have unfinished runs, a pause or a limit.")
+    @resolved(
+        description="The queue's groups by name: `default`, and all that have unfinished runs, a pause or a limit."
+    )
     async def groups(self, info: Info) -> list[Group]:
         """All groups."""
         now = await info.context.now()
         return [Group.from_model(group) for group in await info.context.database.read(queue.groups, now)]
 
-    @strawberry.field(description="The nodes, newest first, at most 200; those that ended are kept for a while.")
+    @resolved(description="The nodes, newest first, at most 200; those that ended are kept for a while.")
     async def nodes(self, info: Info) -> list[Node]:
         """The newest nodes."""
         return [Node.from_model(node) for node in await info.context.database.read(nodes.everyone)]
 
-    @strawberry.field(description="Occurrences that did not become runs, and why.")
+    @resolved(description="Occurrences that did not become runs, and why.")
     def skipped_occurrences(
         self,
         info: Info,
@@ -216,14 +218,15 @@ class Query:
         paging = PageArguments(first, after, last, before)
         return list_of(info, SKIPPED, paging, to_criteria(filter), to_keys(order_by), SkippedOccurrence.from_model)
 
-    @strawberry.field(description="Judges a schedule: whether it is valid, what is wrong with it, and when it fires next.")
+    @resolved(description="Judges a schedule: whether it is valid, what is wrong with it, and when it fires next.")
     async def validate_schedule(
         self,
         info: Info,
         schedule: Annotated[ScheduleInput, strawberry.argument(description="The schedule.")],
         count: COUNT = 5,
         from_: Annotated[
-            datetime | None, strawberry.argument(name="from", description="Times strictly after this; now unless given.")
+            datetime | None,
+            strawberry.argument(name="from", description="Times strictly after this; now unless given."),
         ] = None,
     ) -> ScheduleValidation:
         """The judgement; bad input is an answer and not an error."""
@@ -232,20 +235,20 @@ class Query:
         judged = validate(schedule.syntax, schedule.value, schedule.timezone, count=wanted, after=after)
         return ScheduleValidation.from_validation(judged)
 
-    @strawberry.field(description="Who asks.")
+    @resolved(description="Who asks.")
     def viewer(self, info: Info) -> Viewer:
         """The person of the context."""
         return Viewer.from_person(info.context.person)
 
-    @strawberry.field(
-        description="An event cursor from before anything of this answer was read: subscribe to `events(after:)` with it, "
-        "and nothing falls between."
+    @resolved(
+        description="An event cursor from before anything of this answer was read: subscribe to `events(after:)` with "
+        "it, and nothing falls between."
     )
     async def as_of(self, info: Info) -> str:
         """The cursor taken by ``EventCursor`` before the operation began."""
         return info.context.as_of or str(await info.context.bus.cursor())
 
-    @strawberry.field(description="The server's time, by which everything is due.")
+    @resolved(description="The server's time, by which everything is due.")
     async def server_time(self, info: Info) -> datetime:
         """The database's time."""
         return await info.context.now()

@@ -14,9 +14,7 @@ from graphql import GraphQLError
 BigInt = NewType("BigInt", int)
 
 MAX_BIGINT: Final = 2**63 - 1
-RFC_3339: Final = re.compile(
-    r"(\d{4}-\d\d-\d\d)[Tt ](\d\d:\d\d:\d\d)(?:\.(\d{1,12}))?([Zz]|[+-]\d\d:\d\d)", re.ASCII
-)
+RFC_3339: Final = re.compile(r"(\d{4}-\d\d-\d\d)[Tt ](\d\d:\d\d:\d\d)(?:\.(\d{1,12}))?([Zz]|[+-]\d\d:\d\d)", re.ASCII)
 
 
 def serialize_time(instant: datetime) -> str:

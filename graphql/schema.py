@@ -21,7 +21,7 @@ class EventCursor(SchemaExtension):
     Root fields are resolved side by side; a cursor taken after another field was read would hide the events between.
     """
 
-    async def on_execute(self) -> AsyncIterator[None]:  # type: ignore[override]
+    async def on_execute(self) -> AsyncIterator[None]:
         """Ask the bus first."""
         context: Any = self.execution_context.context
         if isinstance(context, Context) and "asOf" in (self.execution_context.query or ""):

@@ -12,6 +12,7 @@ from ..jobs.core.events import Cursor, EventKind
 from .arguments import checked_text, parse_id
 from .context import Info
 from .errors import UserFacingError
+from .fields import streams
 from .types.entities import JobExecution, load_execution
 from .types.event import Event
 
@@ -60,7 +61,7 @@ async def live(info: Info, after: Cursor | None, filter: events.EventFilter) -> 
 class Subscription:
     """Subscriptions."""
 
-    @strawberry.subscription(
+    @streams(
         description="Every change of everything, from any node, in one order that is the same for every reader. "
         "Reconnect with the last cursor as `after`: nothing is missed and nothing comes twice; if it is older than the "
         "retention, or this reader was too slow, one `RESYNC` says so."
@@ -70,7 +71,9 @@ class Subscription:
         info: Info,
         after: Annotated[
             str | None,
-            strawberry.argument(description="A cursor from `asOf` or an event: first what came after it; now unless given."),
+            strawberry.argument(
+                description="A cursor from `asOf` or an event: first what came after it; now unless given."
+            ),
         ] = None,
         filter: Annotated[EventFilter | None, strawberry.argument(description="Which events.")] = None,
     ) -> AsyncGenerator[Event, None]:
@@ -80,7 +83,7 @@ class Subscription:
             async for event in source:
                 yield Event.from_event(event)
 
-    @strawberry.subscription(description="Each start and each end of an execution.")
+    @streams(description="Each start and each end of an execution.")
     async def job_status(
         self,
         info: Info,

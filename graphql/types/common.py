@@ -4,10 +4,11 @@ from datetime import datetime
 from typing import Any, Self
 
 import strawberry
+from strawberry.scalars import JSON
 
 from ...jobs.core.errors import UserError as CoreError
 from ...jobs.store.reading.logs import LogLine as StoredLine
-from ..scalars import JSON, BigInt
+from ..scalars import BigInt
 
 
 @strawberry.type(description="Why an input was refused. Nothing was changed.")
@@ -41,7 +42,7 @@ class Progress:
     @classmethod
     def from_json(cls, stored: Any) -> Self | None:  # noqa: ANN401 - a stored JSON document
         """The progress behind a stored document ``{done, total, message}``, or None if nothing was reported."""
-        if not isinstance(stored, dict) or "done" not in stored:
+        if stored is None:
             return None
         return cls(done=stored["done"], total=stored.get("total"), message=stored.get("message"))
 
@@ -68,7 +69,7 @@ class LogPage:
 
     lines: list[LogLine] = strawberry.field(description="Kept lines in their order.")
     last_line: int = strawberry.field(
-        description="Number of the last line of this page: pass it as `after` to read on; `after` itself if there is none."
+        description="Number of the last line of this page: pass it as `after` to read on; if empty, `after` itself."
     )
     cut: BigInt = strawberry.field(description="How many lines of the execution were dropped to keep its bound.")
     ended: bool = strawberry.field(description="Whether the execution is over and no further line will come.")

@@ -5,19 +5,21 @@ from datetime import datetime
 from typing import Annotated, Self, TypeVar
 
 import strawberry
+from strawberry.scalars import JSON
 
 from ...jobs.core import model
 from ...jobs.store.reading.criteria import Criteria
 from ...jobs.store.reading.keyset import OrderKey
 from ...jobs.store.reading.lists import EXECUTIONS, RUNS, SKIPPED, TASKS, Listing
 from ..arguments import AFTER, BEFORE, FIRST, LAST, MAX_LINES, checked_range
-from ..connections import Connection, PageArguments
+from ..connections import Connection, PageArguments, connect
 from ..context import Info
 from ..criteria import to_criteria
+from ..fields import resolved
 from ..filters import ExecutionFilter, RunFilter, SkippedOccurrenceFilter, TaskFilter
 from ..loaders import Children, LinesKey
 from ..ordering import ExecutionOrder, RunOrder, SkippedOccurrenceOrder, TaskOrder, to_keys
-from ..scalars import JSON, BigInt
+from ..scalars import BigInt
 from .common import LogLine, LogPage
 from .run import ExecutionFields, RunFields
 from .task import TaskFields
@@ -31,7 +33,9 @@ RUN_FILTER = Annotated[RunFilter | None, strawberry.argument(description="Which 
 RUN_ORDER = Annotated[list[RunOrder] | None, strawberry.argument(description="Newest first unless given.")]
 EXECUTION_FILTER = Annotated[ExecutionFilter | None, strawberry.argument(description="Which executions.")]
 EXECUTION_ORDER = Annotated[list[ExecutionOrder] | None, strawberry.argument(description="Newest first unless given.")]
-SKIPPED_FILTER = Annotated[SkippedOccurrenceFilter | None, strawberry.argument(description="Which skipped occurrences.")]
+SKIPPED_FILTER = Annotated[
+    SkippedOccurrenceFilter | None, strawberry.argument(description="Which skipped occurrences.")
+]
 SKIPPED_ORDER = Annotated[
     list[SkippedOccurrenceOrder] | None, strawberry.argument(description="Newest first unless given.")
 ]
@@ -49,14 +53,13 @@ def children_of(
 ) -> Connection[T]:
     """The connection over the rows of one parent; pages and counts of many parents are read together."""
     request = paging.request(listing, order, criteria)
-    connection: Connection[T] = Connection.over(
+    return connect(
         listing,
         request,
         read=lambda: children.page(parent, request),
         count=lambda: children.count(parent, criteria),
         convert=convert,
     )
-    return connection
 
 
 @strawberry.type(description="Named code that a node can run.")
@@ -67,7 +70,8 @@ class Job:
     description: str = strawberry.field(description="What it does.")
     schedule: str | None = strawberry.field(description="The cron expression that its code declares, if any.")
     isolation: str = strawberry.field(
-        description="Where it runs: `async` on the event loop, `thread`, or `process` (the only kind that can be killed)."
+        description="Where it runs: `async` on the event loop, in a `thread`, or in a `process` of its own, the only kind "
+        "that can be killed."
     )
     args_schema: JSON | None = strawberry.field(description="The JSON Schema of its arguments.")
     known: bool = strawberry.field(description="Whether a live node can run it now.")
@@ -86,7 +90,7 @@ class Job:
             nodes=list(job.nodes),
         )
 
-    @strawberry.field(description="The tasks that use it.")
+    @resolved(description="The tasks that use it.")
     def tasks(
         self,
         info: Info,
@@ -109,7 +113,7 @@ class Job:
             convert=Task.from_model,
         )
 
-    @strawberry.field(description="Its executions.")
+    @resolved(description="Its executions.")
     def executions(
         self,
         info: Info,
@@ -137,18 +141,18 @@ class Job:
 class Task(TaskFields):
     """A task with its relations."""
 
-    @strawberry.field(description="The job it runs; null if no node has published one of that name.")
+    @resolved(description="The job it runs; null if no node has published one of that name.")
     async def job(self, info: Info) -> Job | None:
         """Its job."""
         found = await info.context.loaders.jobs.load(self.job_name)
         return None if found is None else Job.from_model(found)
 
-    @strawberry.field(description="Whether a node has published its job; otherwise it does not fire.")
+    @resolved(description="Whether a node has published its job; otherwise it does not fire.")
     async def job_known(self, info: Info) -> bool:
         """Whether its job exists."""
         return await info.context.loaders.jobs.load(self.job_name) is not None
 
-    @strawberry.field(
+    @resolved(
         description="Whether it should have started and did not: enabled, and no start since the last due time and the "
         "misfire grace after it."
     )
@@ -159,13 +163,13 @@ class Task(TaskFields):
             return False
         return (await info.context.now() - due).total_seconds() > self.misfire_grace
 
-    @strawberry.field(description="Its newest finished execution.")
+    @resolved(description="Its newest finished execution.")
     async def last_status(self, info: Info) -> "JobExecution | None":
         """The newest finished execution, of any of its runs."""
         found = await info.context.loaders.last_finished(self.stored.id)
         return None if found is None else JobExecution.from_model(found)
 
-    @strawberry.field(description="Its executions.")
+    @resolved(description="Its executions.")
     def executions(
         self,
         info: Info,
@@ -188,7 +192,7 @@ class Task(TaskFields):
             convert=JobExecution.from_model,
         )
 
-    @strawberry.field(description="Its runs.")
+    @resolved(description="Its runs.")
     def runs(
         self,
         info: Info,
@@ -211,7 +215,7 @@ class Task(TaskFields):
             convert=Run.from_model,
         )
 
-    @strawberry.field(description="Its occurrences that did not become runs, and why.")
+    @resolved(description="Its occurrences that did not become runs, and why.")
     def skipped_occurrences(
         self,
         info: Info,
@@ -239,17 +243,17 @@ class Task(TaskFields):
 class Run(RunFields):
     """A run with its relations."""
 
-    @strawberry.field(description="The task that made it; null for others, and once the task is deleted.")
+    @resolved(description="The task that made it; null for others, and once the task is deleted.")
     async def task(self, info: Info) -> Task | None:
         """Its task."""
         return await load_task(info, self.stored.task_id)
 
-    @strawberry.field(description="The run that it retries.")
+    @resolved(description="The run that it retries.")
     async def retried_from(self, info: Info) -> "Run | None":
         """The older run."""
         return await load_run(info, self.stored.retried_from)
 
-    @strawberry.field(description="Its executions, one per attempt.")
+    @resolved(description="Its executions, one per attempt.")
     def executions(
         self,
         info: Info,
@@ -277,17 +281,17 @@ class Run(RunFields):
 class JobExecution(ExecutionFields):
     """An execution with its relations."""
 
-    @strawberry.field(description="The run that it is an attempt at; null once that is pruned.")
+    @resolved(description="The run that it is an attempt at; null once that is pruned.")
     async def run(self, info: Info) -> Run | None:
         """Its run."""
         return await load_run(info, self.stored.run_id)
 
-    @strawberry.field(description="The task whose run it was; null for others, and once the task is deleted.")
+    @resolved(description="The task whose run it was; null for others, and once the task is deleted.")
     async def task(self, info: Info) -> Task | None:
         """Its task."""
         return await load_task(info, self.stored.task_id)
 
-    @strawberry.field(description="A page of its log.")
+    @resolved(description="A page of its log.")
     async def log_lines(
         self,
         info: Info,
@@ -306,7 +310,9 @@ class JobExecution(ExecutionFields):
         )
 
 
-@strawberry.type(description="A stretch of occurrences that did not become runs, or runs that were dropped, for one reason.")
+@strawberry.type(
+    description="A stretch of occurrences that did not become runs, or runs that were dropped, for one reason."
+)
 class SkippedOccurrence:
     """A skipped stretch with its relations."""
 
@@ -337,12 +343,12 @@ class SkippedOccurrence:
             at=skipped.at,
         )
 
-    @strawberry.field(description="Its task; null once that is deleted.")
+    @resolved(description="Its task; null once that is deleted.")
     async def task(self, info: Info) -> Task | None:
         """Its task."""
         return await load_task(info, self.stored.task_id)
 
-    @strawberry.field(description="The run that was dropped, if one had been made.")
+    @resolved(description="The run that was dropped, if one had been made.")
     async def run(self, info: Info) -> Run | None:
         """The dropped run."""
         return await load_run(info, self.stored.run_id)

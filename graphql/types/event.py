@@ -8,6 +8,7 @@ import strawberry
 from ...jobs.core import events
 from ...jobs.store.reading import queue
 from ..context import Info
+from ..fields import resolved
 from .entities import JobExecution, Run, Task, load_execution, load_run, load_task
 from .operation import Group, Node
 
@@ -51,22 +52,22 @@ class Event:
             state=None if change.state is None else change.state.upper(),
         )
 
-    @strawberry.field(description="The task as it is now; null if it is not about one, or that is deleted.")
+    @resolved(description="The task as it is now; null if it is not about one, or that is deleted.")
     async def task(self, info: Info) -> Task | None:
         """Read at delivery."""
         return await load_task(info, self.change.task_id)
 
-    @strawberry.field(description="The run as it is now; null if it is not about one, or that is pruned.")
+    @resolved(description="The run as it is now; null if it is not about one, or that is pruned.")
     async def run(self, info: Info) -> Run | None:
         """Read at delivery."""
         return await load_run(info, self.change.run_id)
 
-    @strawberry.field(description="The execution as it is now; null if it is not about one, or that is pruned.")
+    @resolved(description="The execution as it is now; null if it is not about one, or that is pruned.")
     async def execution(self, info: Info) -> JobExecution | None:
         """Read at delivery."""
         return await load_execution(info, self.change.execution_id)
 
-    @strawberry.field(description="The node as it is now; null if it is not about one.")
+    @resolved(description="The node as it is now; null if it is not about one.")
     async def node(self, info: Info) -> Node | None:
         """Read at delivery."""
         if self.change.node is None:
@@ -74,7 +75,7 @@ class Event:
         found = await info.context.loaders.nodes_by_name.load(self.change.node)
         return None if found is None else Node.from_model(found)
 
-    @strawberry.field(description="The group as it is now; null if it is not about one.")
+    @resolved(description="The group as it is now; null if it is not about one.")
     async def group(self, info: Info) -> Group | None:
         """Read at delivery."""
         if self.change.group is None:

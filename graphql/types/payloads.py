@@ -31,7 +31,8 @@ class DeleteTasksPayload:
     """Names or errors."""
 
     deleted_names: list[str] = strawberry.field(
-        description="The names of the tasks that are gone (or would be), at most 200 of them.", default_factory=list[str]
+        description="The names of the tasks that are gone (or would be), at most 200 of them.",
+        default_factory=list[str],
     )
     count: int = strawberry.field(description="How many there are.", default=0)
     errors: list[UserError] = strawberry.field(description=ERRORS, default_factory=list[UserError])

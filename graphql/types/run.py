@@ -4,10 +4,11 @@ from datetime import datetime
 from typing import Self
 
 import strawberry
+from strawberry.scalars import JSON
 
 from ...jobs.core import model
 from ...jobs.core.states import RunState
-from ..scalars import JSON, BigInt
+from ..scalars import BigInt
 from .common import Progress
 
 
@@ -19,7 +20,9 @@ class RunFields:
     id: strawberry.ID = strawberry.field(description="The decimal key.")
     state: RunState = strawberry.field(description="Where it stands.")
     job_name: str = strawberry.field(description="The name of the job.")
-    task_name: str | None = strawberry.field(description="The name of the task that made it; kept when that is deleted.")
+    task_name: str | None = strawberry.field(
+        description="The name of the task that made it; kept when that is deleted."
+    )
     group: str = strawberry.field(description="Its group.")
     priority: model.Priority = strawberry.field(description="Its priority within the group.")
     args: JSON = strawberry.field(description="Its arguments, an object.")
@@ -46,7 +49,7 @@ class RunFields:
     result: JSON | None = strawberry.field(description="What the job returned.")
     error: str | None = strawberry.field(description="The message of its last error.")
     deduplicated: bool = strawberry.field(
-        description="Answers of `enqueueRuns` only: this unfinished run had the unique key already, no new one was made."
+        description="Answers of `enqueueRuns` only: this unfinished run had the unique key, so no new one was made."
     )
 
     @classmethod

@@ -13,6 +13,7 @@ from ...jobs.core.policies import schedule_of
 from ...jobs.core.schedule import ScheduleError, Syntax, Validation
 from ..arguments import COUNT, checked_count
 from ..context import Info
+from ..fields import resolved
 
 _TICK = timedelta(microseconds=1)
 
@@ -32,7 +33,7 @@ class Schedule:
         """A schedule of ``task``: the one in force or the declared one."""
         return cls(syntax=spec.syntax, value=spec.value, timezone=spec.timezone, spec=spec, task=task)
 
-    @strawberry.field(description="When it fires, as an English sentence. Computed, never stored.")
+    @resolved(description="When it fires, as an English sentence. Computed, never stored.")
     def humanized(self) -> str:
         """The description of the parsed schedule."""
         try:
@@ -41,7 +42,7 @@ class Schedule:
             # A zone can vanish from the system's database after the schedule was stored.
             return f"cannot be read any more: {error.message}"
 
-    @strawberry.field(
+    @resolved(
         description="The next nominal times after now, within the task's `startAt` and `endAt` and without its jitter, "
         "whether or not the task is enabled."
     )
@@ -70,7 +71,7 @@ class ScheduleFault:
     code: str = strawberry.field(description="`INVALID_SCHEDULE`, `NEVER_FIRES` or `UNKNOWN_TIMEZONE`.")
     message: str = strawberry.field(description="What is wrong, in a sentence.")
     field: str | None = strawberry.field(
-        description="The faulty part: `second`, `minute`, `hour`, `day`, `month`, `year`, `weekday`, `value`, `timezone`."
+        description="The faulty part: second, minute, hour, day, month, year, weekday, value or timezone."
     )
     position: int | None = strawberry.field(description="Where it begins in `value`, counted from 0.")
     suggestion: str | None = strawberry.field(description="What to write instead, if something better is known.")

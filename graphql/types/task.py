@@ -4,10 +4,11 @@ from datetime import datetime
 from typing import Self
 
 import strawberry
+from strawberry.scalars import JSON
 
 from ...jobs.core import model
 from ...jobs.core.policies import effective_overlap, effective_timeout, effective_tolerance
-from ..scalars import JSON, BigInt
+from ..scalars import BigInt
 from .schedule import Schedule
 
 

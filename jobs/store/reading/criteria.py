@@ -99,7 +99,10 @@ def _plain(value: Any) -> Any:
     """Enumerations as the words that the tables hold."""
     if isinstance(value, Enum):
         return value.value
-    return [_plain(one) for one in value] if isinstance(value, tuple) else value
+    if isinstance(value, tuple):
+        values: tuple[Any, ...] = value
+        return [_plain(one) for one in values]
+    return value
 
 
 def _comparison(column: ColumnElement[Any], operator: Operator, value: Any) -> ColumnElement[bool]:

@@ -4,11 +4,12 @@ from collections.abc import Sequence
 
 from sqlalchemy import Connection, select
 
-from ...core.model import Group, Node, SkippedOccurrence, Task
+from ...core.model import Group, JobInfo, Node, SkippedOccurrence, Task
 from ..groups import group_from
-from ..nodes import node_from
+from ..jobs import job_from
+from ..nodes import live, node_from
 from ..skipped import skipped_from
-from ..tables import node, periodic_task, queue_group, skipped_occurrence
+from ..tables import job, node, periodic_task, queue_group, skipped_occurrence
 from ..tasks import task_from
 
 
@@ -34,3 +35,10 @@ def groups_by_names(conn: Connection, names: Sequence[str]) -> dict[str, Group]:
     """The pauses and limits of those of these groups that have any, by name."""
     statement = select(queue_group).where(queue_group.c.name.in_(names))
     return {row.name: group_from(row) for row in conn.execute(statement)}
+
+
+def jobs_by_names(conn: Connection, names: Sequence[str]) -> dict[str, JobInfo]:
+    """The published jobs of these names, each with the live nodes that know it, by name."""
+    nodes = live(conn)
+    rows = conn.execute(select(job).where(job.c.name.in_(names)))
+    return {row.name: job_from(row, [node.name for node in nodes if row.name in node.jobs]) for row in rows}

@@ -56,11 +56,11 @@ def pages_of(
     if dialect.is_postgresql(conn):
         inner = _limited(listing, request, listing.rows.add_columns(*labels).where(mine)).correlate(owners)
         rows = inner.lateral("page")
-        statement = select(rows, owners.c.parent.label("parent_")).select_from(owners.join(rows, true()))
+        statement = select(owners.c.parent.label("parent_"), rows).select_from(owners.join(rows, true()))
     else:
         # SQLite has no LATERAL, but it answers a correlated IN once per parent and by the index.
         wanted = _limited(listing, request, _keys(listing).where(mine)).correlate(owners)
-        statement = listing.rows.add_columns(*labels, owners.c.parent.label("parent_")).join_from(
+        statement = listing.rows.add_columns(owners.c.parent.label("parent_"), *labels).join_from(
             listing.rows.get_final_froms()[0], owners, listing.key.in_(wanted)
         )
         statement = statement.order_by(*order_by(request, listing.fields))
@@ -106,8 +106,8 @@ def _labels(listing: Listing[Any], request: PageRequest) -> list[ColumnElement[A
 
 
 def _position(row: Row[Any], request: PageRequest) -> Position:
-    values = row._mapping  # noqa: SLF001 - SQLAlchemy's public name for access by key
-    return tuple(values[f"position_{place}_"] for place in range(len(request.order)))
+    """The last columns of every statement here are those of ``_labels``."""
+    return tuple(row)[-len(request.order) :]
 
 
 def _parents(conn: Connection, parents: Sequence[Parent]) -> tuple[Subquery, dict[str, Any]]:

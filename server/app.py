@@ -14,8 +14,8 @@ from ..graphql.transport.streams import OpenStreams
 from ..jobs.store.database import Database
 from .health import health_routes
 from .lifecycle import Lifecycle
-from .security import KnownHost, SecurityHeaders
 from .pages import Site, static_routes
+from .security import KnownHost, SecurityHeaders
 
 
 class RunningEngine(Protocol):

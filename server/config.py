@@ -16,12 +16,16 @@ from typing import Any
 from pydantic import ValidationError
 from pydantic_settings import EnvSettingsSource, TomlConfigSettingsSource
 
+from ..jobs.builtin.address_guard import AllowList
 from ..jobs.core.errors import ConfigurationError
 from ..jobs.store.database import parse_url, sqlite_path
 from .settings import DEFAULT_FILE, ENV_PREFIX, NAMES, OTHER_VARIABLES, Settings, must_be
 
 LEASE_SHARE = 0.5
 """A heartbeat may take at most this share of the lease (the rule of the engine)."""
+
+MAX_SHOWN = 120
+"""Characters of a wrong value that its error message shows."""
 
 _MODULE = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*")
 
@@ -171,6 +175,11 @@ def _together(settings: Settings, sources: _Sources) -> Iterator[tuple[set[str],
     if settings.heartbeat > limit:
         bound = f"at most half the lease ({limit:g} s)"
         yield {"heartbeat", "lease"}, f"{sources.called('heartbeat')}: must be {bound}, got {settings.heartbeat:g}"
+    try:
+        AllowList.parse(settings.http_allow)
+    except ConfigurationError:
+        shown = _shown(", ".join(settings.http_allow))
+        yield {"http_allow"}, f"{sources.called('http_allow')}: must be {must_be('http_allow')}, got {shown}"
     for module in settings.jobs:
         if not _MODULE.fullmatch(module):
             yield {"jobs"}, f"{sources.called('jobs')}: must be module names, got {_shown(module)}{_as_module(module)}"
@@ -202,6 +211,5 @@ def _as_module(text: str) -> str:
 
 def _shown(value: object) -> str:
     """The value as an error shows it: short, and without the password of a URL."""
-    if not isinstance(value, str):
-        return repr(value)[:80]
-    return repr(re.sub(r"(://[^:/@\s]*):[^@\s]*@", r"\1:***@", value)[:80])
+    text = repr(re.sub(r"(://[^:/@\s]*):[^@\s]*@", r"\1:***@", value) if isinstance(value, str) else value)
+    return text if len(text) <= MAX_SHOWN else f"{text[:MAX_SHOWN]}… ({len(text):,} characters)"

@@ -134,6 +134,14 @@ def _rare_tasks(opening: datetime) -> Sequence[TaskSpec]:
             group="marketing",
         ),
         TaskSpec(
+            "failure-digest",
+            "graphql_request",
+            ScheduleSpec(Syntax.CRON, "45 * * * * *"),
+            args={"query": "{ jobLogs(limit: 5, onlyFailures: true) { id jobName errorMessage } }"},
+            description="Asks this server's own API for the newest failures: a task is an API request",
+            group="monitoring",
+        ),
+        TaskSpec(
             "weekly-accounts",
             "monthly_report",
             ScheduleSpec(Syntax.CALENDAR, "Mon *-*-* 08:00:00", "Europe/Berlin"),

@@ -12,6 +12,8 @@ import structlog
 from structlog.typing import Processor
 from typing_extensions import override
 
+from ..jobs.context import current_host
+
 LogFormat = Literal["auto", "human", "json"]
 
 QUIET = {
@@ -40,6 +42,15 @@ MAX_KINDS = 1_000
 class _Count:
     since: float
     lines: int = 0
+
+
+class OutsideJobs(logging.Filter):
+    """Leaves out what jobs log: it is kept with their executions, where it is bounded and can be read by run."""
+
+    @override
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Whether ``record`` was made outside of any job."""
+        return current_host.get() is None
 
 
 class FloodFilter(logging.Filter):
@@ -81,6 +92,7 @@ def configure_logging(form: LogFormat, level: str, stream: TextIO | None = None)
     target = stream or sys.stderr
     human = form == "human" or (form == "auto" and target.isatty())
     handler = logging.StreamHandler(target)
+    handler.addFilter(OutsideJobs())
     handler.addFilter(FloodFilter())
     handler.setFormatter(_formatter(human=human, colors=target.isatty() and "NO_COLOR" not in os.environ))
     root = logging.getLogger()

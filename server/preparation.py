@@ -5,7 +5,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from ..jobs.builtin import register_builtin
 from ..jobs.core.errors import ConfigurationError
+from ..jobs.registry import default_registry
 from .bind import loopback_addresses
 from .config import InvalidSettingsError, load
 from .discovery import JobsNotFoundError, import_jobs
@@ -40,7 +42,7 @@ class Prepared:
 
 
 def prepare(flags: Mapping[str, Any], config_file: Path | None) -> Prepared:
-    """Load the settings, judge the host, import the jobs.
+    """Load the settings, judge the host, import the jobs and add the built-in ones.
 
     Args:
         flags: Setting name to value as given on the command line; None = not given.
@@ -57,6 +59,9 @@ def prepare(flags: Mapping[str, Any], config_file: Path | None) -> Prepared:
         prepared.faults.append(str(error))
     try:
         import_jobs(prepared.settings.jobs)
+        register_builtin(default_registry())
     except JobsNotFoundError as error:
         prepared.faults.extend(error.faults)
+    except ConfigurationError as error:
+        prepared.faults.append(f"jobs: {error}")
     return prepared

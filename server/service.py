@@ -9,11 +9,12 @@ from typing import Any
 import uvloop
 
 from ..graphql.context import LOCAL_ADMINISTRATOR, Context
-from ..graphql.schema import schema
+from ..graphql.schema import create_schema
 from ..graphql.transport.streams import OpenStreams
 from ..jobs.registry import Registry
 from ..jobs.runtime.engine import Engine
 from ..jobs.runtime.settings import EngineSettings
+from ..jobs.services import Services
 from ..jobs.store.database import Database
 from ..jobs.store.filelock import FileLock, lock_for
 from .api_caller import OwnApi
@@ -22,8 +23,8 @@ from .bind import Listener, listen
 from .database_schema import migrate
 from .http_server import HttpServer
 from .lifecycle import Lifecycle, Phase
-from .settings import Settings
 from .pages import Site
+from .settings import Settings
 from .stopping import StopRequest
 from .version import installed_version
 
@@ -70,10 +71,12 @@ class Service:
 
     async def _serve(self, listener: Listener) -> None:
         stop = StopRequest(on_first=lambda: self.lifecycle.enter(Phase.DRAINING))
+        schema = create_schema()
         database = Database(self.settings.database_url)
         streams = OpenStreams(schema.limits.open_streams)
         api = OwnApi(schema, lambda _submitter: Context(database, engine.bus, LOCAL_ADMINISTRATOR))
-        engine = Engine(database, self.registry, engine_settings(self.settings), api)
+        services = Services(database, api, self.settings.http_allow)
+        engine = Engine(services, self.registry, engine_settings(self.settings), on_drained=_say_drained)
         parts = Parts(schema, database, engine, self.lifecycle, streams, listener.hosts, Site())
         http = HttpServer(build_app(parts), message_bytes=schema.limits.body_bytes)
         with stop.listening():
@@ -95,7 +98,7 @@ class Service:
         if self.prepare is not None:
             await self.prepare(database)
         self.lifecycle.enter(Phase.SERVING)
-        self.on_ready(listener.url, engine.node_name)
+        self.on_ready(listener.url, engine.node_name or "")
 
 
 async def _first_of(*work: Coroutine[Any, Any, None] | asyncio.Task[None]) -> None:
@@ -123,6 +126,10 @@ async def _ended(
     await engine.stop()
     await database.close()
     log.info("stopped")
+
+
+def _say_drained() -> None:
+    log.warning("this node was drained by request: it serves the API, and takes no runs until it is started anew")
 
 
 def _acquire(lock: FileLock | None) -> None:

@@ -49,6 +49,7 @@ class Settings(BaseSettings):
         poll: Seconds between two looks at the queue when no notification comes; unset = 1 on SQLite, 5 on PostgreSQL.
         drain_timeout: Seconds that running jobs have to finish at a stop before they are asked to; 0 = wait for all.
         hard_stop_grace: Seconds between asking a job to stop and cancelling it hard.
+        http_allow: What the job ``http_request`` may reach besides public addresses: addresses, networks, names, ``*``.
         log_format: ``human``, ``json``, or ``auto`` = human on a terminal, else JSON.
         log_level: The least severe log line that is written.
     """
@@ -81,6 +82,12 @@ class Settings(BaseSettings):
         float, Field(ge=0, le=86_400), MustBe("a number of seconds from 0 (wait for all running jobs) to 86400 (a day)")
     ] = 25.0
     hard_stop_grace: Seconds = 10.0
+    http_allow: Annotated[
+        tuple[str, ...],
+        NoDecode,
+        BeforeValidator(_split),
+        MustBe("a list of addresses, networks such as 10.1.0.0/16, host names, or * (everything)"),
+    ] = ()
     log_format: Annotated[Literal["auto", "human", "json"], MustBe("auto, human or json")] = "auto"
     log_level: Annotated[
         Literal["debug", "info", "warning", "error"],

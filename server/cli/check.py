@@ -6,8 +6,8 @@ import typer
 
 from ...jobs.registry import default_registry
 from ..checks import DatabaseReport, check_database
-from ..preparation import prepare
 from ..pages import Site
+from ..preparation import prepare
 from .options import AsJson, ConfigFile, DatabaseUrl, Host, Jobs, NodeName, Port
 from .output import ExitCode, Output
 

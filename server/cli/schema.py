@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from ...graphql.schema import schema as graphql_schema
+from ...graphql.schema import create_schema
 from .options import AsJson
 from .output import Output, Refused
 
@@ -23,7 +23,7 @@ def schema(
     """Print the GraphQL schema of this version (SDL), or check that the kept text is up to date."""
     output = Output(as_json=as_json)
     with output.errors():
-        text = graphql_schema.as_str().rstrip("\n")
+        text = create_schema().as_str().rstrip("\n")
         if not check:
             output.result({"ok": True, "schema": text}, text)
             return

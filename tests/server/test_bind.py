@@ -1,0 +1,69 @@
+"""Only loopback is served, and the printed address is the real one."""
+
+import socket
+
+import pytest
+
+from cronograph.jobs.core.errors import ConfigurationError
+from cronograph.server.bind import CannotListenError, listen, loopback_addresses
+
+
+@pytest.mark.parametrize(
+    "host", ["localhost", "LOCALHOST", "127.0.0.1", "127.8.9.10", "::1", "[::1]", "::ffff:127.0.0.1"]
+)
+def test_loopback_is_accepted(host: str) -> None:
+    assert loopback_addresses(host)
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.0.2.7", "::ffff:192.0.2.7", "10.0.0.1", "fe80::1"])
+def test_any_other_address_is_refused_with_a_way_out(host: str) -> None:
+    with pytest.raises(ConfigurationError, match=r"must be a loopback address .* got .*ssh -L"):
+        loopback_addresses(host)
+
+
+@pytest.mark.parametrize("host", ["no.such.host.invalid", "not a name", "1.2.3", "x" * 300])
+def test_a_name_that_leads_nowhere_is_refused(host: str) -> None:
+    with pytest.raises(ConfigurationError, match="host: must be"):
+        loopback_addresses(host)
+
+
+def test_port_zero_gives_a_free_port_and_its_address() -> None:
+    listener = listen("localhost", 0)
+    try:
+        port = listener.sockets[0].getsockname()[1]
+        assert port > 0
+        assert listener.url == f"http://localhost:{port}"
+        assert {each.getsockname()[1] for each in listener.sockets} == {port}
+    finally:
+        listener.close()
+
+
+def test_localhost_is_shown_for_the_usual_address_because_passkeys_need_a_name() -> None:
+    listener = listen("127.0.0.1", 0)
+    listener.close()
+    assert listener.url.startswith("http://localhost:")
+
+
+def test_a_further_loopback_address_is_shown_as_it_is() -> None:
+    listener = listen("127.0.0.2", 0)
+    listener.close()
+    assert listener.url.startswith("http://127.0.0.2:")
+    assert "127.0.0.2" in listener.hosts
+
+
+def test_a_port_in_use_is_refused_in_one_line_with_another_one() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        port = other.getsockname()[1]
+        with pytest.raises(CannotListenError) as caught:
+            listen("localhost", port)
+    assert str(caught.value).startswith(f"port: {port} on localhost is in use by another process; stop it, or use")
+    assert "\n" not in str(caught.value)
+
+
+def test_two_listeners_never_share_a_port() -> None:
+    first = listen("localhost", 0)
+    try:
+        with pytest.raises(CannotListenError):
+            listen("localhost", first.sockets[0].getsockname()[1])
+    finally:
+        first.close()

@@ -1,0 +1,137 @@
+"""Settings come from four sources, and all that is wrong with them is said at once."""
+
+from pathlib import Path
+
+import pytest
+
+from cronograph.server.config import InvalidSettingsError, load
+from cronograph.server.settings import NAMES, Settings, must_be
+
+
+@pytest.fixture(autouse=True)
+def bare_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """An empty working directory, and no variables of the machine that runs the tests."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("CRONOGRAPH_CONFIG", raising=False)
+    for name in NAMES:
+        monkeypatch.delenv(f"CRONOGRAPH_{name.upper()}", raising=False)
+
+
+def faults_of(flags: dict[str, object]) -> list[str]:
+    with pytest.raises(InvalidSettingsError) as caught:
+        load(flags)
+    return caught.value.faults
+
+
+def test_defaults_are_those_of_the_product() -> None:
+    settings = load({}).settings
+    assert (settings.host, settings.port, settings.database_url) == ("localhost", 8000, "sqlite:///cronograph.db")
+    assert (settings.slots, settings.prefetch, settings.counting_scheme) == (20, None, "2,1")
+    assert (settings.heartbeat, settings.lease, settings.drain_timeout, settings.hard_stop_grace) == (15, 60, 25, 10)
+
+
+def test_a_flag_beats_a_variable_which_beats_the_file_which_beats_the_default(monkeypatch: pytest.MonkeyPatch) -> None:
+    Path("cronograph.toml").write_text("port = 1\nslots = 1\nlease = 90\n")
+    monkeypatch.setenv("CRONOGRAPH_PORT", "2")
+    monkeypatch.setenv("CRONOGRAPH_SLOTS", "2")
+    settings = load({"port": "3", "slots": None}).settings
+    assert (settings.port, settings.slots, settings.lease, settings.heartbeat) == (3, 2, 90, 15)
+
+
+def test_job_modules_may_be_separated_by_commas_or_blanks(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CRONOGRAPH_JOBS", "shop.jobs, shop.reports  media")
+    assert load({}).settings.jobs == ("shop.jobs", "shop.reports", "media")
+
+
+def test_an_empty_variable_is_no_setting(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CRONOGRAPH_PORT", "")
+    assert load({}).settings.port == 8000
+
+
+def test_all_faults_are_listed_at_once_under_the_names_their_author_used(monkeypatch: pytest.MonkeyPatch) -> None:
+    Path("cronograph.toml").write_text('counting_scheme = "2"\ndrain_timout = 5\n')
+    monkeypatch.setenv("CRONOGRAPH_SLOTS", "many")
+    forms = "sqlite:///relative.db, sqlite:////absolute.db or postgresql://user@host/name"
+    faults = faults_of({"port": "70000", "database_url": "mysql://root:geheim@db/x", "jobs": ["jobs/shop.py"]})
+    assert faults == [
+        "drain_timout in cronograph.toml: no such setting; did you mean drain_timeout?",
+        "--port: must be a whole number from 0 (any free port) to 65535, got '70000'",
+        "CRONOGRAPH_SLOTS: must be a whole number from 1 to 10000, got 'many'",
+        f"counting_scheme in cronograph.toml: must be {must_be('counting_scheme')}, got '2'",
+        f"--database-url: must be {forms}, got 'mysql://root:***@db/x'",
+        "--jobs: must be module names, got 'jobs/shop.py'; did you mean jobs.shop?",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("port", "-1"),
+        ("port", "8000.5"),
+        ("host", ""),
+        ("node_name", "two words"),
+        ("node_name", "n" * 101),
+        ("slots", "0"),
+        ("prefetch", "-1"),
+        ("counting_scheme", "0,1"),
+        ("counting_scheme", "2,1,1"),
+        ("heartbeat", "0"),
+        ("lease", "nan"),
+        ("poll", "inf"),
+        ("drain_timeout", "-1"),
+        ("hard_stop_grace", "0"),
+        ("log_format", "xml"),
+        ("log_level", "loud"),
+        ("no_auth", "perhaps"),
+    ],
+)
+def test_a_value_that_cannot_be_is_refused_with_what_it_must_be(name: str, value: str) -> None:
+    flag = f"--{name.replace('_', '-')}"
+    assert faults_of({name: value}) == [f"{flag}: must be {must_be(name)}, got {value!r}"]
+
+
+def test_every_setting_says_what_it_must_be_and_is_documented() -> None:
+    for name in NAMES:
+        assert must_be(name)
+        assert f"{name}: " in (Settings.__doc__ or "")
+
+
+def test_a_heartbeat_too_slow_for_the_lease_is_refused() -> None:
+    assert faults_of({"heartbeat": "31"}) == ["--heartbeat: must be at most half the lease (30 s), got 31"]
+
+
+def test_a_heartbeat_slow_for_the_lease_is_warned_of() -> None:
+    (warning,) = load({"heartbeat": "25"}).warnings
+    assert warning.startswith("--heartbeat: should be at most a third of lease (20 s), got 25")
+
+
+def test_settings_wrong_by_themselves_take_no_part_in_comparisons() -> None:
+    assert len(faults_of({"heartbeat": "31", "lease": "never"})) == 1
+
+
+def test_an_unknown_variable_is_warned_of_with_the_near_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CRONOGRAPH_PROT", "8001")
+    assert load({}).warnings == ["CRONOGRAPH_PROT: no such setting, it is ignored; did you mean CRONOGRAPH_PORT?"]
+
+
+def test_a_named_file_must_exist() -> None:
+    with pytest.raises(InvalidSettingsError, match=r"must be a file, got 'other.toml', which does not exist"):
+        load({}, Path("other.toml"))
+
+
+def test_a_file_that_is_no_toml_is_refused_with_the_line() -> None:
+    Path("cronograph.toml").write_text("port = \n")
+    (fault,) = faults_of({})
+    assert fault.startswith("cronograph.toml: must be a readable TOML file: ")
+    assert "line 1" in fault
+
+
+def test_the_file_may_be_named_by_a_variable(monkeypatch: pytest.MonkeyPatch) -> None:
+    Path("elsewhere.toml").write_text("slots = 7\n")
+    monkeypatch.setenv("CRONOGRAPH_CONFIG", "elsewhere.toml")
+    assert load({}).settings.slots == 7
+
+
+def test_a_database_in_a_missing_folder_is_refused() -> None:
+    (fault,) = faults_of({"database_url": "sqlite:///no/such/folder/x.db"})
+    assert "must be a file in an existing folder" in fault

@@ -1,0 +1,117 @@
+"""The dashboard's files and pages: which path gives what, with which headers."""
+
+from pathlib import Path
+
+import httpx
+import pytest
+from starlette.applications import Starlette
+from starlette.middleware import Middleware
+
+from cronograph.server.pages import DASHBOARD_POLICY, EXPLORER_POLICY, FOR_EVER, Site, static_routes
+from cronograph.server.security import KnownHost, SecurityHeaders
+
+
+@pytest.fixture
+def built(tmp_path: Path) -> Path:
+    """A folder as the build of the dashboard leaves it."""
+    folder = tmp_path / "static"
+    (folder / "assets").mkdir(parents=True)
+    (folder / "index.html").write_text("<!doctype html>dashboard")
+    (folder / "graphiql.html").write_text("<!doctype html>explorer")
+    (folder / "icon.svg").write_text("<svg xmlns='http://www.w3.org/2000/svg'/>")
+    (folder / "assets" / "index-abc123.js").write_text("export {}")
+    (tmp_path / "secret.txt").write_text("not for the web")
+    return folder
+
+
+def client_of(folder: Path) -> httpx.AsyncClient:
+    app = Starlette(
+        routes=static_routes(Site(folder)),
+        middleware=[Middleware(SecurityHeaders), Middleware(KnownHost, hosts={"localhost", "[::1]"})],
+    )
+    app.router.redirect_slashes = False
+    return httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://localhost:8000")
+
+
+@pytest.fixture
+def client(built: Path) -> httpx.AsyncClient:
+    return client_of(built)
+
+
+@pytest.mark.parametrize(
+    "path", ["/", "/tasks", "/tasks/nightly.report", "/runs", "/log/42", "/jobs", "/groups", "/nodes"]
+)
+async def test_every_path_of_the_dashboard_is_its_page(client: httpx.AsyncClient, path: str) -> None:
+    answer = await client.get(path)
+    assert (answer.status_code, answer.text) == (200, "<!doctype html>dashboard")
+    assert answer.headers["content-security-policy"] == DASHBOARD_POLICY
+    assert answer.headers["cache-control"] == "no-cache"
+
+
+async def test_the_explorer_may_write_styles_and_nothing_else_more(client: httpx.AsyncClient) -> None:
+    answer = await client.get("/graphiql")
+    assert answer.text == "<!doctype html>explorer"
+    assert answer.headers["content-security-policy"] == EXPLORER_POLICY
+    assert EXPLORER_POLICY.replace(" 'unsafe-inline'", "") == DASHBOARD_POLICY
+
+
+async def test_files_with_a_hash_in_their_name_are_kept_for_ever(client: httpx.AsyncClient) -> None:
+    answer = await client.get("/assets/index-abc123.js")
+    assert answer.headers["cache-control"] == FOR_EVER
+    assert answer.headers["content-type"].startswith("text/javascript")
+
+
+async def test_other_files_are_asked_for_again_and_not_sent_twice(client: httpx.AsyncClient) -> None:
+    first = await client.get("/icon.svg")
+    again = await client.get("/icon.svg", headers={"If-None-Match": first.headers["etag"]})
+    assert (first.status_code, again.status_code) == (200, 304)
+    assert first.headers["cache-control"] == "no-cache"
+
+
+@pytest.mark.parametrize("path", ["/nope", "/assets/gone-1.js", "/assets", "/tasksx", "/.git/config", "/%00"])
+async def test_a_path_with_nothing_behind_it_says_so(client: httpx.AsyncClient, path: str) -> None:
+    answer = await client.get(path)
+    assert answer.status_code == 404
+    assert answer.text.startswith("Nothing is at ")
+
+
+@pytest.mark.parametrize("path", ["/../secret.txt", "/assets/../../secret.txt", "/%2e%2e/secret.txt"])
+async def test_nothing_outside_the_folder_is_served(client: httpx.AsyncClient, path: str) -> None:
+    answer = await client.get(path)
+    assert answer.status_code == 404
+    assert "not for the web" not in answer.text
+
+
+async def test_pages_are_only_read(client: httpx.AsyncClient) -> None:
+    assert (await client.post("/")).status_code == 405
+
+
+async def test_every_answer_forbids_framing_and_sniffing(client: httpx.AsyncClient) -> None:
+    for path in ("/", "/nope", "/assets/index-abc123.js"):
+        headers = (await client.get(path)).headers
+        assert headers["x-content-type-options"] == "nosniff"
+        assert headers["x-frame-options"] == "DENY"
+        assert "frame-ancestors 'none'" in headers["content-security-policy"]
+
+
+async def test_without_a_built_dashboard_the_page_says_how_to_build_it(tmp_path: Path) -> None:
+    client = client_of(tmp_path / "missing")
+    for path in ("/", "/tasks/x", "/graphiql"):
+        answer = await client.get(path)
+        assert answer.status_code == 503
+        assert "The dashboard is not built" in answer.text
+        assert "pip install" in answer.text
+
+
+@pytest.mark.parametrize("host", ["localhost", "localhost:9000", "[::1]:8000", "LOCALHOST"])
+async def test_the_names_of_this_server_are_accepted_at_any_port(client: httpx.AsyncClient, host: str) -> None:
+    assert (await client.get("/", headers={"Host": host})).status_code == 200
+
+
+@pytest.mark.parametrize(
+    "host", ["evil.example", "localhost.evil.example", "127.0.0.1.nip.io", "", "[::2]", "x" * 5000]
+)
+async def test_a_foreign_name_that_leads_here_is_refused(client: httpx.AsyncClient, host: str) -> None:
+    answer = await client.get("/", headers={"Host": host})
+    assert answer.status_code == 421
+    assert len(answer.text) < 300

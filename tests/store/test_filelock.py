@@ -1,0 +1,91 @@
+"""One process per SQLite file."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from cronograph.jobs.core.errors import FileLocked, StorageError
+from cronograph.jobs.store.filelock import FileLock, lock_for
+
+HOLD = """
+import sys
+from pathlib import Path
+from cronograph.jobs.store.filelock import FileLock
+lock = FileLock(Path(sys.argv[1]))
+lock.acquire()
+print("held", flush=True)
+sys.stdin.read()
+"""
+
+
+def holder_of(path: Path) -> subprocess.Popen[str]:
+    """Another process that holds the lock of `path` until its input ends."""
+    process = subprocess.Popen(
+        [sys.executable, "-c", HOLD, str(path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
+    assert process.stdout is not None
+    assert process.stdout.readline() == "held\n"
+    return process
+
+
+def test_the_lock_file_holds_the_process_id(tmp_path: Path) -> None:
+    lock = FileLock(tmp_path / "x.db")
+    lock.acquire()
+    assert (tmp_path / "x.db.lock").read_text() == f"{os.getpid()}\n"
+    lock.release()
+
+
+def test_a_second_process_is_refused_and_told_the_first(tmp_path: Path) -> None:
+    with holder_of(tmp_path / "x.db") as other:
+        lock = FileLock(tmp_path / "x.db")
+        assert lock.holder() == str(other.pid)
+        with pytest.raises(FileLocked, match=f"process {other.pid} uses it"):
+            lock.acquire()
+        other.communicate()
+    lock.acquire()
+    lock.release()
+
+
+def test_a_link_to_the_file_leads_to_the_same_lock(tmp_path: Path) -> None:
+    (tmp_path / "x.db").touch()
+    (tmp_path / "link.db").symlink_to(tmp_path / "x.db")
+    with holder_of(tmp_path / "link.db") as other:
+        with pytest.raises(FileLocked):
+            FileLock(tmp_path / "x.db").acquire()
+        other.communicate()
+
+
+def test_the_lock_of_a_killed_process_is_free(tmp_path: Path) -> None:
+    with holder_of(tmp_path / "x.db") as other:
+        other.kill()
+        other.communicate()
+    lock = FileLock(tmp_path / "x.db")
+    assert lock.holder() is None
+    lock.acquire()
+    lock.release()
+
+
+def test_taking_and_giving_back_twice_changes_nothing(tmp_path: Path) -> None:
+    lock = FileLock(tmp_path / "x.db")
+    lock.release()
+    lock.acquire()
+    lock.acquire()
+    lock.release()
+    lock.release()
+
+
+def test_a_folder_that_is_missing_is_named(tmp_path: Path) -> None:
+    with pytest.raises(StorageError, match="lock file: must be a file that can be written"):
+        FileLock(tmp_path / "missing" / "x.db").acquire()
+
+
+def test_looking_for_the_holder_makes_no_file(tmp_path: Path) -> None:
+    assert FileLock(tmp_path / "x.db").holder() is None
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_postgresql_needs_no_lock() -> None:
+    assert lock_for("postgresql://db/x") is None

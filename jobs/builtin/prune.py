@@ -196,8 +196,9 @@ class _Pruning:
             raise _StoppedError
 
     def _count(self, name: str, deleted: int) -> None:
-        setattr(self._pruned, name, getattr(self._pruned, name) + deleted)
-        self._progress(self._pruned.total)
+        if deleted:
+            setattr(self._pruned, name, getattr(self._pruned, name) + deleted)
+            self._progress(self._pruned.total)
 
 
 def _now(tx: Tx) -> datetime:

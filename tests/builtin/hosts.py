@@ -1,0 +1,71 @@
+"""Runs a handler as a node would, with a host that keeps what the job says."""
+
+import logging
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+
+import anyio.lowlevel
+
+from cronograph.jobs.context import JobContext, RunInfo, StopReason
+from cronograph.jobs.core.model import Json
+from cronograph.jobs.services import Services
+
+
+@dataclass
+class KeepingHost:
+    """A host that keeps lines and progress. ``stop_after``: ask to stop once progress was shown so many times."""
+
+    stop_after: int | None = None
+    time_left: float | None = None
+    lines: list[tuple[str, str, Mapping[str, Json] | None]] = field(
+        default_factory=list[tuple[str, str, Mapping[str, Json] | None]]
+    )
+    shown: list[tuple[float, float | None, str | None]] = field(
+        default_factory=list[tuple[float, float | None, str | None]]
+    )
+    saved: Json = None
+
+    def stop_reason(self) -> StopReason | None:
+        asked = self.stop_after is not None and len(self.shown) >= self.stop_after
+        return StopReason.DEADLINE if asked else None
+
+    def remaining(self) -> float | None:
+        return self.time_left
+
+    def log(self, level: int, message: str, fields: Mapping[str, Json] | None) -> None:
+        self.lines.append((logging.getLevelName(level), message, fields))
+
+    def progress(self, done: float, total: float | None, message: str | None) -> None:
+        self.shown.append((done, total, message))
+
+    def checkpoint(self) -> Json:
+        return self.saved
+
+    def save_checkpoint(self, value: Json) -> Awaitable[None]:
+        self.saved = value
+        return anyio.lowlevel.checkpoint()
+
+
+def context_of(
+    handler: Callable[..., object],
+    services: Services | None,
+    host: KeepingHost | None = None,
+    *,
+    submitter: str | None = None,
+    args: Mapping[str, Json] | None = None,
+) -> JobContext:
+    """The context of the first attempt at a run of ``handler``."""
+    info = RunInfo(
+        run_id=1,
+        execution_id=1,
+        job_name=handler.__name__,
+        task_id=None,
+        task_name=None,
+        attempt=1,
+        is_last_attempt=False,
+        scheduled_for=None,
+        deadline=None,
+        submitter=submitter,
+        args=args or {},
+    )
+    return JobContext(info, host or KeepingHost(), services)

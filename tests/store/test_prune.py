@@ -1,0 +1,206 @@
+"""What the pruning statements choose: by age, by count, and never what must stay."""
+
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+from sqlalchemy import Connection, Table, func, insert, select
+
+from cronograph.jobs.store import prune
+from cronograph.jobs.store.database import parse_url, sync_engine
+from cronograph.jobs.store.prune import RunPlace
+from cronograph.jobs.store.tables import (
+    execution_log,
+    idempotency_key,
+    job_execution,
+    node,
+    run,
+    skipped_occurrence,
+)
+from tests.support.history import add, add_execution, add_run, add_task, history
+
+NOW = datetime(2030, 5, 17, 12, 0, tzinfo=UTC)
+DAY = timedelta(days=1)
+MOMENT = timedelta(microseconds=1)
+CUTOFF = NOW - 30 * DAY
+OLD = NOW - 31 * DAY
+MANY = 1000
+
+
+@pytest.fixture
+def conn(database_url: str) -> Iterator[Connection]:
+    engine = sync_engine(parse_url(database_url))
+    with engine.connect() as connection:
+        yield connection
+    engine.dispose()
+
+
+def left(conn: Connection, table: Table, column: str = "id") -> set[Any]:
+    return set(conn.execute(select(table.c[column])).scalars())
+
+
+def test_an_execution_is_old_strictly_after_its_age(conn: Connection) -> None:
+    (_, over), (_, equal), (_, young) = history(conn, None, CUTOFF - MOMENT, CUTOFF, CUTOFF + MOMENT)
+    walk = prune.old_executions(conn, 0, CUTOFF, MANY)
+    assert walk.doomed == [over]
+    assert not walk.more
+    assert prune.delete_executions(conn, walk.doomed) == 1
+    assert left(conn, job_execution) == {equal, young}
+
+
+def test_an_execution_that_began_long_ago_but_ended_lately_stays(conn: Connection) -> None:
+    add_execution(conn, add_run(conn, NOW), OLD, NOW)
+    assert prune.old_executions(conn, 0, CUTOFF, MANY).doomed == []
+
+
+def test_open_executions_stay(conn: Connection) -> None:
+    running = add_run(conn, None, state="running", node_id=1)
+    opened = add_execution(conn, running, OLD, None)
+    assert prune.old_executions(conn, 0, CUTOFF, MANY).doomed == []
+    assert prune.delete_executions(conn, [opened]) == 0
+
+
+def test_the_newest_execution_of_a_task_stays_and_so_does_its_newest_finished_one(conn: Connection) -> None:
+    add_task(conn, 1)
+    add_task(conn, 2)
+    first = history(conn, 1, OLD, OLD, OLD)
+    second = history(conn, 2, OLD, OLD)
+    running = add_run(conn, None, 2, state="running", node_id=1)
+    add_execution(conn, running, OLD, None, 2)
+    walk = prune.old_executions(conn, 0, CUTOFF, MANY)
+    assert walk.doomed == [execution for _, execution in [*first[:-1], *second[:-1]]]
+
+
+def test_a_deleted_task_keeps_nothing(conn: Connection) -> None:
+    pairs = history(conn, 77, OLD, OLD)
+    assert prune.old_executions(conn, 0, CUTOFF, MANY).doomed == [execution for _, execution in pairs]
+
+
+def test_the_walk_goes_on_where_it_was_and_ends_at_the_first_young_step(conn: Connection) -> None:
+    pairs = history(conn, None, *[OLD] * 5, *[NOW] * 7)
+    ids = [execution for _, execution in pairs]
+    steps = [prune.old_executions(conn, 0, CUTOFF, 3)]
+    while steps[-1].more:
+        steps.append(prune.old_executions(conn, steps[-1].last, CUTOFF, 3))
+    assert [step.doomed for step in steps] == [ids[:3], ids[3:5], []]
+    assert [step.last for step in steps] == [ids[2], ids[5], ids[8]]
+
+
+def test_log_lines_go_in_batches_and_only_those_of_the_execution(conn: Connection) -> None:
+    (_, doomed), (_, kept) = history(conn, None, OLD, NOW)
+    for execution_id in (doomed, kept):
+        for number in range(5):
+            values = {"at": OLD, "level": "INFO", "message": "m"}
+            conn.execute(insert(execution_log).values(execution_id=execution_id, line=number, **values))
+    assert [prune.delete_log_lines(conn, [doomed], 2) for _ in range(4)] == [2, 2, 1, 0]
+    assert left(conn, execution_log, "execution_id") == {kept}
+
+
+def test_a_run_goes_only_after_its_executions(conn: Connection) -> None:
+    executed = history(conn, None, OLD)[0][0]
+    bare = add_run(conn, OLD, state="cancelled")
+    young = add_run(conn, CUTOFF, state="cancelled")
+    waiting = add_run(conn, None)
+    assert prune.delete_old_runs(conn, RunPlace(), CUTOFF, MANY) == (1, None)
+    assert left(conn, run) == {executed, young, waiting}
+    assert bare not in left(conn, run)
+
+
+def test_the_walk_over_runs_passes_those_that_stay(conn: Connection) -> None:
+    kept = [run_id for run_id, _ in history(conn, None, *[OLD] * 4)]
+    for _ in range(3):
+        add_run(conn, OLD, state="skipped")
+    place: RunPlace | None = RunPlace()
+    deleted: list[int] = []
+    while place is not None:
+        count, place = prune.delete_old_runs(conn, place, CUTOFF, 2)
+        deleted.append(count)
+    assert deleted == [0, 0, 2, 1]
+    assert left(conn, run) == set(kept)
+
+
+def test_by_count_the_oldest_executions_of_a_task_go_first(conn: Connection) -> None:
+    add_task(conn, 1)
+    ids = [execution for _, execution in history(conn, 1, *[NOW] * 6)]
+    history(conn, 2, *[NOW] * 6)
+    assert prune.surplus_executions(conn, 1, 4, MANY) == ids[:2]
+    assert prune.surplus_executions(conn, 1, 1, 3) == ids[:3]
+    assert prune.surplus_executions(conn, 1, 6, MANY) == []
+    assert prune.surplus_executions(conn, 1, 60, MANY) == []
+
+
+def test_by_count_open_executions_and_the_newest_finished_one_stay(conn: Connection) -> None:
+    add_task(conn, 1)
+    finished = [execution for _, execution in history(conn, 1, NOW, NOW)]
+    for _ in range(3):
+        add_execution(conn, add_run(conn, None, 1, state="running", node_id=1), NOW, None, 1)
+    assert prune.surplus_executions(conn, 1, 1, MANY) == finished[:1]
+
+
+def test_by_count_runs_without_executions_go_but_no_unfinished_one(conn: Connection) -> None:
+    waiting = add_run(conn, None, 1)
+    bare = [add_run(conn, NOW, 1, state="cancelled") for _ in range(5)]
+    other = add_run(conn, NOW, 2, state="cancelled")
+    assert prune.delete_surplus_runs(conn, 1, 2, 0, 2) == (2, bare[1])
+    assert prune.delete_surplus_runs(conn, 1, 2, bare[1], 2) == (1, None)
+    assert left(conn, run) == {waiting, *bare[3:], other}
+
+
+def test_skipped_occurrences_go_by_the_time_of_their_last_extension_and_by_count(conn: Connection) -> None:
+    ids = [
+        add(
+            conn, skipped_occurrence, task_id=1, task_name="t", reason="overlap", first_scheduled_for=OLD,
+            last_scheduled_for=at, count=1, policy={}, at=at,
+        )
+        for at in (OLD, CUTOFF, NOW, NOW)
+    ]  # fmt: skip
+    assert prune.delete_old_skips(conn, CUTOFF, MANY) == 1
+    assert left(conn, skipped_occurrence) == set(ids[1:])
+    assert prune.delete_surplus_skips(conn, 1, 2, MANY) == 1
+    assert left(conn, skipped_occurrence) == set(ids[2:])
+    assert prune.delete_surplus_skips(conn, 1, 5, MANY) == 0
+
+
+def test_idempotency_keys_go_strictly_after_their_time(conn: Connection) -> None:
+    for key, created_at in (("over", CUTOFF - MOMENT), ("equal", CUTOFF)):
+        values = {"operation": "createTask", "request_hash": "h"}
+        conn.execute(insert(idempotency_key).values(key=key, created_at=created_at, answer={}, **values))
+    assert prune.delete_idempotency_keys(conn, CUTOFF, MANY) == 1
+    assert left(conn, idempotency_key, "key") == {"equal"}
+
+
+@pytest.mark.parametrize(
+    ("state", "heard", "holds_run", "goes"),
+    [
+        ("stopped", OLD, False, True),
+        ("expired", OLD, False, True),
+        ("expired", OLD, True, False),
+        ("stopped", CUTOFF, False, False),
+        ("active", OLD, False, False),
+        ("draining", OLD, False, False),
+    ],
+)
+def test_only_nodes_that_are_over_for_long_go(
+    conn: Connection, state: str, heard: datetime, holds_run: bool, goes: bool
+) -> None:
+    node_id = add(
+        conn, node, name="n", state=state, slots=1, running=0, version="0", seq=1, started_at=OLD, heartbeat_at=heard,
+        expires_at=heard, clock_skew=0, jobs=[],
+    )  # fmt: skip
+    if holds_run:
+        add_run(conn, None, state="running", node_id=node_id)
+    assert prune.delete_old_nodes(conn, CUTOFF, MANY) == int(goes)
+
+
+def test_tasks_with_any_history_are_found_in_order(conn: Connection) -> None:
+    history(conn, 5, NOW)
+    add_run(conn, None, 3)
+    add_run(conn, None, None)
+    add(
+        conn, skipped_occurrence, task_id=9, task_name="t", reason="missed", first_scheduled_for=NOW,
+        last_scheduled_for=NOW, count=1, policy={}, at=NOW,
+    )  # fmt: skip
+    assert prune.tasks_with_history(conn, 0, MANY) == [3, 5, 9]
+    assert prune.tasks_with_history(conn, 3, 1) == [5]
+    assert conn.execute(select(func.count()).select_from(run)).scalar_one() == 3

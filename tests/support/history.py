@@ -1,0 +1,66 @@
+"""Rows of the past, put straight into the tables, for tests of what reads or deletes history."""
+
+from datetime import UTC, datetime
+from typing import Any
+
+from sqlalchemy import Connection, Table, insert
+
+from cronograph.jobs.store.tables import job_execution, periodic_task, run
+
+LONG_AGO = datetime(2020, 1, 1, tzinfo=UTC)
+
+
+def add(conn: Connection, table: Table, **values: object) -> int:
+    """Insert a row; returns its key, the first column of it."""
+    key: int = conn.execute(insert(table).values(**values).returning(*table.primary_key)).one()[0]
+    return key
+
+
+def add_task(conn: Connection, task_id: int) -> int:
+    """A task with this id that is never due."""
+    values: dict[str, Any] = {
+        "name": f"task {task_id}", "description": "", "enabled": True, "source": "api", "job_name": "j", "args": {},
+        "group_name": "default", "priority": "low", "schedule_syntax": "cron", "schedule_value": "0 0 * * * *",
+        "timezone": "UTC", "overridden": False, "jitter": 0, "misfire": "last", "misfire_grace": 60,
+        "catch_up_limit": 100, "retries": 2, "retry_delay": 60, "anchor_at": LONG_AGO, "counter": 0, "version": 1,
+        "created_at": LONG_AGO, "updated_at": LONG_AGO,
+    }  # fmt: skip
+    return add(conn, periodic_task, id=task_id, **values)
+
+
+def add_run(conn: Connection, finished_at: datetime | None, task_id: int | None = None, **values: object) -> int:
+    """A run that succeeded at `finished_at`, or that waits; `values` replace other columns."""
+    defaults: dict[str, Any] = {
+        "task_id": task_id, "job_name": "j", "args": {}, "group_name": "default", "priority": "low", "trigger": "api",
+        "submitted_at": LONG_AGO, "available_at": LONG_AGO, "finished_at": finished_at, "attempt": 1,
+        "failures": 0, "retries": 2, "retry_delay": 60, "exclusive": False, "description": "",
+        "state": "success" if finished_at else "waiting",
+    }  # fmt: skip
+    return add(conn, run, **{**defaults, **values})
+
+
+def add_execution(
+    conn: Connection,
+    run_id: int,
+    started_at: datetime,
+    completed_at: datetime | None,
+    task_id: int | None = None,
+    attempt: int = 1,
+) -> int:
+    """An execution that succeeded at `completed_at`, or that is open; returns its id."""
+    ended = {"success": True, "outcome": "success"} if completed_at else {}
+    values: dict[str, Any] = {
+        "job_name": "j", "run_id": run_id, "started_at": started_at, "completed_at": completed_at, "task_id": task_id,
+        "attempt": attempt, "node_id": 1, "node": "n", "trigger": "api", "submitted_at": LONG_AGO, "log_lines": 0,
+        "log_cut": 0,
+    }  # fmt: skip
+    return add(conn, job_execution, **values, **ended)
+
+
+def history(conn: Connection, task_id: int | None, *ends: datetime) -> list[tuple[int, int]]:
+    """One finished run with one execution for each end; (run id, execution id)."""
+    pairs: list[tuple[int, int]] = []
+    for end in ends:
+        run_id = add_run(conn, end, task_id)
+        pairs.append((run_id, add_execution(conn, run_id, end, end, task_id)))
+    return pairs

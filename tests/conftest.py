@@ -6,6 +6,7 @@ pytest_plugins = (
     "tests.support.requirements",
     "tests.support.postgres",
     "tests.support.databases",
+    "tests.support.storage",
     "tests.support.processes",
     "tests.support.browser",
 )

@@ -82,26 +82,35 @@ def start_reserved(tx: Tx, claimant: Claimant, ids: Sequence[int]) -> tuple[Star
 
 def _rounds(tx: Tx, claimant: Claimant, state: FairnessState, wanted: int) -> Iterator[list[Run]]:
     """Rounds of takes until ``wanted`` is reached or nothing is left; the caller takes each round's runs at once."""
+    elsewhere: set[int] = set()
     for _ in range(_ROUNDS):
         count = min(wanted, MAX_DEPTH)
         if count <= 0:
             return
-        found = claims.candidates(tx.conn, claims.Want(tx.now, claimant.jobs, count), state.last_group)
+        want = claims.Want(tx.now, claimant.jobs, count + len(elsewhere))
+        found = _not_taken(claims.candidates(tx.conn, want, state.last_group), elsewhere)
         if not found:
             return
-        runs, all_obtained = _round(tx, claimant, state, found, count)
+        runs, missed = _round(tx, claimant, state, found, count)
         yield runs
         wanted -= len(runs)
-        if all_obtained and len(runs) < count:
+        elsewhere |= missed
+        if not missed and len(runs) < count:
             return
+
+
+def _not_taken(found: list[Candidate], elsewhere: set[int]) -> list[Candidate]:
+    """``found`` less what other nodes are taking at this moment, and less the other runs of such an exclusive task."""
+    blocked = {one.blocks for one in found if one.run_id in elsewhere and one.blocks is not None}
+    return [one for one in found if one.run_id not in elsewhere and one.blocks not in blocked]
 
 
 def _round(
     tx: Tx, claimant: Claimant, state: FairnessState, found: list[Candidate], count: int
-) -> tuple[list[Run], bool]:
+) -> tuple[list[Run], set[int]]:
     """Choose, lock, judge; choose again among what could be locked and may start.
 
-    Returns the runs in fair order, and whether everything chosen at first was obtained.
+    Returns the runs in fair order, and those that were chosen at first but are taken by others or were dropped.
     """
     capacities = claims.free_capacities(tx.conn, sorted({candidate.group for candidate in found}))
     trial = take(state.copy(), found, count, capacities=capacities)
@@ -109,7 +118,8 @@ def _round(
     mine = [locked[candidate.run_id] for candidate in trial if candidate.run_id in locked]
     startable = {run.id for run in _without_dropped(tx, claimant, mine)}
     chosen = take(state, [one for one in found if one.run_id in startable], count, capacities=capacities)
-    return [locked[candidate.run_id] for candidate in chosen], len(startable) == len(trial)
+    missed = {candidate.run_id for candidate in trial} - startable
+    return [locked[candidate.run_id] for candidate in chosen], missed
 
 
 def _reserve(tx: Tx, claimant: Claimant, runs: Sequence[Run]) -> list[int]:

@@ -102,12 +102,13 @@ def _from_sqlite(conn: Connection, want: Want, after: str, last: str | None) -> 
     groups = 0
     paused = paused_groups(conn)
     while groups < want.depth:
-        after = conn.execute(_SQLITE_NEXT, {"after": after}).scalar_one()
-        if after is None or (last is not None and after > last):
+        group: str | None = conn.execute(_SQLITE_NEXT, {"after": after}).scalar_one()
+        if group is None or (last is not None and group > last):
             break
-        if after in paused:
+        after = group
+        if group in paused:
             continue
-        rows = [row for lane in _SQLITE_LANES for row in conn.execute(lane, {**base, "group": after})]
+        rows = [row for lane in _SQLITE_LANES for row in conn.execute(lane, {**base, "group": group})]
         groups += 1 if rows else 0
         found += [_candidate(row) for row in rows]
     return found

@@ -38,8 +38,9 @@ Listener = Callable[[Wake], None]
 
 SQLITE_READERS = 4
 POSTGRES_POOL = 10
-# Deadlock, serialization failure, lock timeout: the transaction is rolled back whole and may be tried again.
-_RETRYABLE = frozenset({"40P01", "40001", "55P03"})
+# Deadlock, serialization failure, lock timeout, and a unique constraint that another transaction was faster to meet:
+# the transaction is rolled back whole and, tried again, sees what the other one did.
+_RETRYABLE = frozenset({"40P01", "40001", "55P03", "23505"})
 _ATTEMPTS = 4
 _POSTGRES_SETTINGS = "-c statement_timeout=30s -c lock_timeout=10s -c idle_in_transaction_session_timeout=60s -c timezone=UTC"
 
@@ -186,6 +187,10 @@ class Database:
     async def close(self) -> None:
         """Close every connection."""
         await self._backend.close()
+        self.close_sync()
+
+    def close_sync(self) -> None:
+        """Close what ``write_sync`` opened."""
         if self._sync_engine is not None:
             self._sync_engine.dispose()
 

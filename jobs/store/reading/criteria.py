@@ -92,17 +92,13 @@ def to_sql(criteria: Criteria, columns: Mapping[str, ColumnElement[Any]]) -> Col
             # Not "NOT x": for a row whose comparison is unknown (NULL) the part does not hold either.
             return to_sql(part, columns).is_not(true())
         case Condition(field, operator, value):
-            return _comparison(columns[field], operator, _plain(value))
+            several = operator in (Operator.IN, Operator.NOT_IN)
+            return _comparison(columns[field], operator, [_plain(one) for one in value] if several else _plain(value))
 
 
 def _plain(value: Any) -> Any:
-    """Enumerations as the words that the tables hold."""
-    if isinstance(value, Enum):
-        return value.value
-    if isinstance(value, tuple):
-        values: tuple[Any, ...] = value
-        return [_plain(one) for one in values]
-    return value
+    """An enumeration as the word that the tables hold."""
+    return value.value if isinstance(value, Enum) else value
 
 
 def _comparison(column: ColumnElement[Any], operator: Operator, value: Any) -> ColumnElement[bool]:

@@ -2,26 +2,23 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Connection, Row, select, true
+from sqlalchemy import Connection, Row, func, select, true
 
-from ...core.model import Json
+from ...core.model import Execution
 from .. import dialect
+from ..executions import by_ids
+from ..logs import LogLine
 from ..tables import execution_log as log
 
 
 @dataclass(frozen=True, slots=True)
-class LogLine:
-    """One line that a job logged; ``line`` counts from 1 within its execution."""
+class LogPart:
+    """Some kept lines of an execution in order, and how many lines before the first kept one were cut."""
 
-    execution_id: int
-    line: int
-    at: datetime
-    level: str
-    message: str
-    fields: Json
+    lines: tuple[LogLine, ...]
+    cut: int
 
 
 def line_from(row: Row[Any]) -> LogLine:
@@ -29,8 +26,8 @@ def line_from(row: Row[Any]) -> LogLine:
     return LogLine(row.execution_id, row.line, row.at, row.level, row.message, row.fields)
 
 
-def lines_after(conn: Connection, execution_ids: Sequence[int], after: int, limit: int) -> dict[int, list[LogLine]]:
-    """For each execution, up to ``limit`` kept lines behind line number ``after``, in order."""
+def parts_after(conn: Connection, execution_ids: Sequence[int], after: int, limit: int) -> dict[int, LogPart]:
+    """For each execution, up to ``limit`` kept lines behind line number ``after``; two statements for all together."""
     rows = [(one,) for one in execution_ids]
     wanted, parameters = dialect.batch(conn, {"id": dialect.KINDS[int]}, rows, name="wanted")
     mine = (
@@ -50,4 +47,24 @@ def lines_after(conn: Connection, execution_ids: Sequence[int], after: int, limi
     found: dict[int, list[LogLine]] = {one: [] for one in execution_ids}
     for row in conn.execute(statement, parameters):
         found[row.execution_id].append(line_from(row))
-    return {one: sorted(lines, key=lambda line: line.line) for one, lines in found.items()}
+    first = _first_kept(conn, execution_ids)
+    return {
+        one: LogPart(tuple(sorted(lines, key=lambda line: line.line)), first.get(one, 1) - 1)
+        for one, lines in found.items()
+    }
+
+
+def _first_kept(conn: Connection, execution_ids: Sequence[int]) -> dict[int, int]:
+    """The number of the first kept line of each execution that has any. The newest lines are kept, so all before are cut."""
+    statement = (
+        select(log.c.execution_id, func.min(log.c.line))
+        .where(log.c.execution_id.in_(execution_ids))
+        .group_by(log.c.execution_id)
+    )
+    return {execution_id: line for execution_id, line in conn.execute(statement)}
+
+
+def follow(conn: Connection, execution_id: int, after: int, limit: int) -> tuple[Execution | None, LogPart]:
+    """An execution and the next of its lines, from one snapshot: if it is over, nothing but these lines is left."""
+    execution = by_ids(conn, [execution_id]).get(execution_id)
+    return execution, parts_after(conn, [execution_id], after, limit)[execution_id]

@@ -1,0 +1,188 @@
+"""Due tasks become runs, on both databases: each occurrence exactly one, and nothing skipped without a row."""
+
+from datetime import timedelta
+
+from cronograph.jobs.actions.runs import cancel_runs
+from cronograph.jobs.actions.tasks import pause_task, resume_task
+from cronograph.jobs.core.model import MisfirePolicy, OverlapPolicy, SkipReason, Trigger
+from cronograph.jobs.core.schedule import Syntax
+from cronograph.jobs.store import runs as run_store
+from cronograph.jobs.store import tables, tasks
+from tests.support.storage import START, Stored
+
+
+def test_a_due_task_becomes_one_run_with_the_tasks_settings(stored: Stored) -> None:
+    stored.node()
+    task = stored.task("* * * * * *", args={"x": 1}, group="acme", retries=5, timeout=7.0, description="why")
+    stored.at(1)
+    assert stored.dispatch() == 1
+    (run,) = stored.rows(tables.run)
+    assert (run.task_id, run.scheduled_for, run.trigger) == (task.id, START + timedelta(seconds=1), "schedule")
+    assert (run.args, run.group_name, run.retries, run.timeout, run.description) == ({"x": 1}, "acme", 5, 7.0, "why")
+    (after,) = stored.rows(tables.periodic_task)
+    assert (after.counter, after.next_occurrence_at) == (1, START + timedelta(seconds=2))
+
+
+def test_dispatching_again_makes_no_second_run(stored: Stored) -> None:
+    stored.node()
+    stored.task("* * * * * *")
+    stored.at(1)
+    assert (stored.dispatch(), stored.dispatch()) == (1, 0)
+
+
+def test_the_database_refuses_a_second_run_of_an_occurrence(stored: Stored) -> None:
+    stored.node()
+    task = stored.task("* * * * * *", overlap=OverlapPolicy.ALLOW)
+    stored.at(1)
+    stored.dispatch()
+    # A task that is set back (a restored backup, a bug) must not repeat what ran already.
+    stored.do(lambda tx: tasks.advance(tx.conn, [(task.id, stored.now, stored.now, None, 0)]))
+    assert stored.dispatch() == 0
+    assert len(stored.rows(tables.run)) == 1
+
+
+def test_tasks_advance_from_the_nominal_time_however_late_they_are_visited(stored: Stored) -> None:
+    stored.node()
+    stored.task("10s", Syntax.INTERVAL)
+    stored.at(17)
+    stored.dispatch()
+    (task,) = stored.rows(tables.periodic_task)
+    assert task.next_occurrence_at == START + timedelta(seconds=20)
+
+
+def test_an_occurrence_that_overlaps_is_skipped_and_names_the_run_in_its_way(stored: Stored) -> None:
+    stored.node()
+    stored.task("* * * * * *")
+    stored.at(1)
+    stored.dispatch()
+    (run,) = stored.rows(tables.run)
+    stored.at(2)
+    stored.dispatch()
+    (skip,) = stored.rows(tables.skipped_occurrence)
+    assert (skip.reason, skip.run_id, skip.policy["overlap"]) == ("overlap", run.id, "skip")
+
+
+def test_equal_skips_fold_into_one_row_until_a_run_comes_between(stored: Stored) -> None:
+    worker = stored.node()
+    stored.task("* * * * * *")
+    for second in range(1, 5):
+        stored.at(second)
+        stored.dispatch()
+    worker.end(worker.start())
+    for second in range(5, 8):
+        stored.at(second)
+        stored.dispatch()
+    rows = [(skip.reason, skip._mapping["count"]) for skip in stored.rows(tables.skipped_occurrence)]
+    assert rows == [("overlap", 3), ("overlap", 2)]
+
+
+def test_a_paused_task_folds_its_occurrences_into_one_row_and_goes_on_after_the_pause(stored: Stored) -> None:
+    stored.node()
+    stored.task("* * * * * *")
+    stored.do(pause_task, "nightly", reason="audit", actor="ann")
+    for second in (1, 2, 3):
+        stored.at(second)
+        assert stored.dispatch() == 0
+    stored.do(resume_task, "nightly", actor="ann")
+    stored.at(4)
+    assert stored.dispatch() == 1
+    (skip,) = stored.rows(tables.skipped_occurrence)
+    assert (skip.reason, skip._mapping["count"]) == ("paused", 3)
+    assert skip.policy == {"pausedBy": "ann", "reason": "audit"}
+
+
+def test_an_occurrence_in_the_pause_that_nobody_visited_is_recorded_when_the_pause_ends(stored: Stored) -> None:
+    stored.node()
+    stored.task("* * * * * *")
+    stored.do(pause_task, "nightly", reason=None, actor="ann")
+    stored.at(3)
+    stored.do(resume_task, "nightly", actor="ann")
+    (skip,) = stored.rows(tables.skipped_occurrence)
+    assert (skip.reason, skip._mapping["count"]) == ("paused", 3)
+
+
+def test_two_hours_of_downtime_leave_one_run_and_one_folded_row(stored: Stored) -> None:
+    stored.node()
+    stored.task("* * * * * *", misfire=MisfirePolicy.LAST, misfire_grace=0.0)
+    stored.at(7200.5)
+    assert stored.dispatch() == 1
+    (skip,) = stored.rows(tables.skipped_occurrence)
+    assert (skip.reason, skip._mapping["count"]) == (SkipReason.COALESCED.value, 7199)
+    assert (skip.first_scheduled_for, skip.last_scheduled_for) == (
+        START + timedelta(seconds=1),
+        START + timedelta(seconds=7199),
+    )
+
+
+def test_a_task_without_a_known_job_does_not_fire_and_says_so(stored: Stored) -> None:
+    stored.node()
+    stored.task("* * * * * *")
+    stored.do(lambda tx: tx.conn.execute(tables.job.delete()))
+    stored.at(1)
+    assert stored.dispatch() == 0
+    (skip,) = stored.rows(tables.skipped_occurrence)
+    assert (skip.reason, skip.policy) == ("no_job", {"jobName": "work"})
+
+
+def test_replace_cancels_the_older_run_and_starts_the_newer(stored: Stored) -> None:
+    worker = stored.node()
+    stored.task("* * * * * *", overlap=OverlapPolicy.REPLACE)
+    stored.at(1)
+    stored.dispatch()
+    older = worker.start()
+    stored.at(2)
+    stored.dispatch()
+    assert worker.take().started == ()
+    (asked,) = stored.rows(tables.run, id=older.run.id)
+    assert asked.cancel_requested_at == stored.now
+    worker.end(older)
+    assert worker.start().run.scheduled_for == START + timedelta(seconds=2)
+    (cancelled,) = stored.rows(tables.run, id=older.run.id)
+    assert cancelled.state == "cancelled"
+
+
+def test_queue_runs_one_after_another_and_skips_beyond_ten(stored: Stored) -> None:
+    worker = stored.node()
+    stored.task("* * * * * *", overlap=OverlapPolicy.QUEUE)
+    for second in range(1, 13):
+        stored.at(second)
+        stored.dispatch()
+    assert len(stored.rows(tables.run)) == 10
+    (skip,) = stored.rows(tables.skipped_occurrence)
+    assert skip._mapping["count"] == 2
+    started = worker.take(5).started
+    assert len(started) == 1
+    worker.end(started[0])
+    assert len(worker.take(5).started) == 1
+
+
+def test_a_one_shot_fires_once_and_stays_as_a_finished_task(stored: Stored) -> None:
+    stored.node()
+    stored.task("2026-03-01T12:00:05Z", Syntax.TIMESTAMP)
+    stored.at(5)
+    assert stored.dispatch() == 1
+    (task,) = stored.rows(tables.periodic_task)
+    assert task.next_run_at is None
+    stored.at(5000)
+    assert stored.dispatch() == 0
+
+
+def test_a_thousand_due_tasks_are_dispatched_in_batches(stored: Stored) -> None:
+    stored.node()
+    for place in range(60):
+        stored.task("* * * * * *", name=f"task-{place:03}")
+    stored.at(1)
+    assert stored.dispatch() == 60
+    assert {run.trigger for run in stored.rows(tables.run)} == {Trigger.SCHEDULE.value}
+
+
+def test_cancelled_runs_free_their_task(stored: Stored) -> None:
+    stored.node()
+    stored.task("* * * * * *")
+    stored.at(1)
+    stored.dispatch()
+    (run,) = stored.rows(tables.run)
+    stored.do(cancel_runs, [run.id], actor="ann")
+    stored.at(2)
+    assert stored.dispatch() == 1
+    assert stored.do(lambda tx: run_store.unfinished_counts(tx.conn, [run.task_id]))[run.task_id][0] == 1

@@ -1,0 +1,36 @@
+"""The transition table of runs: what is listed is allowed, everything else is an error."""
+
+from itertools import product
+
+import pytest
+
+from cronograph.jobs.core.errors import InvalidTransition
+from cronograph.jobs.core.states import FINAL, TRANSITIONS, UNFINISHED, RunState, check_transition, sources_of
+
+W, H, R, T = RunState.WAITING, RunState.SCHEDULED, RunState.RUNNING, RunState.STUCK
+OK, F, C, S = RunState.SUCCESS, RunState.FAILED, RunState.CANCELLED, RunState.SKIPPED
+ALLOWED = {
+    *((W, after) for after in (H, R, C, S)),
+    *((H, after) for after in (R, W, C, S)),
+    *((R, after) for after in (OK, F, T, C, W)),
+    *((T, after) for after in (H, R, C)),
+}
+
+
+@pytest.mark.parametrize(("before", "after"), list(product(RunState, RunState)))
+def test_a_state_changes_only_as_the_table_says(before: RunState, after: RunState) -> None:
+    if (before, after) in ALLOWED:
+        check_transition(before, after)
+    else:
+        with pytest.raises(InvalidTransition, match=f"'{before.value}' cannot become '{after.value}'"):
+            check_transition(before, after)
+
+
+def test_final_states_are_those_that_nothing_follows() -> None:
+    assert FINAL == {OK, F, C, S}
+    assert UNFINISHED == {W, H, R, T}
+
+
+def test_the_sources_of_a_state_are_the_states_that_lead_to_it() -> None:
+    for state in RunState:
+        assert sources_of(state) == {before for before, following in TRANSITIONS.items() if state in following}

@@ -1,0 +1,118 @@
+"""A migrated database with a clock that a test sets, and short ways to put things into it."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from typing import Any, Concatenate, ParamSpec, TypeVar
+
+import pytest
+from sqlalchemy import Table, select
+
+from cronograph.jobs.actions.claim import Claimant, Claimed, Started, claim
+from cronograph.jobs.actions.dispatch import dispatch_due
+from cronograph.jobs.actions.finish import Finish, Finished, finish
+from cronograph.jobs.actions.nodes import NewNode, join
+from cronograph.jobs.actions.runs import enqueue_runs
+from cronograph.jobs.actions.tasks import create_task
+from cronograph.jobs.core.fairness import FairnessState
+from cronograph.jobs.core.model import JobInfo, NewRun, Node, Run, ScheduleSpec, Task, TaskSpec, Trigger
+from cronograph.jobs.core.outcome import JobOutcome, Succeeded
+from cronograph.jobs.core.schedule import Syntax
+from cronograph.jobs.store.database import Database
+from cronograph.jobs.store.transaction import Tx
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+START = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
+"""When a test's clock begins."""
+ANY_ARGS: dict[str, Any] = {"type": "object"}
+"""The schema of a job that takes whatever it is given."""
+
+
+class Stored:
+    """The engine's use cases on a real database, one call each, at the time that the test says."""
+
+    def __init__(self, url: str) -> None:
+        self.now = START
+        self.database = Database(url, clock=lambda: self.now)
+
+    def close(self) -> None:
+        """Drop every connection."""
+        self.database.close_sync()
+
+    def at(self, seconds: float) -> None:
+        """Set the clock to so many seconds after ``START``."""
+        self.now = START + timedelta(seconds=seconds)
+
+    def pass_time(self, seconds: float) -> None:
+        """Move the clock on."""
+        self.now += timedelta(seconds=seconds)
+
+    def do(self, action: Callable[Concatenate[Tx, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
+        """Run an action in a transaction of its own."""
+        return self.database.write_sync(action, *args, **kwargs)
+
+    def rows(self, table: Table, **equal: Any) -> list[Any]:
+        """The rows of a table whose columns have these values, by their first column."""
+        condition = [table.c[name] == value for name, value in equal.items()]
+        statement = select(table).where(*condition).order_by(next(iter(table.primary_key)))
+        return self.do(lambda tx: list(tx.conn.execute(statement)))
+
+    def node(self, name: str = "node-a", jobs: Sequence[str] = ("work",), slots: int = 20) -> "Worker":
+        """Register a node that knows these jobs."""
+        infos = tuple(JobInfo(job, args_schema=ANY_ARGS) for job in jobs)
+        node = self.do(join, NewNode(name, slots, "1", infos, 60.0), alone=False)
+        return Worker(self, node, tuple(jobs))
+
+    def task(self, value: str = "0 * * * * *", syntax: Syntax = Syntax.CRON, **changes: Any) -> Task:
+        """Create a task of job ``work``."""
+        spec = TaskSpec("nightly", "work", ScheduleSpec(syntax, value, changes.pop("timezone", "UTC")))
+        return self.do(create_task, replace(spec, **changes), submitter="tester")
+
+    def enqueue(self, **changes: Any) -> Run:
+        """Put one run of job ``work`` into the queue."""
+        return self.do(enqueue_runs, [replace(NewRun("work", Trigger.API), **changes)])[0].run
+
+    def dispatch(self) -> int:
+        """Dispatch until nothing is due; how many runs were made."""
+        made = 0
+        while True:
+            dispatched = self.do(dispatch_due, "node-a")
+            made += dispatched.made
+            if not dispatched.more:
+                return made
+
+
+class Worker:
+    """A node that takes and ends runs when the test says so."""
+
+    def __init__(self, stored: Stored, node: Node, jobs: tuple[str, ...]) -> None:
+        self.stored = stored
+        self.node = node
+        self.claimant = Claimant(node.id, node.name, jobs)
+        self.fairness = FairnessState()
+
+    def take(self, slots: int = 1, prefetch: int = 0) -> Claimed:
+        """Claim runs."""
+        claimed = self.stored.do(claim, self.claimant, self.fairness, slots=slots, prefetch=prefetch)
+        self.fairness = claimed.fairness
+        return claimed
+
+    def start(self) -> Started:
+        """Claim exactly one run."""
+        (started,) = self.take(1).started
+        return started
+
+    def end(self, started: Started, outcome: JobOutcome | None = None, **more: Any) -> Finished:
+        """End an attempt, successfully unless told otherwise."""
+        ended = Finish(started.run, started.execution_id, outcome or Succeeded(), **more)
+        return self.stored.do(finish, self.node.id, self.node.name, [ended])
+
+
+@pytest.fixture
+def stored(database_url: str) -> Iterator[Stored]:
+    """A fresh database, once on SQLite and once on PostgreSQL."""
+    opened = Stored(database_url)
+    yield opened
+    opened.close()

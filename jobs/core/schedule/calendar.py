@@ -38,6 +38,7 @@ _SHORTHANDS: Final = {
     **dict.fromkeys(("semiannually", "semi-annually", "biannually", "bi-annually"), "*-1,7-1"),
     **dict.fromkeys(("yearly", "annually", "anually"), "*-1-1"),
 }
+_WEEKDAYS: Final = tuple(name[:3].lower() for name in WEEKDAY_NAMES)
 _OFFSET: Final = re.compile(r"([+-])([0-9]{2}):([0-9]{2})", re.ASCII)
 _ZONE_LIKE: Final = re.compile(r"[A-Za-z][A-Za-z0-9_+/\-]*", re.ASCII)
 _CRON_FIELD: Final = re.compile(r"[0-9*?,\-/#LWA-Za-z]+", re.ASCII)
@@ -81,7 +82,7 @@ def _own_clock(word: str, position: int) -> tuple[ZoneInfo | None, timedelta, st
             raise ScheduleError(message, field="timezone", position=position)
         size = timedelta(hours=int(hours), minutes=int(minutes))
         return None, -size if sign == "-" else size, word
-    if not _ZONE_LIKE.fullmatch(word) or word.lower().startswith(tuple(name[:3].lower() for name in WEEKDAY_NAMES)):
+    if not _ZONE_LIKE.fullmatch(word) or word.lower() in _SHORTHANDS or word.lower().startswith(_WEEKDAYS):
         return None
     return find_zone(word, position=position), timedelta(), word
 

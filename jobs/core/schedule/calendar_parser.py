@@ -19,6 +19,7 @@ _DIGITS: Final = re.compile(r"[0-9]+", re.ASCII)
 _FRACTION: Final = re.compile(r"\.([0-9]+)", re.ASCII)
 _WORD: Final = re.compile(r"[^ ,]*")
 _EPOCH: Final = re.compile(r"@\s*\+?([0-9]+)$", re.ASCII)
+_ZONE: Final = re.compile(r"[Zz]|[+-][0-9]{2}:[0-9]{2}", re.ASCII)
 _AFTER_ITEM: Final = frozenset(" ,-~:")
 _TOO_LARGE: Final = 10**10
 
@@ -156,9 +157,6 @@ class _Parser:
 
     def _bad_date(self, begin: int) -> ScheduleError:
         rest = self.text[self.at :]
-        if rest[:1] in ("T", "t"):
-            advice = f"{self.text[: self.at]} {rest[1:]}"
-            return self._error("value", f"date and time are separated by a space; write '{advice}'", self.at, advice)
         if rest[:1] == ":":
             advice = self.text[begin:].replace("-", "..")
             message = f"an hour must follow a space, and ranges are written with two dots, e.g. '{advice}'"
@@ -234,12 +232,20 @@ class _Parser:
             repeat = self._number(field, fractions=fractions)
         item = Component(self.text[begin : self.at], begin, start, stop, repeat)
         name = "value" if field == "date" else field
-        if repeat == 0:
-            raise self._error(name, f"'{item.text}' repeats by 0; a repetition must be more than 0", begin)
-        if self._peek() and self._peek() not in _AFTER_ITEM and self._peek() not in "Tt":
-            message = f"'{self.text[begin:]}' is not understood after '{item.text}'"
-            raise self._error(name, message, self.at)
+        if self._peek() and self._peek() not in _AFTER_ITEM:
+            raise self._bad_end(name, item)
         return item
+
+    def _bad_end(self, field: str, item: Component) -> ScheduleError:
+        """The error for what stands where an item should end, with a better text if a space is all that is missing."""
+        rest = self.text[self.at :]
+        if rest[0] in "Tt":
+            advice = f"{self.text[: self.at]} {rest[1:]}"
+            return self._error("value", f"date and time are separated by a space; write '{advice}'", self.at, advice)
+        if _ZONE.fullmatch(rest):
+            advice = f"{self.text[: self.at]} {rest}"
+            return self._error("value", f"a zone follows a space; write '{advice}'", self.at, advice)
+        return self._error(field, f"'{rest}' is not understood after '{item.text}'", self.at)
 
     def _number(self, field: str, *, fractions: bool) -> int:
         match = _DIGITS.match(self.text, self.at)

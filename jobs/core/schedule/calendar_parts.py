@@ -166,6 +166,8 @@ def _full_year(year: int) -> int:
 
 
 def _check_bounds(part: Part, item: Component, number: int) -> None:
+    if item.repeat == 0:
+        raise item.error(part, f"'{item.text}' repeats by 0; a repetition must be more than 0")
     if not part.low <= number <= part.high:
         raise item.error(
             part, f"'{item.text}' is out of range; it must be {part.low // part.unit} to {part.high // part.unit}"

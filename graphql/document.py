@@ -71,7 +71,7 @@ class Document:
     text: str
     ast: DocumentNode
     errors: list[GraphQLError] | None = None
-    measures: dict[str | None, Measure] = field(default_factory=dict)
+    measures: dict[str | None, Measure] = field(default_factory=dict[str | None, Measure])
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ import math
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Final, NoReturn
+from typing import Any, Final, NoReturn, cast
 
 from .errors import UserFacingError
 from .limits import Limits
@@ -17,7 +17,13 @@ from .limits import Limits
 NO_BRACKETS: Final = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"|[^\[\]{}"]+', re.DOTALL)
 ONE_KIND: Final = str.maketrans("{}", "[]")
 EXPONENT: Final = re.compile(r"\d[eE]")
-TYPE_NAMES: Final = {dict: "an object", list: "an array", str: "a string", bool: "a boolean", type(None): "null"}
+TYPE_NAMES: Final[dict[type, str]] = {
+    dict: "an object",
+    list: "an array",
+    str: "a string",
+    bool: "a boolean",
+    type(None): "null",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,17 +90,23 @@ def parse_request(value: object) -> GraphQLRequest:
     """
     if isinstance(value, list):
         raise _bad_request("Batches are not supported: send one operation per request.", "BATCH_UNSUPPORTED")
-    if not isinstance(value, dict):
+    body = as_object(value)
+    if body is None:
         raise _wrong_type("The body", 'an object like {"query": "{ viewer { name } }"}', value)
-    query = _member(value, "query", str, "a string") or ""
-    variables = _member(value, "variables", dict, "an object") or {}
-    name = _member(value, "operationName", str, "a string") or None
-    extensions = _member(value, "extensions", dict, "an object") or {}
+    query: str = _member(body, "query", str, "a string") or ""
+    variables: dict[str, Any] = _member(body, "variables", dict, "an object") or {}
+    name: str | None = _member(body, "operationName", str, "a string") or None
+    extensions: dict[str, Any] = _member(body, "extensions", dict, "an object") or {}
     sha256 = _persisted_hash(extensions)
     if not query.strip() and sha256 is None:
         message = "'query' must hold a GraphQL document, or 'extensions.persistedQuery.sha256Hash' the hash of one."
         raise _bad_request(message, "MISSING_QUERY")
     return GraphQLRequest(query, variables, name, sha256)
+
+
+def as_object(value: object) -> dict[str, Any] | None:
+    """A JSON value as an object, None when it is none."""
+    return cast("dict[str, Any]", value) if isinstance(value, dict) else None
 
 
 def _persisted_hash(extensions: dict[str, Any]) -> str | None:

@@ -35,7 +35,7 @@ class GuardedSchema(strawberry.Schema):
         extensions: Iterable[Callable[[], SchemaExtension]] = (),
     ) -> None:
         self.limits = limits
-        super().__init__(
+        super().__init__(  # pyright: ignore[reportUnknownMemberType] - generic parameters that Strawberry leaves open
             query,
             mutation,
             subscription,

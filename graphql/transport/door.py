@@ -9,7 +9,7 @@ from starlette.requests import HTTPConnection
 from ..document import Prepared
 from ..engine import Engine
 from ..limits import Limits
-from ..request import GraphQLRequest
+from ..request import GraphQLRequest, as_object
 from .persisted import PersistedDocuments
 from .site import SitePolicy
 from .streams import OpenStreams
@@ -61,9 +61,9 @@ class FrontDoor:
 
 def cursor_of_answer(answer: Mapping[str, Any]) -> str | None:
     """The default `event_id`: the `cursor` of the answer's only root field, if it has one."""
-    data = answer.get("data")
-    if not isinstance(data, dict) or len(data) != 1:
+    data = as_object(answer.get("data"))
+    if data is None or len(data) != 1:
         return None
     (value,) = data.values()
-    cursor = value.get("cursor") if isinstance(value, dict) else None
+    cursor = (as_object(value) or {}).get("cursor")
     return cursor if isinstance(cursor, str) else None

@@ -4,7 +4,7 @@ An open stream would keep the HTTP server from stopping; `shutdown` ends them al
 """
 
 import asyncio
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 
 from ..errors import UserFacingError
@@ -47,7 +47,7 @@ class OpenStreams:
             raise UserFacingError(message, code="LIMIT_OPEN_STREAMS", http_status=503, extensions=extensions)
 
     @contextmanager
-    def opened(self, stop: Callable[[], None]) -> Iterator[None]:
+    def opened(self, stop: Callable[[], None]) -> Generator[None]:
         """Count a stream while the block runs.
 
         Args:

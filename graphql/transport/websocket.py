@@ -22,7 +22,7 @@ from graphql import GraphQLError
 
 from ..engine import encode_json
 from ..errors import UserFacingError, error_answer, mask
-from ..request import parse_json
+from ..request import as_object, parse_json
 from .closing import CloseSocket
 from .door import FrontDoor
 from .operations import SocketOperations
@@ -163,10 +163,10 @@ class Session:
         if size > self._limits.body_bytes:
             raise CloseSocket(1009, f"LIMIT_BODY_BYTES: the limit is {self._limits.body_bytes:,}, got {size:,}")
         try:
-            message = parse_json(text, self._limits)
+            message = as_object(parse_json(text, self._limits))
         except UserFacingError as error:
             raise CloseSocket(4400, error.message.replace("The body", "The message")) from None
-        if not isinstance(message, dict):
+        if message is None:
             raise CloseSocket(4400, "A message must be a JSON object with a 'type'")
         return message
 
@@ -190,10 +190,11 @@ class Session:
     async def _connection_init(self, payload: object) -> None:
         if self._handshake.received:
             raise CloseSocket(4429, "Too many initialisation requests: connection_init may be sent once")
-        if payload is not None and not isinstance(payload, dict):
+        params = as_object(payload)
+        if payload is not None and params is None:
             raise CloseSocket(4400, "The payload of connection_init must be an object or null")
         self._handshake.received = True
-        self._websocket.state.connection_params = payload or {}
+        self._websocket.state.connection_params = params or {}
         try:
             await self._door.get_context(self._websocket)
         except GraphQLError as error:

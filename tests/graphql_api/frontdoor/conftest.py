@@ -3,6 +3,7 @@
 from collections.abc import AsyncIterator
 
 import pytest
+
 from tests.graphql_api.frontdoor.serving import Served, served
 
 

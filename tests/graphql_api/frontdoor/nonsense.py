@@ -1,4 +1,4 @@
-"""Nonsense that reaches a public endpoint, each with the refusal it must get. Used by the tests and by the benchmark."""
+"""Nonsense that reaches a public endpoint, each with the refusal it must get; for the tests and the benchmark."""
 
 import json
 from dataclasses import dataclass
@@ -36,8 +36,8 @@ def document(text: str, variables: object = None, name: object = None) -> bytes:
     return json.dumps({"query": text, "variables": variables, "operationName": name}).encode()
 
 
-def _of(name: str, text: str, code: str, says: str) -> Nonsense:
-    return Nonsense(name, document(text), code, says)
+def _of(name: str, text: str, code: str, says: str, status: int = 200) -> Nonsense:
+    return Nonsense(name, document(text), code, says, status)
 
 
 def _body(name: str, body: bytes, code: str, says: str, status: int = 400) -> Nonsense:
@@ -62,47 +62,96 @@ DOCUMENTS = [
     _of("140 doubling fragments", doubling(140), "LIMIT_NESTING", "the limit is 64"),
     _of("51 aliases", f"{{ task {{ {ALIASED} }} }}", "LIMIT_ALIASES", "the limit is 50, got 51"),
     _of("51 root fields", f"{{ {ALIASED} }}", "LIMIT_ROOT_FIELDS", "the limit is 20, got 51"),
-    _of("11 mutations", "mutation { " + " ".join(f"m{n}: bump" for n in range(11)) + " }", "LIMIT_MUTATION_ROOT_FIELDS",
-        "the limit is 10, got 11"),
+    _of(
+        "11 mutations",
+        "mutation { " + " ".join(f"m{n}: bump" for n in range(11)) + " }",
+        "LIMIT_MUTATION_ROOT_FIELDS",
+        "the limit is 10, got 11",
+    ),
     _of("depth 14", NESTED, "LIMIT_DEPTH", "the limit is 12, got 14"),
     _of("depth 100", "{ task { " + "parent { " * 98 + "name" + " }" * 100, "LIMIT_NESTING", "the limit is 64, got 100"),
     _of("20,000 open braces", "{" * 20_000, "LIMIT_NESTING", "the limit is 64, got 20,000"),
     _of("20,000 nested lists", "{ hello(name: " + "[" * 20_000 + "]" * 20_000 + ") }", "LIMIT_NESTING", "got 20,002"),
     _of("20,000 nested fields", "{a" * 20_000 + "}" * 20_000, "LIMIT_NESTING", "got 20,000"),
-    _of("a thousand repeated fields", "{ task { " + "name " * 1_000 + "} }", "LIMIT_REPEATS", "the limit is 50, got 1,000"),
-    _of("a page of pages", "{ tasks(first: 200) { nodes { followers(first: 200) { nodes { name } } } } }", "LIMIT_COST",
-        "the limit is 20,000, got 40,402"),
-    _of("3,000 tokens", "{ task { " + " ".join(f"f{n}" for n in range(3_000)) + " } }", "LIMIT_TOKENS", "the limit is 2,000"),
+    _of(
+        "a thousand repeated fields",
+        "{ task { " + "name " * 1_000 + "} }",
+        "LIMIT_REPEATS",
+        "the limit is 50, got 1,000",
+    ),
+    _of(
+        "a page of pages",
+        "{ tasks(first: 200) { nodes { followers(first: 200) { nodes { name } } } } }",
+        "LIMIT_COST",
+        "the limit is 20,000, got 40,402",
+    ),
+    _of(
+        "3,000 tokens",
+        "{ task { " + " ".join(f"f{n}" for n in range(3_000)) + " } }",
+        "LIMIT_TOKENS",
+        "the limit is 2,000",
+    ),
     _of("3,000 comments", "{ hello }" + "#\n" * 3_000, "LIMIT_TOKENS", "the limit is 2,000"),
-    _of("a document of 70,000 bytes", "{ hello }" + " " * 70_000, "LIMIT_DOCUMENT_BYTES", "the limit is 65,536, got 70,009"),
+    _of(
+        "a document of 70,000 bytes",
+        "{ hello }" + " " * 70_000,
+        "LIMIT_DOCUMENT_BYTES",
+        "the limit is 65,536, got 70,009",
+    ),
     _of("a name of 60,000 characters", "{ " + "n" * 60_000 + " }", "VALIDATION_ERROR", "Cannot query field 'nnn"),
-    _of("a number of 5,000 digits", "{ number(value: " + "9" * 5_000 + ") }", "LIMIT_NUMBER_DIGITS", "the limit is 40, got 5,000"),
-    _of("fields of fields of types", DEEP_INTROSPECTION, "LIMIT_INTROSPECTION_LISTS", "the limit of introspection is 3"),
-    _of("three introspections", REPEATED_INTROSPECTION, "LIMIT_INTROSPECTION_COST", "introspection of this operation costs"),
-    _of("a cycle of fragments", "{ task { ...a } } fragment a on Task { ...b } fragment b on Task { ...a }",
-        "VALIDATION_ERROR", "Cannot spread fragment 'a' within itself"),
+    _of(
+        "a number of 5,000 digits",
+        "{ number(value: " + "9" * 5_000 + ") }",
+        "LIMIT_NUMBER_DIGITS",
+        "the limit is 40, got 5,000",
+    ),
+    _of(
+        "fields of fields of types", DEEP_INTROSPECTION, "LIMIT_INTROSPECTION_LISTS", "the limit of introspection is 3"
+    ),
+    _of(
+        "three introspections",
+        REPEATED_INTROSPECTION,
+        "LIMIT_INTROSPECTION_COST",
+        "introspection of this operation costs",
+    ),
+    _of(
+        "a cycle of fragments",
+        "{ task { ...a } } fragment a on Task { ...b } fragment b on Task { ...a }",
+        "VALIDATION_ERROR",
+        "Cannot spread fragment 'a' within itself",
+    ),
     _of("an unknown field", "{ goodbye }", "VALIDATION_ERROR", "Cannot query field 'goodbye'"),
     _of("no GraphQL", "hello?", "SYNTAX_ERROR", "Syntax Error"),
-    _of("a control character", "{ hello\u0000 }", "INVALID_CHARACTER", "U+0000"),
+    _of("a control character", "{ hello\u0000 }", "INVALID_CHARACTER", "U+0000", 400),
     _of("a bell", "{ hello\u0007 }", "SYNTAX_ERROR", "U+0007"),
     _of("no operation", "fragment a on Task { name }", "UNKNOWN_OPERATION", "The document has no operation"),
     _of("two operations and no name", "query A { hello } query B { hello }", "UNKNOWN_OPERATION", "one of: A, B"),
     _of("2^31 in the document", "{ number(value: 2147483648) }", "VALIDATION_ERROR", "non 32-bit signed integer"),
-    _of("a subscription by POST", "subscription { ticks { value } }", "SUBSCRIPTION_NEEDS_STREAM", "text/event-stream"),
-]  # fmt: skip
-DOCUMENTS[-1] = Nonsense(DOCUMENTS[-1].name, DOCUMENTS[-1].body, DOCUMENTS[-1].code, DOCUMENTS[-1].says, 400)
-DOCUMENTS = [
-    Nonsense(one.name, one.body, one.code, one.says, 400) if one.code == "INVALID_CHARACTER" else one for one in DOCUMENTS
+    _of(
+        "a subscription by POST",
+        "subscription { ticks { value } }",
+        "SUBSCRIPTION_NEEDS_STREAM",
+        "text/event-stream",
+        400,
+    ),
 ]
-
 REQUESTS = [
-    Nonsense("an unknown operation", document("query A { hello }", None, "B"), "UNKNOWN_OPERATION", "no operation named 'B'"),
+    Nonsense(
+        "an unknown operation", document("query A { hello }", None, "B"), "UNKNOWN_OPERATION", "no operation named 'B'"
+    ),
     Nonsense("a missing variable", document(NUMBER, {}), "INVALID_VARIABLES", "Variable '$value'"),
     Nonsense("a null variable", document(NUMBER, {"value": None}), "INVALID_VARIABLES", "Variable '$value'"),
-    Nonsense("2^31 as a variable", document(NUMBER, {"value": 2**31}), "INVALID_VARIABLES", "non 32-bit signed integer"),
-    Nonsense("a page of pages by variable",
-        document("query P($n: Int) { tasks(first: $n) { nodes { followers(first: $n) { nodes { name } } } } }", {"n": 10**9}),
-        "LIMIT_COST", "the limit is 20,000, got 40,402"),
+    Nonsense(
+        "2^31 as a variable", document(NUMBER, {"value": 2**31}), "INVALID_VARIABLES", "non 32-bit signed integer"
+    ),
+    Nonsense(
+        "a page of pages by variable",
+        document(
+            "query P($n: Int) { tasks(first: $n) { nodes { followers(first: $n) { nodes { name } } } } }", {"n": 10**9}
+        ),
+        "LIMIT_COST",
+        "the limit is 20,000, got 40,402",
+    ),
     _body("null", b"null", "INVALID_REQUEST", "got null"),
     _body("a string", b'"x"', "INVALID_REQUEST", "got a string"),
     _body("a number", b"1", "INVALID_REQUEST", "got a number"),
@@ -125,13 +174,39 @@ REQUESTS = [
     _body("a byte that is not UTF-8", b'{"query": "{ hello }\xff"}', "INVALID_UTF8", "0xff"),
     _body("a byte order mark", b'\xef\xbb\xbf{"query": "{ hello }"}', "INVALID_JSON", "BOM"),
     _body("a duplicate key", b'{"query": "{ hello }", "query": "{ a }"}', "INVALID_JSON", "'query' occurs twice"),
-    _body("a query of the wrong type", b'{"query": 1}', "INVALID_REQUEST", "'query' must be a string or null, got a number"),
-    _body("variables of the wrong type", b'{"query": "{ hello }", "variables": []}', "INVALID_REQUEST", "'variables' must be"),
-    _body("an operationName of the wrong type", b'{"query": "{ hello }", "operationName": {}}', "INVALID_REQUEST",
-        "'operationName' must be a string or null, got an object"),
-    _body("extensions of the wrong type", b'{"query": "{ hello }", "extensions": 1}', "INVALID_REQUEST", "'extensions' must be"),
-    _body("a hash that is none", b'{"extensions": {"persistedQuery": {"sha256Hash": "x"}}}', "INVALID_REQUEST", "64 hexadecimal"),
-    _body("a body of 600,000 bytes", b" " * 600_000, "LIMIT_BODY_BYTES", "the limit is 524,288, got at least 600,000", 413),
-]  # fmt: skip
+    _body(
+        "a query of the wrong type",
+        b'{"query": 1}',
+        "INVALID_REQUEST",
+        "'query' must be a string or null, got a number",
+    ),
+    _body(
+        "variables of the wrong type",
+        b'{"query": "{ hello }", "variables": []}',
+        "INVALID_REQUEST",
+        "'variables' must be",
+    ),
+    _body(
+        "an operationName of the wrong type",
+        b'{"query": "{ hello }", "operationName": {}}',
+        "INVALID_REQUEST",
+        "'operationName' must be a string or null, got an object",
+    ),
+    _body(
+        "extensions of the wrong type",
+        b'{"query": "{ hello }", "extensions": 1}',
+        "INVALID_REQUEST",
+        "'extensions' must be",
+    ),
+    _body(
+        "a hash that is none",
+        b'{"extensions": {"persistedQuery": {"sha256Hash": "x"}}}',
+        "INVALID_REQUEST",
+        "64 hexadecimal",
+    ),
+    _body(
+        "a body of 600,000 bytes", b" " * 600_000, "LIMIT_BODY_BYTES", "the limit is 524,288, got at least 600,000", 413
+    ),
+]
 
 NONSENSE = [*DOCUMENTS, *REQUESTS]

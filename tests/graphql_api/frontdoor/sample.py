@@ -6,13 +6,14 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import strawberry
+from starlette.applications import Starlette
+from starlette.requests import HTTPConnection
+
 from cronograph.graphql.app import graphql_routes
 from cronograph.graphql.errors import UserFacingError
 from cronograph.graphql.limits import Limits
 from cronograph.graphql.schema_factory import GuardedSchema, build_schema
 from cronograph.graphql.transport.streams import OpenStreams
-from starlette.applications import Starlette
-from starlette.requests import HTTPConnection
 
 
 @dataclass
@@ -23,7 +24,7 @@ class SampleContext:
     opened: int = 0
     closed: int = 0
     release: asyncio.Event = field(default_factory=asyncio.Event)
-    source: asyncio.Queue[int | None] = field(default_factory=asyncio.Queue)
+    source: asyncio.Queue[int | None] = field(default_factory=asyncio.Queue[int | None])
 
 
 Info = strawberry.Info[SampleContext, None]

@@ -2,19 +2,20 @@
 
 import asyncio
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
 
 import httpx
 import uvicorn
-from cronograph.graphql.limits import Limits
-from tests.graphql_api.frontdoor.sample import Sample, sample_app
-from tests.support.waiting import eventually
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed
 from websockets.typing import Subprotocol
+
+from cronograph.graphql.limits import Limits
+from tests.graphql_api.frontdoor.sample import Sample, sample_app
+from tests.support.waiting import eventually
 
 PROTOCOL = Subprotocol("graphql-transport-ws")
 
@@ -32,14 +33,16 @@ class Served:
         """POST a JSON body, or bytes as they are."""
         content = body if isinstance(body, bytes) else json.dumps(body).encode()
         named = {name.replace("_", "-"): value for name, value in headers.items()}
-        return await self.client.post("/graphql", content=content, headers={"content-type": "application/json", **named})
+        return await self.client.post(
+            "/graphql", content=content, headers={"content-type": "application/json", **named}
+        )
 
     async def query(self, document: str, **members: object) -> Any:  # noqa: ANN401 - JSON
         """The answer to one document."""
         return (await self.post({"query": document, **members})).json()
 
     @asynccontextmanager
-    async def socket(self, *, init: bool = True, protocol: Subprotocol = PROTOCOL) -> AsyncIterator["Socket"]:
+    async def socket(self, *, init: bool = True, protocol: Subprotocol = PROTOCOL) -> AsyncGenerator["Socket"]:
         """An open WebSocket, acknowledged unless `init` is false."""
         uri = f"ws://127.0.0.1:{self.port}/graphql"
         async with connect(uri, subprotocols=[protocol], ping_interval=None, max_size=None) as connection:
@@ -71,17 +74,19 @@ class Socket:
 
     async def closed(self) -> tuple[int, str]:
         """Code and reason with which the server closes; messages before that are dropped."""
+        frame = None
         try:
             async with asyncio.timeout(20):
                 while True:
                     await self.connection.recv()
         except ConnectionClosed as error:
-            assert error.rcvd is not None, "the server went without a close frame"
-            return error.rcvd.code, error.rcvd.reason
+            frame = error.rcvd
+        assert frame is not None, "the server went without a close frame"
+        return frame.code, frame.reason
 
 
 @asynccontextmanager
-async def served(limits: Limits | None = None, **options: Any) -> AsyncIterator[Served]:  # noqa: ANN401 - passed on
+async def served(limits: Limits | None = None, **options: Any) -> AsyncGenerator[Served]:  # noqa: ANN401 - passed on
     """A server of the sample application; `options` are those of `graphql_routes`."""
     sample = sample_app(limits, **options)
     config = uvicorn.Config(sample.app, port=0, log_level="info", access_log=False, lifespan="off")

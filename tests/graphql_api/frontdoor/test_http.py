@@ -4,6 +4,7 @@ import asyncio
 
 import httpx
 import pytest
+
 from cronograph.graphql.limits import Limits
 from cronograph.graphql.transport.site import LOOPBACK_NAMES
 from tests.graphql_api.frontdoor.serving import Served, served
@@ -36,7 +37,9 @@ async def test_only_json_is_read(server: Served, content_type: str) -> None:
     assert "must be application/json" in response.text
 
 
-@pytest.mark.parametrize("content_type", ["application/json", "application/json; charset=utf-8", "Application/JSON;charset=UTF-8"])
+@pytest.mark.parametrize(
+    "content_type", ["application/json", "application/json; charset=utf-8", "Application/JSON;charset=UTF-8"]
+)
 async def test_json_is_read_with_or_without_its_charset(server: Served, content_type: str) -> None:
     response = await server.client.post("/graphql", content=JSON, headers={"content-type": content_type})
     assert response.json()["data"] == {"hello": "Hello world"}

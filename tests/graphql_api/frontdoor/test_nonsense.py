@@ -3,6 +3,7 @@
 import logging
 
 import pytest
+
 from tests.graphql_api.frontdoor.nonsense import NONSENSE, Nonsense
 from tests.graphql_api.frontdoor.serving import Served
 

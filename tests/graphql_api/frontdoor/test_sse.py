@@ -1,13 +1,14 @@
 """Server-Sent Events: the protocol of graphql-sse, cursors, resumption, and the end of streams."""
 
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
 
 import httpx
 import pytest
+
 from cronograph.graphql.limits import Limits
 from tests.graphql_api.frontdoor.nonsense import NONSENSE, Nonsense
 from tests.graphql_api.frontdoor.serving import Served, served
@@ -32,7 +33,9 @@ def parsed(block: str) -> Event:
     if not fields:
         return Event(":")
     data = fields["data"].strip()
-    return Event(fields["event"].strip(), json.loads(data) if data else None, fields["id"].strip() if "id" in fields else None)
+    return Event(
+        fields["event"].strip(), json.loads(data) if data else None, fields["id"].strip() if "id" in fields else None
+    )
 
 
 async def events_of(response: httpx.Response) -> AsyncIterator[Event]:
@@ -46,7 +49,9 @@ async def events_of(response: httpx.Response) -> AsyncIterator[Event]:
 
 
 @asynccontextmanager
-async def stream(server: Served, query: str, headers: dict[str, str] | None = None) -> AsyncIterator[AsyncIterator[Event]]:
+async def stream(
+    server: Served, query: str, headers: dict[str, str] | None = None
+) -> AsyncGenerator[AsyncIterator[Event]]:
     """An open event stream."""
     named = {"accept": "text/event-stream", **(headers or {})}
     async with server.client.stream("POST", "/graphql", json={"query": query}, headers=named) as response:

@@ -8,6 +8,7 @@ import os
 import socket
 
 import pytest
+
 from cronograph.graphql.limits import Limits
 from tests.graphql_api.frontdoor.serving import Served, served
 from tests.graphql_api.frontdoor.test_nonsense import LOG_CHARACTERS, logged
@@ -20,7 +21,7 @@ async def stalled_connection(server: Served, request: bytes) -> socket.socket:
     """A connection that sends `request` and then never reads; its small buffer fills soon."""
     connection = socket.socket()
     connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4_096)
-    connection.setblocking(False)  # noqa: FBT003 - the name of the standard library
+    connection.setblocking(False)
     loop = asyncio.get_running_loop()
     await loop.sock_connect(connection, ("127.0.0.1", server.port))
     await loop.sock_sendall(connection, request)
@@ -37,8 +38,15 @@ def frame(message: object) -> bytes:
 def upgrade() -> bytes:
     """The handshake of a WebSocket without compression."""
     key = base64.b64encode(os.urandom(16)).decode()
-    lines = ["GET /graphql HTTP/1.1", "host: localhost", "connection: upgrade", "upgrade: websocket",
-             f"sec-websocket-key: {key}", "sec-websocket-version: 13", "sec-websocket-protocol: graphql-transport-ws"]  # fmt: skip
+    lines = [
+        "GET /graphql HTTP/1.1",
+        "host: localhost",
+        "connection: upgrade",
+        "upgrade: websocket",
+        f"sec-websocket-key: {key}",
+        "sec-websocket-version: 13",
+        "sec-websocket-protocol: graphql-transport-ws",
+    ]
     return "\r\n".join([*lines, "", ""]).encode()
 
 

@@ -4,20 +4,21 @@ import json
 import logging
 
 import pytest
+from websockets.asyncio.client import connect
+from websockets.exceptions import InvalidStatus
+from websockets.typing import Origin, Subprotocol
+
 from cronograph.graphql.limits import Limits
 from tests.graphql_api.frontdoor.nonsense import DOCUMENTS, Nonsense
 from tests.graphql_api.frontdoor.serving import Served, served
 from tests.graphql_api.frontdoor.test_nonsense import LOG_CHARACTERS, logged
 from tests.support.waiting import eventually
-from websockets.asyncio.client import connect
-from websockets.exceptions import InvalidStatus
-from websockets.typing import Origin, Subprotocol
 
 INIT = {"type": "connection_init"}
-HELLO = {"type": "subscribe", "id": "1", "payload": {"query": "{ hello }"}}
-QUEUE = {"type": "subscribe", "id": "1", "payload": {"query": "subscription { queue { value } }"}}
+HELLO: dict[str, object] = {"type": "subscribe", "id": "1", "payload": {"query": "{ hello }"}}
+QUEUE: dict[str, object] = {"type": "subscribe", "id": "1", "payload": {"query": "subscription { queue { value } }"}}
 
-CLOSED = [
+CLOSED: list[tuple[str, list[object], int, str, bool]] = [
     ("subscribe without init", [HELLO], 4401, "send connection_init first", False),
     ("a second init", [INIT], 4429, "may be sent once", True),
     ("an init with a list", [{"type": "connection_init", "payload": []}], 4400, "must be an object or null", False),
@@ -39,12 +40,20 @@ CLOSED = [
     ("complete without an id", [{"type": "complete"}], 4400, "'id' of complete must be a string", True),
     ("no payload", [{"type": "subscribe", "id": "1"}], 4400, "The payload of subscribe must be an object", True),
     ("a payload without query", [{**HELLO, "payload": {}}], 4400, "'query' must hold", True),
-    ("variables of the wrong type", [{**HELLO, "payload": {"query": "{a}", "variables": 1}}], 4400, "'variables'", True),
+    (
+        "variables of the wrong type",
+        [{**HELLO, "payload": {"query": "{a}", "variables": 1}}],
+        4400,
+        "'variables'",
+        True,
+    ),
     ("an id in use", [QUEUE, QUEUE], 4409, "Subscriber for 1 already exists", True),
 ]
 
 
-@pytest.mark.parametrize(("messages", "code", "reason", "init"), [case[1:] for case in CLOSED], ids=[case[0] for case in CLOSED])
+@pytest.mark.parametrize(
+    ("messages", "code", "reason", "init"), [case[1:] for case in CLOSED], ids=[case[0] for case in CLOSED]
+)
 async def test_a_broken_protocol_closes_the_socket_with_its_code(
     server: Served, messages: list[object], code: int, reason: str, init: bool, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -163,7 +172,9 @@ async def test_a_socket_of_another_site_is_refused_at_the_handshake(server: Serv
     assert b"CROSS_SITE" in refused.value.response.body
 
 
-async def test_a_context_that_is_refused_closes_the_socket_at_init(server: Served, caplog: pytest.LogCaptureFixture) -> None:
+async def test_a_context_that_is_refused_closes_the_socket_at_init(
+    server: Served, caplog: pytest.LogCaptureFixture
+) -> None:
     uri = f"ws://127.0.0.1:{server.port}/graphql"
     for authorization, code, said in (("wrong", 4403, "The token is unknown"), ("crash", 1011, "Internal error, id ")):
         async with connect(

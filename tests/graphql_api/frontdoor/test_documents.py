@@ -1,0 +1,100 @@
+"""Documents: the cache of what has been parsed, and persisted documents by their hash."""
+
+import pytest
+
+from cronograph.graphql.document import RequestRefused
+from cronograph.graphql.limits import Limits
+from cronograph.graphql.request import GraphQLRequest
+from cronograph.graphql.transport.persisted import PersistedDocuments, sha256_of
+from tests.graphql_api.frontdoor.sample import sample_schema
+from tests.graphql_api.frontdoor.serving import Served, served
+
+HELLO = "{ hello }"
+
+
+def persisted(text: str, sha256: str | None = None) -> dict[str, object]:
+    """The `extensions` member for a document."""
+    return {"persistedQuery": {"version": 1, "sha256Hash": sha256 or sha256_of(text)}}
+
+
+def request(text: str, sha256: str | None = None) -> GraphQLRequest:
+    """A request without variables."""
+    return GraphQLRequest(text, {}, None, sha256)
+
+
+def test_a_document_is_parsed_and_validated_once() -> None:
+    store = sample_schema().documents
+    first, second = store.prepare(HELLO, {}, None), store.prepare(HELLO, {}, None)
+    assert first.document is second.document
+    assert first.measure is second.measure
+
+
+def test_nonsense_is_not_kept_and_pushes_nothing_out() -> None:
+    store = sample_schema().documents
+    kept = store.prepare(HELLO, {}, None).document
+    for number in range(2_000):
+        with pytest.raises(RequestRefused):
+            store.prepare(f"{{ unknown{number} }}", {}, None)
+    assert store.prepare(HELLO, {}, None).document is kept
+
+
+def test_the_cache_is_bounded_by_syntax_nodes_and_forgets_the_oldest() -> None:
+    store = sample_schema(Limits(cached_nodes=30)).documents
+    documents = [store.prepare(f"{{ a{number}: hello }}", {}, None).document for number in range(20)]
+    assert store.prepare("{ a19: hello }", {}, None).document is documents[19]
+    assert store.prepare("{ a0: hello }", {}, None).document is not documents[0]
+
+
+async def test_a_document_is_registered_under_its_hash_and_then_found_by_it(server: Served) -> None:
+    text = "query Registered { hello }"
+    unknown = await server.post({"extensions": persisted(text)})
+    assert unknown.json()["errors"][0]["message"] == "PersistedQueryNotFound"
+    assert unknown.json()["errors"][0]["extensions"]["code"] == "PERSISTED_QUERY_NOT_FOUND"
+    assert (await server.query(text, extensions=persisted(text)))["data"] == {"hello": "Hello world"}
+    found = await server.post({"extensions": persisted(text, sha256_of(text).upper())})
+    assert found.json()["data"] == {"hello": "Hello world"}
+    async with server.socket() as socket:
+        await socket.send({"type": "subscribe", "id": "1", "payload": {"extensions": persisted(text)}})
+        assert (await socket.receive())["payload"]["data"] == {"hello": "Hello world"}
+
+
+async def test_a_hash_of_another_document_is_refused(server: Served) -> None:
+    answer = await server.query(HELLO, extensions=persisted("{ other }"))
+    assert answer["errors"][0]["extensions"]["code"] == "PERSISTED_HASH_MISMATCH"
+    assert sha256_of(HELLO) in answer["errors"][0]["message"]
+
+
+async def test_a_refused_document_is_not_registered(server: Served) -> None:
+    text = "{ unknownField }"
+    await server.query(text, extensions=persisted(text))
+    again = await server.post({"extensions": persisted(text)})
+    assert again.json()["errors"][0]["extensions"]["code"] == "PERSISTED_QUERY_NOT_FOUND"
+
+
+def test_registered_documents_are_bounded_in_number_and_bytes() -> None:
+    few = PersistedDocuments(Limits(persisted_documents=3))
+    small = PersistedDocuments(Limits(persisted_bytes=1_000))
+    for number in range(10):
+        text = f"{{ hello{number} }}" + " " * 50
+        few.remember(request(text, sha256_of(text)))
+        small.remember(request(text, sha256_of(text)))
+    assert len(few) == 3
+    assert 0 < len(small) < 5
+    newest = "{ hello9 }" + " " * 50
+    assert few.resolve(request("", sha256_of(newest))).query == newest
+
+
+async def test_with_an_allow_list_only_listed_documents_run() -> None:
+    listed = {sha256_of(HELLO): HELLO}
+    async with served(allow_list=listed) as server:
+        assert (await server.query(HELLO))["data"] == {"hello": "Hello world"}
+        by_hash = await server.post({"extensions": persisted(HELLO)})
+        assert by_hash.json()["data"] == {"hello": "Hello world"}
+        for body in ({"query": "{ task { name } }"}, {"extensions": persisted("{ task { name } }")}):
+            refused = await server.post(body)
+            assert refused.json()["errors"][0]["extensions"]["code"] == "DOCUMENT_NOT_ALLOWED"
+
+
+def test_an_allow_list_with_a_wrong_hash_is_refused() -> None:
+    with pytest.raises(ValueError, match="The allow-list names abc for a document whose SHA-256 is"):
+        PersistedDocuments(Limits(), {"abc": HELLO})

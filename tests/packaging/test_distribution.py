@@ -12,7 +12,9 @@ from pathlib import Path
 
 import httpx
 import pytest
+from playwright.sync_api import expect
 
+from tests.support.browser import PageOpener
 from tests.support.processes import ProcessStarter
 from tests.support.sources import PRODUCT_FOLDERS, ROOT
 
@@ -130,6 +132,17 @@ def test_the_installed_wheel_serves_the_dashboard_and_its_assets(installed_proce
             assert client.get(script).status_code == 200, script
         assert client.get("/schema.graphql").text.startswith(('"""', "type", "schema", "directive", "scalar"))
     assert server.stop() == 0
+
+
+@pytest.mark.parametrize("path", ["/", "/graphiql"])
+def test_the_pages_of_the_installed_wheel_open_without_a_fault(
+    installed_processes: ProcessStarter, new_page: PageOpener, path: str
+) -> None:
+    server = installed_processes.serve("sqlite:///wheel.db")
+    page = new_page(server.url)
+    page.goto(path)
+    page.wait_for_load_state("networkidle")
+    expect(page.locator("h1, .graphiql-container").first).to_be_visible()
 
 
 def test_the_installed_command_says_its_version(installed_processes: ProcessStarter) -> None:

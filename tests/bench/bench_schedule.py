@@ -1,16 +1,16 @@
-"""Measures schedules: microseconds to parse, to find the next time and to describe, and the worst 256-character inputs.
+"""Measures schedules: the time to parse, to find the next time and to describe, and the worst 256-character inputs.
 
-Run it on a quiet machine: `python -m tests.bench.bench_schedule` from the repository's root. It prints; it judges nothing.
+Run it on a quiet machine, from the repository's root: `python -m tests.bench.bench_schedule`. It judges nothing.
 """
 
 import sys
 import time
 from collections.abc import Callable
 from datetime import UTC, datetime
+from functools import partial
 
-from cronograph.jobs.core.schedule import Syntax, parse, validate
-
-from tests.core.schedule.adversarial import adversarial
+from cronograph.jobs.core.schedule import Schedule, Syntax, Validation, parse, validate
+from tests.core.schedule.adversarial import Case, adversarial
 
 NOW = datetime(2026, 5, 14, 10, 20, 30, tzinfo=UTC)
 BUDGET_SECONDS = 0.2
@@ -41,23 +41,35 @@ def microseconds(action: Callable[[], object]) -> float:
 def report(write: Callable[[str], object]) -> None:
     """Writes both tables, a line at a time."""
     write(f"{'parse µs':>10} {'next µs':>10} {'describe µs':>12}  schedule\n")
-    for syntax, text, zone in TYPICAL:
-        schedule = parse(syntax, text, zone, now=NOW)
+    for case in TYPICAL:
+        schedule = parsed(case)
         times = (
-            microseconds(lambda syntax=syntax, text=text, zone=zone: parse(syntax, text, zone, now=NOW)),
-            microseconds(lambda schedule=schedule: schedule.next_after(NOW)),
+            microseconds(partial(parsed, case)),
+            microseconds(partial(schedule.next_after, NOW)),
             microseconds(schedule.describe),
         )
+        syntax, text, zone = case
         write(f"{times[0]:10.1f} {times[1]:10.1f} {times[2]:12.1f}  {syntax} '{text}' {zone}\n")
     write(f"\n{'first ms':>10} {'again ms':>10}  validation of 5 times of the costliest 256-character inputs\n")
-    for syntax, text, zone in adversarial():
-        first = time.perf_counter()
-        validate(syntax, text, zone, count=5, after=NOW)
-        first = time.perf_counter() - first
-        again = microseconds(
-            lambda syntax=syntax, text=text, zone=zone: validate(syntax, text, zone, count=5, after=NOW)
-        )
+    for case in adversarial():
+        begin = time.perf_counter()
+        validated(case)
+        first = time.perf_counter() - begin
+        again = microseconds(partial(validated, case))
+        syntax, text, zone = case
         write(f"{first * 1e3:10.2f} {again / 1e3:10.2f}  {syntax} '{text[:60]}' {zone[:30]}\n")
+
+
+def parsed(case: Case) -> Schedule:
+    """The schedule of a syntax, value and zone."""
+    syntax, text, zone = case
+    return parse(syntax, text, zone, now=NOW)
+
+
+def validated(case: Case) -> Validation:
+    """The judgement of a syntax, value and zone, with its next five times."""
+    syntax, text, zone = case
+    return validate(syntax, text, zone, count=5, after=NOW)
 
 
 if __name__ == "__main__":

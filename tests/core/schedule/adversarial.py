@@ -1,5 +1,6 @@
 """Inputs of up to 256 characters that make parsing, searching and describing work as hard as they can."""
 
+from collections.abc import Iterable
 from random import Random
 
 from cronograph.jobs.core.schedule import MAX_VALUE_LENGTH, Syntax
@@ -9,7 +10,15 @@ Case = tuple[Syntax, str, str]
 
 def adversarial() -> list[Case]:
     """The syntax, value and zone of each input."""
-    cron = [
+    return [
+        *((Syntax.CRON, text, "UTC") for text in _cron()),
+        *((Syntax.CALENDAR, text, "UTC") for text in _calendar()),
+        *_other(),
+    ]
+
+
+def _cron() -> list[str]:
+    return [
         _filled("", "0 0 0 L L ", "*"),
         "0 0 0 29 2 MON#5",
         "0 0 0 30 2 *",
@@ -30,7 +39,10 @@ def adversarial() -> list[Case]:
         "0 0 0 * * " + "#L" * 100,
         "*/1" + ",*/1" * 50 + " * * * * *",
     ]
-    calendar = [
+
+
+def _calendar() -> list[str]:
+    return [
         "*-02-30",
         "*-02-29 00:00:00",
         "Mon *-02-29 00:00:00",
@@ -54,7 +66,10 @@ def adversarial() -> list[Case]:
         "*-*-* *:*:0.0000001/0.000001",
         "*:0:0/0.000001",
     ]
-    other = [
+
+
+def _other() -> list[Case]:
+    return [
         (Syntax.INTERVAL, "1s" * 128, "UTC"),
         (Syntax.INTERVAL, "1h" + " " * 253 + "x", "UTC"),
         (Syntax.INTERVAL, "9" * MAX_VALUE_LENGTH, "UTC"),
@@ -70,11 +85,6 @@ def adversarial() -> list[Case]:
         (Syntax.CRON, "0 0 0 29 2 MON", "Pacific/Apia"),
         (Syntax.CALENDAR, "Mon *-02-29 *:59", "America/Sao_Paulo"),
         (Syntax.CALENDAR, "*-02-30 *:*", "America/Sao_Paulo"),
-    ]
-    return [
-        *((Syntax.CRON, text, "UTC") for text in cron),
-        *((Syntax.CALENDAR, text, "UTC") for text in calendar),
-        *other,
     ]
 
 
@@ -94,9 +104,8 @@ def noise(count: int) -> list[Case]:
     ]
 
 
-def _list(items: object, length: int) -> str:
+def _list(items: Iterable[object], length: int) -> str:
     """A comma-separated list of the items, cut at a comma to at most `length` characters."""
-    assert isinstance(items, list | range)
     text = ",".join(str(item) for item in items)
     return text if len(text) <= length else text[: text.rindex(",", 0, length)]
 

@@ -6,7 +6,7 @@ by looking at the zone's offset, never by asking for `fold`.
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, date, datetime, time, timedelta
 from functools import lru_cache
 from zoneinfo import ZoneInfo
 
@@ -54,7 +54,7 @@ def next_occurrence(meaning: Meaning, zone: ZoneInfo | None, instant: datetime) 
 
 def _next_on_clock(meaning: Meaning, instant: datetime, instant_of: Callable[[datetime], datetime]) -> datetime | None:
     for day in days_from(meaning, instant.date() - 2 * DAY):
-        midnight = datetime(day.year, day.month, day.day)
+        midnight = datetime.combine(day, time.min)
         if instant_of(midnight + DAY - timedelta(microseconds=1)) <= instant:
             continue
         for hour in meaning.hours:
@@ -72,7 +72,7 @@ def _next_on_clock(meaning: Meaning, instant: datetime, instant_of: Callable[[da
 def _next_in_real_time(meaning: Meaning, zone: ZoneInfo, instant: datetime) -> datetime | None:
     """Looks at every quarter of an hour of real time; within one, the local clock runs evenly."""
     for day in days_from(meaning, instant.date() - 2 * DAY):
-        midnight = datetime(day.year, day.month, day.day, tzinfo=UTC)
+        midnight = datetime.combine(day, time.min, UTC)
         quarter = midnight - BEYOND_ANY_OFFSET
         while quarter < midnight + DAY + BEYOND_ANY_OFFSET:
             local = quarter + offset_at(zone, quarter)
@@ -106,14 +106,14 @@ def first_instant(zone: ZoneInfo, wall: datetime) -> datetime:
 
 @lru_cache(maxsize=4096)
 def _offsets_around(zone: ZoneInfo, day: date) -> tuple[timedelta, timedelta]:
-    midnight = datetime(day.year, day.month, day.day, tzinfo=UTC)
+    midnight = datetime.combine(day, time.min, UTC)
     return offset_at(zone, midnight - BEYOND_ANY_OFFSET), offset_at(zone, midnight + DAY + BEYOND_ANY_OFFSET)
 
 
 @lru_cache(maxsize=4096)
 def _jump(zone: ZoneInfo, day: date) -> datetime:
     """The one change of the clock around a day."""
-    instant = datetime(day.year, day.month, day.day, tzinfo=UTC) - BEYOND_ANY_OFFSET
+    instant = datetime.combine(day, time.min, UTC) - BEYOND_ANY_OFFSET
     before = offset_at(zone, instant)
     while offset_at(zone, instant) == before:
         instant += QUARTER

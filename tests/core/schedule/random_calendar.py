@@ -115,7 +115,7 @@ def _chain(random: Random, low: int, high: int) -> tuple[str, set[int]]:
             f"{first:02}..{last}": range(first, last + 1),
             f"{first}..{last}/{step}": range(first, last + 1, step),
         }
-        if first + step <= high and high < 2000:
+        if first + step <= high < 2000:
             kinds[f"{first}/{step}"] = range(first, high + 1, step)
         text = random.choice(list(kinds))
         chosen.update(kinds[text])

@@ -83,17 +83,13 @@ def _day(random: Random) -> RandomField:
     if random.random() < 0.5:
         return _plain(random, 1, 31)
     number = random.randint(1, 31)
-    text, test = random.choice(
-        [
-            ("L", lambda day: day.day == _length(day)),
-            (f"L-{number - 1}", lambda day: day.day == _length(day) - number + 1),
-            (
-                f"{number}W",
-                lambda day: abs(day.day - number) < 3 and number <= _length(day) and day.day == _workday(day, number),
-            ),
-            ("LW", lambda day: day.day > 25 and day.day == _workday(day, _length(day))),
-        ]
-    )
+    forms: list[tuple[str, DayTest]] = [
+        ("L", lambda day: day.day == _length(day)),
+        (f"L-{number - 1}", lambda day: day.day == _length(day) - number + 1),
+        (f"{number}W", lambda day: number <= _length(day) and day.day == _workday(day, number)),
+        ("LW", lambda day: day.day > 25 and day.day == _workday(day, _length(day))),
+    ]
+    text, test = random.choice(forms)
     result = RandomField(text, tests=[test])
     if random.random() < 0.3:
         result.text += "," + _numbers(random, 1, 31, (), result)

@@ -1,16 +1,17 @@
 """No text of any syntax costs more than a bounded number of steps, counted in executed lines rather than in time."""
 
 import sys
+from collections.abc import Callable
 from datetime import UTC, datetime
 from types import FrameType, TracebackType
-from typing import Any
+from typing import Any, Self
 
 import pytest
 
 from cronograph.jobs.core.schedule import MAX_VALUE_LENGTH, NEVER_FIRES, Syntax, parse, validate
-
 from tests.core.schedule.adversarial import Case, adversarial, noise
 
+TraceFunction = Callable[[FrameType, str, object], Any]
 NOW = datetime(2026, 5, 14, 10, 20, 30, tzinfo=UTC)
 MOST_LINES = 12_000
 """The worst case below executes 9,000 lines, five searches included."""
@@ -23,7 +24,7 @@ class LineCounter:
     def __init__(self) -> None:
         self.lines = 0
 
-    def __enter__(self) -> "LineCounter":
+    def __enter__(self) -> Self:
         self._outer = sys.gettrace()
         sys.settrace(self._count)
         return self
@@ -33,7 +34,7 @@ class LineCounter:
     ) -> None:
         sys.settrace(self._outer)
 
-    def _count(self, frame: FrameType, event: str, argument: Any) -> Any:
+    def _count(self, _frame: FrameType, event: str, _argument: object) -> TraceFunction:
         if event == "line":
             self.lines += 1
         return self._count

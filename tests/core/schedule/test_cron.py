@@ -120,8 +120,10 @@ def test_a_friday_the_29th_of_february_is_found_decades_ahead() -> None:
         ),
         (
             "0 0 0 1 1 * 2026",
-            "value: has 7 fields; it must have six: second minute hour day month weekday; "
-            "there is no year field, so write '0 0 0 1 1 *'",
+            (
+                "value: has 7 fields; it must have six: second minute hour day month weekday; "
+                "there is no year field, so write '0 0 0 1 1 *'"
+            ),
             "value",
             0,
             "0 0 0 1 1 *",
@@ -129,8 +131,10 @@ def test_a_friday_the_29th_of_february_is_found_decades_ahead() -> None:
         ("hello", "value: has 1 field; it must have six: second minute hour day month weekday", "value", 0, None),
         (
             "@dayly",
-            "value: unknown nickname '@dayly'; it must be one of "
-            "@hourly, @daily, @midnight, @weekly, @monthly, @yearly, @annually",
+            (
+                "value: unknown nickname '@dayly'; it must be one of "
+                "@hourly, @daily, @midnight, @weekly, @monthly, @yearly, @annually"
+            ),
             "value",
             0,
             "@daily",
@@ -171,21 +175,41 @@ def test_a_friday_the_29th_of_february_is_found_decades_ahead() -> None:
         ("0 0 0 * * 1,8", "weekday: 8 is out of range; it must be 0 to 7 or a name such as MON", "weekday", 12, None),
         ("0 0 0 * * MNO", "weekday: 'MNO' is not understood; did you mean MON?", "weekday", 10, "MON"),
         ("0 0 0 * Janury *", "month: 'Janury' is not understood; did you mean JAN?", "month", 8, "JAN"),
-        ("0 0 0 * * 1#6", "weekday: '1#6' asks for occurrence '6' in the month; it must be 1 to 5, or L for the last",
-         "weekday", 10, None),
+        (
+            "0 0 0 * * 1#6",
+            "weekday: '1#6' asks for occurrence '6' in the month; it must be 1 to 5, or L for the last",
+            "weekday",
+            10,
+            None,
+        ),
         ("*/0 * * * * *", "second: step '0' in '*/0' must be a whole number from 1 to 255", "second", 0, "*/1"),
         ("0 0 0 5/255 * *", "day: step 255 in '5/255' is too large; from 5 it can be 250 at most", "day", 6, None),
-        ("0 0 0 5L * *", "day: '5L' is not understood; only the weekday field knows '#' and a last weekday",
-         "day", 6, None),
-        ("0 0 5W * * *", "hour: '5W' is not understood; only the day field knows W (the nearest workday)",
-         "hour", 4, None),
+        (
+            "0 0 0 5L * *",
+            "day: '5L' is not understood; only the weekday field knows '#' and a last weekday",
+            "day",
+            6,
+            None,
+        ),
+        (
+            "0 0 5W * * *",
+            "hour: '5W' is not understood; only the day field knows W (the nearest workday)",
+            "hour",
+            4,
+            None,
+        ),
         ("0 0 0 L-31 * *", "day: 'L-31' counts back 31 days; it can be 30 at most", "day", 6, None),
         ("1/2/3 * * * * *", "second: '1/2/3' has more than one '/'; write start/step, e.g. 0/15", "second", 0, None),
-        ("*,5 * * * * *", "second: '*' is not understood; '*' must stand alone or before '/'; within a list write '*/1'",
-             "second", 0, "*/1"),
+        (
+            "*,5 * * * * *",
+            "second: '*' is not understood; '*' must stand alone or before '/'; within a list write '*/1'",
+            "second",
+            0,
+            "*/1",
+        ),
         ("-5 * * * * *", "second: range '-5' has no beginning; both must be 0 to 59", "second", 0, None),
     ],
-)  # fmt: skip
+)
 def test_faults_are_named_with_their_place_and_a_better_text(
     text: str, message: str, field: str, position: int, suggestion: str | None
 ) -> None:
@@ -204,15 +228,49 @@ def test_faults_are_named_with_their_place_and_a_better_text(
 @pytest.mark.parametrize(
     "text",
     [
-        "* * * * * * *", "0 0 0 * * 1#0", "0 0 0 * * #2", "0 0 0 * * 1#", "0 0 0 * * *#2", "0 0 0 * * #L", "0 0 0 * * L5",
-        "1#2 * * * * *", "0 0 0 1#2 * *", "0 0 0 W * *", "0 0 0 0W * *", "0 0 0 32W * *", "0 0 0 WL * *", "0 0 0 * * 3W",
-        "0 0 0 L-W * *", "0 0 0 1-2-3 * *", "0 0 0 1- * *", "0 0 0 - * *", "0 0 0 ** * *", "0 0 0 */ * *", "0 0 0 *-5 * *",
-        "*/-5 * * * * *", "*/1.5 * * * * *", "1.5 * * * * *", "0x5 * * * * *", "\u0665 * * * * *", "1_0 * * * * *",
-        "*/256 * * * * *", "0 0 0 */255 * *", "256 * * * * *", "99999999999999999999 * * * * *", "0 0 0 L-3W * *",
-        "0 0 0 * MONDAYS *", "0 0 0 1 FEBJAN *", "0\x1c0 0 0 * * *", "0 0 0 * * 1#-5#L", "@", "@reboot", "@every 5m",
-        "\x00 * * * * *", "0 0 0 * * \ud800",
+        "* * * * * * *",
+        "0 0 0 * * 1#0",
+        "0 0 0 * * #2",
+        "0 0 0 * * 1#",
+        "0 0 0 * * *#2",
+        "0 0 0 * * #L",
+        "0 0 0 * * L5",
+        "1#2 * * * * *",
+        "0 0 0 1#2 * *",
+        "0 0 0 W * *",
+        "0 0 0 0W * *",
+        "0 0 0 32W * *",
+        "0 0 0 WL * *",
+        "0 0 0 * * 3W",
+        "0 0 0 L-W * *",
+        "0 0 0 1-2-3 * *",
+        "0 0 0 1- * *",
+        "0 0 0 - * *",
+        "0 0 0 ** * *",
+        "0 0 0 */ * *",
+        "0 0 0 *-5 * *",
+        "*/-5 * * * * *",
+        "*/1.5 * * * * *",
+        "1.5 * * * * *",
+        "0x5 * * * * *",
+        "\u0665 * * * * *",
+        "1_0 * * * * *",
+        "*/256 * * * * *",
+        "0 0 0 */255 * *",
+        "256 * * * * *",
+        "99999999999999999999 * * * * *",
+        "0 0 0 L-3W * *",
+        "0 0 0 * MONDAYS *",
+        "0 0 0 1 FEBJAN *",
+        "0\x1c0 0 0 * * *",
+        "0 0 0 * * 1#-5#L",
+        "@",
+        "@reboot",
+        "@every 5m",
+        "\x00 * * * * *",
+        "0 0 0 * * \ud800",
     ],
-)  # fmt: skip
+)
 def test_nonsense_is_refused(text: str) -> None:
     with pytest.raises(ScheduleError) as caught:
         parse(Syntax.CRON, text)

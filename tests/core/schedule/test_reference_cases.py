@@ -37,7 +37,7 @@ def test_cron_agrees_with_croner(case: dict[str, Any], base: datetime) -> None:
 def test_calendar_agrees_with_systemd(case: dict[str, Any], base: datetime) -> None:
     ours = case.get("ours", "")
     validation = validate(Syntax.CALENDAR, case["expr"], "UTC", count=6, after=base)
-    assert validation.valid is ("accepted" in ours or case["valid"] and "invalid" not in ours), validation.error
+    assert validation.valid is ("accepted" in ours or (case["valid"] and "invalid" not in ours)), validation.error
     if "NEVER_FIRES" in ours:
         assert validation.error is not None
         assert validation.error.code == NEVER_FIRES

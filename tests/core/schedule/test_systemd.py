@@ -1,9 +1,9 @@
 """Random calendar events against `systemd-analyze calendar`, where it is installed.
 
-Exclusions, all deliberate: systemd skips the first repetition after a rollover, so its times may leave out some of ours
-when the event repeats or has a range; it refuses some lists after `~` (each further item must lie three days closer to the
-end of the month) and ranges of seconds that hold a single second; it knows no zones `Z` and `+02:00`; clock changes
-follow other rules, so only UTC is compared.
+Exclusions, all deliberate: systemd skips the first repetition after a rollover, so its times may leave out some of
+ours when the event repeats or has a range; it refuses some lists after `~` (each further item must lie three days
+closer to the end of the month) and ranges of seconds that hold a single second; it knows no zones `Z` and `+02:00`;
+clock changes follow other rules, so only UTC is compared.
 """
 
 import os
@@ -16,7 +16,6 @@ from random import Random
 import pytest
 
 from cronograph.jobs.core.schedule import NEVER_FIRES, Syntax, validate
-
 from tests.core.schedule.random_calendar import random_calendar
 
 EVENTS = int(os.environ.get("CRONOGRAPH_TEST_EXPRESSIONS", "10000")) // 20

@@ -23,7 +23,12 @@ def next_times(text: str, zone: str, after: str, count: int, syntax: Syntax = Sy
         # Berlin, 29 March 2026: 02:00 to 03:00 is left out. 01:00 UTC is the first instant after the gap.
         ("0 30 2 * * *", "Europe/Berlin", "2026-03-28T12:00Z", ["03-29 01:00:00", "03-30 00:30:00"]),
         ("0 0 2 * * *", "Europe/Berlin", "2026-03-28T12:00Z", ["03-29 01:00:00", "03-30 00:00:00"]),
-        ("0 0,30 2,3 * * *", "Europe/Berlin", "2026-03-29T00:00Z", ["03-29 01:00:00", "03-29 01:30:00", "03-30 00:00:00"]),
+        (
+            "0 0,30 2,3 * * *",
+            "Europe/Berlin",
+            "2026-03-29T00:00Z",
+            ["03-29 01:00:00", "03-29 01:30:00", "03-30 00:00:00"],
+        ),
         ("* * 2 * * *", "Europe/Berlin", "2026-03-29T00:00Z", ["03-29 01:00:00", "03-30 00:00:00", "03-30 00:00:01"]),
         ("0 30 3 * * *", "Europe/Berlin", "2026-03-29T00:00Z", ["03-29 01:30:00"]),
         # Berlin, 25 October 2026: 02:00 to 03:00 happens twice, first from 00:00 UTC, again from 01:00 UTC.
@@ -44,7 +49,7 @@ def next_times(text: str, zone: str, after: str, count: int, syntax: Syntax = Sy
         ("0 0 9,17 30 12 *", "Pacific/Apia", "2011-12-29T12:00Z", ["12-30 10:00:00"]),
         ("0 0 0 * * *", "Pacific/Apia", "2011-12-29T09:59Z", ["12-29 10:00:00", "12-30 10:00:00", "12-31 10:00:00"]),
     ],
-)  # fmt: skip
+)
 def test_wall_times_fire_once(text: str, zone: str, after: str, expected: list[str]) -> None:
     assert next_times(text, zone, after, len(expected)) == expected
 
@@ -62,7 +67,7 @@ def test_wall_times_fire_once(text: str, zone: str, after: str, expected: list[s
         ("0 30 23/1 17 2 *", "America/Sao_Paulo", "2018-02-18T00:00Z", ["02-18 01:30:00"]),
         ("0 30 * 17 2 *", "America/Sao_Paulo", "2018-02-18T01:00Z", ["02-18 01:30:00", "02-18 02:30:00"]),
     ],
-)  # fmt: skip
+)
 def test_schedules_of_every_hour_follow_real_time(text: str, zone: str, after: str, expected: list[str]) -> None:
     assert next_times(text, zone, after, len(expected)) == expected
 
@@ -137,9 +142,31 @@ def test_an_unknown_zone_is_refused_with_near_names(
 
 @pytest.mark.parametrize(
     "name",
-    ["", " ", "/", ".", "..", "../etc/passwd", "/etc/localtime", "Europe", "Europe/", "localtime", "posixrules", "Factory",
-     "posix/Europe/Berlin", "right/UTC", "tzdata.zi", "\x00", "UTC\x00", "UTC ", "Z", "+02:00", "\ud800", "é" * 300],
-)  # fmt: skip
+    [
+        "",
+        " ",
+        "/",
+        ".",
+        "..",
+        "../etc/passwd",
+        "/etc/localtime",
+        "Europe",
+        "Europe/",
+        "localtime",
+        "posixrules",
+        "Factory",
+        "posix/Europe/Berlin",
+        "right/UTC",
+        "tzdata.zi",
+        "\x00",
+        "UTC\x00",
+        "UTC ",
+        "Z",
+        "+02:00",
+        "\ud800",
+        "é" * 300,
+    ],
+)
 def test_what_is_no_zone_of_the_database_is_refused(name: str) -> None:
     with pytest.raises(ScheduleError) as caught:
         parse(Syntax.CRON, "@daily", name)

@@ -118,7 +118,9 @@ async def _ended(
 ) -> None:
     """The orderly end: jobs first, while the server still answers; then readers, connections, and the database."""
     if engine.ready:
-        log.info("stopping: nothing new is taken, running jobs may finish")
+        log.info(
+            "stopping: nothing new is taken, %d running jobs may finish; a second signal ends at once", engine.running
+        )
     await engine.drain()
     await streams.shutdown()
     http.finish()

@@ -1,17 +1,17 @@
 """``cronograph schema``: the GraphQL schema as text."""
 
 from difflib import unified_diff
-from importlib.resources import files
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from ...graphql.schema import create_schema
+from ...graphql import schema as schema_module
 from .options import AsJson
 from .output import Output, Refused
 
-COMMITTED = "schema.graphql"
-"""The text of the schema that is kept with the code, in the package ``cronograph.graphql``."""
+KEPT = Path(schema_module.__file__).with_name("schema.graphql")
+"""The text of the schema that is kept with the code."""
 
 
 def schema(
@@ -23,21 +23,20 @@ def schema(
     """Print the GraphQL schema of this version (SDL), or check that the kept text is up to date."""
     output = Output(as_json=as_json)
     with output.errors():
-        text = create_schema().as_str().rstrip("\n")
+        text = schema_module.create_schema().as_str().rstrip("\n")
         if not check:
             output.result({"ok": True, "schema": text}, text)
             return
         difference = _difference(text)
         if difference:
             raise Refused(
-                f"graphql/{COMMITTED}: must be what the code says; write it with `make schema`.\n{difference}"
+                f"graphql/{KEPT.name}: must be what the code says; write it with `make schema`.\n{difference}"
             )
-        output.result({"ok": True}, f"graphql/{COMMITTED} is up to date")
+        output.result({"ok": True}, f"graphql/{KEPT.name} is up to date")
 
 
 def _difference(text: str) -> str:
-    kept = files("cronograph.graphql") / COMMITTED
-    before = kept.read_text(encoding="utf-8").splitlines() if kept.is_file() else []
-    lines = list(unified_diff(before, text.splitlines(), f"graphql/{COMMITTED}", "the code", lineterm=""))
+    before = KEPT.read_text(encoding="utf-8").splitlines() if KEPT.is_file() else []
+    lines = list(unified_diff(before, text.splitlines(), f"graphql/{KEPT.name}", "the code", lineterm=""))
     more = f"\n… {len(lines) - 40} more lines" if len(lines) > 40 else ""
     return "\n".join(lines[:40]) + more

@@ -14,9 +14,9 @@ from cronograph.server.discovery import JobsNotFoundError, import_jobs
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """An empty working directory; what is imported from it is forgotten afterwards."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(sys, "path", [*sys.path])
-    before = set(sys.modules)
+    path, before = [*sys.path], set(sys.modules)
     yield tmp_path
+    sys.path[:] = path
     for name in set(sys.modules) - before:
         if str(tmp_path) in str(getattr(sys.modules[name], "__file__", "")):
             del sys.modules[name]

@@ -1,0 +1,249 @@
+"""A real server: its address, its health, its pages, and how it stops."""
+
+import json
+import re
+import signal
+import sqlite3
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from websockets.exceptions import ConnectionClosed
+from websockets.sync.client import ClientConnection, connect
+from websockets.typing import Subprotocol
+
+from tests.support.job_modules import write_example_jobs
+from tests.support.processes import CronographProcess, ProcessStarter
+from tests.support.waiting import wait_until
+
+
+def rows(database_url: str, statement: str) -> list[tuple[Any, ...]]:
+    """What a SQLite database holds."""
+    with sqlite3.connect(database_url.removeprefix("sqlite:///")) as connection:
+        return connection.execute(statement).fetchall()
+
+
+def graphql(server: CronographProcess, query: str, **variables: object) -> dict[str, Any]:
+    """The data of an operation."""
+    answer = httpx.post(f"{server.url}/graphql", json={"query": query, "variables": variables}, trust_env=False).json()
+    assert "errors" not in answer, answer
+    data: dict[str, Any] = answer["data"]
+    return data
+
+
+def trigger(server: CronographProcess, job: str, **args: object) -> None:
+    query = "mutation ($job: String!, $args: JSON) { triggerJob(jobName: $job, args: $args) { success message } }"
+    result = graphql(server, query, job=job, args=args)["triggerJob"]
+    assert result["success"], result
+
+
+def wait_running(server: CronographProcess, job: str) -> None:
+    query = "query ($job: String!) { jobLogs(jobName: $job) { completedAt } }"
+    wait_until(
+        lambda: any(one["completedAt"] is None for one in graphql(server, query, job=job)["jobLogs"]),
+        message=f"{job} to run",
+    )
+
+
+def printed_address(server: CronographProcess) -> str:
+    """The address that a server prints once it is ready, which it must be before long."""
+    pattern = re.compile(r"is ready: (http://localhost:\d+) ")
+    wait_until(
+        lambda: pattern.search(server.output()) or not server.running, within=45, message="the address to be printed"
+    )
+    found = pattern.search(server.output())
+    assert found is not None, server.output()
+    return found[1]
+
+
+@pytest.fixture
+def with_jobs(processes: ProcessStarter) -> list[str]:
+    """The arguments by which a server gets the example jobs."""
+    return ["--jobs", write_example_jobs(processes.folder)]
+
+
+def test_the_printed_address_is_the_real_one(processes: ProcessStarter, sqlite_url: str) -> None:
+    server = processes.start("serve", "--port", "0", "--database-url", sqlite_url)
+    assert httpx.get(f"{printed_address(server)}/health/ready", trust_env=False).json() == {
+        "ready": True,
+        "status": "ready",
+    }
+    assert "There is no sign-in yet" in server.output()
+
+
+def test_no_auth_is_accepted_on_loopback_and_says_so(processes: ProcessStarter, sqlite_url: str) -> None:
+    server = processes.serve(sqlite_url)
+    assert "--no-auth: nobody has to sign in" in server.output()
+
+
+def test_json_output_is_nothing_but_json(processes: ProcessStarter, empty_sqlite_url: str) -> None:
+    server = processes.serve(empty_sqlite_url, "--json", "--node-name", "calm-curie-1")
+    assert server.stop() == 0
+    lines = [json.loads(line) for line in server.output().splitlines()]
+    (ready,) = [line for line in lines if line["event"] == "ready"]
+    assert (ready["node"], ready["ok"]) == ("calm-curie-1", True)
+
+
+def test_the_server_serves_dashboard_explorer_schema_and_health(processes: ProcessStarter, sqlite_url: str) -> None:
+    server = processes.serve(sqlite_url)
+    with httpx.Client(base_url=server.url, trust_env=False) as client:
+        assert client.get("/health/live").json()["status"] == "live"
+        assert "type Query" in client.get("/schema.graphql").text
+        for path in ("/", "/tasks/x", "/graphiql"):
+            assert client.get(path).headers["content-type"].startswith("text/html")
+        assert client.get("/nope").status_code == 404
+        assert client.get("/graphql/").status_code == 404
+        assert "server" not in client.get("/").headers
+
+
+def test_a_foreign_name_for_this_machine_opens_nothing(processes: ProcessStarter, sqlite_url: str) -> None:
+    server = processes.serve(sqlite_url)
+    with httpx.Client(base_url=server.url, headers={"Host": "evil.example"}, trust_env=False) as client:
+        assert client.get("/").status_code == 421
+        assert client.post("/graphql", json={"query": "{ viewer { name } }"}).status_code == 421
+
+
+def test_sigterm_during_a_job_lets_it_finish_and_ends_with_status_zero(
+    processes: ProcessStarter, sqlite_url: str, with_jobs: list[str]
+) -> None:
+    server = processes.serve(sqlite_url, *with_jobs)
+    trigger(server, "nap", seconds=5)
+    trigger(server, "nap_in_thread", seconds=5)
+    wait_running(server, "nap")
+    wait_running(server, "nap_in_thread")
+    server.terminate()
+    ready = f"{server.url}/health/ready"
+    answer = httpx.get(ready, trust_env=False)
+    assert (answer.status_code, answer.json()) == (503, {"ready": False, "status": "draining"})
+    assert server.wait(30) == 0
+    log = "SELECT job_name, success, records_processed, outcome FROM job_execution WHERE job_name LIKE 'nap%'"
+    assert sorted(rows(sqlite_url, log)) == [("nap", 1, 7, "success"), ("nap_in_thread", 1, 8, "success")]
+    assert rows(sqlite_url, "SELECT count(*) FROM run WHERE state IN ('running', 'scheduled')") == [(0,)]
+
+
+def test_a_job_that_outlasts_the_drain_is_asked_to_leave_and_else_handed_back(
+    processes: ProcessStarter, sqlite_url: str, with_jobs: list[str]
+) -> None:
+    short = {"CRONOGRAPH_DRAIN_TIMEOUT": "0.5", "CRONOGRAPH_HARD_STOP_GRACE": "0.5"}
+    server = processes.serve(sqlite_url, *with_jobs, env=short)
+    trigger(server, "ever")
+    trigger(server, "nap", seconds=60)
+    wait_running(server, "ever")
+    wait_running(server, "nap")
+    assert server.stop() == 0
+    runs = "SELECT job_name, state, attempt FROM run WHERE job_name IN ('ever', 'nap') ORDER BY job_name"
+    assert rows(sqlite_url, runs) == [("ever", "success", 1), ("nap", "waiting", 1)]
+    log = "SELECT job_name, outcome FROM job_execution WHERE job_name IN ('ever', 'nap') ORDER BY job_name"
+    assert rows(sqlite_url, log) == [("ever", "success"), ("nap", "handed_back")]
+
+
+def test_sigint_stops_like_sigterm(processes: ProcessStarter, sqlite_url: str) -> None:
+    server = processes.serve(sqlite_url)
+    server.process.send_signal(signal.SIGINT)
+    assert server.wait() == 0
+    assert "Traceback" not in server.output()
+
+
+def test_a_second_signal_ends_at_once(processes: ProcessStarter, sqlite_url: str, with_jobs: list[str]) -> None:
+    server = processes.serve(sqlite_url, *with_jobs)
+    trigger(server, "nap", seconds=60)
+    wait_running(server, "nap")
+    server.terminate()
+    wait_until(lambda: not server.is_ready(), message="readiness to turn false")
+    server.terminate()
+    assert server.wait() == 128 + signal.SIGTERM
+    assert "ending at once" in server.output()
+
+
+def test_signals_work_while_a_job_blocks_the_event_loop(
+    processes: ProcessStarter, sqlite_url: str, with_jobs: list[str]
+) -> None:
+    server = processes.serve(sqlite_url, *with_jobs)
+    trigger(server, "block", seconds=60)
+    wait_until(
+        lambda: rows(sqlite_url, "SELECT count(*) FROM job_execution WHERE job_name = 'block'") == [(1,)],
+        message="the job to block",
+    )
+    server.terminate()
+    wait_until(lambda: _asked_twice(server), message="the process to end")
+    assert server.wait() == 128 + signal.SIGTERM
+
+
+def _asked_twice(server: CronographProcess) -> bool:
+    """Signals that arrive together count once, so the second is repeated until it is noticed."""
+    server.terminate()
+    return not server.running
+
+
+def test_an_open_subscription_does_not_hold_up_the_stop(processes: ProcessStarter, sqlite_url: str) -> None:
+    server = processes.serve(sqlite_url)
+    address = f"{server.url.replace('http', 'ws')}/graphql"
+    with connect(address, subprotocols=[Subprotocol("graphql-transport-ws")]) as socket:
+        socket.send('{"type": "connection_init"}')
+        assert json.loads(socket.recv())["type"] == "connection_ack"
+        subscribe = {"id": "1", "type": "subscribe", "payload": {"query": "subscription { events { cursor kind } }"}}
+        socket.send(json.dumps(subscribe))
+        assert server.stop() == 0
+        with pytest.raises(ConnectionClosed):
+            _read_to_the_end(socket)
+
+
+def _read_to_the_end(socket: ClientConnection) -> None:
+    while True:
+        socket.recv(timeout=10)
+
+
+def test_what_jobs_log_is_kept_with_them_and_does_not_flood_the_process_log(
+    processes: ProcessStarter, sqlite_url: str, with_jobs: list[str]
+) -> None:
+    server = processes.serve(sqlite_url, *with_jobs)
+    trigger(server, "chatter", lines=5000)
+    done = "SELECT count(*) FROM job_execution WHERE job_name = 'chatter' AND success = 1"
+    wait_until(lambda: rows(sqlite_url, done) == [(1,)], message="the job to finish")
+    assert "line 4999" not in server.output()
+    assert rows(sqlite_url, "SELECT count(*) FROM execution_log") != [(0,)]
+
+
+def test_a_killed_server_leaves_a_file_that_the_next_one_takes_up(
+    processes: ProcessStarter, sqlite_url: str, with_jobs: list[str]
+) -> None:
+    first = processes.serve(sqlite_url, *with_jobs, "--node-name", "first-node")
+    trigger(first, "nap", seconds=60)
+    wait_running(first, "nap")
+    first.kill()
+    second = processes.serve(sqlite_url, *with_jobs)
+    wait_running(second, "nap")
+    log = "SELECT success, node, error_message FROM job_execution WHERE job_name = 'nap' ORDER BY id"
+    lost, again = rows(sqlite_url, log)
+    assert lost[:2] == (0, "first-node")
+    assert "first-node" in lost[2]
+    assert again[0] is None
+
+
+def test_a_database_of_a_newer_version_is_refused(processes: ProcessStarter, sqlite_url: str) -> None:
+    with sqlite3.connect(sqlite_url.removeprefix("sqlite:///")) as connection:
+        connection.execute("UPDATE cronograph_version SET version_num = '9999'")
+    status, output = processes.run("serve", "--port", "0", "--database-url", sqlite_url)
+    assert status == 3
+    assert "error: database schema: must be at most revision" in output
+    assert "Traceback" not in output
+
+
+def test_the_demo_is_alive_within_seconds(processes: ProcessStarter, tmp_path: Path) -> None:
+    demo = processes.start("demo", "--port", "0")
+    printed_address(demo)
+    url = f"sqlite:///{tmp_path / 'cronograph-demo.db'}"
+    done = "SELECT count(*) FROM job_execution WHERE success = 1"
+    wait_until(lambda: rows(url, done)[0][0] >= 3, within=30, message="three successful executions")
+    syntaxes = {row[0] for row in rows(url, "SELECT DISTINCT schedule_syntax FROM periodic_task")}
+    assert syntaxes == {"cron", "calendar", "interval", "timestamp"}
+    assert demo.stop(40) == 0
+    assert '"level": "error"' not in demo.output()
+
+
+def test_a_second_demo_goes_on_with_the_first_ones_tasks(processes: ProcessStarter) -> None:
+    for _ in range(2):
+        demo = processes.start("demo", "--port", "0", env={"CRONOGRAPH_DRAIN_TIMEOUT": "0.1"})
+        printed_address(demo)
+        assert demo.stop(40) == 0

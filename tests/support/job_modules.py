@@ -1,0 +1,58 @@
+"""A module of jobs for servers under test: written into their working directory, and found there by ``--jobs``."""
+
+from pathlib import Path
+
+MODULE = "example_jobs"
+
+SOURCE = """
+import asyncio
+import logging
+import time
+
+from cronograph.jobs import JobContext, job
+
+
+@job("nap", description="Sleeps, and the server is asked to stop meanwhile")
+async def nap(seconds: float) -> int:
+    await asyncio.sleep(seconds)
+    return 7
+
+
+@job("nap_in_thread")
+def nap_in_thread(seconds: float) -> int:
+    time.sleep(seconds)
+    return 8
+
+
+@job("block", description="Does not give the event loop a chance")
+async def block(seconds: float) -> None:
+    time.sleep(seconds)
+
+
+@job("ever", description="Leaves only when it is asked to")
+async def ever(ctx: JobContext) -> None:
+    while not ctx.should_stop:
+        await asyncio.sleep(0.01)
+
+
+@job("fail")
+async def fail() -> None:
+    raise ValueError("no luck")
+
+
+@job("chatter", description="Logs more than a terminal should see")
+async def chatter(lines: int) -> None:
+    for number in range(lines):
+        logging.getLogger("shop").warning("line %d", number)
+
+
+@job("tick", schedule="* * * * * *", description="Every second")
+async def tick() -> None:
+    return None
+"""
+
+
+def write_example_jobs(folder: Path) -> str:
+    """Write the module into ``folder``; return its name, for ``--jobs``."""
+    (folder / f"{MODULE}.py").write_text(SOURCE)
+    return MODULE

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
 import pytest
-from sqlalchemy import Table, select
+from sqlalchemy import Table, event, select
 
 from cronograph.jobs.actions.claim import Claimant, Claimed, Started, claim
 from cronograph.jobs.actions.dispatch import dispatch_due
@@ -52,6 +52,20 @@ class Stored:
     def do(self, action: Callable[Concatenate[Tx, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Run an action in a transaction of its own."""
         return self.database.write_sync(action, *args, **kwargs)
+
+    def statements(self, action: Callable[[Tx], object]) -> int:
+        """How many statements an action sends."""
+        sent: list[str] = []
+
+        def count(_conn: object, _cursor: object, statement: str, *_rest: object) -> None:
+            sent.append(statement)
+
+        def counted(tx: Tx) -> None:
+            event.listen(tx.conn, "before_cursor_execute", count)
+            action(tx)
+
+        self.do(counted)
+        return len(sent)
 
     def rows(self, table: Table, **equal: Any) -> list[Any]:
         """The rows of a table whose columns have these values, by their first column."""

@@ -1,0 +1,322 @@
+"""In words: why a task is or is not running now, why a run still waits, and what happens next.
+
+An operator reads these at night, so each sentence names the thing in the way and what would change it.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+
+from .model import Group, Run, SkippedOccurrence, Task
+from .policies import effective_overlap, jitter_offset
+from .states import FINAL, RunState
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """An answer to "why?".
+
+    Attributes:
+        code: Stable UPPER_CASE word for programs and colours.
+        sentence: The answer.
+        details: Further sentences, most important first.
+        until: When this changes by time alone; None = not by time.
+        run_id: The run that is in the way or that the answer is about.
+    """
+
+    code: str
+    sentence: str
+    details: tuple[str, ...] = ()
+    until: datetime | None = None
+    run_id: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TaskFacts:
+    """What is known beside the task itself.
+
+    Attributes:
+        job_known: Whether any node has ever published the job (and it was not forgotten).
+        nodes: The live nodes that can run it.
+        unfinished: The task's unfinished runs, oldest first.
+        newest_skip: Its newest skipped stretch.
+    """
+
+    job_known: bool
+    nodes: tuple[str, ...]
+    unfinished: tuple[Run, ...] = ()
+    newest_skip: SkippedOccurrence | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RunFacts:
+    """What is known beside the run itself.
+
+    Attributes:
+        job_known: Whether any node has published the job.
+        isolation: Where the job runs (``async``, ``thread``, ``process``); None if unknown.
+        nodes: The live nodes that can run it and take new work.
+        group: The settings of its group.
+        group_occupied: How many runs of its group are scheduled or running.
+        blocked_by: The scheduled or running run of the same task that must end first.
+        ahead: How many due runs of its group and priority come before it.
+        free_slots: Free slots of ``nodes`` together.
+    """
+
+    job_known: bool
+    isolation: str | None
+    nodes: tuple[str, ...]
+    group: Group
+    group_occupied: int = 0
+    blocked_by: int | None = None
+    ahead: int = 0
+    free_slots: int = 0
+
+
+@dataclass(slots=True)
+class _Details:
+    """Collects further sentences."""
+
+    found: list[str] = field(default_factory=list[str])
+
+    def add(self, condition: object, sentence: str) -> None:
+        if condition:
+            self.found.append(sentence)
+
+
+def moment(instant: datetime) -> str:
+    """A time in a sentence: ``2026-03-01 12:00:05 UTC``."""
+    return f"{instant:%Y-%m-%d %H:%M:%S} UTC"
+
+
+def span(seconds: float) -> str:
+    """A length of time in a sentence: ``3 s``, ``5 min``, ``2 h 10 min``, ``4 d 3 h``."""
+    whole = max(0, round(seconds))
+    if whole < 60:
+        return f"{whole} s"
+    minutes, hours, days = whole // 60 % 60, whole // 3600 % 24, whole // 86400
+    if days:
+        return f"{days} d {hours} h" if hours else f"{days} d"
+    if hours:
+        return f"{hours} h {minutes} min" if minutes else f"{hours} h"
+    return f"{minutes} min"
+
+
+def explain_task(task: Task, facts: TaskFacts, now: datetime) -> Explanation:
+    """Why ``task`` is or is not running now, and what happens next."""
+    details = tuple(_task_details(task, facts, now))
+    return (
+        _unfinished(facts, now, details)
+        or _paused(task, details)
+        or _finished(task, details)
+        or _no_job(task.spec.job_name, facts.job_known, facts.nodes, details, "its occurrences are skipped")
+        or _next(task, now, details)
+    )
+
+
+def _unfinished(facts: TaskFacts, now: datetime, details: tuple[str, ...]) -> Explanation | None:
+    if not facts.unfinished:
+        return None
+    running = next((run for run in facts.unfinished if run.state is RunState.RUNNING), None)
+    first = running or facts.unfinished[0]
+    others = len(facts.unfinished) - 1
+    more = f", and {others} more of its runs {'is' if others == 1 else 'are'} unfinished" if others else ""
+    if running is not None and running.started_at is not None:
+        elapsed = span((now - running.started_at).total_seconds())
+        sentence = f"It is running: run {running.id} on node {running.node_name} since {elapsed}{more}."
+        return Explanation("RUNNING", sentence, details, run_id=running.id)
+    if first.state is RunState.STUCK:
+        sentence = f"Run {first.id} failed and is tried again after {moment(first.available_at)}{more}."
+        return Explanation("RETRYING", sentence, details, until=first.available_at, run_id=first.id)
+    return Explanation("QUEUED", f"Run {first.id} is in the queue and has not started{more}.", details, run_id=first.id)
+
+
+def _paused(task: Task, details: tuple[str, ...]) -> Explanation | None:
+    if not task.paused:
+        return None
+    who = f" by {task.paused_by}" if task.paused_by else ""
+    since = f" since {moment(task.paused_at)}" if task.paused_at else ""
+    why = f": {task.paused_reason}" if task.paused_reason else ""
+    return Explanation(
+        "PAUSED", f"It is paused{who}{since}{why}. Its occurrences are recorded as skipped until it is resumed.", details
+    )
+
+
+def _finished(task: Task, details: tuple[str, ...]) -> Explanation | None:
+    if not task.finished:
+        return None
+    if task.spec.end_at is not None:
+        sentence = f"It has no occurrence left: its window ended at {moment(task.spec.end_at)}."
+        return Explanation("WINDOW_ENDED", sentence, details)
+    return Explanation("FINISHED", "It has no occurrence left: its schedule has nothing after its last one.", details)
+
+
+def _no_job(
+    job_name: str, known: bool, nodes: Sequence[str], details: tuple[str, ...], consequence: str
+) -> Explanation | None:
+    if not known:
+        sentence = f"No node knows the job '{job_name}', so {consequence}. Start a node whose code has it."
+        return Explanation("NO_JOB", sentence, details)
+    if not nodes:
+        sentence = f"No live node can run the job '{job_name}' now. Start one; what is due then follows its policies."
+        return Explanation("NO_NODE", sentence, details)
+    return None
+
+
+def _next(task: Task, now: datetime, details: tuple[str, ...]) -> Explanation:
+    due = task.next_run_at
+    if due is None:
+        return Explanation("FINISHED", "It has no occurrence left.", details)
+    if due <= now:
+        late = span((now - due).total_seconds())
+        sentence = f"It has been due since {moment(due)} ({late}) and is about to be dispatched by a live node."
+        return Explanation("DUE", sentence, details)
+    wait = span((due - now).total_seconds())
+    if task.spec.start_at is not None and task.spec.start_at > now:
+        sentence = f"Its window begins at {moment(task.spec.start_at)}; it runs for the first time in {wait}, at {moment(due)}."
+        return Explanation("NOT_STARTED", sentence, details, until=due)
+    return Explanation("WAITING", f"It waits for its next time, {moment(due)}, in {wait}.", details, until=due)
+
+
+def _task_details(task: Task, facts: TaskFacts, now: datetime) -> list[str]:
+    details = _Details()
+    details.add(
+        facts.unfinished and not task.finished,
+        {
+            "skip": "An occurrence that comes due meanwhile is skipped (overlap SKIP).",
+            "queue": "Occurrences that come due meanwhile queue up, at most ten (overlap QUEUE).",
+            "allow": "Occurrences that come due meanwhile start beside it (overlap ALLOW).",
+            "replace": "An occurrence that comes due meanwhile cancels it (overlap REPLACE).",
+        }[effective_overlap(task.spec).value],
+    )
+    details.add(facts.unfinished and task.paused, "It is paused; what is unfinished still runs to its end.")
+    skip = facts.newest_skip
+    if skip is not None:
+        times = f"{skip.count} times, last " if skip.count > 1 else ""
+        details.add(True, f"Skipped most recently: {times}{moment(skip.last_scheduled_for)}, {_reason(skip)}.")
+    offset = jitter_offset(task.id, task.spec.jitter)
+    details.add(offset, f"Its jitter delays every occurrence by {offset.total_seconds():.1f} s.")
+    if task.next_occurrence_at is not None and facts.unfinished and task.next_occurrence_at > now:
+        details.add(True, f"Its next time is {moment(task.next_occurrence_at)}.")
+    details.add(task.checkpoint is not None, "Its next run proceeds from the last checkpoint.")
+    details.add(task.overridden, "An operator overrode the schedule that the code declares; resetTask restores it.")
+    return details.found
+
+
+_REASONS = {
+    "overlap": "because an earlier run was unfinished",
+    "tolerance": "because it would have started too soon after the last start",
+    "missed": "because it was late by more than the misfire grace",
+    "coalesced": "because a newer missed occurrence ran in its place",
+    "paused": "because the task was paused",
+    "window": "because it lay outside startAt and endAt",
+    "no_job": "because no node knew its job",
+}
+
+
+def _reason(skip: SkippedOccurrence) -> str:
+    return _REASONS[skip.reason.value]
+
+
+def explain_run(run: Run, facts: RunFacts, now: datetime) -> Explanation:
+    """Why ``run`` is in its state, why it has not started yet, and what happens next."""
+    if run.state in FINAL:
+        return _final(run)
+    if run.state is RunState.RUNNING:
+        return _running(run, facts, now)
+    if run.state is RunState.SCHEDULED:
+        sentence = f"It is handed to node {run.node_name} and starts as soon as that node has a free slot."
+        return Explanation("SCHEDULED", sentence)
+    return _waiting(run, facts, now)
+
+
+def _final(run: Run) -> Explanation:
+    ended = f" at {moment(run.finished_at)}" if run.finished_at else ""
+    because = f": {run.error}" if run.error else ""
+    match run.state:
+        case RunState.SUCCESS:
+            tries = f" in attempt {run.attempt}" if run.attempt > 1 else ""
+            return Explanation("SUCCESS", f"It ended successfully{tries}{ended}.")
+        case RunState.FAILED:
+            count = f"after {run.attempt} attempts" if run.attempt != 1 else "in its only attempt"
+            return Explanation("FAILED", f"It failed for good {count}{ended}{because}.", ("Retry it with retryRun.",))
+        case RunState.CANCELLED:
+            return Explanation("CANCELLED", f"It was cancelled{ended}{because}.")
+        case _:
+            return Explanation("SKIPPED", f"It was dropped before its start{ended}{because}.")
+
+
+def _running(run: Run, facts: RunFacts, now: datetime) -> Explanation:
+    started = run.started_at or now
+    elapsed = span((now - started).total_seconds())
+    where = f"on node {run.node_name}, attempt {run.attempt}, since {elapsed}"
+    deadline = None if run.timeout is None else started + timedelta(seconds=run.timeout)
+    stopping = run.cancel_requested_at is not None or (deadline is not None and deadline < now)
+    if stopping and facts.isolation == "thread":
+        why = "was asked to cancel" if run.cancel_requested_at else f"passed its deadline {moment(deadline or now)}"
+        sentence = f"It {why}, but it runs in a thread, which cannot be killed; it ends when the job looks at should_stop."
+        return Explanation("CANNOT_STOP", sentence, (f"It runs {where}.",))
+    if run.cancel_requested_at is not None:
+        reason = f" ({run.cancel_reason})" if run.cancel_reason else ""
+        return Explanation("CANCELLING", f"It was asked to stop{reason} and is stopped hard after a grace.", (where,))
+    if deadline is not None and deadline < now:
+        return Explanation("TIMING_OUT", f"It passed its deadline {moment(deadline)} and is being stopped.", (where,))
+    limit = f"; its time box ends at {moment(deadline)}" if deadline else ""
+    return Explanation("RUNNING", f"It runs {where}{limit}.", until=deadline)
+
+
+def _waiting(run: Run, facts: RunFacts, now: datetime) -> Explanation:
+    due = run.available_at < now if run.state is RunState.STUCK else run.available_at <= now
+    return (
+        (None if due else _not_due(run, now))
+        or _no_job(run.job_name, facts.job_known, facts.nodes, (), "this run waits")
+        or _group(run, facts)
+        or _blocked(facts)
+        or _in_line(facts)
+    )
+
+
+def _not_due(run: Run, now: datetime) -> Explanation:
+    wait = span((run.available_at - now).total_seconds())
+    at = moment(run.available_at)
+    if run.state is RunState.STUCK:
+        left = max(0, run.retries - run.failures + 1)
+        details = (f"It failed with: {run.error}." if run.error else "It failed.", f"It may fail {left} more times.")
+        sentence = f"Attempt {run.attempt} failed; it is tried again after {at}, in {wait}. retryNow makes it due at once."
+        return Explanation("RETRY_LATER", sentence, details, until=run.available_at)
+    if run.attempt:
+        sentence = f"The job asked to be tried again at {at}, in {wait} (snoozed)."
+        return Explanation("SNOOZED", sentence, until=run.available_at)
+    return Explanation("NOT_YET", f"It was enqueued for {at}, in {wait}.", until=run.available_at)
+
+
+def _group(run: Run, facts: RunFacts) -> Explanation | None:
+    group = facts.group
+    if group.paused_at is not None:
+        who = f" by {group.paused_by}" if group.paused_by else ""
+        why = f": {group.pause_reason}" if group.pause_reason else ""
+        sentence = f"Its group '{run.group}' is paused{who} since {moment(group.paused_at)}{why}; resumeGroup lets it run."
+        return Explanation("GROUP_PAUSED", sentence)
+    if group.max_running is not None and facts.group_occupied >= group.max_running:
+        sentence = f"Its group '{run.group}' may run {group.max_running} at once, and {facts.group_occupied} do."
+        return Explanation("GROUP_LIMIT", sentence)
+    return None
+
+
+def _blocked(facts: RunFacts) -> Explanation | None:
+    if facts.blocked_by is None:
+        return None
+    sentence = f"Run {facts.blocked_by} of the same task must end first; a task's runs start one after another."
+    return Explanation("BLOCKED", sentence, run_id=facts.blocked_by)
+
+
+def _in_line(facts: RunFacts) -> Explanation:
+    nodes = f"{len(facts.nodes)} node{'s' if len(facts.nodes) != 1 else ''}"
+    if facts.free_slots <= 0:
+        sentence = f"All slots of the {nodes} that can run it are taken, and {facts.ahead} runs of its group come first."
+        return Explanation("NO_SLOT", sentence)
+    if facts.ahead:
+        sentence = f"{facts.ahead} runs of its group and priority come first; {facts.free_slots} slots are free."
+        return Explanation("IN_LINE", sentence)
+    return Explanation("NEXT", "It is due and next in line; a node is about to take it.")
+

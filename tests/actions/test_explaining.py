@@ -1,0 +1,266 @@
+"""Why does it run, or not? One test per situation that an operator meets, on both databases."""
+
+from collections.abc import Callable
+from datetime import timedelta
+
+from cronograph.jobs.actions.explaining import explain_runs, explain_tasks
+from cronograph.jobs.actions.groups import pause_group, update_group
+from cronograph.jobs.actions.runs import cancel_runs, submit
+from cronograph.jobs.actions.tasks import pause_task, update_task
+from cronograph.jobs.core.explain import Explanation
+from cronograph.jobs.core.model import JobInfo, NewRun, NodeState, OverlapPolicy, Run, TaskSource, Trigger
+from cronograph.jobs.core.outcome import Failed, Snoozed
+from cronograph.jobs.core.schedule import Syntax
+from cronograph.jobs.store import jobs, nodes, tables, tasks
+from cronograph.jobs.store import runs as run_store
+from tests.support.storage import START, Stored
+
+
+def of_task(stored: Stored, name: str = "nightly") -> Explanation:
+    task = stored.do(lambda tx: tasks.by_name(tx.conn, name))
+    assert task is not None
+    return stored.do(lambda tx: explain_tasks(tx.conn, [task], stored.now))[task.id]
+
+
+def of_run(stored: Stored, run_id: int) -> Explanation:
+    run: Run = stored.do(lambda tx: run_store.by_ids(tx.conn, [run_id]))[run_id]
+    return stored.do(lambda tx: explain_runs(tx.conn, [run], stored.now))[run_id]
+
+
+def says(explanation: Explanation, code: str, *words: str) -> None:
+    assert explanation.code == code
+    text = " ".join([explanation.sentence, *explanation.details])
+    for word in words:
+        assert word in text, text
+
+
+class TestTask:
+    def test_waiting_for_its_next_time(self, stored: Stored) -> None:
+        stored.node()
+        stored.task("0 30 * * * *")
+        explanation = of_task(stored)
+        says(explanation, "WAITING", "2026-03-01 12:30:00 UTC", "30 min")
+        assert explanation.until == START + timedelta(minutes=30)
+
+    def test_due_but_not_dispatched_yet(self, stored: Stored) -> None:
+        stored.node()
+        stored.task("* * * * * *")
+        stored.at(3)
+        says(of_task(stored), "DUE", "2026-03-01 12:00:01 UTC")
+
+    def test_queued(self, stored: Stored) -> None:
+        stored.node()
+        stored.task("* * * * * *")
+        stored.at(1)
+        stored.dispatch()
+        says(of_task(stored), "QUEUED", "Run 1", "overlap SKIP")
+
+    def test_running_with_others_behind_it(self, stored: Stored) -> None:
+        worker = stored.node()
+        stored.task("* * * * * *", overlap=OverlapPolicy.QUEUE)
+        stored.at(1)
+        stored.dispatch()
+        started = worker.start()
+        stored.at(2)
+        stored.dispatch()
+        explanation = of_task(stored)
+        says(explanation, "RUNNING", "node node-a", "since 1 s", "1 more", "overlap QUEUE")
+        assert explanation.run_id == started.run.id
+
+    def test_waiting_for_a_retry(self, stored: Stored) -> None:
+        worker = stored.node()
+        stored.task("0 * * * * *", retry_delay=600.0)
+        stored.at(60)
+        stored.dispatch()
+        worker.end(worker.start(), Failed("ValueError", "boom"))
+        says(of_task(stored), "RETRYING", "2026-03-01 12:11:00 UTC")
+
+    def test_paused_by_somebody_for_a_reason(self, stored: Stored) -> None:
+        stored.node()
+        stored.task()
+        stored.do(pause_task, "nightly", reason="audit", actor="ann")
+        says(of_task(stored), "PAUSED", "by ann", "audit", "resumed")
+
+    def test_skipped_most_recently(self, stored: Stored) -> None:
+        stored.node()
+        stored.task("* * * * * *")
+        for second in (1, 2, 3):
+            stored.at(second)
+            stored.dispatch()
+        says(of_task(stored), "QUEUED", "2 times", "an earlier run was unfinished")
+
+    def test_a_one_shot_that_is_over(self, stored: Stored) -> None:
+        worker = stored.node()
+        stored.task("2026-03-01T12:00:01Z", Syntax.TIMESTAMP)
+        stored.at(1)
+        stored.dispatch()
+        worker.end(worker.start())
+        says(of_task(stored), "FINISHED", "no occurrence left")
+
+    def test_a_window_that_ended(self, stored: Stored) -> None:
+        stored.node()
+        stored.task(end_at=START + timedelta(hours=1))
+        stored.do(update_task, "nightly", {"end_at": START - timedelta(hours=1)})
+        says(of_task(stored), "WINDOW_ENDED", "2026-03-01 11:00:00 UTC")
+
+    def test_a_window_that_has_not_begun(self, stored: Stored) -> None:
+        stored.node()
+        stored.task(start_at=START + timedelta(days=2))
+        says(of_task(stored), "NOT_STARTED", "2026-03-03 12:00:00 UTC")
+
+    def test_no_node_has_ever_known_its_job(self, stored: Stored) -> None:
+        stored.node()
+        stored.task()
+        stored.do(lambda tx: tx.conn.execute(tables.job.delete()))
+        says(of_task(stored), "NO_JOB", "'work'", "skipped")
+
+    def test_no_live_node_can_run_its_job(self, stored: Stored) -> None:
+        worker = stored.node()
+        stored.task()
+        stored.do(lambda tx: nodes.set_state(tx.conn, worker.node.id, NodeState.STOPPED))
+        says(of_task(stored), "NO_NODE", "'work'")
+
+    def test_jitter_and_an_overridden_schedule_are_mentioned(self, stored: Stored) -> None:
+        stored.node()
+        task = stored.task("0 * * * * *", jitter=20.0)
+        stored.do(lambda tx: tasks.change(tx.conn, task.id, {"source": TaskSource.CODE.value, "overridden": True}))
+        says(of_task(stored), "WAITING", "jitter", "overrode", "resetTask")
+
+
+class TestRun:
+    def test_next_in_line(self, stored: Stored) -> None:
+        stored.node()
+        says(of_run(stored, stored.enqueue().id), "NEXT", "about to take it")
+
+    def test_in_line_behind_others(self, stored: Stored) -> None:
+        stored.node()
+        for _ in range(3):
+            run = stored.enqueue()
+        says(of_run(stored, run.id), "IN_LINE", "2 runs", "20 slots are free")
+
+    def test_no_free_slot(self, stored: Stored) -> None:
+        worker = stored.node(slots=1)
+        stored.enqueue()
+        run = stored.enqueue()
+        worker.start()
+        stored.do(
+            lambda tx: nodes.beat(
+                tx.conn, worker.node.id, now=stored.now, lease=60.0, running=1, clock_skew=0.0
+            )
+        )
+        says(of_run(stored, run.id), "NO_SLOT", "All slots of the 1 node")
+
+    def test_enqueued_for_later(self, stored: Stored) -> None:
+        stored.node()
+        run = stored.enqueue(available_at=START + timedelta(hours=2))
+        says(of_run(stored, run.id), "NOT_YET", "in 2 h")
+
+    def test_waiting_for_its_retry(self, stored: Stored) -> None:
+        worker = stored.node()
+        run = stored.enqueue()
+        worker.end(worker.start(), Failed("ValueError", "boom"))
+        says(of_run(stored, run.id), "RETRY_LATER", "in 1 min", "boom", "retryNow")
+
+    def test_snoozed(self, stored: Stored) -> None:
+        worker = stored.node()
+        run = stored.enqueue()
+        worker.end(worker.start(), Snoozed(90.0))
+        says(of_run(stored, run.id), "SNOOZED", "in 1 min")
+
+    def test_its_job_is_unknown_everywhere(self, stored: Stored) -> None:
+        stored.node()
+        (run,) = stored.do(submit, [NewRun("mystery", Trigger.API)])
+        says(of_run(stored, run.id), "NO_JOB", "'mystery'", "waits")
+
+    def test_its_job_has_lost_its_nodes(self, stored: Stored) -> None:
+        stored.node()
+        stored.do(lambda tx: jobs.publish(tx.conn, [JobInfo("old")], stored.now))
+        (run,) = stored.do(submit, [NewRun("old", Trigger.API)])
+        says(of_run(stored, run.id), "NO_NODE", "'old'")
+
+    def test_its_group_is_paused(self, stored: Stored) -> None:
+        stored.node()
+        run = stored.enqueue(group="acme")
+        stored.do(pause_group, "acme", reason="unpaid", actor="ann")
+        says(of_run(stored, run.id), "GROUP_PAUSED", "'acme'", "by ann", "unpaid", "resumeGroup")
+
+    def test_its_group_is_at_its_limit(self, stored: Stored) -> None:
+        worker = stored.node()
+        stored.enqueue(group="acme")
+        run = stored.enqueue(group="acme")
+        stored.do(update_group, "acme", max_running=1)
+        worker.start()
+        says(of_run(stored, run.id), "GROUP_LIMIT", "'acme'", "may run 1 at once")
+
+    def test_blocked_by_another_run_of_its_task(self, stored: Stored) -> None:
+        worker = stored.node()
+        stored.task("* * * * * *", overlap=OverlapPolicy.QUEUE)
+        stored.at(2)
+        stored.dispatch()
+        first = worker.start()
+        explanation = of_run(stored, first.run.id + 1)
+        says(explanation, "BLOCKED", f"Run {first.run.id}")
+        assert explanation.run_id == first.run.id
+
+    def test_handed_to_a_node(self, stored: Stored) -> None:
+        worker = stored.node()
+        run = stored.enqueue()
+        worker.take(0, prefetch=1)
+        says(of_run(stored, run.id), "SCHEDULED", "node-a", "free slot")
+
+    def test_running_with_a_time_box(self, stored: Stored) -> None:
+        worker = stored.node()
+        run = stored.enqueue(timeout=600.0)
+        worker.start()
+        stored.at(5)
+        says(of_run(stored, run.id), "RUNNING", "node-a", "attempt 1", "since 5 s", "12:10:00")
+
+    def test_past_its_deadline(self, stored: Stored) -> None:
+        worker = stored.node()
+        run = stored.enqueue(timeout=5.0)
+        worker.start()
+        stored.at(6)
+        says(of_run(stored, run.id), "TIMING_OUT", "12:00:05")
+
+    def test_asked_to_cancel(self, stored: Stored) -> None:
+        worker = stored.node()
+        run = stored.enqueue()
+        worker.start()
+        stored.do(cancel_runs, [run.id], reason="wrong customer", actor="ann")
+        says(of_run(stored, run.id), "CANCELLING", "wrong customer")
+
+    def test_a_thread_that_cannot_be_stopped(self, stored: Stored) -> None:
+        worker = stored.node()
+        stored.do(lambda tx: jobs.publish(tx.conn, [JobInfo("work", isolation="thread")], stored.now))
+        run = stored.enqueue(timeout=5.0)
+        worker.start()
+        stored.at(60)
+        says(of_run(stored, run.id), "CANNOT_STOP", "thread", "cannot be killed")
+
+    def test_each_final_state(self, stored: Stored) -> None:
+        worker = stored.node()
+        endings: dict[str, Callable[[], object]] = {
+            "SUCCESS": lambda: worker.end(worker.start()),
+            "FAILED": lambda: worker.end(worker.start(), Failed("ValueError", "boom", permanent=True)),
+            "CANCELLED": lambda: stored.do(cancel_runs, [run.id], actor="ann"),
+        }
+        for code, end in endings.items():
+            run = stored.enqueue()
+            end()
+            explanation = of_run(stored, run.id)
+            assert explanation.code == code
+            assert "2026-03-01 12:00:00 UTC" in explanation.sentence
+
+
+def test_explaining_a_hundred_takes_as_many_statements_as_explaining_one(stored: Stored) -> None:
+    stored.node()
+    for place in range(30):
+        stored.task(name=f"task-{place}")
+        stored.enqueue()
+    counted: list[int] = []
+    for limit in (1, 30):
+        found = stored.do(lambda tx: list(tasks.by_ids(tx.conn, range(1, limit + 1)).values()))
+        runs = stored.do(lambda tx: list(run_store.by_ids(tx.conn, range(1, limit + 1)).values()))
+        counted.append(stored.statements(lambda tx: explain_tasks(tx.conn, found, stored.now)))
+        counted.append(stored.statements(lambda tx: explain_runs(tx.conn, runs, stored.now)))
+    assert counted[:2] == counted[2:]

@@ -18,7 +18,7 @@ MAX_VALUE = 256 * 1024
 """Bytes of JSON that are kept as the result value."""
 
 Query = Annotated[str, Field(min_length=1, max_length=64 * 1024, description="A GraphQL document.")]
-Variables = Annotated[dict[str, Json], Field(description="The variables of the operation.")]
+Variables = Annotated[dict[str, Json] | None, Field(description="The variables of the operation.")]
 OperationName = Annotated[
     str | None, Field(alias="operationName", description="Which operation of the document; needed if it has several.")
 ]
@@ -31,7 +31,7 @@ class ApiError(Exception):
 async def graphql_request(
     context: JobContext,
     query: Query,
-    variables: Variables | None = None,
+    variables: Variables = None,
     operation_name: OperationName = None,
 ) -> Result:
     """Runs an operation of this server's own API.

@@ -5,6 +5,7 @@ The host is resolved once and the connection goes to the very address that was c
 no credentials are taken from the environment.
 """
 
+import re
 import ssl
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -22,6 +23,8 @@ MAX_REDIRECTS = 5
 USER_AGENT = "cronograph"
 DEFAULT_PORTS = {"http": 80, "https": 443}
 
+# A name, an IPv4 address, or (with colons) an IPv6 address.
+_HOST = re.compile(r"[0-9A-Za-z_.:-]+")
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
 # All other headers of the job may be credentials and stay with the host that they were meant for.
 _HARMLESS_HEADERS = frozenset({"accept", "accept-language", "content-type", "user-agent"})
@@ -45,7 +48,7 @@ class HttpRequest:
     @property
     def origin(self) -> tuple[str, str, int]:
         """Scheme, host and port: whom the request speaks to."""
-        return self.url.scheme, self.url.host, self.url.port or DEFAULT_PORTS[self.url.scheme]
+        return self.url.scheme, self.url.host, port_of(self.url)
 
     @property
     def shown(self) -> str:
@@ -73,8 +76,13 @@ class HttpAnswer:
 
 
 def shown(url: httpx.URL) -> str:
-    """An address without its query and fragment."""
-    return str(url.copy_with(query=None, fragment=None))
+    """An address without what may be secret in it: query, fragment and user."""
+    return str(url.copy_with(query=None, fragment=None, userinfo=b""))
+
+
+def port_of(url: httpx.URL) -> int:
+    """The port that an ``http`` or ``https`` address leads to."""
+    return DEFAULT_PORTS[url.scheme] if url.port is None else url.port
 
 
 @cache
@@ -115,10 +123,13 @@ def parse_url(text: str) -> httpx.URL:
         url = httpx.URL(text)
     except httpx.InvalidURL as error:
         raise ValueError(f"must be an absolute http or https address: {error}") from error
-    if url.scheme not in DEFAULT_PORTS or not url.host:
+    if url.scheme not in DEFAULT_PORTS or not _HOST.fullmatch(url.raw_host.decode("ascii")):
         raise ValueError(
-            f"must be an absolute http or https address such as https://example.com/hook, got {text[:80]!r}"
+            "must be an absolute http or https address such as https://example.com/hook, "
+            f"got the scheme '{url.scheme[:20]}' and the host '{url.host[:80]}'"
         )
+    if not 0 < port_of(url) < 65536:
+        raise ValueError(f"must have a port from 1 to 65535, got {url.port}")
     if url.userinfo:
         raise ValueError("must not hold a user name or password; send them in the header 'Authorization'")
     return url

@@ -55,7 +55,9 @@ def _not_reserved(headers: dict[str, str]) -> dict[str, str]:
     return headers
 
 
-Method = Literal["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]
+Method = Annotated[
+    Literal["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"], Field(description="The HTTP method.")
+]
 Url = Annotated[
     str,
     Field(max_length=4096, pattern=r"^[hH][tT][tT][pP][sS]?://[^\s/?#@]+([/?#]\S*)?$", description="Where to."),
@@ -64,7 +66,8 @@ Url = Annotated[
 HeaderName = Annotated[str, Field(max_length=200, pattern=r"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$")]
 HeaderValue = Annotated[str, Field(max_length=8192, pattern=r"^[\x20-\x7e\t]*$")]
 Headers = Annotated[
-    dict[HeaderName, HeaderValue], Field(max_length=50, description="Headers to send."), AfterValidator(_not_reserved)
+    Annotated[dict[HeaderName, HeaderValue], Field(max_length=50), AfterValidator(_not_reserved)] | None,
+    Field(description="Headers to send."),
 ]
 Body = Annotated[
     str | dict[str, Json] | list[Json] | None,
@@ -73,10 +76,13 @@ Body = Annotated[
 ]
 Status = Annotated[int, Field(ge=100, le=599)]
 Seconds = Annotated[float, Field(gt=0, le=3600, description="Seconds for the whole request, redirects included.")]
+Statuses = Annotated[list[Status], Field(min_length=1, max_length=50)]
 Expected = Annotated[
-    Status | list[Status] | None,
+    Status | Statuses | None,
     Field(description="The status that counts as success, or several; unless set, any 2xx."),
 ]
+
+Redirects = Annotated[bool, Field(description="Whether redirects are followed, at most five.")]
 
 
 class UnexpectedStatusError(Exception):
@@ -87,11 +93,11 @@ async def http_request(  # noqa: PLR0917 - the parameters are the arguments of t
     context: JobContext,
     url: Url,
     method: Method = "GET",
-    headers: Headers | None = None,
+    headers: Headers = None,
     body: Body = None,
     expected_status: Expected = None,
     timeout: Seconds = 30.0,
-    follow_redirects: bool = True,
+    follow_redirects: Redirects = True,
 ) -> Result:
     """Sends an HTTP request and fails unless the answer has the expected status.
 

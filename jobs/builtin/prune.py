@@ -26,7 +26,10 @@ LOG_LINES_BATCH = 5000
 IDEMPOTENCY_KEYS_KEPT = timedelta(hours=24)
 
 Days = Annotated[float, Field(gt=0, le=36500, description="Days; what is older is deleted.")]
-PerTask = Annotated[int, Field(ge=1, le=10**9, description="How many of the newest to keep of each task.")]
+PerTask = Annotated[
+    Annotated[int, Field(ge=1, le=10**9)] | None,
+    Field(description="How many of the newest to keep of each task; unless set, any number."),
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +69,7 @@ class Pruned:
 
 
 async def prune_history(
-    context: JobContext, max_age_days: Days = DEFAULT_AGE_DAYS, max_per_task: PerTask | None = None
+    context: JobContext, max_age_days: Days = DEFAULT_AGE_DAYS, max_per_task: PerTask = None
 ) -> Result:
     """Deletes old runs, executions, log lines, events and skipped occurrences."""
     retention = Retention(timedelta(days=max_age_days), max_per_task)

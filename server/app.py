@@ -9,13 +9,17 @@ from starlette.requests import HTTPConnection
 
 from ..graphql.app import graphql_routes
 from ..graphql.context import LOCAL_ADMINISTRATOR, Context, EventSource
+from ..graphql.errors import UserFacingError
 from ..graphql.schema_factory import GuardedSchema
 from ..graphql.transport.streams import OpenStreams
 from ..jobs.store.database import Database
 from .health import health_routes
-from .lifecycle import Lifecycle
+from .lifecycle import Lifecycle, Phase
 from .pages import Site, static_routes
 from .security import KnownHost, SecurityHeaders
+
+BEFORE_TABLES = frozenset({Phase.STARTING, Phase.MIGRATING})
+"""Phases in which the database may lack tables, so that no operation can be answered."""
 
 
 class RunningEngine(Protocol):
@@ -59,6 +63,9 @@ def build_app(parts: Parts) -> Starlette:
     """The application: health, GraphQL, and the dashboard for every other path."""
 
     async def context(_connection: HTTPConnection) -> Context:
+        if parts.lifecycle.phase in BEFORE_TABLES:
+            message = "The server is starting and brings its database up to date; try again in a moment."
+            raise UserFacingError(message, code="STARTING", http_status=503)
         # Until sign-in is built, everybody on loopback is one local administrator.
         return Context(parts.database, parts.engine.bus, LOCAL_ADMINISTRATOR)
 

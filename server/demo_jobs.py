@@ -91,12 +91,12 @@ async def sync_inventory(ctx: JobContext) -> int:
 @job("monthly_report", description="Takes its time and goes on from its last checkpoint")
 async def monthly_report(ctx: JobContext, months: int = 12) -> Result:
     """The checkpoint belongs to the task: the next occurrence continues with the next month."""
-    first = int((ctx.checkpoint or {}).get("month", 0)) % months
+    first = (ctx.checkpoint or 0) % months
     for step in range(4):
         await asyncio.sleep(1.5)
         month = (first + step) % months + 1
         ctx.log.info("summed up", month=month)
-        await ctx.save_checkpoint({"month": month})
+        await ctx.save_checkpoint(month)
         ctx.progress(step + 1, 4, f"month {month}")
     return Result(records_processed=4, value={"until": datetime.now(UTC).isoformat()})
 

@@ -1,7 +1,7 @@
 """The HTTP server: uvicorn on sockets that listen already, stopped by us and not by its own signal handlers."""
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 
 import uvicorn
@@ -61,6 +61,6 @@ class HttpServer(uvicorn.Server):
 
     @contextmanager
     @override
-    def capture_signals(self) -> Iterator[None]:
+    def capture_signals(self) -> Generator[None]:
         """Leave the signals alone: `StopRequest` handles them."""
         yield

@@ -3,6 +3,7 @@
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Coroutine
+from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -116,17 +117,22 @@ async def _first_of(*work: Coroutine[Any, Any, None] | asyncio.Task[None]) -> No
 async def _ended(
     engine: Engine, streams: OpenStreams, http: HttpServer, serving: asyncio.Task[None], database: Database
 ) -> None:
-    """The orderly end: jobs first, while the server still answers; then readers, connections, and the database."""
+    """The orderly end: jobs first, while the server still answers; then readers, connections, and the database.
+
+    A step that fails (the database is away, say) does not keep the later ones from being taken.
+    """
     if engine.ready:
-        log.info(
-            "stopping: nothing new is taken, %d running jobs may finish; a second signal ends at once", engine.running
-        )
-    await engine.drain()
-    await streams.shutdown()
-    http.finish()
-    await serving
-    await engine.stop()
-    await database.close()
+        words = "stopping: nothing new is taken, %d running jobs may finish; a second signal ends at once"
+        log.info(words, engine.running)
+
+    async def close_http() -> None:
+        http.finish()
+        await serving
+
+    async with AsyncExitStack() as steps:
+        # Callbacks run last in, first out.
+        for step in (database.close, engine.stop, close_http, streams.shutdown, engine.drain):
+            steps.push_async_callback(step)
     log.info("stopped")
 
 

@@ -5,7 +5,7 @@ import logging
 import os
 import signal
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from types import FrameType
 
@@ -30,7 +30,7 @@ class StopRequest:
         self.requested = False
 
     @contextmanager
-    def listening(self) -> Iterator[None]:
+    def listening(self) -> Generator[None]:
         """Handle the signals while the block runs, and restore what handled them before."""
         before = {number: signal.signal(number, self._handle) for number in SIGNALS}
         try:

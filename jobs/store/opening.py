@@ -1,7 +1,7 @@
 """One connection for one purpose, outside the running engine: to migrate a database or to look at it."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 
 from sqlalchemy import Connection
@@ -12,7 +12,7 @@ from .database import parse_url, sqlite_path, sync_engine
 
 
 @contextmanager
-def connected(database_url: str) -> Iterator[Connection]:
+def connected(database_url: str) -> Generator[Connection]:
     """A connection that is closed at the end of the block; a transaction left open is rolled back.
 
     Raises:

@@ -1,7 +1,7 @@
 """Speaks to a running server over its GraphQL API, for commands that act on one."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, cast
 
 import httpx
 
@@ -42,7 +42,8 @@ def call(url: str, query: str, variables: Mapping[str, Any]) -> dict[str, Any]:
 def _data(answer: object, address: str) -> dict[str, Any]:
     if not isinstance(answer, dict) or not ("data" in answer or "errors" in answer):
         raise UnreachableError(f"what answers at {address} is no Cronograph server")
-    if answer.get("errors"):
-        raise Refused("; ".join(str(error.get("message", error)) for error in answer["errors"]))
-    data: dict[str, Any] = answer["data"]
+    known = cast("dict[str, Any]", answer)
+    if known.get("errors"):
+        raise Refused("; ".join(str(error["message"]) for error in known["errors"]))
+    data: dict[str, Any] = known["data"]
     return data

@@ -2,7 +2,7 @@
 
 import json
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from enum import IntEnum
 from typing import Any
@@ -57,7 +57,7 @@ class Output:
             sys.stderr.write(f"{text}\n")
 
     @contextmanager
-    def errors(self) -> Iterator[None]:
+    def errors(self) -> Generator[None]:
         """Run a command: what goes wrong on purpose is written, and ends the process with the code of its kind."""
         try:
             yield

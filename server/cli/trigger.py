@@ -1,7 +1,7 @@
 """``cronograph trigger``: make a run now."""
 
 import json
-from typing import Annotated, Any
+from typing import Annotated, Any, cast
 
 import typer
 
@@ -56,7 +56,7 @@ def _arguments(text: str | None) -> dict[str, Any] | None:
         ) from None
     if not isinstance(value, dict):
         raise ConfigurationError(f"--args: must be a JSON object such as '{{\"days\": 7}}', got {text[:80]!r}")
-    return value
+    return cast("dict[str, Any]", value)
 
 
 def _trigger_job(url: str, variables: dict[str, Any]) -> tuple[dict[str, Any], str]:

@@ -1,19 +1,39 @@
 """Figures about executions, computed in SQL: counts, percentiles, lateness, points over time, groups of failures."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from typing import Any, TypeAlias
 
-from sqlalchemy import ColumnElement, Connection, Select, Subquery, and_, case, func, select
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    Float,
+    Select,
+    Subquery,
+    and_,
+    case,
+    false,
+    func,
+    literal,
+    or_,
+    select,
+)
 
-from ..core.model import FAILURES
+from ..core.model import FAILURES, Outcome
 from . import dialect
 from .reading.functions import bucket_start, duration
 from .tables import job_execution as e
 from .tables import periodic_task as t
+from .types import UtcDateTime
+
+AnySelect: TypeAlias = Select[*tuple[Any, ...]]
 
 PERCENTILES = (0.5, 0.95, 0.99)
+MESSAGE_PREFIX = 300
+"""Characters of an error's message that failures are grouped by."""
+
+_FAILED = sorted(outcome.value for outcome in FAILURES)
+_DURATION = duration(e.c.started_at, e.c.completed_at)
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +67,9 @@ class Figures:
     p99: float | None
 
 
+NOTHING = Figures(0, 0, 0, None, None, None)
+
+
 @dataclass(frozen=True, slots=True)
 class Point:
     """The figures of one bucket of time, which begins at ``at``."""
@@ -69,25 +92,21 @@ class FailureRow:
 
 
 def totals(conn: Connection, scope: Scope) -> Figures:
-    """The figures of all executions of a scope together."""
-    rows = _judged(scope, None)
-    found = _figures(conn, rows)
-    return next(iter(found.values()), Figures(0, 0, 0, None, None, None))
+    """The figures of all executions of a scope together; the percentiles are of their durations."""
+    return _figures(conn, _judged(scope, literal(0), _DURATION)).get(0, NOTHING)
 
 
 def points(conn: Connection, scope: Scope, seconds: int) -> list[Point]:
     """The figures per bucket of ``seconds``, aligned to the epoch; buckets without executions are left out."""
-    rows = _judged(scope, seconds)
-    return [Point(datetime.fromtimestamp(at, UTC), figures) for at, figures in sorted(_figures(conn, rows).items())]
+    found = _figures(conn, _judged(scope, bucket_start(e.c.started_at, literal(seconds)), _DURATION))
+    return [Point(datetime.fromtimestamp(at, UTC), figures) for at, figures in sorted(found.items())]
 
 
-def lateness(conn: Connection, scope: Scope) -> tuple[float | None, float | None]:
-    """Seconds from nominal time to start, at the percentiles 50 and 95, of first attempts made by a schedule."""
-    late = duration(e.c.scheduled_for, e.c.started_at)
-    condition = and_(scope.condition(), e.c.scheduled_for.is_not(None), e.c.attempt == 1)
-    rows = select(_nothing(), late.label("value")).where(condition).subquery("judged")
-    found = _percentiles(conn, rows)
-    return next(((p50, p95) for p50, p95, _ in found.values()), (None, None))
+def lateness(conn: Connection, scope: Scope) -> Figures:
+    """The seconds from nominal time to start of first attempts made by a schedule."""
+    first = (e.c.scheduled_for.is_not(None), e.c.attempt == 1)
+    rows = _judged(scope, literal(0), duration(e.c.scheduled_for, e.c.started_at)).where(*first)
+    return _figures(conn, rows).get(0, NOTHING)
 
 
 def stalled(conn: Connection, now: datetime, *, job_name: str | None = None, task_name: str | None = None) -> int:
@@ -95,11 +114,111 @@ def stalled(conn: Connection, now: datetime, *, job_name: str | None = None, tas
     conditions = [
         t.c.enabled,
         t.c.last_due_at.is_not(None),
-        (t.c.last_started_at.is_(None)) | (t.c.last_started_at < t.c.last_due_at),
-        duration(t.c.last_due_at, _bound(now)) > t.c.misfire_grace,
+        or_(t.c.last_started_at.is_(None), t.c.last_started_at < t.c.last_due_at),
+        duration(t.c.last_due_at, literal(now, UtcDateTime())) > t.c.misfire_grace,
     ]
     if job_name is not None:
         conditions.append(t.c.job_name == job_name)
     if task_name is not None:
         conditions.append(t.c.name == task_name)
     return conn.execute(select(func.count()).select_from(t).where(*conditions)).scalar_one()
+
+
+def failures(conn: Connection, start: datetime, end: datetime, limit: int) -> list[FailureRow]:
+    """Failures that started in ``start <= time < end``, by job and equal error, the most frequent first."""
+    message = func.substr(e.c.error_message, 1, MESSAGE_PREFIX)
+    rows = (
+        select(e.c.job_name, e.c.error_type, message.label("message"), e.c.started_at, e.c.id)
+        .where(Scope(start, end).condition(), e.c.success == false(), e.c.outcome.in_(_FAILED))
+        .subquery("failed")
+    )
+    count = func.count().label("number")
+    statement = (
+        select(
+            rows.c.job_name,
+            rows.c.error_type,
+            rows.c.message,
+            count,
+            func.min(rows.c.started_at, type_=UtcDateTime()).label("first"),
+            func.max(rows.c.started_at, type_=UtcDateTime()).label("last"),
+            func.max(rows.c.id).label("execution_id"),
+        )
+        .group_by(rows.c.job_name, rows.c.error_type, rows.c.message)
+        .order_by(count.desc(), func.max(rows.c.id).desc())
+        .limit(limit)
+    )
+    return [
+        FailureRow(row.job_name, row.error_type, row.message, row.number, row.first, row.last, row.execution_id)
+        for row in conn.execute(statement)
+    ]
+
+
+def outcomes_since(conn: Connection, start: datetime, middle: datetime) -> dict[tuple[Outcome, bool], int]:
+    """How many executions that started since ``start`` ended how, those since ``middle`` apart (True)."""
+    recent = (e.c.started_at >= middle).label("recent")
+    statement = (
+        select(e.c.outcome, recent, func.count())
+        .where(e.c.started_at >= start, e.c.completed_at.is_not(None))
+        .group_by(e.c.outcome, recent)
+    )
+    return {(Outcome(outcome), bool(late)): count for outcome, late, count in conn.execute(statement)}
+
+
+def completed_per_minute(conn: Connection, start: datetime, end: datetime) -> dict[datetime, int]:
+    """How many executions ended in each minute of ``start <= time < end``, by the beginning of the minute.
+
+    Executions that began more than a day before ``start`` are left out: the index is over the start.
+    """
+    rows = (
+        select(bucket_start(e.c.completed_at, literal(60)).label("minute"))
+        .where(e.c.started_at >= start - timedelta(days=1), e.c.completed_at >= start, e.c.completed_at < end)
+        .subquery("ended")
+    )
+    statement = select(rows.c.minute, func.count()).group_by(rows.c.minute)
+    return {datetime.fromtimestamp(minute, UTC): count for minute, count in conn.execute(statement)}
+
+
+def _judged(scope: Scope, bucket: ColumnElement[int], value: ColumnElement[float]) -> AnySelect:
+    """One row per execution: its bucket, whether it failed, its records, and the value to take percentiles of."""
+    return select(
+        bucket.label("bucket"),
+        case((e.c.outcome.in_(_FAILED), 1), else_=0).label("failed"),
+        e.c.records_processed.label("records"),
+        value.label("value"),
+    ).where(scope.condition())
+
+
+def _figures(conn: Connection, judged: AnySelect) -> dict[int, Figures]:
+    rows = judged.subquery("judged")
+    percentiles = _percentiles_postgresql(rows) if dialect.is_postgresql(conn) else None
+    if percentiles is None:
+        rows, percentiles = _percentiles_sqlite(rows)
+    statement: AnySelect = select(
+        rows.c.bucket, func.count(), func.sum(rows.c.failed), func.coalesce(func.sum(rows.c.records), 0), *percentiles
+    ).group_by(rows.c.bucket)
+    return {
+        bucket: Figures(count, int(failed), int(records), p50, p95, p99)
+        for bucket, count, failed, records, p50, p95, p99 in conn.execute(statement)
+    }
+
+
+def _percentiles_postgresql(rows: Subquery) -> list[ColumnElement[float]]:
+    return [func.percentile_cont(part, type_=Float()).within_group(rows.c.value) for part in PERCENTILES]
+
+
+def _percentiles_sqlite(rows: Subquery) -> tuple[Subquery, list[ColumnElement[float]]]:
+    """The rows with their rank, and the percentiles as PostgreSQL's ``percentile_cont`` defines them.
+
+    The percentile p of n values lies at rank p·(n-1), between two values in general: each value weighs by how near its
+    rank is, and only those two have a weight at all.
+    """
+    missing = rows.c.value.is_(None)
+    rank = func.row_number().over(partition_by=(rows.c.bucket, missing), order_by=rows.c.value) - 1
+    number = func.count(rows.c.value).over(partition_by=rows.c.bucket)
+    ranked = select(rows, rank.label("rank"), number.label("number")).subquery("ranked")
+
+    def percentile(part: float) -> ColumnElement[float]:
+        distance = func.abs(ranked.c.rank - literal(part) * (ranked.c.number - 1))
+        return func.sum(ranked.c.value * func.max(0.0, 1.0 - distance), type_=Float())
+
+    return ranked, [percentile(part) for part in PERCENTILES]

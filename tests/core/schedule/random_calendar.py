@@ -11,11 +11,20 @@ LONG_WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturd
 SECOND = 1_000_000
 
 
-def random_calendar(random: Random) -> tuple[str, Meaning]:
-    """An event that the parser must accept, unless no day of its years can match it, and its meaning."""
+def random_calendar(random: Random, *, daily: bool) -> tuple[str, Meaning]:
+    """An event that the parser must accept, unless no day of its years can match it, and its meaning.
+
+    `daily` asks for every day and most hours, so that a change of the clock is likely to matter.
+    """
     weekday_text, weekdays = _weekdays(random) if random.random() < 0.35 else ("", set(range(7)))
     date_text, years, months, days, from_end = _date(random)
     time_text, hours, minutes, moments = _time(random)
+    if daily:
+        weekday_text, weekdays = "", set(range(7))
+        date_text, years, months, days, from_end = "", set(range(1970, 2200)), set(range(13)), set(range(32)), False
+        if random.random() < 0.5:
+            first = random.randint(0, 1)
+            hours, time_text = set(range(first, first + 23)), f"{first}..{first + 22}:{time_text.partition(':')[2]}"
     text = " ".join(part for part in (weekday_text, date_text, time_text) if part)
 
     def matches_day(day: date) -> bool:

@@ -24,11 +24,20 @@ class RandomField:
     tests: list[DayTest] = field(default_factory=list[DayTest])
 
 
-def random_cron(random: Random) -> tuple[str, Meaning]:
-    """An expression that the parser must accept, unless no day can ever match it, and its meaning."""
+def random_cron(random: Random, *, daily: bool) -> tuple[str, Meaning]:
+    """An expression that the parser must accept, unless no day can ever match it, and its meaning.
+
+    `daily` asks for every day and most hours, so that a change of the clock is likely to matter.
+    """
     second, minute = _plain(random, 0, 59), _plain(random, 0, 59)
     hour = RandomField("*", set(range(24))) if random.random() < 0.4 else _plain(random, 0, 23)
     day, month, weekday = _day(random), _plain(random, 1, 12, MONTHS), _weekday(random)
+    if daily:
+        missing = random.randint(0, 1) * 23
+        hour = random.choice(
+            (hour, RandomField(f"{1 - missing // 23}-{23 - missing // 23}", set(range(24)) - {missing}))
+        )
+        day, month, weekday = (RandomField("*", set(range(32))) for _ in range(3))
     weekdays = {number % 7 for number in weekday.numbers}
 
     def matches_day(candidate: date) -> bool:

@@ -135,3 +135,20 @@ def test_the_file_may_be_named_by_a_variable(monkeypatch: pytest.MonkeyPatch) ->
 def test_a_database_in_a_missing_folder_is_refused() -> None:
     (fault,) = faults_of({"database_url": "sqlite:///no/such/folder/x.db"})
     assert "must be a file in an existing folder" in fault
+
+
+def test_the_page_on_configuration_names_every_setting_with_its_default() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "configuration.md").read_text()
+    for name, field in Settings.model_fields.items():
+        row = next(
+            (line for line in page.splitlines() if line.startswith(f"| `{name}` | `CRONOGRAPH_{name.upper()}`")), ""
+        )
+        assert row, f"{name} is not described"
+        match field.default:
+            case None | ():
+                continue
+            case bool() as default:
+                shown = str(default).lower()
+            case default:
+                shown = f"{default:g}" if isinstance(default, float) else str(default)
+        assert f"| `{shown}` |" in row, row

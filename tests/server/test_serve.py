@@ -3,6 +3,7 @@
 import json
 import re
 import signal
+import socket
 import sqlite3
 from pathlib import Path
 from typing import Any
@@ -179,19 +180,19 @@ def _asked_twice(server: CronographProcess) -> bool:
 def test_an_open_subscription_does_not_hold_up_the_stop(processes: ProcessStarter, sqlite_url: str) -> None:
     server = processes.serve(sqlite_url)
     address = f"{server.url.replace('http', 'ws')}/graphql"
-    with connect(address, subprotocols=[Subprotocol("graphql-transport-ws")]) as socket:
-        socket.send('{"type": "connection_init"}')
-        assert json.loads(socket.recv())["type"] == "connection_ack"
+    with connect(address, subprotocols=[Subprotocol("graphql-transport-ws")]) as live:
+        live.send('{"type": "connection_init"}')
+        assert json.loads(live.recv())["type"] == "connection_ack"
         subscribe = {"id": "1", "type": "subscribe", "payload": {"query": "subscription { events { cursor kind } }"}}
-        socket.send(json.dumps(subscribe))
+        live.send(json.dumps(subscribe))
         assert server.stop() == 0
         with pytest.raises(ConnectionClosed):
-            _read_to_the_end(socket)
+            _read_to_the_end(live)
 
 
-def _read_to_the_end(socket: ClientConnection) -> None:
+def _read_to_the_end(live: ClientConnection) -> None:
     while True:
-        socket.recv(timeout=10)
+        live.recv(timeout=10)
 
 
 def test_what_jobs_log_is_kept_with_them_and_does_not_flood_the_process_log(
@@ -203,6 +204,59 @@ def test_what_jobs_log_is_kept_with_them_and_does_not_flood_the_process_log(
     wait_until(lambda: rows(sqlite_url, done) == [(1,)], message="the job to finish")
     assert "line 4999" not in server.output()
     assert rows(sqlite_url, "SELECT count(*) FROM execution_log") != [(0,)]
+
+
+def test_a_job_can_use_the_servers_own_api_and_is_told_of_its_refusals(
+    processes: ProcessStarter, sqlite_url: str
+) -> None:
+    server = processes.serve(sqlite_url)
+    trigger(server, "graphql_request", query="{ viewer { name role } }")
+    trigger(server, "graphql_request", query="{ nonsense }")
+    trigger(server, "graphql_request", query="subscription { events { cursor } }")
+    # The first attempt of each is in the log; what failed is tried again later.
+    log = "SELECT outcome, value, error_message FROM job_execution WHERE job_name = 'graphql_request' ORDER BY run_id"
+    ended = wait_until(
+        lambda: [row for row in rows(sqlite_url, log) if row[0] is not None][2:] and rows(sqlite_url, log),
+        message="three attempts",
+    )
+    (answered, refused, endless) = ended
+    assert json.loads(answered[1])["viewer"] == {"name": "local administrator", "role": "ADMIN"}
+    assert (refused[0], endless[0]) == ("failed", "failed")
+    assert "nonsense" in refused[2]
+    assert "a subscription has no end" in endless[2]
+
+
+NONSENSE = [
+    b"",
+    b"null",
+    b'"x"',
+    b"{" * 5000,
+    b"[" * 20_000,
+    b'{"query": "' + b"{a" * 200 + b'"}',
+    b'{"query": "{ validateSchedule(schedule: {syntax: CRON, value: "nonsense"}) { valid error { message } } }"}',
+    b'{"query": "mutation { triggerJob(jobName: "' + b"x" * 5000 + b'") { success message } }"}',
+    b'{"query": "{ tasks(after: "tampered") { nodes { name } } }"}',
+    b'{"query": "{ run(id: "' + b"9" * 5000 + b'") { id } }"}',
+]
+
+
+def test_nonsense_is_answered_clearly_and_leaves_the_log_short(processes: ProcessStarter, sqlite_url: str) -> None:
+    server = processes.serve(sqlite_url)
+    before = len(server.output())
+    with httpx.Client(base_url=server.url, trust_env=False) as client:
+        for _ in range(50):
+            for body in NONSENSE:
+                answer = client.post("/graphql", content=body, headers={"Content-Type": "application/json"})
+                assert answer.status_code < 500, (body[:80], answer.text)
+                assert "Internal error" not in answer.text, (body[:80], answer.text)
+                assert len(answer.text) < 10_000
+    with socket.create_connection(("127.0.0.1", server.port)) as raw:
+        raw.sendall(b"\x16\x03\x01 this is no HTTP\r\n\r\n" * 100)
+        raw.settimeout(10)
+        raw.recv(1000)
+    assert server.is_ready()
+    assert "Traceback" not in server.output()
+    assert len(server.output()) - before < 10_000
 
 
 def test_a_killed_server_leaves_a_file_that_the_next_one_takes_up(

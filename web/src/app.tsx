@@ -2,7 +2,16 @@ import { useEffect, useState } from "preact/hooks";
 import { PageHead } from "./components/section";
 import { Shell } from "./components/shell";
 import { type Page, readPath } from "./lib/paths";
+import { ExecutionPage } from "./routes/execution";
+import { Groups } from "./routes/groups";
+import { Jobs } from "./routes/jobs";
+import { Log } from "./routes/log";
+import { Nodes } from "./routes/nodes";
 import { Overview } from "./routes/overview";
+import { Runs } from "./routes/runs";
+import { Settings } from "./routes/settings";
+import { TaskPage } from "./routes/task";
+import { Tasks } from "./routes/tasks";
 import { startKeys } from "./state/keys";
 import { place, takeScroll } from "./state/route";
 
@@ -21,7 +30,25 @@ function Route({ page }: { page: Page }) {
   switch (page.name) {
     case "overview":
       return <Overview />;
-    default:
+    case "tasks":
+      return <Tasks />;
+    case "task":
+      return <TaskPage key={page.task} name={page.task} />;
+    case "jobs":
+      return <Jobs />;
+    case "runs":
+      return <Runs />;
+    case "log":
+      return <Log />;
+    case "execution":
+      return <ExecutionPage key={page.id} id={page.id} />;
+    case "groups":
+      return <Groups />;
+    case "nodes":
+      return <Nodes />;
+    case "settings":
+      return <Settings />;
+    case "unknown":
       return <NotFound />;
   }
 }

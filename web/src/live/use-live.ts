@@ -13,8 +13,10 @@ export interface LiveQuery<R, V, S> {
   init(data: R, before: S | null): S;
   /** Applies one event; the same object means that nothing changed. Missing = events change nothing by themselves. */
   reduce?(state: S, event: LiveEvent): S;
-  /** Whether an event makes the answer as a whole out of date (counts, membership): it is then asked for again, at most once a second. */
+  /** Whether an event makes the answer as a whole out of date (counts, membership): it is then asked for again, once per `every`. */
   outdates?(event: LiveEvent, state: S): boolean;
+  /** Milliseconds between two questions that events cause; a second unless given. */
+  readonly every?: number;
 }
 
 export interface LiveResult<S> {
@@ -35,6 +37,8 @@ interface Stamps {
 }
 
 const REFETCH_EVERY = 1_000;
+/** A change seldom comes alone: this much is waited for its company. */
+const REFETCH_SOON = 80;
 const FIRST_RETRY = 1_000;
 const LONGEST_RETRY = 15_000;
 
@@ -135,7 +139,7 @@ class Session<R, V, S> {
     if (this.state === null) return;
     const next = this.query.reduce?.(this.state, event) ?? this.state;
     if (next !== this.state) this.show(next);
-    if (this.query.outdates?.(event, next)) this.later(Math.max(0, this.lastAsked + REFETCH_EVERY - Date.now()));
+    if (this.query.outdates?.(event, next)) this.later(Math.max(REFETCH_SOON, this.lastAsked + (this.query.every ?? REFETCH_EVERY) - Date.now()));
   }
 
   private later(delay: number): void {

@@ -1,7 +1,7 @@
 import { RunRowFragment, TaskRowFragment } from "../graphql/fragments";
-import { graphql } from "../graphql/tada";
+import { graphql, type VariablesOf } from "../graphql/tada";
 import { notify } from "../state/announce";
-import { mutate, type Outcome, report } from "./mutate";
+import { mutate, type Outcome, report, type UserError } from "./mutate";
 
 const TriggerTask = graphql(
   `
@@ -38,6 +38,85 @@ const ResumeTask = graphql(
 `,
   [TaskRowFragment],
 );
+
+const CreateTask = graphql(
+  `
+  mutation CreateTask($input: CreateTaskInput!) {
+    createTask(input: $input) {
+      task { ...TaskRow }
+      errors { code message path }
+    }
+  }
+`,
+  [TaskRowFragment],
+);
+
+const UpdateTask = graphql(
+  `
+  mutation UpdateTask($input: UpdateTaskInput!) {
+    updateTask(input: $input) {
+      task { ...TaskRow }
+      errors { code message path }
+    }
+  }
+`,
+  [TaskRowFragment],
+);
+
+const ResetTask = graphql(
+  `
+  mutation ResetTask($input: TaskNameInput!) {
+    resetTask(input: $input) {
+      task { ...TaskRow }
+      errors { code message path }
+    }
+  }
+`,
+  [TaskRowFragment],
+);
+
+const DeleteTask = graphql(`
+  mutation DeleteTask($input: TaskNameInput!) {
+    deleteTask(input: $input) {
+      deletedName
+      errors { code message path }
+    }
+  }
+`);
+
+type CreateInput = VariablesOf<typeof CreateTask>["input"];
+type UpdateInput = VariablesOf<typeof UpdateTask>["input"];
+
+/** Creates a task from the form; answers the errors, none when it went well. */
+export async function createTask(input: Record<string, unknown>): Promise<readonly UserError[]> {
+  const outcome = await mutate(CreateTask, { input: input as unknown as CreateInput }, (data) => data.createTask);
+  if (!outcome.ok) return outcome.errors;
+  notify(`${String(input["name"])} is created`);
+  return [];
+}
+
+/** Sends the changed fields; refused if somebody else has edited the task since `expectedVersion`. */
+export async function updateTask(input: Record<string, unknown>, expectedVersion: number): Promise<readonly UserError[]> {
+  const outcome = await mutate(UpdateTask, { input: { ...input, expectedVersion } as unknown as UpdateInput }, (data) => data.updateTask);
+  if (!outcome.ok) return outcome.errors;
+  notify(`${String(input["name"])} is saved`);
+  return [];
+}
+
+/** Gives a task of code its declared schedule back. */
+export async function resetTask(name: string): Promise<boolean> {
+  const outcome = await mutate(ResetTask, { input: { name } }, (data) => data.resetTask);
+  if (!report(outcome)) return false;
+  notify(`${name} follows its code again`);
+  return true;
+}
+
+export async function deleteTask(name: string): Promise<boolean> {
+  const outcome = await mutate(DeleteTask, { input: { name } }, (data) => data.deleteTask);
+  if (!report(outcome)) return false;
+  notify(`${name} is deleted`);
+  return true;
+}
 
 /** Makes a run of the task now; its schedule does not move. */
 export async function runTask(name: string, args?: unknown): Promise<boolean> {

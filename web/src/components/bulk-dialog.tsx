@@ -1,0 +1,62 @@
+import { useEffect, useState } from "preact/hooks";
+import { integer, plural } from "../lib/format";
+import { type BulkKind, type BulkTarget, countBulk, runBulk } from "../services/runs";
+import { notify } from "../state/announce";
+import { Dialog } from "./dialog";
+
+interface BulkDialogProps {
+  kind: BulkKind;
+  target: BulkTarget;
+  onClose: () => void;
+}
+
+const WORDS: Readonly<Record<BulkKind, { readonly question: string; readonly action: string; readonly done: string }>> = {
+  cancel: { question: "Cancel runs?", action: "Cancel them", done: "cancelled or asked to stop" },
+  retry: { question: "Try runs again?", action: "Try them again", done: "tried again" },
+  high: { question: "Give runs high priority?", action: "Set high", done: "set to high priority" },
+  low: { question: "Give runs low priority?", action: "Set low", done: "set to low priority" },
+};
+
+/** Says how many runs it concerns, counted by the server, then does it and shows how far it is. */
+export function BulkDialog({ kind, target, onClose }: BulkDialogProps) {
+  const [count, setCount] = useState<number | null>(null);
+  const [done, setDone] = useState<number | null>(null);
+  const words = WORDS[kind];
+  useEffect(() => {
+    void countBulk(kind, target).then((value) => (value === null ? onClose() : setCount(value)));
+  }, []);
+  const start = async (): Promise<void> => {
+    setDone(0);
+    const changed = await runBulk(kind, target, setDone);
+    if (changed !== null) notify(`${plural(changed, "run")} ${words.done}`);
+    onClose();
+  };
+  return (
+    <Dialog title={words.question} onClose={onClose}>
+      {count === null ? (
+        <p class="dim">Counting…</p>
+      ) : (
+        <p>
+          This concerns <strong class="num">{plural(count, "run")}</strong>
+          {"filter" in target ? ", all that match the filter." : ", those you selected."}
+        </p>
+      )}
+      {done !== null && count !== null && (
+        <p class="progress">
+          <progress max={Math.max(1, count)} value={done} aria-label="Progress" />
+          <span class="num">
+            {integer(done)} of {integer(count)}
+          </span>
+        </p>
+      )}
+      <div class="form-actions">
+        <button type="button" class="button" onClick={onClose}>
+          Leave them
+        </button>
+        <button type="button" class={kind === "cancel" ? "button danger" : "button primary"} disabled={count === null || count === 0 || done !== null} onClick={() => void start()}>
+          {words.action}
+        </button>
+      </div>
+    </Dialog>
+  );
+}

@@ -1,0 +1,35 @@
+import type { ComponentChildren } from "preact";
+import { useState } from "preact/hooks";
+import { Dialog } from "./dialog";
+
+interface ConfirmProps {
+  title: string;
+  action: string;
+  danger?: boolean;
+  onClose: () => void;
+  onConfirm: () => Promise<void>;
+  children: ComponentChildren;
+}
+
+/** Asks before something that cannot be undone. */
+export function Confirm({ title, action, danger = false, onClose, onConfirm, children }: ConfirmProps) {
+  const [busy, setBusy] = useState(false);
+  const confirm = async (): Promise<void> => {
+    setBusy(true);
+    await onConfirm();
+    setBusy(false);
+  };
+  return (
+    <Dialog title={title} onClose={onClose}>
+      <div>{children}</div>
+      <div class="form-actions">
+        <button type="button" class="button" onClick={onClose}>
+          Keep it
+        </button>
+        <button type="button" class={danger ? "button danger" : "button primary"} disabled={busy} onClick={() => void confirm()}>
+          {action}
+        </button>
+      </div>
+    </Dialog>
+  );
+}

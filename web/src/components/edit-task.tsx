@@ -1,0 +1,77 @@
+import { useEffect, useState } from "preact/hooks";
+import { request } from "../graphql/client";
+import { EditableTaskFragment } from "../graphql/editable";
+import { graphql, type FragmentOf } from "../graphql/tada";
+import { formOfTask, type TaskForm } from "../model/task-form";
+import { useJobs } from "../services/jobs";
+import { createTask, updateTask } from "../services/tasks";
+import { notify } from "../state/announce";
+import { TaskFormDialog } from "./task-form";
+
+const EditDocument = graphql(
+  `
+  query EditTask($name: String!) {
+    task(name: $name) { ...EditableTask }
+  }
+`,
+  [EditableTaskFragment],
+);
+
+type Editable = FragmentOf<typeof EditableTaskFragment>;
+
+/** Reads the task afresh, then edits exactly that version of it. */
+export function EditTask({ name, onClose }: { name: string; onClose: () => void }) {
+  const jobs = useJobs(true);
+  const [task, setTask] = useState<Editable | null>(null);
+  useEffect(() => {
+    const controller = new AbortController();
+    request(EditDocument, { name }, controller.signal).then(
+      (data) => {
+        if (data.task !== null) setTask(data.task);
+        else {
+          notify(`There is no task '${name}' any more`, { tone: "bad" });
+          onClose();
+        }
+      },
+      (error: unknown) => {
+        if (controller.signal.aborted) return;
+        notify(error instanceof Error ? error.message : String(error), { tone: "bad" });
+        onClose();
+      },
+    );
+    return () => controller.abort();
+  }, [name]);
+  if (task === null) return null;
+  return (
+    <TaskFormDialog
+      title={`Edit ${name}`}
+      stored={formOfTask(task)}
+      jobs={jobs}
+      onClose={onClose}
+      onSave={async (input) => {
+        const errors = await updateTask(input, task.version);
+        if (errors.length === 0) onClose();
+        return errors;
+      }}
+    />
+  );
+}
+
+/** Makes a new task; `start` fills in what is known already. */
+export function NewTask({ start, onClose }: { start?: Partial<TaskForm>; onClose: () => void }) {
+  const jobs = useJobs(true);
+  return (
+    <TaskFormDialog
+      title="New task"
+      stored={null}
+      jobs={jobs}
+      {...(start === undefined ? {} : { start })}
+      onClose={onClose}
+      onSave={async (input) => {
+        const errors = await createTask(input);
+        if (errors.length === 0) onClose();
+        return errors;
+      }}
+    />
+  );
+}

@@ -1,0 +1,31 @@
+import { Time } from "./time";
+
+interface ExplanationProps {
+  explain: { readonly sentence: string; readonly details: readonly string[]; readonly until: string | null };
+}
+
+/** Why something is as it is, and what happens next, in the server's words. */
+export function ExplanationView({ explain }: ExplanationProps) {
+  return (
+    <div class="explain">
+      <p class="explain-sentence">
+        {explain.sentence}
+        {explain.until !== null && (
+          <>
+            {" "}
+            <span class="dim">
+              (<Time at={explain.until} />)
+            </span>
+          </>
+        )}
+      </p>
+      {explain.details.length > 0 && (
+        <ul class="bullets dim">
+          {explain.details.map((detail) => (
+            <li key={detail}>{detail}</li>
+          ))}
+        </ul>
+      )}
+    </div>
+  );
+}

@@ -1,0 +1,79 @@
+import type { ComponentChildren } from "preact";
+import { useEffect, useState } from "preact/hooks";
+import { setParams } from "../state/route";
+
+/** One line of filters above a list. */
+export function FilterBar({ children }: { children: ComponentChildren }) {
+  return (
+    <div class="filter-bar" role="search">
+      {children}
+    </div>
+  );
+}
+
+const TYPING_PAUSE = 250;
+
+interface TextFilterProps {
+  /** The parameter of the address that it sets. */
+  name: string;
+  value: string;
+  label: string;
+  /** Whether `/` goes here. */
+  main?: boolean;
+}
+
+/** A text filter: takes effect when one pauses typing, and lives in the address. */
+export function TextFilter({ name, value, label, main = false }: TextFilterProps) {
+  const [typed, setTyped] = useState(value);
+  useEffect(() => setTyped(value), [value]);
+  useEffect(() => {
+    if (typed === value) return undefined;
+    const timer = window.setTimeout(() => setParams({ [name]: typed, after: null }, { replace: true }), TYPING_PAUSE);
+    return () => window.clearTimeout(timer);
+  }, [typed]);
+  return (
+    <input
+      class="input filter-text"
+      type="search"
+      aria-label={label}
+      placeholder={main ? `${label}  /` : label}
+      value={typed}
+      data-search={main ? "" : undefined}
+      onInput={(event) => setTyped(event.currentTarget.value)}
+      onKeyDown={(event) => {
+        if (event.key === "Escape") event.currentTarget.blur();
+      }}
+    />
+  );
+}
+
+interface SelectFilterProps {
+  name: string;
+  value: string;
+  label: string;
+  /** What the empty choice is called. */
+  all: string;
+  options: readonly (readonly [value: string, word: string])[];
+}
+
+export function SelectFilter({ name, value, label, all, options }: SelectFilterProps) {
+  return (
+    <select class="select filter-select" aria-label={label} value={value} onChange={(event) => setParams({ [name]: event.currentTarget.value, after: null })}>
+      <option value="">{all}</option>
+      {options.map(([option, word]) => (
+        <option key={option} value={option}>
+          {word}
+        </option>
+      ))}
+    </select>
+  );
+}
+
+/** Takes the named filters away. */
+export function ClearFilters({ names }: { names: readonly string[] }) {
+  return (
+    <button type="button" class="button" onClick={() => setParams({ ...Object.fromEntries(names.map((name) => [name, null])), after: null })}>
+      Clear filters
+    </button>
+  );
+}

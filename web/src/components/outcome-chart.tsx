@@ -1,0 +1,89 @@
+import { linear, niceCeiling } from "../lib/chart";
+import { compact, integer } from "../lib/format";
+import { full, moment } from "../lib/time";
+import { serverNow } from "../live/clock";
+import { zone } from "../state/prefs";
+import { ChartFrame } from "./chart-frame";
+
+/** One stretch of time in a chart of the log. */
+export interface OutcomeBucket {
+  readonly at: string;
+  readonly count: number;
+  readonly failures: number;
+  readonly records: number;
+}
+
+const WIDTH = 640;
+const HEIGHT = 120;
+const LEFT = 40;
+const BOTTOM = 18;
+
+interface BarsProps {
+  buckets: readonly OutcomeBucket[];
+  title: string;
+  total: (bucket: OutcomeBucket) => number;
+  part?: (bucket: OutcomeBucket) => number;
+}
+
+function Bars({ buckets, title, total, part }: BarsProps) {
+  const top = niceCeiling(Math.max(1, ...buckets.map(total)));
+  const y = linear([0, top], [HEIGHT - BOTTOM, 6]);
+  const width = (WIDTH - LEFT) / Math.max(1, buckets.length);
+  const first = buckets[0];
+  const last = buckets.at(-1);
+  return (
+    <ChartFrame
+      title={title}
+      columns={["From", "Executions", "Failed", "Records"]}
+      rows={buckets.map((bucket) => [full(Date.parse(bucket.at), zone.value), integer(bucket.count), integer(bucket.failures), integer(bucket.records)])}
+    >
+      <svg class="plot" viewBox={`0 0 ${WIDTH} ${HEIGHT}`} role="img" aria-label={`${title}: at most ${compact(top)} at once`}>
+        {[0, top / 2, top].map((tick) => (
+          <g key={tick}>
+            <line class="grid" x1={LEFT} x2={WIDTH} y1={y(tick)} y2={y(tick)} />
+            <text class="axis" x={LEFT - 6} y={y(tick) + 4} text-anchor="end">
+              {compact(tick)}
+            </text>
+          </g>
+        ))}
+        {buckets.map((bucket, index) => {
+          const [all, bad] = [total(bucket), part?.(bucket) ?? 0];
+          const x = LEFT + index * width;
+          return (
+            <g key={bucket.at}>
+              <rect class={part === undefined ? "fill-active" : "fill-good"} x={x} width={Math.max(0.5, width - 1)} y={y(all)} height={y(0) - y(all)} />
+              <rect class="fill-bad" x={x} width={Math.max(0.5, width - 1)} y={y(bad)} height={y(0) - y(bad)} />
+              <rect class="hit" x={x} width={width} y={0} height={HEIGHT}>
+                <title>{`${full(Date.parse(bucket.at), zone.value)}: ${integer(all)}${bad > 0 ? `, ${integer(bad)} failed` : ""}`}</title>
+              </rect>
+            </g>
+          );
+        })}
+        {first !== undefined && last !== undefined && (
+          <>
+            <text class="axis" x={LEFT} y={HEIGHT - 3}>
+              {moment(Date.parse(first.at), serverNow(), zone.value)}
+            </text>
+            <text class="axis" x={WIDTH} y={HEIGHT - 3} text-anchor="end">
+              {moment(Date.parse(last.at), serverNow(), zone.value)}
+            </text>
+          </>
+        )}
+      </svg>
+    </ChartFrame>
+  );
+}
+
+/** Executions by outcome, and records, over time. */
+export function OutcomeCharts({ buckets }: { buckets: readonly OutcomeBucket[] }) {
+  return (
+    <div class="columns">
+      <section class="panel" aria-label="Executions over time">
+        <Bars buckets={buckets} title="Executions, failed ones red" total={(bucket) => bucket.count} part={(bucket) => bucket.failures} />
+      </section>
+      <section class="panel" aria-label="Records over time">
+        <Bars buckets={buckets} title="Records processed" total={(bucket) => bucket.records} />
+      </section>
+    </div>
+  );
+}

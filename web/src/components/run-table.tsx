@@ -1,0 +1,171 @@
+import type { RunRow } from "../graphql/fragments";
+import { words } from "../lib/format";
+import { paths } from "../lib/paths";
+import { runActions } from "../lib/run-filter";
+import { cancelRun, retryNow, retryRun } from "../services/runs";
+import { Icon } from "./icon";
+import { Progress } from "./progress";
+import { FreshButton } from "./running-now";
+import { Status } from "./status";
+import { Elapsed, Time } from "./time";
+import { useSteady } from "./use-steady";
+
+/** A run with the sentence that says why it is where it is. */
+export interface ExplainedRun extends RunRow {
+  readonly explain?: { readonly sentence: string; readonly until: string | null };
+}
+
+interface RunTableProps {
+  runs: readonly ExplainedRun[];
+  selected: ReadonlySet<string>;
+  toggle: (id: string) => void;
+  toggleAll: () => void;
+}
+
+/** The queue: what waits and why, what runs and how far it is. */
+export function RunTable({ runs, selected, toggle, toggleAll }: RunTableProps) {
+  const { rows, fresh, release, bind } = useSteady(runs);
+  return (
+    <div class="table-wrap" {...bind}>
+      {fresh > 0 && (
+        <div class="fresh-bar">
+          <FreshButton count={fresh} release={release} />
+        </div>
+      )}
+      <table class="table runs">
+        <thead>
+          <tr>
+            <th class="col-check">
+              <input type="checkbox" aria-label="Select all runs shown" checked={rows.length > 0 && rows.every((run) => selected.has(run.id))} onChange={toggleAll} />
+            </th>
+            <th class="col-status">State</th>
+            <th class="col-id">Run</th>
+            <th class="col-run">Task or job</th>
+            <th class="col-group">Group</th>
+            <th class="col-since">Since</th>
+            <th>Why, and how far</th>
+            <th class="col-actions">
+              <span class="visually-hidden">Actions</span>
+            </th>
+          </tr>
+        </thead>
+        <tbody>
+          {rows.map((run) => (
+            <RunLine key={run.id} run={run} selected={selected.has(run.id)} toggle={toggle} />
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+function since(run: RunRow): string {
+  if (run.finishedAt !== null) return run.finishedAt;
+  return run.state === "RUNNING" ? (run.startedAt ?? run.submittedAt) : run.submittedAt;
+}
+
+function RunLine({ run, selected, toggle }: { run: ExplainedRun; selected: boolean; toggle: (id: string) => void }) {
+  return (
+    <tr data-row tabIndex={-1} class={selected ? "selected" : ""}>
+      <td class="cell-check">
+        <input type="checkbox" data-key="x" aria-label={`Select run ${run.id}`} checked={selected} onChange={() => toggle(run.id)} />
+      </td>
+      <td>
+        <Status name={run.state} />
+      </td>
+      <td>
+        <a class="row-main num" href={paths.logOfRun(run.id)} data-key="Enter" title="Its executions">
+          {run.id}
+        </a>
+      </td>
+      <td class="cell-name">
+        {run.taskName === null ? run.jobName : <a href={paths.task(run.taskName)}>{run.taskName}</a>}
+        <span class="dim cell-sub">
+          {run.taskName !== null && run.taskName !== run.jobName && `${run.jobName} · `}
+          {words(run.trigger)}
+        </span>
+      </td>
+      <td data-label="Group" class="cell-name">
+        <a href={paths.group(run.group)}>{run.group}</a>
+        <span class="dim cell-sub">{words(run.priority)}</span>
+      </td>
+      <td data-label={run.finishedAt === null ? "For" : "Ended"}>
+        {run.finishedAt === null ? <Elapsed since={since(run)} /> : <Time at={since(run)} />}
+        {run.failures > 0 && (
+          <span class="dim cell-sub num">
+            failure {run.failures} of {run.retries + 1}
+          </span>
+        )}
+      </td>
+      <td class="cell-why">
+        <Why run={run} />
+      </td>
+      <td class="cell-actions">
+        <RunButtons run={run} />
+      </td>
+    </tr>
+  );
+}
+
+function Why({ run }: { run: ExplainedRun }) {
+  if (run.state === "RUNNING") {
+    return (
+      <>
+        <Progress progress={run.progress} />
+        <span class="dim cell-sub">
+          {run.node ?? ""}
+          {run.cancelRequestedAt !== null && ", asked to stop"}
+        </span>
+      </>
+    );
+  }
+  if (run.finishedAt !== null) {
+    return run.error === null ? null : (
+      <span class="error-line" title={run.error}>
+        {run.error.split("\n", 1)[0]}
+      </span>
+    );
+  }
+  return (
+    <>
+      <span class="why">{run.explain?.sentence ?? ""}</span>
+      {run.state === "STUCK" && (
+        <span class="dim cell-sub">
+          next attempt <Time at={run.availableAt} form="countdown" />
+          {run.error !== null && ` · ${run.error.split("\n", 1)[0] ?? ""}`}
+        </span>
+      )}
+    </>
+  );
+}
+
+function RunButtons({ run }: { run: RunRow }) {
+  const can = runActions(run.state);
+  return (
+    <span class="row-actions">
+      {can.retryNow && (
+        <button type="button" class="icon-button" data-key="r" title="Retry now" aria-label={`Retry run ${run.id} now`} onClick={() => void retryNow(run.id)}>
+          <Icon name="retry" />
+        </button>
+      )}
+      {can.retry && (
+        <button type="button" class="icon-button" data-key="r" title="Run again" aria-label={`Run ${run.id} again`} onClick={() => void retryRun(run.id)}>
+          <Icon name="retry" />
+        </button>
+      )}
+      {can.cancel && (
+        <button
+          type="button"
+          class="icon-button"
+          data-key="c"
+          title="Cancel"
+          aria-label={`Cancel run ${run.id}`}
+          disabled={run.cancelRequestedAt !== null}
+          onClick={() => void cancelRun(run.id)}
+        >
+          <Icon name="stop" />
+        </button>
+      )}
+    </span>
+  );
+}

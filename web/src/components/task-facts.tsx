@@ -1,0 +1,40 @@
+import type { ComponentChildren } from "preact";
+import type { TaskDetail } from "../routes/task";
+import { integer, words } from "../lib/format";
+import { paths } from "../lib/paths";
+import { Time } from "./time";
+
+/** Name and value, one under the other. */
+export function Facts({ entries }: { entries: readonly (readonly [string, ComponentChildren])[] }) {
+  return (
+    <dl class="pairs panel-body">
+      {entries.map(([term, value]) => (
+        <div key={term}>
+          <dt>{term}</dt>
+          <dd>{value}</dd>
+        </div>
+      ))}
+    </dl>
+  );
+}
+
+export function TaskFacts({ task }: { task: TaskDetail }) {
+  return (
+    <Facts
+      entries={[
+        ["Job", <a href={paths.job(task.jobName)}>{task.jobName}</a>],
+        ["Group", <a href={paths.group(task.group)}>{task.group}</a>],
+        ["Priority", words(task.priority)],
+        ["Source", words(task.source)],
+        ["Owner", task.owner ?? "–"],
+        ["Made by", task.submitter ?? "–"],
+        ["Runs made", <span class="num">{integer(task.counter)}</span>],
+        ["Last due", task.lastDueAt === null ? "–" : <Time at={task.lastDueAt} />],
+        ["Last started", task.lastStartedAt === null ? "–" : <Time at={task.lastStartedAt} />],
+        ["Created", <Time at={task.createdAt} form="full" />],
+        ["Edited", <Time at={task.updatedAt} form="full" />],
+        ["Version", <span class="num">{task.version}</span>],
+      ]}
+    />
+  );
+}

@@ -1,0 +1,220 @@
+import { useState } from "preact/hooks";
+import { changedFields, EMPTY_FORM, fieldOfPath, type FormErrors, type FormField, missing, type Syntax, type TaskForm } from "../model/task-form";
+import type { UserError } from "../services/mutate";
+import { ArgsEditor } from "./args-editor";
+import { Dialog } from "./dialog";
+import { Field, Select, TextInput } from "./field";
+import { SchedulePreview, useSchedulePreview } from "./schedule-preview";
+
+/** A job that a task can run. */
+export interface JobChoice {
+  readonly name: string;
+  readonly argsSchema: unknown;
+}
+
+interface TaskFormProps {
+  title: string;
+  /** The form as it is stored; null for a new task. */
+  stored: TaskForm | null;
+  jobs: readonly JobChoice[];
+  /** Fields to begin with, such as the job that a new task was asked for. */
+  start?: Partial<TaskForm>;
+  onClose: () => void;
+  /** Sends what changed; the errors of a refusal come back to their fields. */
+  onSave: (input: Record<string, unknown>) => Promise<readonly UserError[]>;
+}
+
+const SYNTAXES: readonly (readonly [Syntax, string])[] = [
+  ["CRON", "cron, six fields"],
+  ["CALENDAR", "calendar event (systemd)"],
+  ["INTERVAL", "interval"],
+  ["TIMESTAMP", "once"],
+];
+
+const PLACEHOLDERS: Readonly<Record<Syntax, string>> = {
+  CRON: "0 30 9 * * MON-FRI",
+  CALENDAR: "Mon..Fri 09:30",
+  INTERVAL: "1h30m",
+  TIMESTAMP: "2027-01-31T12:00:00Z",
+};
+
+const HINTS: Readonly<Record<Syntax, string>> = {
+  CRON: "second minute hour day-of-month month day-of-week; both days must match when both are given",
+  CALENDAR: "as systemd-analyze calendar reads it",
+  INTERVAL: "90, 90s, 1h30m or PT1H30M; at least one second",
+  TIMESTAMP: "RFC 3339, or milliseconds since 1970",
+};
+
+const ZONES: readonly string[] = ["UTC", ...Intl.supportedValuesOf("timeZone").filter((zone) => zone !== "UTC")];
+
+interface Binding {
+  readonly value: string;
+  readonly onChange: (value: string) => void;
+  readonly invalid: boolean;
+}
+
+/** Creates or edits a task. The dialog keeps what is typed, whatever happens around it. */
+export function TaskFormDialog({ title, stored, jobs, start, onClose, onSave }: TaskFormProps) {
+  const before = stored ?? EMPTY_FORM;
+  const [form, setForm] = useState<TaskForm>({ ...before, ...start });
+  const [errors, setErrors] = useState<FormErrors>({});
+  const [general, setGeneral] = useState<readonly string[]>([]);
+  const [busy, setBusy] = useState(false);
+  const set = (field: FormField, value: string): void => {
+    setForm((known) => ({ ...known, [field]: value }));
+    setErrors((known) => ({ ...known, [field]: undefined }));
+  };
+  const bind = (field: FormField): Binding => ({ value: form[field], onChange: (value) => set(field, value), invalid: errors[field] !== undefined });
+  const submit = async (event: Event): Promise<void> => {
+    event.preventDefault();
+    const { input, errors: faults } = changedFields(form, before);
+    const all = stored === null ? { ...missing(form), ...faults } : faults;
+    setErrors(all);
+    if (Object.keys(all).length > 0) return;
+    setBusy(true);
+    const refused = await onSave({ ...input, name: form.name.trim() });
+    setBusy(false);
+    setErrors(Object.fromEntries(refused.flatMap((error) => (fieldOfPath(error.path) === null ? [] : [[fieldOfPath(error.path), error.message]]))));
+    setGeneral(refused.filter((error) => fieldOfPath(error.path) === null).map((error) => error.message));
+  };
+  return (
+    <Dialog title={title} onClose={onClose} wide>
+      <form class="form" onSubmit={(event) => void submit(event)} noValidate>
+        <div class="form-grid">
+          {stored === null && (
+            <Field label="Name" error={errors.name} hint="Unique; cannot be changed later">
+              <TextInput {...bind("name")} placeholder="nightly-report" />
+            </Field>
+          )}
+          <Field label="Job" error={errors.jobName}>
+            <TextInput {...bind("jobName")} list="job-names" placeholder="choose a job" />
+          </Field>
+          <datalist id="job-names">
+            {jobs.map((job) => (
+              <option key={job.name} value={job.name} />
+            ))}
+          </datalist>
+        </div>
+        <ScheduleFields form={form} set={set} bind={bind} errors={errors} />
+        <Field label="Description" error={errors.description}>
+          <TextInput {...bind("description")} placeholder="what it is for" />
+        </Field>
+        <ArgsEditor key={form.jobName} value={form.args} onChange={(value) => set("args", value)} schema={jobs.find((job) => job.name === form.jobName)?.argsSchema} error={errors.args} />
+        <Policies bind={bind} errors={errors} />
+        {general.map((message) => (
+          <p key={message} class="field-error" role="alert">
+            {message}
+          </p>
+        ))}
+        <div class="form-actions">
+          <button type="button" class="button" onClick={onClose}>
+            Cancel
+          </button>
+          <button type="submit" class="button primary" disabled={busy}>
+            {stored === null ? "Create task" : "Save changes"}
+          </button>
+        </div>
+      </form>
+    </Dialog>
+  );
+}
+
+interface PartProps {
+  bind: (field: FormField) => Binding;
+  errors: FormErrors;
+}
+
+function ScheduleFields({ form, set, bind, errors }: PartProps & { form: TaskForm; set: (field: FormField, value: string) => void }) {
+  const preview = useSchedulePreview(form);
+  const fault = preview?.answer?.error ?? null;
+  const atZone = fault?.field === "timezone";
+  return (
+    <fieldset class="schedule-fields">
+      <legend class="field-label">Schedule</legend>
+      <div class="schedule-grid">
+        <Field label="Kind">
+          <Select {...bind("syntax")} options={SYNTAXES} />
+        </Field>
+        <Field label="When" error={errors.value} hint={HINTS[form.syntax]}>
+          <TextInput {...bind("value")} invalid={errors.value !== undefined || (fault !== null && !atZone)} placeholder={PLACEHOLDERS[form.syntax]} mono describedBy="schedule-fault" />
+        </Field>
+        <Field label="Time zone" error={errors.timezone ?? (atZone ? fault.message : undefined)}>
+          <TextInput {...bind("timezone")} invalid={errors.timezone !== undefined || atZone} list="time-zones" />
+        </Field>
+        <datalist id="time-zones">
+          {ZONES.map((zone) => (
+            <option key={zone} value={zone} />
+          ))}
+        </datalist>
+      </div>
+      {!atZone && <SchedulePreview preview={preview} timezone={form.timezone} onUse={(value) => set("value", value)} />}
+    </fieldset>
+  );
+}
+
+const OVERLAPS = [
+  ["", "default for the schedule"],
+  ["SKIP", "skip while one is unfinished"],
+  ["QUEUE", "queue, never two at once"],
+  ["ALLOW", "allow"],
+  ["REPLACE", "replace: cancel the older"],
+] as const;
+
+const MISFIRES = [
+  ["", "default (the newest)"],
+  ["LAST", "run the newest"],
+  ["ALL", "run all, up to the limit"],
+  ["NONE", "run none"],
+] as const;
+
+function Policies({ bind, errors }: PartProps) {
+  return (
+    <details class="more-fields" open={Object.keys(errors).some((field) => !["name", "jobName", "value", "timezone", "description", "args"].includes(field))}>
+      <summary>Policies, limits and queue</summary>
+      <div class="form-grid">
+        <Field label="Overlap" error={errors.overlap}>
+          <Select {...bind("overlap")} options={OVERLAPS} />
+        </Field>
+        <Field label="Missed occurrences" error={errors.misfire}>
+          <Select {...bind("misfire")} options={MISFIRES} />
+        </Field>
+        <Field label="Late by up to (s)" error={errors.misfireGrace} hint="60 unless given">
+          <TextInput {...bind("misfireGrace")} />
+        </Field>
+        <Field label="Catch up at most" error={errors.catchUpLimit} hint="100 unless given">
+          <TextInput {...bind("catchUpLimit")} />
+        </Field>
+        <Field label="Time box (s)" error={errors.timeout} hint="none; half of an interval">
+          <TextInput {...bind("timeout")} />
+        </Field>
+        <Field label="Tolerance (s)" error={errors.tolerance} hint="intervals only">
+          <TextInput {...bind("tolerance")} />
+        </Field>
+        <Field label="Retries" error={errors.retries} hint="2 unless given">
+          <TextInput {...bind("retries")} />
+        </Field>
+        <Field label="Retry delay (s)" error={errors.retryDelay} hint="60, doubled each time">
+          <TextInput {...bind("retryDelay")} />
+        </Field>
+        <Field label="Jitter (s)" error={errors.jitter} hint="0 unless given">
+          <TextInput {...bind("jitter")} />
+        </Field>
+        <Field label="Group" error={errors.group}>
+          <TextInput {...bind("group")} placeholder="default" />
+        </Field>
+        <Field label="Priority" error={errors.priority}>
+          <Select {...bind("priority")} options={[["", "default (low)"], ["HIGH", "high"], ["LOW", "low"]]} />
+        </Field>
+        <Field label="Owner" error={errors.owner} hint="such as channel:42">
+          <TextInput {...bind("owner")} />
+        </Field>
+        <Field label="Not before (UTC)" error={errors.startAt}>
+          <TextInput {...bind("startAt")} type="datetime-local" />
+        </Field>
+        <Field label="Not after (UTC)" error={errors.endAt}>
+          <TextInput {...bind("endAt")} type="datetime-local" />
+        </Field>
+      </div>
+    </details>
+  );
+}

@@ -1,0 +1,17 @@
+import { expect, test } from "vitest";
+import { heatMap, linear, logarithmic, logTicks, niceCeiling } from "./chart";
+
+test("scales map the ends of a domain to the ends of a range", () => {
+  expect([linear([0, 10], [0, 100])(5), linear([3, 3], [0, 100])(3)]).toEqual([50, 50]);
+  const log = logarithmic([0.01, 100], [100, 0]);
+  expect([log(0.01), log(1), log(100), log(0)].map(Math.round)).toEqual([100, 50, 0, 100]);
+});
+
+test("ticks are powers of ten", () => expect(logTicks(0.05, 200)).toEqual([0.1, 1, 10, 100]));
+
+test("axes end at a round number", () => expect([0, 1, 3, 7, 12, 340].map(niceCeiling)).toEqual([1, 1, 5, 10, 20, 500]));
+
+test("the heat map counts by weekday from Monday and by hour", () => {
+  const monday = Date.UTC(2026, 10, 23, 5, 30);
+  expect(heatMap([{ at: monday, failed: true }, { at: monday, failed: false }], false)).toEqual([{ day: 0, hour: 5, count: 2, failed: 1 }]);
+});

@@ -1,0 +1,52 @@
+/** Scales and ticks of the charts: own SVG, a few hundred points at most. */
+
+/** A linear scale from a domain to a range; a domain of one point maps to the middle. */
+export function linear([from, to]: readonly [number, number], [low, high]: readonly [number, number]): (value: number) => number {
+  if (from === to) return () => (low + high) / 2;
+  return (value) => low + ((value - from) / (to - from)) * (high - low);
+}
+
+/** A logarithmic scale; values below `from` are drawn at the bottom. */
+export function logarithmic([from, to]: readonly [number, number], range: readonly [number, number]): (value: number) => number {
+  const scale = linear([Math.log(from), Math.log(Math.max(to, from * 1.0001))], range);
+  return (value) => scale(Math.log(Math.max(from, value)));
+}
+
+/** Powers of ten, and their neighbours when few, between two positive numbers. */
+export function logTicks(from: number, to: number): readonly number[] {
+  const ticks: number[] = [];
+  for (let power = Math.floor(Math.log10(from)); power <= Math.ceil(Math.log10(to)); power += 1) {
+    const tick = 10 ** power;
+    if (tick >= from * 0.999 && tick <= to * 1.001) ticks.push(tick);
+  }
+  return ticks;
+}
+
+/** The smallest of 1, 2, 5, 10, 20 … that is not below a number. */
+export function niceCeiling(value: number): number {
+  if (value <= 0) return 1;
+  const power = 10 ** Math.floor(Math.log10(value));
+  const factor = [1, 2, 5, 10].find((candidate) => candidate * power >= value) ?? 10;
+  return factor * power;
+}
+
+/** Failures and successes by weekday (0 = Monday) and hour. */
+export interface HeatCell {
+  readonly day: number;
+  readonly hour: number;
+  readonly count: number;
+  readonly failed: number;
+}
+
+/** Counts instants by weekday and hour; `local` shifts by the browser's zone. */
+export function heatMap(entries: readonly { readonly at: number; readonly failed: boolean }[], local: boolean): readonly HeatCell[] {
+  const cells = new Map<number, { count: number; failed: number }>();
+  for (const { at, failed } of entries) {
+    const date = new Date(at);
+    const day = ((local ? date.getDay() : date.getUTCDay()) + 6) % 7;
+    const key = day * 24 + (local ? date.getHours() : date.getUTCHours());
+    const cell = cells.get(key) ?? { count: 0, failed: 0 };
+    cells.set(key, { count: cell.count + 1, failed: cell.failed + (failed ? 1 : 0) });
+  }
+  return [...cells].map(([key, cell]) => ({ day: Math.floor(key / 24), hour: key % 24, ...cell }));
+}

@@ -1,0 +1,24 @@
+/** What the server says about a schedule that it refuses. */
+export interface Fault {
+  readonly message: string;
+  readonly field: string | null;
+  readonly position: number | null;
+  readonly suggestion: string | null;
+}
+
+/** The text in three parts, so that the faulty one can be marked: it begins at `position` and ends with its item. */
+export function splitAtFault(value: string, position: number | null): readonly [before: string, fault: string, after: string] {
+  if (position === null || position < 0 || position > value.length) return ["", value, ""];
+  const rest = value.slice(position);
+  const length = /^[^\s,]+/.exec(rest)?.[0].length ?? Math.min(1, rest.length);
+  return [value.slice(0, position), rest.slice(0, length), rest.slice(length)];
+}
+
+/** The value with the suggestion in place: of the whole when the fault lies with the whole, else of the faulty item. */
+export function applySuggestion(value: string, fault: Fault): string | null {
+  if (fault.suggestion === null) return null;
+  if (fault.field === null || fault.field === "value" || fault.position === null) return fault.suggestion;
+  if (fault.field === "timezone") return null;
+  const [before, , after] = splitAtFault(value, fault.position);
+  return before + fault.suggestion + after;
+}

@@ -1,0 +1,44 @@
+import { describe, expect, test } from "vitest";
+import type { ExecutionRow } from "../graphql/fragments";
+import { isFiltered, logFilterInput, matchesLogFilter, readLogFilter } from "./log-filter";
+
+const NOW = Date.UTC(2026, 0, 2);
+function read(query: string) {
+  return readLogFilter(new URLSearchParams(query));
+}
+const execution = { jobName: "import_orders", taskName: "nightly", outcome: "TIMED_OUT", trigger: "API", node: "evasive-einstein-1", errorMessage: "Upstream 503", run: { id: "7" } } as ExecutionRow;
+
+describe("in the address bar", () => {
+  test("nonsense is left out", () => {
+    expect(isFiltered(read("outcome=GREAT&range=2y&run=x&trigger=magic"))).toBe(false);
+  });
+  test("an unfiltered log asks for everything", () => expect(logFilterInput(read(""), NOW)).toBeNull());
+});
+
+describe("for the API", () => {
+  test("each parameter becomes a condition", () => {
+    expect(logFilterInput(read("job=imp&outcome=failures&trigger=API&run=7&q=503&range=24h"), NOW)).toEqual({
+      jobName: { contains: "imp" },
+      outcome: { in: ["FAILED", "TIMED_OUT", "LOST"] },
+      trigger: { eq: "API" },
+      runId: { eq: "7" },
+      errorMessage: { contains: "503" },
+      startedAt: { gte: "2026-01-01T00:00:00.000Z" },
+    });
+  });
+  test("running means without an outcome", () => expect(logFilterInput(read("outcome=running"), NOW)).toEqual({ outcome: { isNull: true } }));
+});
+
+describe("for events", () => {
+  test.each(["", "job=IMPORT", "outcome=failures", "outcome=TIMED_OUT", "task=nightly", "node=einstein", "run=7", "q=upstream", "trigger=API"])(
+    "%s lets it in",
+    (query) => expect(matchesLogFilter(read(query), execution)).toBe(true),
+  );
+  test.each(["job=export", "outcome=running", "outcome=SUCCESS", "task=night", "node=curie", "run=8", "q=404", "trigger=RETRY"])(
+    "%s keeps it out",
+    (query) => expect(matchesLogFilter(read(query), execution)).toBe(false),
+  );
+  test("a running one is no failure", () => {
+    expect(matchesLogFilter(read("outcome=failures"), { ...execution, outcome: null })).toBe(false);
+  });
+});

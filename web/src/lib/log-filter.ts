@@ -1,0 +1,106 @@
+/** The filters of the execution log: as the address bar holds them, as the API takes them, as events are judged by them. */
+import type { ExecutionRow } from "../graphql/fragments";
+
+type Outcome = NonNullable<ExecutionRow["outcome"]>;
+type Trigger = ExecutionRow["trigger"];
+
+export const OUTCOMES: readonly Outcome[] = ["SUCCESS", "FAILED", "TIMED_OUT", "LOST", "CANCELLED", "SNOOZED", "HANDED_BACK"];
+export const FAILURES: readonly Outcome[] = ["FAILED", "TIMED_OUT", "LOST"];
+export const TRIGGERS: readonly Trigger[] = ["SCHEDULE", "MANUAL", "API", "RETRY"];
+
+/** Hours back from now, by the word in the address bar. */
+export const RANGES = { "1h": 1, "6h": 6, "24h": 24, "7d": 168, "30d": 720 } as const;
+export type Range = keyof typeof RANGES;
+
+export interface LogFilter {
+  readonly job: string;
+  readonly task: string;
+  /** `failures` = any outcome that counts as one, `running` = not ended yet. */
+  readonly outcome: Outcome | "failures" | "running" | "";
+  readonly trigger: Trigger | "";
+  readonly node: string;
+  readonly run: string;
+  readonly text: string;
+  readonly range: Range | "";
+}
+
+function oneOf<T extends string>(value: string | null, allowed: readonly T[]): T | "" {
+  return allowed.find((candidate) => candidate === value) ?? "";
+}
+
+/** Reads the filter of an address; what makes no sense is left out. */
+export function readLogFilter(params: Pick<URLSearchParams, "get">): LogFilter {
+  return {
+    job: params.get("job") ?? "",
+    task: params.get("task") ?? "",
+    outcome: oneOf(params.get("outcome"), [...OUTCOMES, "failures", "running"]),
+    trigger: oneOf(params.get("trigger"), TRIGGERS),
+    node: params.get("node") ?? "",
+    run: /^\d+$/.test(params.get("run") ?? "") ? (params.get("run") ?? "") : "",
+    text: params.get("q") ?? "",
+    range: oneOf(params.get("range"), Object.keys(RANGES) as Range[]),
+  };
+}
+
+/** The `ExecutionFilter` of the API. */
+export interface ExecutionFilterInput {
+  jobName?: { contains: string };
+  taskName?: { eq: string };
+  outcome?: { eq: Outcome } | { in: Outcome[] } | { isNull: true };
+  trigger?: { eq: Trigger };
+  node?: { contains: string };
+  runId?: { eq: string };
+  errorMessage?: { contains: string };
+  startedAt?: { gte: string };
+}
+
+function outcomeInput(outcome: LogFilter["outcome"]): ExecutionFilterInput["outcome"] | undefined {
+  if (outcome === "") return undefined;
+  if (outcome === "running") return { isNull: true };
+  return outcome === "failures" ? { in: [...FAILURES] } : { eq: outcome };
+}
+
+/** The filter for the API at the time `now`; null when nothing is filtered. */
+export function logFilterInput(filter: LogFilter, now: number): ExecutionFilterInput | null {
+  const outcome = outcomeInput(filter.outcome);
+  const input: ExecutionFilterInput = {
+    ...(filter.job && { jobName: { contains: filter.job } }),
+    ...(filter.task && { taskName: { eq: filter.task } }),
+    ...(outcome && { outcome }),
+    ...(filter.trigger && { trigger: { eq: filter.trigger } }),
+    ...(filter.node && { node: { contains: filter.node } }),
+    ...(filter.run && { runId: { eq: filter.run } }),
+    ...(filter.text && { errorMessage: { contains: filter.text } }),
+    ...(filter.range && { startedAt: { gte: new Date(now - RANGES[filter.range] * 3_600_000).toISOString() } }),
+  };
+  return Object.keys(input).length === 0 ? null : input;
+}
+
+function includes(text: string | null, part: string): boolean {
+  return part === "" || (text ?? "").toLowerCase().includes(part.toLowerCase());
+}
+
+function outcomeMatches(outcome: Outcome | null, wanted: LogFilter["outcome"]): boolean {
+  if (wanted === "") return true;
+  if (wanted === "running") return outcome === null;
+  if (outcome === null) return false;
+  return wanted === "failures" ? FAILURES.includes(outcome) : outcome === wanted;
+}
+
+/** Whether an execution that an event brought belongs to the filtered list. */
+export function matchesLogFilter(filter: LogFilter, execution: ExecutionRow): boolean {
+  return (
+    includes(execution.jobName, filter.job) &&
+    (filter.task === "" || execution.taskName === filter.task) &&
+    outcomeMatches(execution.outcome, filter.outcome) &&
+    (filter.trigger === "" || execution.trigger === filter.trigger) &&
+    includes(execution.node, filter.node) &&
+    (filter.run === "" || execution.run?.id === filter.run) &&
+    includes(execution.errorMessage, filter.text)
+  );
+}
+
+/** Whether anything is filtered: an empty list then means "none match". */
+export function isFiltered(filter: LogFilter): boolean {
+  return Object.values(filter).some((value) => value !== "");
+}

@@ -1,0 +1,57 @@
+/** The filters of the runs page: as the address bar holds them and as the API takes them. */
+import type { RunRow } from "../graphql/fragments";
+
+type State = RunRow["state"];
+
+/** The tabs, in the order of a run's life. `""` is everything that is unfinished. */
+export const RUN_TABS = ["", "RUNNING", "WAITING", "SCHEDULED", "STUCK", "SUCCESS", "FAILED", "CANCELLED", "SKIPPED"] as const;
+export type RunTab = (typeof RUN_TABS)[number];
+export const UNFINISHED: readonly State[] = ["RUNNING", "SCHEDULED", "STUCK", "WAITING"];
+
+export interface RunsFilter {
+  readonly tab: RunTab;
+  readonly q: string;
+  readonly group: string;
+  readonly priority: "HIGH" | "LOW" | "";
+}
+
+/** The `RunFilter` of the API. */
+export interface RunFilterInput {
+  state?: { in: State[] } | { eq: State };
+  group?: { eq: string };
+  priority?: { eq: "HIGH" | "LOW" };
+  or?: RunFilterInput[];
+  jobName?: { contains: string };
+  taskName?: { contains: string };
+}
+
+export function readRunsFilter(params: Pick<URLSearchParams, "get">): RunsFilter {
+  const priority = params.get("priority");
+  return {
+    tab: RUN_TABS.find((tab) => tab === params.get("state")) ?? "",
+    q: params.get("q") ?? "",
+    group: params.get("group") ?? "",
+    priority: priority === "HIGH" || priority === "LOW" ? priority : "",
+  };
+}
+
+/** The filter for the API; the counts of the tabs take the same filter with another tab, so that they agree with the list. */
+export function runsFilterInput({ tab, q, group, priority }: RunsFilter): RunFilterInput {
+  return {
+    state: tab === "" ? { in: [...UNFINISHED] } : { eq: tab },
+    ...(group && { group: { eq: group } }),
+    ...(priority && { priority: { eq: priority } }),
+    ...(q && { or: [{ jobName: { contains: q } }, { taskName: { contains: q } }] }),
+  };
+}
+
+/** What can be done with a run in this state. */
+export function runActions(state: State): { readonly cancel: boolean; readonly retry: boolean; readonly retryNow: boolean; readonly priority: boolean } {
+  const waits = state === "WAITING" || state === "STUCK";
+  return {
+    cancel: UNFINISHED.includes(state),
+    retry: state === "SUCCESS" || state === "FAILED" || state === "CANCELLED" || state === "SKIPPED",
+    retryNow: state === "STUCK",
+    priority: waits,
+  };
+}

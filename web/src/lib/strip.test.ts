@@ -1,0 +1,31 @@
+import { expect, test } from "vitest";
+import { durations, logHeight, quantile, stripBars } from "./strip";
+
+const run = { id: "1", state: "SUCCESS", startedAt: "2026-01-01T00:00:00Z", finishedAt: "2026-01-01T00:00:10Z" };
+
+test("heights grow with the logarithm and stay between 0 and 1", () => {
+  expect([logHeight(0), logHeight(0.01), logHeight(3600), logHeight(99_999)]).toEqual([0, 0, 1, 1]);
+  expect(logHeight(6)).toBeCloseTo(0.5, 5);
+});
+
+test("bars stand in the order of their times, skipped ones among them", () => {
+  const bars = stripBars(
+    [
+      { scheduledFor: "2026-01-01T00:02:00Z", run: null, skipped: { reason: "OVERLAP", count: 3 } },
+      { scheduledFor: "2026-01-01T00:01:00Z", run, skipped: null },
+    ],
+    (seconds) => `${seconds} s`,
+  );
+  expect(bars.map((bar) => bar.text)).toEqual(["success, 10 s", "skipped: overlap (3 times)"]);
+});
+
+test("quantiles interpolate", () => {
+  expect(quantile([], 0.5)).toBeNull();
+  expect(quantile([4, 1, 3, 2], 0.5)).toBe(2.5);
+  expect(quantile([1, 2, 3], 0.95)).toBeCloseTo(2.9);
+});
+
+test("durations are those of ended runs", () => {
+  const open = { ...run, id: "2", finishedAt: null };
+  expect(durations([{ scheduledFor: "x", run, skipped: null }, { scheduledFor: "y", run: open, skipped: null }])).toEqual([10]);
+});

@@ -1,0 +1,54 @@
+import { describe, expect, test } from "vitest";
+import { changedFields, EMPTY_FORM, type EditableTask, fieldOfPath, formOfTask, missing, readArgs } from "./task-form";
+
+const task: EditableTask = {
+  name: "nightly", jobName: "report", description: "", schedule: { syntax: "CRON", value: "0 0 2 * * *", timezone: "UTC" }, args: { batch: 5 },
+  group: "default", priority: "LOW", owner: null, overlap: "SKIP", misfire: "LAST", misfireGrace: 60, catchUpLimit: 100, tolerance: null, timeout: null,
+  retries: 2, retryDelay: 60, jitter: 0, startAt: "2026-01-01T00:00:00Z", endAt: null,
+};
+const form = formOfTask(task);
+
+describe("editing", () => {
+  test("nothing changed means nothing sent", () => expect(changedFields(form, form)).toEqual({ input: {}, errors: {} }));
+
+  test("only changed fields are sent; emptied ones become the default", () => {
+    const edited = { ...form, value: "0 0 3 * * *", timeout: "30", startAt: "", args: '{"batch": 7}', group: " reports " };
+    expect(changedFields(edited, form).input).toEqual({
+      schedule: { syntax: "CRON", value: "0 0 3 * * *", timezone: "UTC" },
+      timeout: 30,
+      startAt: null,
+      args: { batch: 7 },
+      group: "reports",
+    });
+  });
+
+  test("times are sent as UTC", () => {
+    expect(changedFields({ ...form, endAt: "2026-05-01T12:30" }, form).input).toEqual({ endAt: "2026-05-01T12:30:00Z" });
+  });
+
+  test("bad numbers and bad JSON are named at their field", () => {
+    const { input, errors } = changedFields({ ...form, retries: "1.5", jitter: "-1", timeout: "soon", args: "[1]" }, form);
+    expect(input).toEqual({});
+    expect(Object.keys(errors).sort()).toEqual(["args", "jitter", "retries", "timeout"]);
+  });
+});
+
+test("a new task needs a name, a job and a schedule", () => {
+  expect(Object.keys(missing(EMPTY_FORM))).toEqual(["name", "jobName", "value"]);
+  expect(missing({ ...EMPTY_FORM, name: "a", jobName: "b", value: "c" })).toEqual({});
+});
+
+test("arguments must be a JSON object", () => {
+  expect(readArgs("")).toEqual({});
+  expect(readArgs('{"a": 1}')).toEqual({ a: 1 });
+  expect(readArgs("7")).toMatch("JSON object");
+  expect(readArgs("{")).toMatch("Not valid JSON");
+});
+
+test("server errors find their field", () => {
+  expect(fieldOfPath(["schedule", "value"])).toBe("value");
+  expect(fieldOfPath(["input", "schedule", "timezone"])).toBe("timezone");
+  expect(fieldOfPath(["args", "batch"])).toBe("args");
+  expect(fieldOfPath([])).toBeNull();
+  expect(fieldOfPath(["nonsense"])).toBeNull();
+});

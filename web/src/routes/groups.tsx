@@ -1,0 +1,163 @@
+import { useEffect, useState } from "preact/hooks";
+import { Dialog } from "../components/dialog";
+import { Empty, ErrorBox, Skeleton } from "../components/feedback";
+import { Field, TextInput } from "../components/field";
+import { Icon } from "../components/icon";
+import { PauseDialog } from "../components/pause-dialog";
+import { PageHead } from "../components/section";
+import { Status } from "../components/status";
+import { GroupRowFragment, type GroupRow } from "../graphql/fragments";
+import { graphql } from "../graphql/tada";
+import { capped } from "../lib/format";
+import { paths } from "../lib/paths";
+import { wholeDuration } from "../lib/time";
+import { useLive } from "../live/use-live";
+import { limitGroup, pauseGroup, resumeGroup } from "../services/operations";
+import { setTitle } from "../state/title";
+
+const GroupsDocument = graphql(
+  `
+  query GroupsPage {
+    asOf
+    serverTime
+    groups { ...GroupRow }
+  }
+`,
+  [GroupRowFragment],
+);
+
+type Asking = { readonly kind: "pause" | "limit"; readonly group: GroupRow } | null;
+
+export function Groups() {
+  const { state, error, reload, patch } = useLive("groups", {
+    document: GroupsDocument,
+    variables: {},
+    init: (data) => data.groups,
+    outdates: (event) => event.kind.startsWith("RUN_") || event.kind === "GROUP_UPDATED" || event.kind.startsWith("EXECUTION_"),
+    every: 2_000,
+  });
+  const [asking, setAsking] = useState<Asking>(null);
+  useEffect(() => setTitle("Groups"), []);
+  const mark = (name: string, paused: boolean): void => patch((groups) => groups.map((group) => (group.name === name ? { ...group, paused } : group)));
+  const resume = (name: string): void => {
+    mark(name, false);
+    void resumeGroup(name).then((done) => done || reload());
+  };
+  return (
+    <>
+      <PageHead title="Groups" />
+      <p class="page-sub dim">Nodes serve groups in turn, by name. A group exists once a run or a setting names it.</p>
+      {error !== null && <ErrorBox error={error} retry={reload} />}
+      {state === null && error === null && <Skeleton rows={6} />}
+      {state !== null && (
+        <section class={error === null ? "panel" : "panel dimmed"} aria-label="Groups">
+          {state.length === 0 ? (
+            <Empty title="No groups yet" />
+          ) : (
+            <table class="table groups">
+              <thead>
+                <tr>
+                  <th class="col-name">Group</th>
+                  <th class="col-num">Running</th>
+                  <th class="col-num">Scheduled</th>
+                  <th class="col-num">Waiting</th>
+                  <th class="col-num">Stuck</th>
+                  <th class="col-wait">Oldest wait</th>
+                  <th class="col-num">Limit</th>
+                  <th>State</th>
+                  <th class="col-actions">
+                    <span class="visually-hidden">Actions</span>
+                  </th>
+                </tr>
+              </thead>
+              <tbody>
+                {state.map((group) => (
+                  <GroupLine key={group.name} group={group} ask={(kind) => setAsking({ kind, group })} resume={() => resume(group.name)} />
+                ))}
+              </tbody>
+            </table>
+          )}
+        </section>
+      )}
+      {asking?.kind === "pause" && (
+        <PauseDialog
+          name={`group ${asking.group.name}`}
+          onClose={() => setAsking(null)}
+          onPause={(reason) => {
+            setAsking(null);
+            mark(asking.group.name, true);
+            void pauseGroup(asking.group.name, reason).then((done) => done || reload());
+          }}
+        />
+      )}
+      {asking?.kind === "limit" && <LimitDialog group={asking.group} onClose={() => setAsking(null)} />}
+    </>
+  );
+}
+
+function GroupLine({ group, ask, resume }: { group: GroupRow; ask: (kind: "pause" | "limit") => void; resume: () => void }) {
+  return (
+    <tr data-row tabIndex={-1}>
+      <td class="cell-name">
+        <a class="row-main" href={paths.group(group.name)} data-key="Enter">
+          {group.name}
+        </a>
+      </td>
+      <td data-label="Running" class="cell-num">{capped(group.running)}</td>
+      <td data-label="Scheduled" class="cell-num">{capped(group.scheduled)}</td>
+      <td data-label="Waiting" class="cell-num">{capped(group.waiting)}</td>
+      <td data-label="Stuck" class="cell-num">{capped(group.stuck)}</td>
+      <td data-label="Oldest wait">{group.oldestWait === null ? "–" : wholeDuration(group.oldestWait)}</td>
+      <td data-label="Limit" class="cell-num">{group.maxRunning ?? "none"}</td>
+      <td>
+        {group.paused ? <Status name="PAUSED" /> : <Status name="ENABLED" />}
+        {group.paused && group.pauseReason !== null && <span class="dim cell-sub">{group.pauseReason}</span>}
+      </td>
+      <td class="cell-actions">
+        <span class="row-actions">
+          {group.paused ? (
+            <button type="button" class="icon-button" title="Resume" aria-label={`Resume group ${group.name}`} onClick={resume}>
+              <Icon name="undo" />
+            </button>
+          ) : (
+            <button type="button" class="icon-button" title="Pause" aria-label={`Pause group ${group.name}`} onClick={() => ask("pause")}>
+              <Icon name="pause" />
+            </button>
+          )}
+          <button type="button" class="icon-button" title="Set a limit" aria-label={`Set a limit for group ${group.name}`} onClick={() => ask("limit")}>
+            <Icon name="settings" />
+          </button>
+        </span>
+      </td>
+    </tr>
+  );
+}
+
+function LimitDialog({ group, onClose }: { group: GroupRow; onClose: () => void }) {
+  const [text, setText] = useState(group.maxRunning === null ? "" : String(group.maxRunning));
+  const valid = text.trim() === "" || /^[1-9]\d*$/.test(text.trim());
+  return (
+    <Dialog title={`Limit of group ${group.name}`} onClose={onClose}>
+      <form
+        class="form"
+        onSubmit={(event) => {
+          event.preventDefault();
+          if (!valid) return;
+          void limitGroup(group.name, text.trim() === "" ? null : Number(text)).then((done) => done && onClose());
+        }}
+      >
+        <Field label="Runs at once, on all nodes together" hint="Empty: no limit" error={valid ? undefined : "Must be a whole number of at least 1, or empty"}>
+          <TextInput value={text} onChange={setText} invalid={!valid} />
+        </Field>
+        <div class="form-actions">
+          <button type="button" class="button" onClick={onClose}>
+            Cancel
+          </button>
+          <button type="submit" class="button primary">
+            Set the limit
+          </button>
+        </div>
+      </form>
+    </Dialog>
+  );
+}

@@ -1,0 +1,76 @@
+import { useEffect } from "preact/hooks";
+import { ErrorBox, Skeleton } from "../components/feedback";
+import { Select } from "../components/field";
+import { PageHead, Section } from "../components/section";
+import { Facts } from "../components/task-facts";
+import { NodeRowFragment } from "../graphql/fragments";
+import { graphql } from "../graphql/tada";
+import { words } from "../lib/format";
+import { paths } from "../lib/paths";
+import { useLive } from "../live/use-live";
+import { type Theme, theme, zone } from "../state/prefs";
+import { setTitle } from "../state/title";
+
+const SettingsDocument = graphql(
+  `
+  query SettingsPage {
+    asOf
+    serverTime
+    viewer { name role }
+    nodes { ...NodeRow }
+    task(name: "prune_history") { name args schedule { humanized } }
+  }
+`,
+  [NodeRowFragment],
+);
+
+export function Settings() {
+  const { state, error, reload } = useLive("settings", { document: SettingsDocument, variables: {}, init: (data) => data });
+  useEffect(() => setTitle("Settings"), []);
+  const versions = [...new Set(state?.nodes.filter((node) => node.state === "ACTIVE").map((node) => node.version) ?? [])];
+  return (
+    <>
+      <PageHead title="Settings" />
+      {error !== null && <ErrorBox error={error} retry={reload} />}
+      <div class="columns">
+        <Section title="This browser">
+          <div class="panel-body form">
+            <label class="field">
+              <span class="field-label">Theme</span>
+              <Select value={theme.value} onChange={(value) => (theme.value = value as Theme)} options={[["auto", "as the system has it"], ["light", "light"], ["dark", "dark"]]} />
+            </label>
+            <label class="field">
+              <span class="field-label">Times</span>
+              <Select value={zone.value} onChange={(value) => (zone.value = value === "local" ? "local" : "utc")} options={[["utc", "UTC"], ["local", "local time"]]} />
+            </label>
+          </div>
+        </Section>
+        <Section title="This server">
+          {state === null ? (
+            <Skeleton rows={4} />
+          ) : (
+            <Facts
+              entries={[
+                ["You are", `${state.viewer.name} (${words(state.viewer.role)})`],
+                ["Version", versions.join(", ") || "–"],
+                ["Nodes", <a href="/nodes">{state.nodes.filter((node) => node.state === "ACTIVE").length} active</a>],
+                [
+                  "Retention",
+                  state.task === null ? (
+                    "no task prunes the history"
+                  ) : (
+                    <a href={paths.task(state.task.name)}>
+                      {state.task.name}, {state.task.schedule.humanized}
+                    </a>
+                  ),
+                ],
+                ["API", <a href="/graphiql">explorer</a>],
+                ["Schema", <a href="/schema.graphql" data-external>/schema.graphql</a>],
+              ]}
+            />
+          )}
+        </Section>
+      </div>
+    </>
+  );
+}

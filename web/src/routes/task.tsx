@@ -1,0 +1,293 @@
+import { useEffect, useState } from "preact/hooks";
+import { Confirm } from "../components/confirm";
+import { DurationChart } from "../components/duration-chart";
+import { EditTask } from "../components/edit-task";
+import { ExecutionTable } from "../components/execution-table";
+import { ExplanationView } from "../components/explanation";
+import { Empty, ErrorBox, Skeleton } from "../components/feedback";
+import { HeatMap } from "../components/heat-map";
+import { Icon } from "../components/icon";
+import { JsonView } from "../components/json-view";
+import { PauseDialog } from "../components/pause-dialog";
+import { RunWithArgs } from "../components/run-with-args";
+import { PageHead, Section } from "../components/section";
+import { SkippedTable } from "../components/skipped-table";
+import { Status } from "../components/status";
+import { Strip } from "../components/strip";
+import { TaskFacts } from "../components/task-facts";
+import { Time } from "../components/time";
+import { ExecutionRowFragment, type LiveEvent, TaskRowFragment } from "../graphql/fragments";
+import { SkippedFragment } from "../graphql/skipped";
+import { StripFragment } from "../graphql/strip";
+import { graphql, type ResultOf } from "../graphql/tada";
+import { policySentences } from "../lib/policies";
+import { taskStatus } from "../lib/status";
+import { useLive } from "../live/use-live";
+import { upsertFirst } from "../model/rows";
+import { deleteTask, pauseTask, resetTask, resumeTask, runTask } from "../services/tasks";
+import { navigate } from "../state/route";
+import { setTitle } from "../state/title";
+
+const TaskDocument = graphql(
+  `
+  query TaskPage($name: String!) {
+    asOf
+    serverTime
+    task(name: $name) {
+      ...TaskRow
+      args
+      submitter
+      job { argsSchema description }
+      schedule { nextExecutions(count: 10) }
+      declaredSchedule { value timezone humanized }
+      overlap
+      misfire
+      misfireGrace
+      catchUpLimit
+      tolerance
+      timeout
+      retries
+      retryDelay
+      jitter
+      startAt
+      endAt
+      nextNominal
+      lastDueAt
+      lastStartedAt
+      counter
+      checkpoint
+      createdAt
+      updatedAt
+      explain { code sentence details until run { id } }
+      occurrences(first: 60) { nodes { ...StripOccurrence } }
+      executions(first: 100, orderBy: [{ field: ID, direction: DESC }]) { nodes { ...ExecutionRow } }
+      skippedOccurrences(first: 20, orderBy: [{ field: ID, direction: DESC }]) { nodes { ...Skipped } }
+    }
+  }
+`,
+  [TaskRowFragment, StripFragment, ExecutionRowFragment, SkippedFragment],
+);
+
+export type TaskDetail = NonNullable<ResultOf<typeof TaskDocument>["task"]>;
+interface State {
+  /** Null when there is no such task. */
+  readonly task: TaskDetail | null;
+}
+
+function reduceTask(state: State, event: LiveEvent, name: string): State {
+  if (state.task === null || event.taskName !== name) return state;
+  let task = state.task;
+  if (event.task !== null) task = { ...task, ...event.task, schedule: { ...task.schedule, ...event.task.schedule } };
+  if (event.execution !== null) task = { ...task, executions: { nodes: [...upsertFirst(task.executions.nodes, event.execution, 100)] } };
+  return task === state.task ? state : { task };
+}
+
+type Asking = "pause" | "edit" | "delete" | "run" | null;
+
+export function TaskPage({ name }: { name: string }) {
+  const { state, error, reload, patch } = useLive(`task/${name}`, {
+    document: TaskDocument,
+    variables: { name },
+    init: (data): State => ({ task: data.task }),
+    reduce: (before, event) => reduceTask(before, event, name),
+    outdates: (event) => event.taskName === name,
+  });
+  useEffect(() => setTitle(name), [name]);
+  if (state === null) return error === null ? <Skeleton rows={10} /> : <ErrorBox error={error} retry={reload} />;
+  if (state.task === null) {
+    return (
+      <Empty title={`There is no task '${name}'`}>
+        <a class="button" href="/tasks">
+          All tasks
+        </a>
+      </Empty>
+    );
+  }
+  const task = state.task;
+  const mark = (change: Partial<TaskDetail>): void => patch((before) => (before.task === null ? before : { task: { ...before.task, ...change } }));
+  return (
+    <>
+      <TaskHead task={task} mark={mark} reload={reload} />
+      {error !== null && <ErrorBox error={error} retry={reload} />}
+      <div class={error === null ? "" : "dimmed"}>
+        <TaskBody task={task} />
+      </div>
+    </>
+  );
+}
+
+function TaskBody({ task }: { task: TaskDetail }) {
+  return (
+    <>
+      <Section title="What happens next">
+        <div class="panel-body">
+          <ExplanationView explain={task.explain} />
+        </div>
+      </Section>
+      <div class="columns">
+        <Section title="Schedule" aside={<span class="zone-tag">{task.schedule.timezone}</span>}>
+          <div class="panel-body">
+            <p class="preview-sentence">{task.schedule.humanized}</p>
+            <p>
+              <code>{task.schedule.value}</code>{" "}
+              {task.overridden && task.declaredSchedule !== null && <span class="dim">instead of {task.declaredSchedule.value} in the code</span>}
+            </p>
+            <ol class="preview-times">
+              {task.schedule.nextExecutions.map((at) => (
+                <li key={at}>
+                  <Time at={at} form="full" />{" "}
+                  <span class="dim">
+                    · <Time at={at} />
+                  </span>
+                </li>
+              ))}
+            </ol>
+          </div>
+        </Section>
+        <Section title="Policies">
+          <ul class="panel-body bullets">
+            {policySentences(task).map((sentence) => (
+              <li key={sentence}>{sentence}</li>
+            ))}
+          </ul>
+        </Section>
+      </div>
+      <Section title="Last 60 occurrences" aside={<span class="dim">height: duration (log), colour: outcome, stub: skipped</span>}>
+        <div class="panel-body strip-wide">
+          <Strip occurrences={task.occurrences.nodes} label={task.name} />
+        </div>
+      </Section>
+      <div class="columns">
+        <Section title="Durations">
+          <DurationChart executions={task.executions.nodes} />
+        </Section>
+        <Section title="When it runs">
+          <HeatMap executions={task.executions.nodes} />
+        </Section>
+      </div>
+      <Section title="Executions" aside={<a href={`/log?task=${encodeURIComponent(task.name)}`}>All in the log</a>}>
+        <ExecutionTable
+          executions={task.executions.nodes.slice(0, 25)}
+          ofOneTask
+          empty={
+            <Empty title="It has not run yet">
+              <p class="dim">Press “Run now” to try it at once.</p>
+            </Empty>
+          }
+        />
+      </Section>
+      <Section title="Skipped occurrences">
+        <SkippedTable skipped={task.skippedOccurrences.nodes} />
+      </Section>
+      <div class="columns">
+        <Section title="Facts">
+          <TaskFacts task={task} />
+        </Section>
+        <Section title="Arguments">
+          <div class="panel-body">
+            <JsonView value={task.args} label="Arguments" />
+            {task.checkpoint !== null && (
+              <>
+                <h3 class="block-title">Checkpoint</h3>
+                <JsonView value={task.checkpoint} label="Checkpoint" />
+              </>
+            )}
+          </div>
+        </Section>
+      </div>
+    </>
+  );
+}
+
+interface TaskHeadProps {
+  task: TaskDetail;
+  mark: (change: Partial<TaskDetail>) => void;
+  reload: () => void;
+}
+
+function TaskHead({ task, mark, reload }: TaskHeadProps) {
+  const [asking, setAsking] = useState<Asking>(null);
+  const close = (): void => setAsking(null);
+  const resume = async (): Promise<void> => {
+    mark({ pausedAt: null, pauseReason: null });
+    if (!(await resumeTask(task.name))) reload();
+  };
+  const pause = async (reason: string): Promise<void> => {
+    close();
+    mark({ pausedAt: new Date().toISOString(), pauseReason: reason });
+    if (!(await pauseTask(task.name, reason))) reload();
+  };
+  return (
+    <>
+      <PageHead
+        title={
+          <>
+            {task.name} <Status name={taskStatus(task)} />
+          </>
+        }
+      >
+        <button type="button" class="button primary" onClick={() => void runTask(task.name)}>
+          <Icon name="play" /> Run now
+        </button>
+        <button type="button" class="button" onClick={() => setAsking("run")}>
+          Run with…
+        </button>
+        {task.pausedAt === null ? (
+          <button type="button" class="button" onClick={() => setAsking("pause")}>
+            <Icon name="pause" /> Pause
+          </button>
+        ) : (
+          <button type="button" class="button" onClick={() => void resume()}>
+            <Icon name="undo" /> Resume
+          </button>
+        )}
+        <button type="button" class="button" onClick={() => setAsking("edit")}>
+          <Icon name="edit" /> Edit
+        </button>
+        {task.overridden && (
+          <button type="button" class="button" onClick={() => void resetTask(task.name)}>
+            Reset to code
+          </button>
+        )}
+        {task.source !== "CODE" && (
+          <button type="button" class="button danger" onClick={() => setAsking("delete")}>
+            <Icon name="trash" /> Delete
+          </button>
+        )}
+      </PageHead>
+      <p class="page-sub dim">
+        {task.description === "" ? (task.job?.description ?? "") : task.description}
+        {task.pausedAt !== null && (
+          <span class="tone-warn">
+            {" "}
+            Paused <Time at={task.pausedAt} />
+            {task.pausedBy !== null && ` by ${task.pausedBy}`}
+            {task.pauseReason !== null && task.pauseReason !== "" && `: ${task.pauseReason}`}
+          </span>
+        )}
+      </p>
+      {asking === "pause" && <PauseDialog name={task.name} onClose={close} onPause={(reason) => void pause(reason)} />}
+      {asking === "edit" && <EditTask name={task.name} onClose={close} />}
+      {asking === "run" && (
+        <RunWithArgs title={`Run ${task.name}`} action="Run now" args={task.args} schema={task.job?.argsSchema} onClose={close} onRun={(args) => runTask(task.name, args)} />
+      )}
+      {asking === "delete" && (
+        <Confirm
+          title={`Delete ${task.name}?`}
+          action="Delete the task"
+          danger
+          onClose={close}
+          onConfirm={async () => {
+            if (await deleteTask(task.name)) navigate("/tasks");
+            close();
+          }}
+        >
+          <p>
+            Its schedule is gone for good; its executions stay in <a href={`/log?task=${encodeURIComponent(task.name)}`}>the log</a>. To stop it for a while, pause it instead.
+          </p>
+        </Confirm>
+      )}
+    </>
+  );
+}
+

@@ -1,0 +1,50 @@
+import { useEffect, useState } from "preact/hooks";
+import { request } from "../graphql/client";
+import { graphql, type ResultOf } from "../graphql/tada";
+import { notify } from "../state/announce";
+import { mutate, report } from "./mutate";
+
+const JobChoices = graphql(`
+  query JobChoices {
+    availableJobs { name description argsSchema }
+  }
+`);
+
+export type JobChoiceRow = ResultOf<typeof JobChoices>["availableJobs"][number];
+
+/** The jobs that nodes know, for forms; empty until the answer is there. */
+export function useJobs(wanted: boolean): readonly JobChoiceRow[] {
+  const [jobs, setJobs] = useState<readonly JobChoiceRow[]>([]);
+  useEffect(() => {
+    if (!wanted) return undefined;
+    const controller = new AbortController();
+    request(JobChoices, {}, controller.signal).then(
+      (data) => setJobs(data.availableJobs),
+      (error: unknown) => {
+        if (!controller.signal.aborted) notify(`The jobs could not be listed: ${error instanceof Error ? error.message : String(error)}`, { tone: "bad" });
+      },
+    );
+    return () => controller.abort();
+  }, [wanted]);
+  return jobs;
+}
+
+const TriggerJob = graphql(`
+  mutation TriggerJob($jobName: String!, $args: JSON) {
+    triggerJob(jobName: $jobName, args: $args) {
+      success
+      message
+      run { id }
+      errors { code message path }
+    }
+  }
+`);
+
+/** Makes a run of a job now. */
+export async function triggerJob(jobName: string, args: unknown): Promise<boolean> {
+  const outcome = await mutate(TriggerJob, { jobName, args }, (data) => data.triggerJob);
+  if (!report(outcome)) return false;
+  const { success, message } = outcome.value;
+  notify(message, { tone: success ? "info" : "bad" });
+  return success;
+}

@@ -1,0 +1,66 @@
+import { graphql } from "../graphql/tada";
+import { notify } from "../state/announce";
+import { mutate, report } from "./mutate";
+
+const PauseGroup = graphql(`
+  mutation PauseGroup($input: PauseGroupInput!) {
+    pauseGroup(input: $input) {
+      group { name }
+      errors { code message path }
+    }
+  }
+`);
+
+const ResumeGroup = graphql(`
+  mutation ResumeGroup($input: GroupNameInput!) {
+    resumeGroup(input: $input) {
+      group { name }
+      errors { code message path }
+    }
+  }
+`);
+
+const UpdateGroup = graphql(`
+  mutation UpdateGroup($input: UpdateGroupInput!) {
+    updateGroup(input: $input) {
+      group { name maxRunning }
+      errors { code message path }
+    }
+  }
+`);
+
+const DrainNode = graphql(`
+  mutation DrainNode($input: DrainNodeInput!) {
+    drainNode(input: $input) {
+      node { name state }
+      errors { code message path }
+    }
+  }
+`);
+
+export async function pauseGroup(name: string, reason: string): Promise<boolean> {
+  const input = reason === "" ? { name } : { name, reason };
+  if (!report(await mutate(PauseGroup, { input }, (data) => data.pauseGroup))) return false;
+  notify(`Group ${name} is paused`, { action: { label: "Undo", run: () => void resumeGroup(name) } });
+  return true;
+}
+
+export async function resumeGroup(name: string): Promise<boolean> {
+  if (!report(await mutate(ResumeGroup, { input: { name } }, (data) => data.resumeGroup))) return false;
+  notify(`Group ${name} goes on`);
+  return true;
+}
+
+/** Sets how many runs of the group may be on at once; null = no limit. */
+export async function limitGroup(name: string, maxRunning: number | null): Promise<boolean> {
+  if (!report(await mutate(UpdateGroup, { input: { name, maxRunning } }, (data) => data.updateGroup))) return false;
+  notify(maxRunning === null ? `Group ${name} has no limit` : `Group ${name} runs at most ${maxRunning} at once`);
+  return true;
+}
+
+/** Asks a node to take nothing new and to finish what it has. */
+export async function drainNode(name: string): Promise<boolean> {
+  if (!report(await mutate(DrainNode, { input: { name } }, (data) => data.drainNode))) return false;
+  notify(`${name} takes nothing new`);
+  return true;
+}

@@ -1,0 +1,123 @@
+import { graphql, type ResultOf, type VariablesOf } from "../graphql/tada";
+import type { RunFilterInput } from "../lib/run-filter";
+import { notify } from "../state/announce";
+import { mutate, report } from "./mutate";
+
+const CancelRun = graphql(`
+  mutation CancelRun($input: CancelRunInput!) {
+    cancelRun(input: $input) {
+      run { id state }
+      errors { code message path }
+    }
+  }
+`);
+
+const RetryRun = graphql(`
+  mutation RetryRun($input: RetryRunInput!) {
+    retryRun(input: $input) {
+      run { id }
+      errors { code message path }
+    }
+  }
+`);
+
+const RetryNow = graphql(`
+  mutation RetryNow($input: RetryNowInput!) {
+    retryNow(input: $input) {
+      run { id }
+      errors { code message path }
+    }
+  }
+`);
+
+const CancelRuns = graphql(`
+  mutation CancelRuns($input: CancelRunsInput!) {
+    cancelRuns(input: $input) {
+      count
+      hasMore
+      errors { code message path }
+    }
+  }
+`);
+
+const RetryRuns = graphql(`
+  mutation RetryRuns($input: RetryRunsInput!) {
+    retryRuns(input: $input) {
+      count
+      hasMore
+      errors { code message path }
+    }
+  }
+`);
+
+const SetPriority = graphql(`
+  mutation SetRunPriority($input: SetRunPriorityInput!) {
+    setRunPriority(input: $input) {
+      count
+      hasMore
+      errors { code message path }
+    }
+  }
+`);
+
+export async function cancelRun(id: string): Promise<boolean> {
+  const outcome = await mutate(CancelRun, { input: { id } }, (data) => data.cancelRun);
+  if (!report(outcome)) return false;
+  notify(outcome.value.run?.state === "CANCELLED" ? `Run ${id} is cancelled` : `Run ${id} was asked to stop`);
+  return true;
+}
+
+/** Makes a new run like the old one; answers its id, or null. */
+export async function retryRun(id: string, args?: Record<string, unknown>): Promise<string | null> {
+  const outcome = await mutate(RetryRun, { input: args === undefined ? { id } : { id, args } }, (data) => data.retryRun);
+  if (!report(outcome)) return null;
+  const made = outcome.value.run?.id ?? "";
+  notify(`Run ${id} is tried again as run ${made}`);
+  return made;
+}
+
+/** Makes the next attempt of a stuck run due at once. */
+export async function retryNow(id: string): Promise<boolean> {
+  const outcome = await mutate(RetryNow, { input: { id } }, (data) => data.retryNow);
+  if (report(outcome)) notify(`Run ${id} is due now`);
+  return outcome.ok;
+}
+
+export type BulkKind = "cancel" | "retry" | "high" | "low";
+
+/** What a bulk action is about: the chosen rows, or all that match. */
+export type BulkTarget = { readonly ids: readonly string[] } | { readonly filter: RunFilterInput };
+
+type Selection = Pick<VariablesOf<typeof CancelRuns>["input"], "ids" | "filter" | "dryRun">;
+type Payload = ResultOf<typeof CancelRuns>["cancelRuns"];
+
+function selectionOf(target: BulkTarget, dryRun: boolean): Selection {
+  return "ids" in target ? { ids: [...target.ids], dryRun } : { filter: target.filter, dryRun };
+}
+
+async function bulkOnce(kind: BulkKind, selection: Selection): Promise<Payload | null> {
+  const outcome =
+    kind === "cancel"
+      ? await mutate(CancelRuns, { input: selection }, (data) => data.cancelRuns)
+      : kind === "retry"
+        ? await mutate(RetryRuns, { input: selection }, (data) => data.retryRuns)
+        : await mutate(SetPriority, { input: { ...selection, priority: kind === "high" ? "HIGH" : "LOW" } }, (data) => data.setRunPriority);
+  return report(outcome) ? outcome.value : null;
+}
+
+/** How many runs a bulk action would change, counted by the server; null if it refuses. */
+export async function countBulk(kind: BulkKind, target: BulkTarget): Promise<number | null> {
+  return (await bulkOnce(kind, selectionOf(target, true)))?.count ?? null;
+}
+
+/** Does it, portion by portion; `progress` hears how many are done. Answers the number, or null if the server refused. */
+export async function runBulk(kind: BulkKind, target: BulkTarget, progress: (done: number) => void): Promise<number | null> {
+  let done = 0;
+  for (;;) {
+    const payload = await bulkOnce(kind, selectionOf(target, false));
+    if (payload === null) return null;
+    done += payload.count;
+    progress(done);
+    if (!payload.hasMore || payload.count === 0) return done;
+  }
+}

@@ -1,0 +1,21 @@
+import { request } from "../graphql/client";
+import { graphql, type ResultOf } from "../graphql/tada";
+import type { Syntax } from "../model/task-form";
+
+const ValidateSchedule = graphql(`
+  query ValidateSchedule($schedule: ScheduleInput!, $count: Int!) {
+    validateSchedule(schedule: $schedule, count: $count) {
+      valid
+      humanized
+      nextExecutions
+      error { code message field position suggestion }
+    }
+  }
+`);
+
+export type Validation = ResultOf<typeof ValidateSchedule>["validateSchedule"];
+
+/** What the server thinks of a schedule: the browser computes nothing of it. */
+export async function validateSchedule(schedule: { syntax: Syntax; value: string; timezone: string }, signal: AbortSignal): Promise<Validation> {
+  return (await request(ValidateSchedule, { schedule, count: 5 }, signal)).validateSchedule;
+}

@@ -103,7 +103,7 @@ def configure_logging(form: LogFormat, level: str, stream: TextIO | None = None)
     structlog.configure(
         processors=[
             structlog.stdlib.filter_by_level,
-            *_shared(),
+            *_shared(human=human),
             structlog.stdlib.ProcessorFormatter.wrap_for_formatter,
         ],
         logger_factory=structlog.stdlib.LoggerFactory(),
@@ -113,14 +113,14 @@ def configure_logging(form: LogFormat, level: str, stream: TextIO | None = None)
     logging.captureWarnings(capture=True)
 
 
-def _shared() -> list[Processor]:
-    """What every line gets, whether structlog or the standard library made it."""
+def _shared(*, human: bool) -> list[Processor]:
+    """What every line gets, whether structlog or the standard library made it. People know the date."""
     return [
         structlog.contextvars.merge_contextvars,
         structlog.stdlib.add_log_level,
         structlog.stdlib.add_logger_name,
         structlog.stdlib.ExtraAdder(),
-        structlog.processors.TimeStamper(fmt="iso", utc=True),
+        structlog.processors.TimeStamper(fmt="%H:%M:%SZ" if human else "iso", utc=True),
     ]
 
 
@@ -134,4 +134,4 @@ def _formatter(*, human: bool, colors: bool) -> logging.Formatter:
         ]
     else:
         last = [structlog.processors.format_exc_info, structlog.processors.JSONRenderer(default=str)]
-    return structlog.stdlib.ProcessorFormatter(foreign_pre_chain=_shared(), processors=[remove, *last])
+    return structlog.stdlib.ProcessorFormatter(foreign_pre_chain=_shared(human=human), processors=[remove, *last])

@@ -8,9 +8,11 @@ from starlette.routing import Route, WebSocketRoute
 
 from .engine import Engine
 from .schema_factory import GuardedSchema
-from .transport.door import EventId, FrontDoor, GetContext, cursor_of_answer
+from .transport.door import FrontDoor, GetContext, cursor_of_answer
 from .transport.http import HttpEndpoint
 from .transport.persisted import PersistedDocuments
+from .transport.share_key import SharePolicy
+from .transport.sharing import EventId, SharedStreams
 from .transport.site import SitePolicy
 from .transport.streams import OpenStreams
 from .transport.websocket import WebSocketEndpoint
@@ -25,6 +27,7 @@ def graphql_routes(
     allowed_origins: Collection[str] = (),
     allow_list: Mapping[str, str] | None = None,
     event_id: EventId = cursor_of_answer,
+    share: SharePolicy | None = None,
     path: str = "/graphql",
 ) -> list[Route | WebSocketRoute]:
     """Routes for POST, Server-Sent Events and WebSocket at `path`, and for the SDL at `/schema.graphql`.
@@ -38,16 +41,18 @@ def graphql_routes(
         allowed_hosts: names that the Host header may have; None = any. `LOOPBACK_NAMES` for a loopback server.
         allowed_origins: further origins whose pages may call.
         allow_list: document by SHA-256; when given, only these run.
-        event_id: cursor of a subscription's answer, for the `id:` of server-sent events.
+        event_id: cursor of a subscription's answer, for the `id:` of server-sent events and for sharing.
+        share: which subscriptions of equal subscribers are executed once; None = none.
         path: where the API is.
     """
+    engine = Engine(schema)
     door = FrontDoor(
-        engine=Engine(schema),
+        engine=engine,
         get_context=get_context,
         site=SitePolicy(allowed_hosts, allowed_origins),
         persisted=PersistedDocuments(schema.limits, allow_list),
         streams=OpenStreams(schema.limits.open_streams) if streams is None else streams,
-        event_id=event_id,
+        shared=SharedStreams(engine, event_id, share),
     )
     sdl = schema.as_str()
 

@@ -48,10 +48,10 @@ class Engine:
         return _answer(result)
 
     async def stream(self, prepared: Prepared, context: Any) -> AsyncGenerator[dict[str, Any], None]:  # noqa: ANN401
-        """Run a subscription; yields one answer per event, and ends after an answer without data.
+        """Run a subscription; yields one answer per event.
 
         Raises:
-            RequestRefused: the source of events could not be opened.
+            RequestRefused: the source of events could not be opened, or has failed.
         """
         results = await self.schema.stream(
             prepared.document.text,
@@ -64,7 +64,10 @@ class Engine:
                 if isinstance(result, PreExecutionError):
                     raise RequestRefused(result.errors or [])
                 assert isinstance(result, ExecutionResult), "incremental delivery is not enabled"
-                yield _answer(result)
+                answer = _answer(result)
+                if "data" not in answer:
+                    raise RequestRefused(result.errors or [])
+                yield answer
         finally:
             await results.aclose()
 

@@ -11,11 +11,11 @@ from ..engine import Engine
 from ..limits import Limits
 from ..request import GraphQLRequest, as_object
 from .persisted import PersistedDocuments
+from .sharing import SharedStreams
 from .site import SitePolicy
 from .streams import OpenStreams
 
 GetContext = Callable[[HTTPConnection], Awaitable[Any]]
-EventId = Callable[[Mapping[str, Any]], str | None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,7 +30,7 @@ class FrontDoor:
         `connection.state.connection_params`. site: hosts and origins accepted.
         persisted: documents by hash.
         streams: the open streams.
-        event_id: the cursor of a subscription's answer, which becomes the `id:` of its event.
+        shared: runs subscriptions, those of equal subscribers once.
         resume_variable: the variable that `Last-Event-ID` sets when the operation declares it.
     """
 
@@ -39,7 +39,7 @@ class FrontDoor:
     site: SitePolicy
     persisted: PersistedDocuments
     streams: OpenStreams
-    event_id: EventId
+    shared: SharedStreams
     resume_variable: str = "after"
 
     @property

@@ -1,13 +1,11 @@
 """The operations that run on one WebSocket."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import aclosing
 from typing import Any
 
 from starlette.websockets import WebSocket, WebSocketDisconnect
-
-from graphql import GraphQLError
 
 from ..document import Prepared, RequestRefused
 from ..engine import encode_json
@@ -62,7 +60,8 @@ class SocketOperations:
         maximum = self._door.limits.operations_per_socket
         if len(self._open) >= maximum:
             what = "This socket has too many open operations"
-            await self._send_errors(operation_id, [LimitExceeded("operations_per_socket", maximum, maximum + 1, what)])
+            refusal = LimitExceeded("operations_per_socket", maximum, maximum + 1, what)
+            await self._send_errors(operation_id, [refusal.formatted])
             return
         if len(self._running) >= 2 * maximum:
             # Cancelled operations that are not done yet count too: a client must not pile them up.
@@ -103,33 +102,32 @@ class SocketOperations:
         try:
             context = await self._door.get_context(self._websocket)
             prepared = self._door.prepare(request)
-            await self._results(operation_id, prepared, context)
+            return await self._results(operation_id, prepared, context)
         except (SlowReader, WebSocketDisconnect):
             raise
         except RequestRefused as refused:
-            await self._send_errors(operation_id, refused.errors)
-            return False
+            await self._send_errors(operation_id, [error.formatted for error in refused.errors])
         except Exception as error:  # noqa: BLE001 - masked and logged
-            await self._send_errors(operation_id, [mask(error)])
+            await self._send_errors(operation_id, [mask(error).formatted])
+        return False
+
+    async def _results(self, operation_id: str, prepared: Prepared, context: Any) -> bool:  # noqa: ANN401
+        if prepared.is_subscription:
+            async with aclosing(self._door.shared.stream(prepared, context)) as answers:
+                async for answer in answers:
+                    await self._send(_message(operation_id, "next", answer.text))
+            return True
+        result = await self._door.engine.execute(prepared, context)
+        if "data" not in result:
+            # Nothing has been executed: the protocol has a message of its own for that.
+            await self._send_errors(operation_id, result["errors"])
             return False
+        await self._send(_message(operation_id, "next", self._door.engine.encode(result)))
         return True
 
-    async def _results(self, operation_id: str, prepared: Prepared, context: Any) -> None:  # noqa: ANN401
-        engine = self._door.engine
-        if not prepared.is_subscription:
-            await self._send_next(operation_id, await engine.execute(prepared, context))
-            return
-        async with aclosing(engine.stream(prepared, context)) as answers:
-            async for answer in answers:
-                await self._send_next(operation_id, answer)
-
-    async def _send_next(self, operation_id: str, answer: Mapping[str, Any]) -> None:
-        payload = self._door.engine.encode(answer)
-        await self._send(_message(operation_id, "next", payload))
-
-    async def _send_errors(self, operation_id: str, errors: list[GraphQLError]) -> None:
+    async def _send_errors(self, operation_id: str, errors: Sequence[Any]) -> None:
         self._release(operation_id)
-        await self._send(_message(operation_id, "error", encode_json([error.formatted for error in errors])))
+        await self._send(_message(operation_id, "error", encode_json(errors)))
 
     def _release(self, operation_id: str) -> None:
         """Free the id, unless the client has already given it to another operation."""

@@ -7,7 +7,7 @@ that stalls the stream ends without `complete`, so that clients connect again.
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator
 from contextlib import aclosing, suppress
 from typing import Any, Final
 
@@ -15,8 +15,10 @@ from starlette.requests import Request
 from starlette.types import Receive, Scope, Send
 
 from ..document import Prepared, RequestRefused
+from ..engine import encode_json
 from ..errors import UserFacingError, error_answer, mask
 from .door import FrontDoor
+from .members import Encoded
 from .sending import BoundedSender, SlowReader
 
 logger = logging.getLogger("cronograph.graphql")
@@ -87,38 +89,37 @@ class EventStream:
         try:
             async with aclosing(self._answers()) as answers:
                 async for answer in answers:
-                    await _send_text(sender, self._event(answer))
+                    await _send_text(sender, _event(answer))
         except SlowReader:
             raise
         except RequestRefused as refused:
-            await _send_text(sender, self._event(error_answer(refused.errors)))
+            await _send_text(sender, _event(Encoded(encode_json(error_answer(refused.errors)), None)))
         except Exception as error:  # noqa: BLE001 - masked and logged
-            await _send_text(sender, self._event(error_answer([mask(error)])))
+            await _send_text(sender, _event(Encoded(encode_json(error_answer([mask(error)])), None)))
         await _send_text(sender, COMPLETE)
 
-    async def _answers(self) -> AsyncGenerator[Mapping[str, Any], None]:
+    async def _answers(self) -> AsyncGenerator[Encoded, None]:
         operation, engine = self._operation, self._door.engine
         if isinstance(operation, RequestRefused):
             raise operation
         if not operation.is_subscription:
-            yield await engine.execute(operation, self._context)
+            yield Encoded(engine.encode(await engine.execute(operation, self._context)), None)
             return
-        async with aclosing(engine.stream(operation, self._context)) as answers:
+        async with aclosing(self._door.shared.stream(operation, self._context)) as answers:
             async for answer in answers:
                 yield answer
-
-    def _event(self, answer: Mapping[str, Any]) -> str:
-        # JSON of ours has no line breaks, so that one data line holds it.
-        data = self._door.engine.encode(answer)
-        event_id = self._door.event_id(answer)
-        if event_id is None or any(character in event_id for character in "\r\n\0"):
-            return f"event: next\ndata: {data}\n\n"
-        return f"event: next\nid: {event_id}\ndata: {data}\n\n"
 
     async def _keep_alive(self, sender: BoundedSender) -> None:
         while True:
             await asyncio.sleep(self._door.limits.keepalive_seconds)
             await _send_text(sender, KEEP_ALIVE)
+
+
+def _event(answer: Encoded) -> str:
+    # JSON of ours has no line breaks, so that one data line holds it.
+    if answer.cursor is None or any(character in answer.cursor for character in "\r\n\0"):
+        return f"event: next\ndata: {answer.text}\n\n"
+    return f"event: next\nid: {answer.cursor}\ndata: {answer.text}\n\n"
 
 
 async def _send_text(sender: BoundedSender, text: str) -> None:

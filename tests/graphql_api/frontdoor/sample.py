@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncGenerator
+from contextlib import aclosing
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -16,6 +17,28 @@ from cronograph.graphql.schema_factory import GuardedSchema, build_schema
 from cronograph.graphql.transport.streams import OpenStreams
 
 
+class EventLog:
+    """Numbered events that can be read from any place on, as those of the real server."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        self._grown = asyncio.Event()
+
+    def publish(self, events: int = 1) -> None:
+        """Append events."""
+        self.count += events
+        self._grown.set()
+        self._grown = asyncio.Event()
+
+    async def read(self, after: int) -> AsyncGenerator[int, None]:
+        """The numbers behind `after`, for ever."""
+        while True:
+            while after < self.count:
+                after += 1
+                yield after
+            await self._grown.wait()
+
+
 @dataclass
 class SampleContext:
     """What the resolvers of the sample share, kept by the test."""
@@ -24,6 +47,8 @@ class SampleContext:
     opened: int = 0
     closed: int = 0
     release: asyncio.Event = field(default_factory=asyncio.Event)
+    rights: str = "all"
+    log: EventLog = field(default_factory=EventLog)
     source: asyncio.Queue[int | None] = field(default_factory=asyncio.Queue[int | None])
 
 
@@ -172,6 +197,24 @@ class Subscription:
                 await asyncio.sleep(0)
         finally:
             info.context.closed += 1
+
+    @strawberry.subscription
+    async def log(
+        self, info: Info, after: str | None = None, snapshot: bool = False, name: str = ""
+    ) -> AsyncGenerator[Tick, None]:
+        if name == "refused":
+            raise UserFacingError("There is no such log.", code="UNKNOWN_LOG")
+        context = info.context
+        place = context.log.count if after is None else int(after.removeprefix("c"))
+        context.opened += 1
+        try:
+            if snapshot:
+                yield Tick(cursor=f"c{place}", value=place, text="snapshot")
+            async with aclosing(context.log.read(place)) as numbers:
+                async for number in numbers:
+                    yield Tick(cursor=f"c{number}", value=number, text=name)
+        finally:
+            context.closed += 1
 
     @strawberry.subscription
     async def broken(self) -> AsyncGenerator[Tick, None]:

@@ -39,7 +39,7 @@ class RunInfo:
 
 
 class Host(Protocol):
-    """What carries a job: the same for a coroutine, a thread and a child process. Every call is safe from any thread."""
+    """What carries a job: a coroutine, a thread or a child process. Every call is safe from any thread."""
 
     def stop_reason(self) -> StopReason | None:
         """Why the job should stop, or None."""
@@ -67,7 +67,7 @@ class Host(Protocol):
 
 
 class JobLog:
-    """Writes lines that are kept with the execution and shown live. Ordinary ``logging`` inside a job lands there too."""
+    """Writes lines that are kept with the execution and shown live, as ordinary ``logging`` inside a job is."""
 
     def __init__(self, host: Host) -> None:
         self._host = host
@@ -179,4 +179,3 @@ class JobContext:
 
 current_host: ContextVar[Host | None] = ContextVar("cronograph_current_host", default=None)
 """The host of the job that runs in this context; ordinary ``logging`` finds its execution through it."""
-

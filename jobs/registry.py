@@ -24,7 +24,7 @@ _ANY_TIME = datetime(2000, 1, 1, tzinfo=UTC)
 
 
 class Isolation(StrEnum):
-    """Where a job runs: on the event loop, in a thread, or in a child process (the only kind that can be killed hard)."""
+    """Where a job runs: on the event loop, in a thread, or in a child process, which alone can be killed."""
 
     ASYNC = "async"
     THREAD = "thread"
@@ -77,7 +77,9 @@ class JobDefinition:
         except ValidationError as error:
             fault = error.errors(include_url=False)[0]
             place = ".".join(str(part) for part in fault["loc"])
-            raise InvalidInput(f"argument '{place}' of job '{self.name}': {fault['msg']}", path=("args", place)) from error
+            raise InvalidInput(
+                f"argument '{place}' of job '{self.name}': {fault['msg']}", path=("args", place)
+            ) from error
         bound = {name: getattr(model, name) for name in self.args_model.model_fields}
         if self.context_parameter is not None:
             bound[self.context_parameter] = context
@@ -210,7 +212,9 @@ def _isolation(name: str, handler: Handler, wanted: Isolation | str | None, wher
         isolation = Isolation(wanted)
     except ValueError as error:
         allowed = ", ".join(f"'{one.value}'" for one in Isolation)
-        raise ConfigurationError(f"job '{name}' at {where}: isolation must be one of {allowed}, got {wanted!r}") from error
+        raise ConfigurationError(
+            f"job '{name}' at {where}: isolation must be one of {allowed}, got {wanted!r}"
+        ) from error
     if isolation is not Isolation.PROCESS and is_async != (isolation is Isolation.ASYNC):
         kind = "an 'async def'" if is_async else "a plain 'def'"
         raise ConfigurationError(

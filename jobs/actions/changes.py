@@ -12,7 +12,9 @@ def task_change(kind: EventKind, task: Task) -> Change:
     return Change(kind, task_id=task.id, task_name=task.name, job_name=task.spec.job_name, group=task.spec.group)
 
 
-def run_change(run: Run, state: RunState, *, kind: EventKind = EventKind.RUN_UPDATED, node: str | None = None) -> Change:
+def run_change(
+    run: Run, state: RunState, *, kind: EventKind = EventKind.RUN_UPDATED, node: str | None = None
+) -> Change:
     """The event of a run that is in ``state`` now."""
     return Change(
         kind,

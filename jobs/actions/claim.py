@@ -163,9 +163,7 @@ def _drop(tx: Tx, claimant: Claimant, run: Run, task: Task, earliest: datetime) 
         f"{earliest.isoformat()} (last start + interval - tolerance)"
     )
     run_store.skip(tx.conn, [run.id], sentence, tx.now)
-    record_drop(
-        tx, task, Skip(SkipReason.TOLERANCE, nominal, nominal, 1, policy), node=claimant.node, run_id=run.id
-    )
+    record_drop(tx, task, Skip(SkipReason.TOLERANCE, nominal, nominal, 1, policy), node=claimant.node, run_id=run.id)
     tx.emit([run_change(run, RunState.SKIPPED, node=claimant.node)])
 
 

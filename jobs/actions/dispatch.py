@@ -109,9 +109,7 @@ def new_run(
 
 
 def _occurrence_run(task: Task, planned: PlannedRun) -> NewRun:
-    run = replace(
-        new_run(task, Trigger.SCHEDULE), scheduled_for=planned.scheduled_for, exclusive=planned.exclusive
-    )
+    run = replace(new_run(task, Trigger.SCHEDULE), scheduled_for=planned.scheduled_for, exclusive=planned.exclusive)
     if planned.replaced:
         run = replace(run, state=RunState.CANCELLED, error="replaced by a newer occurrence of its task")
     return run
@@ -150,20 +148,15 @@ def _cancel_replaced(tx: Tx, pairs: Sequence[tuple[Task, Decision]]) -> None:
         cancel_all(tx, older, reason="replaced by a newer occurrence of its task")
 
 
-def _write_skips(
-    tx: Tx, pairs: Sequence[tuple[Task, Decision]], node: str | None, blockers: dict[int, int]
-) -> None:
+def _write_skips(tx: Tx, pairs: Sequence[tuple[Task, Decision]], node: str | None, blockers: dict[int, int]) -> None:
     skipping = [task.id for task, decision in pairs if decision.skips]
     if not skipping:
         return
     newest = skipped.newest_of_tasks(tx.conn, skipping)
     for task, decision in pairs:
-        record_skips(
-            tx, task, decision.skips, newest.get(task.id), node=node, blocker=blockers.get(task.id)
-        )
+        record_skips(tx, task, decision.skips, newest.get(task.id), node=node, blocker=blockers.get(task.id))
 
 
 def next_due(tx: Tx) -> datetime | None:
     """When the next task is due by the database's time, or None."""
     return tasks.earliest_due(tx.conn)
-

@@ -1,4 +1,7 @@
-"""Enqueue inside the user's own SQLAlchemy transaction: run, event and notification are committed with the user's data, or not at all."""
+"""Enqueue inside the user's own SQLAlchemy transaction.
+
+Run, event and notification are committed with the user's data, or not at all.
+"""
 
 from collections.abc import Mapping
 from datetime import datetime

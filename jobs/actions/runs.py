@@ -1,7 +1,7 @@
 """What can be done to runs, each in one transaction."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
@@ -89,7 +89,7 @@ def check_new_run(run: NewRun) -> None:
 
 
 def put(tx: Tx, runs: Sequence[NewRun]) -> list[Enqueued]:
-    """Insert runs without judging them; used by ``enqueue`` in the user's own transaction, where any job is accepted."""
+    """Insert runs without judging them; ``enqueue`` in the user's own transaction accepts any job."""
     plain = [run for run in runs if run.unique_key is None]
     ids = iter(run_store.insert_all(tx.conn, plain, tx.now) if plain else ())
     placed: list[tuple[int, bool]] = [
@@ -224,8 +224,3 @@ def hand_back(tx: Tx, condition: Mapping[str, Any]) -> list[int]:
     if ids:
         tx.wake(Wake.RUNS)
     return ids
-
-
-def with_defaults(run: NewRun, **changes: Any) -> NewRun:
-    """``run`` with those of ``changes`` that are not None."""
-    return replace(run, **{name: value for name, value in changes.items() if value is not None})

@@ -8,7 +8,13 @@ from ..store.transaction import Tx
 
 
 def record_skips(
-    tx: Tx, task: Task, skips: tuple[Skip, ...], newest: SkippedOccurrence | None, *, node: str | None, blocker: int | None
+    tx: Tx,
+    task: Task,
+    skips: tuple[Skip, ...],
+    newest: SkippedOccurrence | None,
+    *,
+    node: str | None,
+    blocker: int | None,
 ) -> None:
     """Write the skips of one visit of ``task``; the first folds into its newest row if it continues it.
 

@@ -25,9 +25,7 @@ _DEFAULTS: Mapping[str, Any] = {one.name: getattr(_REQUIRED, one.name) for one i
 _TIMING = frozenset({"schedule", "start_at", "end_at", "jitter"})
 
 
-def create_task(
-    tx: Tx, spec: TaskSpec, *, source: TaskSource = TaskSource.API, submitter: str | None = None
-) -> Task:
+def create_task(tx: Tx, spec: TaskSpec, *, source: TaskSource = TaskSource.API, submitter: str | None = None) -> Task:
     """Store a new task; its first occurrence is strictly after now.
 
     Raises:
@@ -197,10 +195,11 @@ def _declare_new(tx: Tx, spec: TaskSpec) -> list[str]:
     taken = tasks.by_name(tx.conn, spec.name)
     if taken is not None and taken.source is source:
         return []
-    return [
+    warning = (
         f"job '{spec.job_name}' declares a schedule, but a task of its name exists already and was made through the "
         "API; delete or rename that task to let the declared one in"
-    ]
+    )
+    return [warning]
 
 
 def _follow(tx: Tx, task: Task, spec: TaskSpec) -> None:

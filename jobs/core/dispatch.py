@@ -1,4 +1,6 @@
-"""What becomes of the due occurrences of one task: runs, or skips with their reason. Overlap, misfire and pause meet here.
+"""What becomes of the due occurrences of one task: runs, or skips with their reason.
+
+Overlap, misfire and pause meet here.
 
 The number of occurrences looked at per visit is bounded; a task that was away for long is visited again at once until
 it has caught up, and its skips fold into one row meanwhile.
@@ -90,18 +92,19 @@ def decide(task: Task, now: datetime, *, unfinished: int, job_known: bool, limit
     closed = _closed(task, job_known)
     if closed is not None:
         skips.add(*closed, due)
-        return _decision(task, (), skips, False, upcoming, due[-1] if due else None, behind)
+        return _decision(task, (), skips, upcoming=upcoming, last_due=due[-1] if due else None, behind=behind)
     late, timely = _split(task, due, now)
     if behind and not timely:
         # Not all late ones are in sight: the newest of these may still have to become runs, so leave them.
         undecided = late[len(late) - keep :]
         late, upcoming = late[: len(late) - keep], undecided[0] if undecided else upcoming
         skips.add(*_misfire(task, keep), late)
-        return _decision(task, (), skips, False, upcoming, late[-1] if late else None, True)
+        return _decision(task, (), skips, upcoming=upcoming, last_due=late[-1] if late else None, behind=True)
     dropped, kept = late[: max(0, len(late) - keep)], late[max(0, len(late) - keep) :]
     skips.add(*_misfire(task, keep), dropped)
     runs, cancel = _overlap(task, kept, timely, unfinished, skips)
-    return _decision(task, runs, skips, cancel, upcoming, due[-1] if due else None, behind)
+    last_due = due[-1] if due else None
+    return _decision(task, runs, skips, upcoming=upcoming, last_due=last_due, behind=behind, cancel=cancel)
 
 
 def _kept_when_missed(task: Task) -> int:
@@ -192,10 +195,11 @@ def _decision(
     task: Task,
     runs: Sequence[PlannedRun],
     skips: _Skips,
-    cancel: bool,
+    *,
     upcoming: datetime | None,
     last_due: datetime | None,
     behind: bool,
+    cancel: bool = False,
 ) -> Decision:
     next_run_at = effective(task.id, task.spec.jitter, upcoming)
     return Decision(tuple(runs), tuple(skips.found), cancel, upcoming, next_run_at, last_due, behind)

@@ -138,7 +138,9 @@ def _paused(task: Task, details: tuple[str, ...]) -> Explanation | None:
     since = f" since {moment(task.paused_at)}" if task.paused_at else ""
     why = f": {task.paused_reason}" if task.paused_reason else ""
     return Explanation(
-        "PAUSED", f"It is paused{who}{since}{why}. Its occurrences are recorded as skipped until it is resumed.", details
+        "PAUSED",
+        f"It is paused{who}{since}{why}. Its occurrences are recorded as skipped until it is resumed.",
+        details,
     )
 
 
@@ -173,7 +175,8 @@ def _next(task: Task, now: datetime, details: tuple[str, ...]) -> Explanation:
         return Explanation("DUE", sentence, details)
     wait = span((due - now).total_seconds())
     if task.spec.start_at is not None and task.spec.start_at > now:
-        sentence = f"Its window begins at {moment(task.spec.start_at)}; it runs for the first time in {wait}, at {moment(due)}."
+        begin = moment(task.spec.start_at)
+        sentence = f"Its window begins at {begin}; it runs for the first time in {wait}, at {moment(due)}."
         return Explanation("NOT_STARTED", sentence, details, until=due)
     return Explanation("WAITING", f"It waits for its next time, {moment(due)}, in {wait}.", details, until=due)
 
@@ -254,7 +257,9 @@ def _running(run: Run, facts: RunFacts, now: datetime) -> Explanation:
     stopping = run.cancel_requested_at is not None or (deadline is not None and deadline < now)
     if stopping and facts.isolation == "thread":
         why = "was asked to cancel" if run.cancel_requested_at else f"passed its deadline {moment(deadline or now)}"
-        sentence = f"It {why}, but it runs in a thread, which cannot be killed; it ends when the job looks at should_stop."
+        sentence = (
+            f"It {why}, but it runs in a thread, which cannot be killed; it ends when the job looks at should_stop."
+        )
         return Explanation("CANNOT_STOP", sentence, (f"It runs {where}.",))
     if run.cancel_requested_at is not None:
         reason = f" ({run.cancel_reason})" if run.cancel_reason else ""
@@ -282,7 +287,9 @@ def _not_due(run: Run, now: datetime) -> Explanation:
     if run.state is RunState.STUCK:
         left = max(0, run.retries - run.failures + 1)
         details = (f"It failed with: {run.error}." if run.error else "It failed.", f"It may fail {left} more times.")
-        sentence = f"Attempt {run.attempt} failed; it is tried again after {at}, in {wait}. retryNow makes it due at once."
+        sentence = (
+            f"Attempt {run.attempt} failed; it is tried again after {at}, in {wait}. retryNow makes it due at once."
+        )
         return Explanation("RETRY_LATER", sentence, details, until=run.available_at)
     if run.attempt:
         sentence = f"The job asked to be tried again at {at}, in {wait} (snoozed)."
@@ -295,7 +302,9 @@ def _group(run: Run, facts: RunFacts) -> Explanation | None:
     if group.paused_at is not None:
         who = f" by {group.paused_by}" if group.paused_by else ""
         why = f": {group.pause_reason}" if group.pause_reason else ""
-        sentence = f"Its group '{run.group}' is paused{who} since {moment(group.paused_at)}{why}; resumeGroup lets it run."
+        sentence = (
+            f"Its group '{run.group}' is paused{who} since {moment(group.paused_at)}{why}; resumeGroup lets it run."
+        )
         return Explanation("GROUP_PAUSED", sentence)
     if group.max_running is not None and facts.group_occupied >= group.max_running:
         sentence = f"Its group '{run.group}' may run {group.max_running} at once, and {facts.group_occupied} do."
@@ -313,10 +322,11 @@ def _blocked(facts: RunFacts) -> Explanation | None:
 def _in_line(facts: RunFacts) -> Explanation:
     nodes = f"{len(facts.nodes)} node{'s' if len(facts.nodes) != 1 else ''}"
     if facts.free_slots <= 0:
-        sentence = f"All slots of the {nodes} that can run it are taken, and {facts.ahead} runs of its group come first."
+        sentence = (
+            f"All slots of the {nodes} that can run it are taken, and {facts.ahead} runs of its group come first."
+        )
         return Explanation("NO_SLOT", sentence)
     if facts.ahead:
         sentence = f"{facts.ahead} runs of its group and priority come first; {facts.free_slots} slots are free."
         return Explanation("IN_LINE", sentence)
     return Explanation("NEXT", "It is due and next in line; a node is about to take it.")
-

@@ -123,9 +123,7 @@ def take(
     return taken
 
 
-def _take_one(
-    state: FairnessState, groups: dict[str, _Group], names: list[str], blocked: set[int]
-) -> Candidate | None:
+def _take_one(state: FairnessState, groups: dict[str, _Group], names: list[str], blocked: set[int]) -> Candidate | None:
     for name in list(rotation(names, state.last_group)):
         counter = state.counters.get(name, 0)
         candidate = groups[name].take(state.scheme.prefers(counter), blocked)

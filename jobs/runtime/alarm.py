@@ -46,6 +46,7 @@ class _Once(BaseTrigger):
     """Far away until the alarm is moved; it stays in the scheduler after it has rung."""
 
     def get_next_fire_time(self, previous_fire_time: datetime | None, now: datetime) -> datetime | None:
+        del previous_fire_time
         return now + _FAR
 
 

@@ -5,11 +5,9 @@ from collections import deque
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime
 
-from sqlalchemy import Connection
-
 from ..core.events import Change, Cursor, Event, EventFilter, EventKind
 from ..store import events
-from ..store.database import Database
+from ..store.database import Connection, Database
 from ..store.transaction import Tx, Wake
 from .service import Service
 
@@ -94,7 +92,9 @@ class EventBus(Service):
         """The cursor of everything published so far; what is committed but has no number yet comes after it."""
         return await self._database.read(events.newest)
 
-    async def subscribe(self, after: Cursor | None = None, event_filter: EventFilter | None = None) -> AsyncIterator[Event]:
+    async def subscribe(
+        self, after: Cursor | None = None, event_filter: EventFilter | None = None
+    ) -> AsyncIterator[Event]:
         """Events in order: first those stored after ``after``, then live ones, none missed and none twice.
 
         Without ``after`` it begins with the next event. A ``RESYNC`` event says that some were lost to the reader

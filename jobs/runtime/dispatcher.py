@@ -14,7 +14,7 @@ log = logging.getLogger(__name__)
 
 
 class Dispatcher(Service):
-    """One per node. Woken by the alarm, by changed tasks and by the slow poll; all call the same idempotent dispatch."""
+    """One per node; woken by the alarm, by changed tasks and by the slow poll."""
 
     def __init__(self, database: Database, node: str) -> None:
         super().__init__("dispatcher")

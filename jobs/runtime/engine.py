@@ -101,7 +101,13 @@ class Engine:
         for warning in await self._database.write(declare_tasks, self._declarations(), self._registry.names()):
             log.warning("%s", warning)
         life = NodeLife(
-            self._services, self._registry, self._settings, node, self._logs, self._progress, self._drain_requested
+            self._services,
+            self._registry,
+            self._settings,
+            node,
+            self._logs,
+            self._progress,
+            on_drain=self._drain_requested,
         )
         await life.leave_starting()
         self._life = life
@@ -178,4 +184,3 @@ class _Keeper(Service):
         while True:
             await self._engine.wait_fenced()
             await self._engine.rejoin()
-

@@ -23,7 +23,7 @@ class _Ended:
 
 
 class Finisher:
-    """Groups ends: while one transaction is under way the next ones gather, so batches grow with the load by themselves."""
+    """Groups ends: while one transaction is under way the next ones gather, so batches grow with the load."""
 
     def __init__(self, database: Database) -> None:
         self._database = database

@@ -1,4 +1,4 @@
-"""A node's sign of life, from a thread and on a connection of its own, so that a busy loop or pool never silences it."""
+"""A node's sign of life, from a thread and on a connection of its own: a busy loop or pool never silences it."""
 
 import logging
 import threading
@@ -69,9 +69,7 @@ class Heartbeat:
         while not self._stopped.wait(self._interval):
             began = time.monotonic()
             try:
-                state = self._database.write_sync(
-                    heartbeat, self._node.id, lease=self._lease, running=self._running()
-                )
+                state = self._database.write_sync(heartbeat, self._node.id, lease=self._lease, running=self._running())
             except (SQLAlchemyError, OSError) as error:
                 log.warning("heartbeat of node %s failed, again in %g s: %s", self._node.name, self._interval, error)
                 continue

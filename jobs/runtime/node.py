@@ -58,6 +58,7 @@ class NodeLife:
         node: Node,
         logs: LogWriter,
         progress: ProgressWriter,
+        *,
         on_drain: Callable[[], None],
     ) -> None:
         self.node = node

@@ -3,12 +3,10 @@
 import logging
 import time
 
-from sqlalchemy import Connection
-
 from ..actions.nodes import rescue_expired
 from ..core.model import Node
 from ..store import nodes
-from ..store.database import Database
+from ..store.database import Connection, Database
 from ..store.transaction import Tx
 
 log = logging.getLogger(__name__)
@@ -31,9 +29,7 @@ class Rescuer:
         """Look once; how many runs were rescued."""
         live = await self._database.read(_live)
         now = time.monotonic()
-        self._watched = {
-            node.id: (node.seq, self._since(node, now)) for node in live if node.id != self._own
-        }
+        self._watched = {node.id: (node.seq, self._since(node, now)) for node in live if node.id != self._own}
         silent = {node_id for node_id, (_, since) in self._watched.items() if now - since >= self._lease}
         if not silent:
             return 0

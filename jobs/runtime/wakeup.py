@@ -18,7 +18,7 @@ _SHORTEST_GAP = 0.1
 
 
 class Wakeup(Service):
-    """Listens on PostgreSQL and tells this process' parts; sends this node's hints, after the commit and never inside it.
+    """Listens on PostgreSQL and tells this process' parts; sends this node's hints, always after the commit.
 
     SQLite has one process, so there only this process' own commits are announced.
     """

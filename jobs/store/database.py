@@ -22,6 +22,7 @@ from . import events
 from .transaction import Clock, Tx, Wake
 
 __all__ = [
+    "Connection",
     "Database",
     "InterfaceError",
     "Listener",
@@ -42,7 +43,9 @@ POSTGRES_POOL = 10
 # the transaction is rolled back whole and, tried again, sees what the other one did.
 _RETRYABLE = frozenset({"40P01", "40001", "55P03", "23505"})
 _ATTEMPTS = 4
-_POSTGRES_SETTINGS = "-c statement_timeout=30s -c lock_timeout=10s -c idle_in_transaction_session_timeout=60s -c timezone=UTC"
+_POSTGRES_SETTINGS = (
+    "-c statement_timeout=30s -c lock_timeout=10s -c idle_in_transaction_session_timeout=60s -c timezone=UTC"
+)
 
 
 def parse_url(text: str) -> URL:
@@ -63,7 +66,9 @@ def parse_url(text: str) -> URL:
         )
     if backend == "sqlite":
         if not url.database or url.database == ":memory:":
-            raise ConfigurationError("database URL: SQLite needs a file, e.g. sqlite:///cronograph.db; memory is lost at exit")
+            raise ConfigurationError(
+                "database URL: SQLite needs a file, e.g. sqlite:///cronograph.db; memory is lost at exit"
+            )
         return url.set(drivername="sqlite")
     return url.set(drivername="postgresql+psycopg")
 

@@ -41,7 +41,9 @@ def task_facts(conn: Connection, tasks: Sequence[Task]) -> dict[int, TaskFacts]:
 def _unfinished(conn: Connection, task_ids: Sequence[int]) -> dict[int, list[Run]]:
     place = func.row_number().over(partition_by=r.c.task_id, order_by=r.c.id).label("place")
     numbered = (
-        select(r.c.id, place).where(r.c.task_id.in_(task_ids), r.c.state.in_(values_of(UNFINISHED))).subquery("numbered")
+        select(r.c.id, place)
+        .where(r.c.task_id.in_(task_ids), r.c.state.in_(values_of(UNFINISHED)))
+        .subquery("numbered")
     )
     statement = select_runs().join(numbered, and_(numbered.c.id == r.c.id, numbered.c.place <= _SHOWN)).order_by(r.c.id)
     found: dict[int, list[Run]] = {}
@@ -65,7 +67,15 @@ def run_facts(conn: Connection, runs: Sequence[Run], now: datetime) -> dict[int,
     ahead = _ahead(conn, [run.id for run in runs if run.state in CLAIMABLE], now)
     live = _serving(conn)
     return {
-        run.id: _facts_of(run, live, isolations, settings.get(run.group), occupied.get(run.group, 0), blockers, ahead)
+        run.id: _facts_of(
+            run,
+            live,
+            isolations=isolations,
+            group=settings.get(run.group),
+            occupied=occupied.get(run.group, 0),
+            blockers=blockers,
+            ahead=ahead,
+        )
         for run in runs
     }
 
@@ -73,6 +83,7 @@ def run_facts(conn: Connection, runs: Sequence[Run], now: datetime) -> dict[int,
 def _facts_of(
     run: Run,
     live: Sequence[Node],
+    *,
     isolations: dict[str, str],
     group: Group | None,
     occupied: int,
@@ -94,7 +105,7 @@ def _facts_of(
 
 
 def _isolations(conn: Connection, names: Sequence[str]) -> dict[str, str]:
-    return {name: isolation for name, isolation in conn.execute(select(j.c.name, j.c.isolation).where(j.c.name.in_(names)))}
+    return dict(conn.execute(select(j.c.name, j.c.isolation).where(j.c.name.in_(names))))
 
 
 def _blockers(conn: Connection, task_ids: Sequence[int]) -> dict[int, int]:
@@ -104,7 +115,7 @@ def _blockers(conn: Connection, task_ids: Sequence[int]) -> dict[int, int]:
     statement = select(r.c.task_id, r.c.id).where(
         r.c.task_id.in_(task_ids), r.c.exclusive, r.c.state.in_(values_of(OCCUPYING))
     )
-    return {task_id: run_id for task_id, run_id in conn.execute(statement)}
+    return dict(conn.execute(statement))
 
 
 def _ahead(conn: Connection, ids: Sequence[int], now: datetime) -> dict[int, int]:
@@ -132,4 +143,4 @@ def _ahead(conn: Connection, ids: Sequence[int], now: datetime) -> dict[int, int
     )
     count = select(func.count()).select_from(before).scalar_subquery()
     statement = select(mine.c.id, count).where(mine.c.id.in_(ids))
-    return {run_id: number for run_id, number in conn.execute(statement)}
+    return dict(conn.execute(statement))

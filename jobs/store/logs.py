@@ -52,5 +52,6 @@ def after(conn: Connection, execution_id: int, line: int, limit: int) -> list[Lo
     """Up to ``limit`` lines of an execution after ``line``, in order."""
     statement = select(l).where(l.c.execution_id == execution_id, l.c.line > line).order_by(l.c.line).limit(limit)
     return [
-        LogLine(row.execution_id, row.line, row.at, row.level, row.message, row.fields) for row in conn.execute(statement)
+        LogLine(row.execution_id, row.line, row.at, row.level, row.message, row.fields)
+        for row in conn.execute(statement)
     ]

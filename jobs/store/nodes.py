@@ -84,7 +84,11 @@ def beat(
 
 def set_state(conn: Connection, node_id: int, state: NodeState) -> bool:
     """Change the state of a live node; False if it is not live any more."""
-    statement = update(n).where(n.c.id == node_id, n.c.state.in_(_LIVE)).values(state=state.value, running=0 if state is NodeState.STOPPED else n.c.running)
+    statement = (
+        update(n)
+        .where(n.c.id == node_id, n.c.state.in_(_LIVE))
+        .values(state=state.value, running=0 if state is NodeState.STOPPED else n.c.running)
+    )
     return conn.execute(statement).rowcount == 1
 
 

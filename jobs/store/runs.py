@@ -182,10 +182,7 @@ def cancel_requests(conn: Connection, node_id: int) -> dict[int, str]:
 def make_available(conn: Connection, ids: Sequence[int], at: datetime) -> list[int]:
     """Make waiting and stuck runs due at ``at``; returns the ids of those changed."""
     statement = (
-        update(r)
-        .where(r.c.id.in_(ids), r.c.state.in_(values_of(CLAIMABLE)))
-        .values(available_at=at)
-        .returning(r.c.id)
+        update(r).where(r.c.id.in_(ids), r.c.state.in_(values_of(CLAIMABLE))).values(available_at=at).returning(r.c.id)
     )
     return list(conn.execute(statement).scalars())
 

@@ -21,7 +21,7 @@ def skipped_from(row: Row[Any]) -> SkippedOccurrence:
         reason=SkipReason(row.reason),
         first_scheduled_for=row.first_scheduled_for,
         last_scheduled_for=row.last_scheduled_for,
-        count=row._mapping["count"],
+        count=row.occurrences,
         policy=row.policy,
         node=row.node,
         run_id=row.run_id,
@@ -49,7 +49,7 @@ def add(
             reason=skip.reason.value,
             first_scheduled_for=skip.first,
             last_scheduled_for=skip.last,
-            count=skip.count,
+            occurrences=skip.count,
             policy=skip.policy,
             node=node,
             run_id=run_id,
@@ -66,6 +66,6 @@ def extend(conn: Connection, skipped_id: int, skip: Skip, now: datetime) -> None
     statement = (
         update(s)
         .where(s.c.id == skipped_id)
-        .values(last_scheduled_for=skip.last, count=s.c.count + skip.count, at=now)
+        .values(last_scheduled_for=skip.last, occurrences=s.c.occurrences + skip.count, at=now)
     )
     conn.execute(statement)

@@ -1,18 +1,12 @@
 """Every table of the database, as SQLAlchemy Core. The migrations make them; a test compares the two."""
 
-from collections.abc import Iterable
-from enum import StrEnum
-from typing import Any
-
 from sqlalchemy import (
     Boolean,
     CheckConstraint,
     Column,
     Float,
-    ForeignKey,
     Index,
     Integer,
-    MetaData,
     String,
     Table,
     Text,
@@ -23,50 +17,43 @@ from sqlalchemy import (
 from ..core.model import MisfirePolicy, NodeState, Outcome, OverlapPolicy, Priority, SkipReason, TaskSource, Trigger
 from ..core.schedule import Syntax
 from ..core.states import CLAIMABLE, FINAL, OCCUPYING, UNFINISHED, RunState
+from .signin_tables import (
+    audit_log,
+    device_code,
+    refresh_token,
+    session,
+    user_account,
+    webauthn_challenge,
+)
+from .table_parts import HOT, NO_REUSE, key, metadata, one_of, partial_index, quoted
 from .types import JsonDocument, Key, UtcDateTime
 
-metadata = MetaData(
-    naming_convention={
-        "ix": "ix_%(table_name)s_%(column_0_N_name)s",
-        "uq": "uq_%(table_name)s_%(column_0_N_name)s",
-        "ck": "ck_%(table_name)s_%(constraint_name)s",
-        "fk": "fk_%(table_name)s_%(column_0_name)s",
-        "pk": "pk_%(table_name)s",
-    }
-)
-
-
-def quoted(values: Iterable[StrEnum]) -> str:
-    """``'a', 'b'``: the values of an enumeration for an IN list, sorted so that the text is always the same."""
-    return ", ".join(f"'{value}'" for value in sorted(value.value for value in values))
-
-
-def _one_of(column: str, values: Iterable[StrEnum], *, nullable: bool = False) -> CheckConstraint:
-    condition = f"{column} IN ({quoted(values)})"
-    return CheckConstraint(f"{column} IS NULL OR {condition}" if nullable else condition, name=column)
-
-
-def _key() -> Column[int]:
-    return Column("id", Key, primary_key=True, autoincrement=True)
-
-
-# Keys are never used twice: the log keeps the ids of what was deleted.
-_NO_REUSE: dict[str, Any] = {"sqlite_autoincrement": True}
-# Hot tables: room for updates in place, and a vacuum that comes early.
-_HOT: dict[str, Any] = {
-    **_NO_REUSE,
-    "postgresql_with": {
-        "fillfactor": 70,
-        "autovacuum_vacuum_scale_factor": 0.02,
-        "autovacuum_vacuum_cost_delay": 0,
-        "autovacuum_analyze_scale_factor": 0.05,
-    },
-}
+__all__ = [
+    "audit_log",
+    "device_code",
+    "event",
+    "event_publisher",
+    "execution_log",
+    "idempotency_key",
+    "job",
+    "job_execution",
+    "metadata",
+    "node",
+    "periodic_task",
+    "queue_group",
+    "quoted",
+    "refresh_token",
+    "run",
+    "session",
+    "skipped_occurrence",
+    "user_account",
+    "webauthn_challenge",
+]
 
 periodic_task = Table(
     "periodic_task",
     metadata,
-    _key(),
+    key(),
     Column("name", String(200), nullable=False, unique=True),
     Column("description", Text, nullable=False),
     Column("enabled", Boolean, nullable=False),
@@ -108,11 +95,11 @@ periodic_task = Table(
     Column("version", Integer, nullable=False),
     Column("created_at", UtcDateTime, nullable=False),
     Column("updated_at", UtcDateTime, nullable=False),
-    _one_of("source", TaskSource),
-    _one_of("priority", Priority),
-    _one_of("schedule_syntax", Syntax),
-    _one_of("overlap", OverlapPolicy, nullable=True),
-    _one_of("misfire", MisfirePolicy),
+    one_of("source", TaskSource),
+    one_of("priority", Priority),
+    one_of("schedule_syntax", Syntax),
+    one_of("overlap", OverlapPolicy, nullable=True),
+    one_of("misfire", MisfirePolicy),
     CheckConstraint("(next_occurrence_at IS NULL) = (next_run_at IS NULL)", name="next_times"),
     Index(
         "ix_periodic_task_due",
@@ -120,12 +107,8 @@ periodic_task = Table(
         sqlite_where=text("next_run_at IS NOT NULL"),
         postgresql_where=text("next_run_at IS NOT NULL"),
     ),
-    **_HOT,
+    **HOT,
 )
-
-
-def _partial(name: str, condition: str, *columns: str, unique: bool = False) -> Index:
-    return Index(name, *columns, unique=unique, sqlite_where=text(condition), postgresql_where=text(condition))
 
 
 _CLAIMABLE = f"state IN ({quoted(CLAIMABLE)})"
@@ -135,7 +118,7 @@ _UNFINISHED = f"state IN ({quoted(UNFINISHED)})"
 run = Table(
     "run",
     metadata,
-    _key(),
+    key(),
     Column("task_id", Key),
     Column("task_name", String(200)),
     Column("job_name", String(200), nullable=False),
@@ -166,31 +149,31 @@ run = Table(
     Column("error", Text),
     Column("submitter", String(200)),
     Column("description", Text, nullable=False),
-    _one_of("state", RunState),
-    _one_of("priority", Priority),
-    _one_of("trigger", Trigger),
+    one_of("state", RunState),
+    one_of("priority", Priority),
+    one_of("trigger", Trigger),
     CheckConstraint(f"(finished_at IS NOT NULL) = (state IN ({quoted(FINAL)}))", name="finished_iff_final"),
     CheckConstraint(f"(node_id IS NOT NULL) OR state NOT IN ({quoted(OCCUPYING)})", name="occupying_has_node"),
-    _partial("uq_run_occurrence", "trigger = 'schedule'", "task_id", "scheduled_for", unique=True),
-    _partial("uq_run_unique_key", f"unique_key IS NOT NULL AND {_UNFINISHED}", "unique_key", unique=True),
-    _partial("uq_run_exclusive", f"exclusive AND {_OCCUPYING}", "task_id", unique=True),
-    _partial("ix_run_claimable", _CLAIMABLE, "group_name", "state", "priority", "available_at", "id"),
-    _partial("ix_run_stuck", "state = 'stuck'", "group_name", "available_at", "id"),
-    _partial("ix_run_available", _CLAIMABLE, "available_at"),
-    _partial("ix_run_occupying", _OCCUPYING, "node_id"),
-    _partial("ix_run_unfinished", _UNFINISHED, "task_id", "id"),
-    _partial("ix_run_live", _UNFINISHED, "id"),
-    _partial("ix_run_finished", "finished_at IS NOT NULL", "finished_at"),
+    partial_index("uq_run_occurrence", "trigger = 'schedule'", "task_id", "scheduled_for", unique=True),
+    partial_index("uq_run_unique_key", f"unique_key IS NOT NULL AND {_UNFINISHED}", "unique_key", unique=True),
+    partial_index("uq_run_exclusive", f"exclusive AND {_OCCUPYING}", "task_id", unique=True),
+    partial_index("ix_run_claimable", _CLAIMABLE, "group_name", "state", "priority", "available_at", "id"),
+    partial_index("ix_run_stuck", "state = 'stuck'", "group_name", "available_at", "id"),
+    partial_index("ix_run_available", _CLAIMABLE, "available_at"),
+    partial_index("ix_run_occupying", _OCCUPYING, "node_id"),
+    partial_index("ix_run_unfinished", _UNFINISHED, "task_id", "id"),
+    partial_index("ix_run_live", _UNFINISHED, "id"),
+    partial_index("ix_run_finished", "finished_at IS NOT NULL", "finished_at"),
     Index("ix_run_task", "task_id", "id"),
     Index("ix_run_job", "job_name", "id"),
     Index("ix_run_state", "state", "id"),
-    **_HOT,
+    **HOT,
 )
 
 job_execution = Table(
     "job_execution",
     metadata,
-    _key(),
+    key(),
     Column("job_name", String(200), nullable=False),
     Column("started_at", UtcDateTime, nullable=False),
     Column("completed_at", UtcDateTime),
@@ -217,15 +200,15 @@ job_execution = Table(
     CheckConstraint("(completed_at IS NULL) = (success IS NULL)", name="completed_iff_judged"),
     CheckConstraint("(completed_at IS NULL) = (outcome IS NULL)", name="completed_iff_outcome"),
     CheckConstraint("success IS NULL OR success OR error_message IS NOT NULL", name="failure_has_message"),
-    _one_of("outcome", Outcome, nullable=True),
-    _one_of("trigger", Trigger),
+    one_of("outcome", Outcome, nullable=True),
+    one_of("trigger", Trigger),
     Index("ix_job_execution_job", "job_name", "id"),
     Index("ix_job_execution_task", "task_id", "id"),
-    _partial("ix_job_execution_failed", "success = false", "id"),
-    _partial("ix_job_execution_failed_job", "success = false", "job_name", "id"),
-    _partial("ix_job_execution_open", "completed_at IS NULL", "node_id"),
+    partial_index("ix_job_execution_failed", "success = false", "id"),
+    partial_index("ix_job_execution_failed_job", "success = false", "job_name", "id"),
+    partial_index("ix_job_execution_open", "completed_at IS NULL", "node_id"),
     Index("ix_job_execution_started_at", "started_at", postgresql_using="brin"),
-    **_NO_REUSE,
+    **NO_REUSE,
 )
 
 execution_log = Table(
@@ -242,22 +225,22 @@ execution_log = Table(
 skipped_occurrence = Table(
     "skipped_occurrence",
     metadata,
-    _key(),
+    key(),
     Column("task_id", Key, nullable=False),
     Column("task_name", String(200), nullable=False),
     Column("reason", String(12), nullable=False),
     Column("first_scheduled_for", UtcDateTime, nullable=False),
     Column("last_scheduled_for", UtcDateTime, nullable=False),
-    Column("count", Key, nullable=False),
+    Column("occurrences", Key, nullable=False),
     Column("policy", JsonDocument, nullable=False),
     Column("node", String(200)),
     Column("run_id", Key),
     Column("at", UtcDateTime, nullable=False),
-    _one_of("reason", SkipReason),
-    CheckConstraint("count >= 1", name="count"),
+    one_of("reason", SkipReason),
+    CheckConstraint("occurrences >= 1", name="occurrences"),
     Index("ix_skipped_occurrence_task", "task_id", "id"),
     Index("ix_skipped_occurrence_at", "at"),
-    **_NO_REUSE,
+    **NO_REUSE,
 )
 
 queue_group = Table(
@@ -285,7 +268,7 @@ job = Table(
 node = Table(
     "node",
     metadata,
-    _key(),
+    key(),
     Column("name", String(200), nullable=False),
     Column("state", String(12), nullable=False),
     Column("slots", Integer, nullable=False),
@@ -297,21 +280,21 @@ node = Table(
     Column("expires_at", UtcDateTime, nullable=False),
     Column("clock_skew", Float, nullable=False),
     Column("jobs", JsonDocument, nullable=False),
-    _one_of("state", NodeState),
-    _partial("uq_node_live_name", "state IN ('active', 'draining', 'starting')", "name", unique=True),
-    **_NO_REUSE,
+    one_of("state", NodeState),
+    partial_index("uq_node_live_name", "state IN ('active', 'draining', 'starting')", "name", unique=True),
+    **NO_REUSE,
 )
 
 event = Table(
     "event",
     metadata,
-    _key(),
+    key(),
     Column("seq", Key, unique=True),
     Column("at", UtcDateTime, nullable=False),
     Column("changes", JsonDocument, nullable=False),
-    _partial("ix_event_unpublished", "seq IS NULL", "id"),
+    partial_index("ix_event_unpublished", "seq IS NULL", "id"),
     Index("ix_event_at", "at"),
-    **_NO_REUSE,
+    **NO_REUSE,
 )
 
 event_publisher = Table(
@@ -329,93 +312,4 @@ idempotency_key = Table(
     Column("request_hash", String(64), nullable=False),
     Column("answer", JsonDocument, nullable=False),
     Column("created_at", UtcDateTime, nullable=False, index=True),
-)
-
-# Sign-in. The tables exist from the first day so that the cleanups clean something real.
-user_account = Table(
-    "user_account",
-    metadata,
-    _key(),
-    Column("name", String(200), nullable=False, unique=True),
-    Column("role", String(12), nullable=False),
-    Column("password_hash", Text),
-    Column("disabled_at", UtcDateTime),
-    Column("created_at", UtcDateTime, nullable=False),
-    CheckConstraint("role IN ('viewer', 'operator', 'admin')", name="role"),
-    **_NO_REUSE,
-)
-
-
-def _user() -> Column[int]:
-    return Column("user_id", Key, ForeignKey("user_account.id", ondelete="CASCADE"), index=True)
-
-
-session = Table(
-    "session",
-    metadata,
-    _key(),
-    Column("token_hash", String(64), nullable=False, unique=True),
-    _user(),
-    Column("kind", String(8), nullable=False),
-    Column("created_at", UtcDateTime, nullable=False),
-    Column("last_seen_at", UtcDateTime, nullable=False),
-    Column("expires_at", UtcDateTime, nullable=False, index=True),
-    CheckConstraint("kind IN ('browser', 'cli')", name="kind"),
-    **_NO_REUSE,
-)
-
-refresh_token = Table(
-    "refresh_token",
-    metadata,
-    _key(),
-    Column("token_hash", String(64), nullable=False, unique=True),
-    Column("family", String(64), nullable=False, index=True),
-    _user(),
-    Column("created_at", UtcDateTime, nullable=False),
-    Column("expires_at", UtcDateTime, nullable=False, index=True),
-    Column("used_at", UtcDateTime),
-    Column("revoked_at", UtcDateTime, index=True),
-    **_NO_REUSE,
-)
-
-webauthn_challenge = Table(
-    "webauthn_challenge",
-    metadata,
-    _key(),
-    Column("challenge_hash", String(64), nullable=False, unique=True),
-    _user(),
-    Column("purpose", String(12), nullable=False),
-    Column("created_at", UtcDateTime, nullable=False),
-    Column("expires_at", UtcDateTime, nullable=False, index=True),
-    Column("consumed_at", UtcDateTime, index=True),
-    CheckConstraint("purpose IN ('register', 'sign_in')", name="purpose"),
-    **_NO_REUSE,
-)
-
-device_code = Table(
-    "device_code",
-    metadata,
-    _key(),
-    Column("device_code_hash", String(64), nullable=False, unique=True),
-    Column("user_code", String(16), nullable=False, unique=True),
-    _user(),
-    Column("created_at", UtcDateTime, nullable=False),
-    Column("expires_at", UtcDateTime, nullable=False, index=True),
-    Column("approved_at", UtcDateTime),
-    Column("denied_at", UtcDateTime),
-    Column("consumed_at", UtcDateTime, index=True),
-    **_NO_REUSE,
-)
-
-audit_log = Table(
-    "audit_log",
-    metadata,
-    _key(),
-    Column("at", UtcDateTime, nullable=False, index=True),
-    Column("actor", String(200), nullable=False),
-    Column("action", String(60), nullable=False),
-    Column("subject", String(200)),
-    Column("before", JsonDocument),
-    Column("after", JsonDocument),
-    **_NO_REUSE,
 )

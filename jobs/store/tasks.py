@@ -158,7 +158,9 @@ def earliest_due(conn: Connection) -> datetime | None:
     return found
 
 
-def advance(conn: Connection, rows: Sequence[tuple[int, datetime | None, datetime | None, datetime | None, int]]) -> None:
+def advance(
+    conn: Connection, rows: Sequence[tuple[int, datetime | None, datetime | None, datetime | None, int]]
+) -> None:
     """Move tasks on: (id, next occurrence, next run, newest due occurrence or None, runs made)."""
     columns = {
         "id": dialect.KINDS[int],
@@ -194,11 +196,10 @@ def save_checkpoint(conn: Connection, task_id: int, value: Json, now: datetime) 
 def checkpoints(conn: Connection, task_ids: Sequence[int]) -> dict[int, Json]:
     """The last checkpoint of those of these tasks that have one."""
     statement = select(t.c.id, t.c.checkpoint).where(t.c.id.in_(task_ids), t.c.checkpoint.is_not(None))
-    return {task_id: value for task_id, value in conn.execute(statement)}
+    return dict(conn.execute(statement))
 
 
 def declared(conn: Connection) -> list[Task]:
     """All tasks declared in code, locked."""
     statement = select(t).where(t.c.source == TaskSource.CODE.value).order_by(t.c.name).with_for_update()
     return [task_from(row) for row in conn.execute(statement)]
-

@@ -41,7 +41,9 @@ class UtcDateTime(TypeDecorator[datetime]):
         if value is None:
             return None
         if value.tzinfo is None:
-            raise ValueError(f"stored time: must carry a zone, got the naive {value.isoformat()}; use datetime.now(UTC)")
+            raise ValueError(
+                f"stored time: must carry a zone, got the naive {value.isoformat()}; use datetime.now(UTC)"
+            )
         return value.astimezone(UTC) if dialect.name == "postgresql" else to_text(value)
 
     def process_result_value(self, value: Any, dialect: Dialect) -> datetime | None:

@@ -72,7 +72,7 @@ def test_equal_skips_fold_into_one_row_until_a_run_comes_between(stored: Stored)
     for second in range(5, 8):
         stored.at(second)
         stored.dispatch()
-    rows = [(skip.reason, skip._mapping["count"]) for skip in stored.rows(tables.skipped_occurrence)]
+    rows = [(skip.reason, skip.occurrences) for skip in stored.rows(tables.skipped_occurrence)]
     assert rows == [("overlap", 3), ("overlap", 2)]
 
 
@@ -87,7 +87,7 @@ def test_a_paused_task_folds_its_occurrences_into_one_row_and_goes_on_after_the_
     stored.at(4)
     assert stored.dispatch() == 1
     (skip,) = stored.rows(tables.skipped_occurrence)
-    assert (skip.reason, skip._mapping["count"]) == ("paused", 3)
+    assert (skip.reason, skip.occurrences) == ("paused", 3)
     assert skip.policy == {"pausedBy": "ann", "reason": "audit"}
 
 
@@ -98,7 +98,7 @@ def test_an_occurrence_in_the_pause_that_nobody_visited_is_recorded_when_the_pau
     stored.at(3)
     stored.do(resume_task, "nightly", actor="ann")
     (skip,) = stored.rows(tables.skipped_occurrence)
-    assert (skip.reason, skip._mapping["count"]) == ("paused", 3)
+    assert (skip.reason, skip.occurrences) == ("paused", 3)
 
 
 def test_two_hours_of_downtime_leave_one_run_and_one_folded_row(stored: Stored) -> None:
@@ -107,7 +107,7 @@ def test_two_hours_of_downtime_leave_one_run_and_one_folded_row(stored: Stored) 
     stored.at(7200.5)
     assert stored.dispatch() == 1
     (skip,) = stored.rows(tables.skipped_occurrence)
-    assert (skip.reason, skip._mapping["count"]) == (SkipReason.COALESCED.value, 7199)
+    assert (skip.reason, skip.occurrences) == (SkipReason.COALESCED.value, 7199)
     assert (skip.first_scheduled_for, skip.last_scheduled_for) == (
         START + timedelta(seconds=1),
         START + timedelta(seconds=7199),
@@ -149,7 +149,7 @@ def test_queue_runs_one_after_another_and_skips_beyond_ten(stored: Stored) -> No
         stored.dispatch()
     assert len(stored.rows(tables.run)) == 10
     (skip,) = stored.rows(tables.skipped_occurrence)
-    assert skip._mapping["count"] == 2
+    assert skip.occurrences == 2
     started = worker.take(5).started
     assert len(started) == 1
     worker.end(started[0])

@@ -24,7 +24,9 @@ from cronograph.jobs.core.schedule import Syntax
 NOON = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
 
 
-def a_task(*, next_at: datetime = NOON, syntax: Syntax = Syntax.CRON, value: str = "* * * * * *", **changes: Any) -> Task:
+def a_task(
+    *, next_at: datetime = NOON, syntax: Syntax = Syntax.CRON, value: str = "* * * * * *", **changes: Any
+) -> Task:
     """A task of every second that waits for ``next_at``."""
     spec = replace(TaskSpec("t", "work", ScheduleSpec(syntax, value)), **changes)
     return Task(
@@ -113,7 +115,9 @@ class TestOverlap:
 class TestMisfire:
     """Two hours without a server, a task of every second, nothing within the grace."""
 
-    def after_two_hours(self, misfire: MisfirePolicy, **changes: Any) -> tuple[list[float], list[tuple[SkipReason, int]]]:
+    def after_two_hours(
+        self, misfire: MisfirePolicy, **changes: Any
+    ) -> tuple[list[float], list[tuple[SkipReason, int]]]:
         """All runs and skips of the visits that it takes to catch up."""
         task = a_task(misfire=misfire, misfire_grace=0.0, **changes)
         runs: list[float] = []

@@ -101,9 +101,7 @@ def test_taking_many_at_once_is_taking_one_many_times(
         single += more
         # A taken exclusive run blocks the others of its task, as it does in the database.
         left = [
-            one
-            for one in left
-            if one.run_id != more[0].run_id and (one.blocks is None or one.blocks != more[0].blocks)
+            one for one in left if one.run_id != more[0].run_id and (one.blocks is None or one.blocks != more[0].blocks)
         ]
     assert together == single
 

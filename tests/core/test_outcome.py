@@ -73,6 +73,8 @@ def test_only_success_and_snooze_count_as_success_in_the_log(outcome: Outcome) -
     assert outcome.is_success == (outcome in (Outcome.SUCCESS, Outcome.SNOOZED))
 
 
-@pytest.mark.parametrize("outcome", [FAILED, PERMANENT, TimedOut("late"), Lost("gone"), Cancelled("x"), HandedBack("y")])
+@pytest.mark.parametrize(
+    "outcome", [FAILED, PERMANENT, TimedOut("late"), Lost("gone"), Cancelled("x"), HandedBack("y")]
+)
 def test_whatever_is_no_success_has_an_error_message(outcome: JobOutcome) -> None:
     assert settled(outcome).error

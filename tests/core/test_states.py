@@ -27,8 +27,8 @@ def test_a_state_changes_only_as_the_table_says(before: RunState, after: RunStat
 
 
 def test_final_states_are_those_that_nothing_follows() -> None:
-    assert FINAL == {OK, F, C, S}
-    assert UNFINISHED == {W, H, R, T}
+    assert {OK, F, C, S} == FINAL
+    assert {W, H, R, T} == UNFINISHED
 
 
 def test_the_sources_of_a_state_are_the_states_that_lead_to_it() -> None:

@@ -2,13 +2,13 @@
 
 from typing import Any
 
-from sqlalchemy import ColumnElement, Float
+from sqlalchemy import BigInteger, ColumnElement, Float
 from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.sql.compiler import SQLCompiler
-from sqlalchemy.sql.functions import GenericFunction
+from sqlalchemy.sql.functions import FunctionElement, GenericFunction
 
 
-class seconds_between(GenericFunction[float]):  # noqa: N801 - the name of the function in SQL
+class seconds_between(GenericFunction[float]):
     """Seconds from the first time to the second; NULL if either is."""
 
     type = Float()
@@ -31,9 +31,29 @@ def _sqlite(element: seconds_between, compiler: SQLCompiler, **options: Any) -> 
     return f"({whole} * 1000000 + {micros}) / 1000000.0"
 
 
-def _operands(element: seconds_between, compiler: SQLCompiler, options: dict[str, Any]) -> tuple[str, str]:
-    start, end = (compiler.process(clause, **options) for clause in element.clauses)
-    return start, end
+class bucket_start(GenericFunction[int]):
+    """The beginning, in seconds since 1970, of the bucket of so many seconds that a time lies in."""
+
+    type = BigInteger()
+    inherit_cache = True
+    name = "cronograph_bucket_start"
+
+
+@compiles(bucket_start, "postgresql")
+def _bucket_postgresql(element: bucket_start, compiler: SQLCompiler, **options: Any) -> str:
+    instant, seconds = _operands(element, compiler, options)
+    return f"(floor(EXTRACT(EPOCH FROM {instant}) / {seconds})::bigint * {seconds})"
+
+
+@compiles(bucket_start, "sqlite")
+def _bucket_sqlite(element: bucket_start, compiler: SQLCompiler, **options: Any) -> str:
+    instant, seconds = _operands(element, compiler, options)
+    return f"(CAST(strftime('%s', {instant}) AS INTEGER) / {seconds} * {seconds})"
+
+
+def _operands(element: FunctionElement[Any], compiler: SQLCompiler, options: dict[str, Any]) -> tuple[str, str]:
+    first, second = (compiler.process(clause, **options) for clause in element.clauses)
+    return first, second
 
 
 def duration(start: ColumnElement[Any], end: ColumnElement[Any]) -> ColumnElement[float]:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Generic, TypeVar
 
-from sqlalchemy import ColumnElement, Row, Select, select
+from sqlalchemy import ColumnElement, Row, Select, select, text
 
 from ...core.model import Execution, Run, SkippedOccurrence, Task
 from ..executions import execution_from
@@ -117,6 +117,17 @@ RUNS: Listing[Run] = Listing(
     model=run_from,
 )
 
+OCCURRENCES: Listing[Run] = Listing(
+    name="occurrences",
+    # As literal text: SQLite takes the unique index over occurrences only if it sees the condition of that index.
+    rows=RUNS.rows.where(text("run.trigger = 'schedule' AND run.state <> 'skipped'")),
+    key=run.c.id,
+    fields=RUNS.fields,
+    order=(OrderKey("scheduled_for", descending=True), OrderKey("id", descending=True)),
+    model=run_from,
+)
+"""Runs that a schedule made of its occurrences. Those dropped before their start are told by their skipped rows."""
+
 EXECUTIONS: Listing[Execution] = Listing(
     name="executions",
     rows=select(job_execution),
@@ -154,7 +165,7 @@ SKIPPED: Listing[SkippedOccurrence] = Listing(
         "task_name": skipped_occurrence.c.task_name,
         "reason": skipped_occurrence.c.reason,
         "node": skipped_occurrence.c.node,
-        "count": skipped_occurrence.c.count,
+        "count": skipped_occurrence.c.occurrences,
         "first_scheduled_for": skipped_occurrence.c.first_scheduled_for,
         "last_scheduled_for": skipped_occurrence.c.last_scheduled_for,
         "at": skipped_occurrence.c.at,

@@ -61,7 +61,7 @@ def _first_kept(conn: Connection, execution_ids: Sequence[int]) -> dict[int, int
         .where(log.c.execution_id.in_(execution_ids))
         .group_by(log.c.execution_id)
     )
-    return {execution_id: line for execution_id, line in conn.execute(statement)}
+    return dict(conn.execute(statement))
 
 
 def follow(conn: Connection, execution_id: int, after: int, limit: int) -> tuple[Execution | None, LogPart]:

@@ -1,0 +1,307 @@
+"""Making, editing, pausing and deleting tasks, on both databases."""
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from cronograph.jobs.actions.runs import trigger_job
+from cronograph.jobs.actions.tasks import (
+    create_task,
+    declare_tasks,
+    delete_task,
+    delete_tasks_of_owner,
+    pause_task,
+    reset_task,
+    trigger_task,
+    update_task,
+)
+from cronograph.jobs.core.errors import AlreadyExists, InvalidState, NotFound, Overlap, UserError, VersionConflict
+from cronograph.jobs.core.model import OverlapPolicy, ScheduleSpec, Task, TaskSource, TaskSpec
+from cronograph.jobs.core.schedule import Syntax
+from cronograph.jobs.store import jobs, tables, tasks
+from tests.support.storage import START, Stored
+
+EVERY_SECOND = ScheduleSpec(Syntax.CRON, "* * * * * *")
+
+
+def read(stored: Stored, name: str = "nightly") -> Task:
+    task = stored.do(lambda tx: tasks.by_name(tx.conn, name))
+    assert task is not None
+    return task
+
+
+class TestCreate:
+    def test_the_first_occurrence_is_strictly_after_now(self, stored: Stored) -> None:
+        stored.node()
+        assert stored.task("0 0 * * * *").next_occurrence_at == START + timedelta(hours=1)
+
+    def test_an_interval_begins_one_interval_after_its_creation(self, stored: Stored) -> None:
+        stored.node()
+        assert stored.task("90s", Syntax.INTERVAL).next_occurrence_at == START + timedelta(seconds=90)
+
+    def test_an_interval_with_a_start_begins_there(self, stored: Stored) -> None:
+        stored.node()
+        begin = START + timedelta(hours=5)
+        assert stored.task("90s", Syntax.INTERVAL, start_at=begin).next_occurrence_at == begin
+
+    def test_a_name_is_taken_once(self, stored: Stored) -> None:
+        stored.node()
+        stored.task()
+        with pytest.raises(AlreadyExists, match="'nightly' exists already"):
+            stored.task()
+
+    def test_an_unknown_job_is_refused_with_the_nearest_name(self, stored: Stored) -> None:
+        stored.node()
+        with pytest.raises(UserError, match="Unknown job: wrok; did you mean 'work'") as caught:
+            stored.do(create_task, TaskSpec("t", "wrok", EVERY_SECOND))
+        assert (caught.value.code, caught.value.path) == ("UNKNOWN_JOB", ("jobName",))
+
+    @pytest.mark.parametrize(
+        ("changes", "code", "path"),
+        [
+            ({"name": ""}, "INVALID_INPUT", ("name",)),
+            ({"name": "a/b"}, "INVALID_INPUT", ("name",)),
+            ({"name": "a\nb"}, "INVALID_INPUT", ("name",)),
+            ({"name": "x" * 201}, "INVALID_INPUT", ("name",)),
+            ({"retries": -1}, "INVALID_INPUT", ("retries",)),
+            ({"timeout": 0.0}, "INVALID_INPUT", ("timeout",)),
+            ({"catch_up_limit": 0}, "INVALID_INPUT", ("catchUpLimit",)),
+            ({"jitter": -1.0}, "INVALID_INPUT", ("jitter",)),
+            ({"misfire_grace": float("nan")}, "INVALID_INPUT", ("misfireGrace",)),
+            ({"start_at": START, "end_at": START - timedelta(1)}, "INVALID_INPUT", ("endAt",)),
+            ({"end_at": START - timedelta(1)}, "NEVER_FIRES", ("schedule", "value")),
+        ],
+    )
+    def test_a_bad_field_is_refused_by_name_and_nothing_is_stored(
+        self, stored: Stored, changes: dict[str, Any], code: str, path: tuple[str, ...]
+    ) -> None:
+        stored.node()
+        with pytest.raises(UserError) as caught:
+            stored.task(**changes)
+        assert (caught.value.code, caught.value.path) == (code, path)
+        assert stored.rows(tables.periodic_task) == []
+
+    @pytest.mark.parametrize(
+        ("syntax", "value"),
+        [
+            (Syntax.CRON, "* * * * *"),
+            (Syntax.CRON, "0 0 0 31 2 *"),
+            (Syntax.INTERVAL, "0"),
+            (Syntax.TIMESTAMP, "2020-01-01T00:00:00Z"),
+            (Syntax.CALENDAR, "nonsense"),
+        ],
+    )
+    def test_a_schedule_that_cannot_be_is_refused(self, stored: Stored, syntax: Syntax, value: str) -> None:
+        stored.node()
+        with pytest.raises(UserError) as caught:
+            stored.task(value, syntax)
+        assert caught.value.path[0] == "schedule"
+        assert stored.rows(tables.periodic_task) == []
+
+    def test_arguments_that_do_not_fit_are_refused(self, stored: Stored) -> None:
+        stored.node()
+        schema = {"type": "object", "properties": {"count": {"type": "integer"}}, "additionalProperties": False}
+        job = stored.do(lambda tx: jobs.everything(tx.conn))[0]
+        stored.do(lambda tx: jobs.publish(tx.conn, [type(job)(job.name, args_schema=schema)], stored.now))
+        with pytest.raises(UserError, match="did you mean 'count'") as caught:
+            stored.task(args={"cuont": 1})
+        assert caught.value.code == "INVALID_ARGS"
+
+
+class TestUpdate:
+    def test_an_edit_counts_the_version_and_dispatching_does_not(self, stored: Stored) -> None:
+        stored.node()
+        stored.task("* * * * * *")
+        stored.at(1)
+        stored.dispatch()
+        assert stored.do(update_task, "nightly", {"description": "x"}).version == 2
+
+    def test_a_lost_update_is_refused(self, stored: Stored) -> None:
+        stored.node()
+        stored.task()
+        stored.do(update_task, "nightly", {"retries": 5}, expected_version=1)
+        with pytest.raises(VersionConflict, match="at version 2, got 1"):
+            stored.do(update_task, "nightly", {"retries": 6}, expected_version=1)
+        assert read(stored).spec.retries == 5
+
+    def test_none_sets_the_default_and_absent_leaves_as_is(self, stored: Stored) -> None:
+        stored.node()
+        stored.task(retries=9, group="acme")
+        task = stored.do(update_task, "nightly", {"retries": None})
+        assert (task.spec.retries, task.spec.group) == (2, "acme")
+
+    def test_an_edited_interval_is_anchored_anew(self, stored: Stored) -> None:
+        stored.node()
+        stored.task("60s", Syntax.INTERVAL)
+        stored.at(17)
+        task = stored.do(update_task, "nightly", {"schedule": ScheduleSpec(Syntax.INTERVAL, "100s")})
+        assert task.next_occurrence_at == START + timedelta(seconds=117)
+
+    def test_what_was_due_before_the_edit_becomes_what_it_was_then(self, stored: Stored) -> None:
+        stored.node()
+        stored.task("* * * * * *", args={"old": 1})
+        stored.at(1)
+        stored.do(update_task, "nightly", {"args": {"new": 1}, "schedule": ScheduleSpec(Syntax.CRON, "0 0 0 * * *")})
+        (run,) = stored.rows(tables.run)
+        assert (run.args, run.scheduled_for) == ({"old": 1}, START + timedelta(seconds=1))
+
+    def test_a_queued_run_keeps_its_arguments_when_the_task_is_edited(self, stored: Stored) -> None:
+        worker = stored.node()
+        stored.task("* * * * * *", args={"old": 1})
+        stored.at(1)
+        stored.dispatch()
+        stored.do(update_task, "nightly", {"args": {"new": 1}})
+        assert worker.start().run.args == {"old": 1}
+
+    def test_an_end_before_now_finishes_the_task(self, stored: Stored) -> None:
+        stored.node()
+        stored.task("* * * * * *")
+        stored.at(10)
+        task = stored.do(update_task, "nightly", {"end_at": START + timedelta(seconds=5)})
+        assert task.finished
+        stored.at(20)
+        assert stored.dispatch() == 0
+
+    def test_a_new_schedule_that_never_fires_is_refused_and_changes_nothing(self, stored: Stored) -> None:
+        stored.node()
+        before = stored.task("0 * * * * *")
+        with pytest.raises(UserError) as caught:
+            stored.do(update_task, "nightly", {"schedule": ScheduleSpec(Syntax.TIMESTAMP, "2020-01-01T00:00:00Z")})
+        assert caught.value.code == "NEVER_FIRES"
+        assert read(stored) == before
+
+    def test_an_unknown_task_is_refused_with_the_nearest_name(self, stored: Stored) -> None:
+        stored.node()
+        stored.task()
+        with pytest.raises(NotFound, match="did you mean 'nightly'"):
+            stored.do(update_task, "nightley", {})
+
+
+class TestDelete:
+    def test_waiting_runs_are_cancelled_running_ones_asked_and_history_stays(self, stored: Stored) -> None:
+        worker = stored.node()
+        stored.task("* * * * * *", overlap=OverlapPolicy.ALLOW)
+        for second in (1, 2, 3):
+            stored.at(second)
+            stored.dispatch()
+        done, running = worker.take(2).started
+        worker.end(done)
+        stored.do(delete_task, "nightly", actor="ann")
+        assert stored.rows(tables.periodic_task) == []
+        states = {run.id: (run.state, run.cancel_requested_at is not None) for run in stored.rows(tables.run)}
+        assert states == {1: ("success", False), 2: ("running", True), 3: ("cancelled", True)}
+        worker.end(running)
+        runs = stored.rows(tables.run)
+        assert [run.state for run in runs] == ["success", "cancelled", "cancelled"]
+        assert "task 'nightly' was deleted by ann" in runs[2].error
+        assert {one.task_name for one in stored.rows(tables.job_execution)} == {"nightly"}
+
+    def test_a_new_task_of_the_same_name_does_not_inherit_the_old_ones_key(self, stored: Stored) -> None:
+        stored.node()
+        first = stored.task()
+        stored.do(delete_task, "nightly")
+        assert stored.task().id > first.id
+
+    def test_the_tasks_of_an_owner_go_together(self, stored: Stored) -> None:
+        stored.node()
+        for name, owner in (("a", "channel:42"), ("b", "channel:42"), ("c", "channel:43")):
+            stored.task(name=name, owner=owner)
+        assert [task.name for task in stored.do(delete_tasks_of_owner, "channel:42", dry_run=True)] == ["a", "b"]
+        assert len(stored.rows(tables.periodic_task)) == 3
+        stored.do(delete_tasks_of_owner, "channel:42", actor="ann")
+        assert [row.name for row in stored.rows(tables.periodic_task)] == ["c"]
+
+
+class TestTrigger:
+    def test_does_not_move_the_schedule(self, stored: Stored) -> None:
+        stored.node()
+        before = stored.task()
+        run = stored.do(trigger_task, "nightly", args={"x": 2}, actor="ann")
+        assert (run.trigger.value, run.scheduled_for, run.args, run.submitter) == ("manual", None, {"x": 2}, "ann")
+        assert read(stored).next_occurrence_at == before.next_occurrence_at
+
+    def test_obeys_skip_and_names_the_run_in_the_way(self, stored: Stored) -> None:
+        stored.node()
+        stored.task()
+        first = stored.do(trigger_task, "nightly", actor="ann")
+        with pytest.raises(Overlap, match=f"its run {first.id} is unfinished"):
+            stored.do(trigger_task, "nightly", actor="ann")
+
+    def test_replace_cancels_the_older(self, stored: Stored) -> None:
+        stored.node()
+        stored.task(overlap=OverlapPolicy.REPLACE)
+        stored.do(trigger_task, "nightly", actor="ann")
+        stored.do(trigger_task, "nightly", actor="ann")
+        assert [run.state for run in stored.rows(tables.run)] == ["cancelled", "waiting"]
+
+    def test_an_unknown_job_leaves_nothing_behind(self, stored: Stored) -> None:
+        stored.node()
+        with pytest.raises(UserError, match="Unknown job: nope"):
+            stored.do(trigger_job, "nope", actor="ann")
+        assert stored.rows(tables.run) == []
+
+
+class TestDeclared:
+    def declare(self, stored: Stored, value: str | None) -> list[str]:
+        schedules = [] if value is None else [TaskSpec("work", "work", ScheduleSpec(Syntax.CRON, value))]
+        return stored.do(declare_tasks, schedules, ["work"])
+
+    def test_a_declaration_becomes_a_task_once(self, stored: Stored) -> None:
+        stored.node()
+        self.declare(stored, "0 * * * * *")
+        self.declare(stored, "0 * * * * *")
+        (task,) = stored.rows(tables.periodic_task)
+        assert (task.name, task.source, task.version) == ("work", "code", 1)
+
+    def test_a_changed_declaration_is_followed(self, stored: Stored) -> None:
+        stored.node()
+        self.declare(stored, "0 * * * * *")
+        self.declare(stored, "30 * * * * *")
+        task = read(stored, "work")
+        assert task.spec.schedule.value == "30 * * * * *"
+        assert task.next_occurrence_at == START + timedelta(seconds=30)
+
+    def test_an_override_outlives_a_changed_declaration_until_it_is_reset(self, stored: Stored) -> None:
+        stored.node()
+        self.declare(stored, "0 * * * * *")
+        stored.do(update_task, "work", {"schedule": ScheduleSpec(Syntax.CRON, "0 0 * * * *")})
+        self.declare(stored, "30 * * * * *")
+        task = read(stored, "work")
+        assert (task.spec.schedule.value, task.overridden) == ("0 0 * * * *", True)
+        task = stored.do(reset_task, "work")
+        assert (task.spec.schedule.value, task.overridden) == ("30 * * * * *", False)
+
+    def test_a_pause_outlives_a_changed_declaration(self, stored: Stored) -> None:
+        stored.node()
+        self.declare(stored, "0 * * * * *")
+        stored.do(pause_task, "work", reason="audit", actor="ann")
+        self.declare(stored, "30 * * * * *")
+        assert read(stored, "work").paused
+
+    def test_a_declared_task_cannot_be_deleted(self, stored: Stored) -> None:
+        stored.node()
+        self.declare(stored, "0 * * * * *")
+        with pytest.raises(InvalidState, match="pause it with pauseTask") as caught:
+            stored.do(delete_task, "work")
+        assert caught.value.code == "CODE_TASK"
+
+    def test_a_job_that_declares_no_schedule_any_more_pauses_its_task(self, stored: Stored) -> None:
+        stored.node()
+        self.declare(stored, "0 * * * * *")
+        self.declare(stored, None)
+        task = read(stored, "work")
+        assert (task.paused, task.paused_reason) == (True, "its job declares no schedule any more")
+
+    def test_a_task_made_through_the_api_keeps_its_name(self, stored: Stored) -> None:
+        stored.node(jobs=["work"])
+        stored.task(name="work")
+        (warning,) = self.declare(stored, "0 * * * * *")
+        assert "task of its name exists already" in warning
+        assert read(stored, "work").source is TaskSource.API
+
+    def test_a_task_that_is_not_declared_cannot_be_reset(self, stored: Stored) -> None:
+        stored.node()
+        stored.task()
+        with pytest.raises(InvalidState, match="not declared in code"):
+            stored.do(reset_task, "nightly")

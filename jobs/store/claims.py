@@ -146,7 +146,7 @@ def lock_limits(conn: Connection, groups: Sequence[str]) -> dict[str, int]:
         .order_by(g.c.name)
         .with_for_update()
     )
-    return dict(conn.execute(statement))
+    return {key: value for key, value in conn.execute(statement)}
 
 
 def occupied_counts(conn: Connection, groups: Sequence[str]) -> dict[str, int]:
@@ -156,7 +156,7 @@ def occupied_counts(conn: Connection, groups: Sequence[str]) -> dict[str, int]:
         .where(r.c.group_name.in_(groups), r.c.state.in_(values_of(OCCUPYING)))
         .group_by(r.c.group_name)
     )
-    return dict(conn.execute(statement))
+    return {key: value for key, value in conn.execute(statement)}
 
 
 def lock_claimable(conn: Connection, ids: Sequence[int]) -> dict[int, Run]:

@@ -105,7 +105,7 @@ def _facts_of(
 
 
 def _isolations(conn: Connection, names: Sequence[str]) -> dict[str, str]:
-    return dict(conn.execute(select(j.c.name, j.c.isolation).where(j.c.name.in_(names))))
+    return {key: value for key, value in conn.execute(select(j.c.name, j.c.isolation).where(j.c.name.in_(names)))}
 
 
 def _blockers(conn: Connection, task_ids: Sequence[int]) -> dict[int, int]:
@@ -115,7 +115,7 @@ def _blockers(conn: Connection, task_ids: Sequence[int]) -> dict[int, int]:
     statement = select(r.c.task_id, r.c.id).where(
         r.c.task_id.in_(task_ids), r.c.exclusive, r.c.state.in_(values_of(OCCUPYING))
     )
-    return dict(conn.execute(statement))
+    return {key: value for key, value in conn.execute(statement)}
 
 
 def _ahead(conn: Connection, ids: Sequence[int], now: datetime) -> dict[int, int]:
@@ -143,4 +143,4 @@ def _ahead(conn: Connection, ids: Sequence[int], now: datetime) -> dict[int, int
     )
     count = select(func.count()).select_from(before).scalar_subquery()
     statement = select(mine.c.id, count).where(mine.c.id.in_(ids))
-    return dict(conn.execute(statement))
+    return {key: value for key, value in conn.execute(statement)}

@@ -67,4 +67,4 @@ def oldest_waits(conn: Connection, now: datetime) -> dict[str, datetime]:
         .where(r.c.state.in_(values_of([RunState.WAITING, RunState.STUCK])), r.c.available_at <= now)
         .group_by(r.c.group_name)
     )
-    return dict(conn.execute(statement))
+    return {key: value for key, value in conn.execute(statement)}

@@ -65,7 +65,7 @@ def by_names(conn: Connection, names: Collection[str]) -> dict[str, JobInfo]:
 
 def schemas(conn: Connection) -> dict[str, dict[str, Any]]:
     """The JSON Schema of the arguments of every published job, by name."""
-    return dict(conn.execute(select(j.c.name, j.c.args_schema).order_by(j.c.name)))
+    return {key: value for key, value in conn.execute(select(j.c.name, j.c.args_schema).order_by(j.c.name))}
 
 
 def everything(conn: Connection) -> list[JobInfo]:

@@ -196,7 +196,7 @@ def save_checkpoint(conn: Connection, task_id: int, value: Json, now: datetime) 
 def checkpoints(conn: Connection, task_ids: Sequence[int]) -> dict[int, Json]:
     """The last checkpoint of those of these tasks that have one."""
     statement = select(t.c.id, t.c.checkpoint).where(t.c.id.in_(task_ids), t.c.checkpoint.is_not(None))
-    return dict(conn.execute(statement))
+    return {key: value for key, value in conn.execute(statement)}
 
 
 def declared(conn: Connection) -> list[Task]:

@@ -101,13 +101,13 @@ def _occupied(conn: Connection, groups: Collection[str]) -> dict[str, int]:
         .where(r.c.group_name.in_(sorted(groups)), r.c.state.in_(values_of(OCCUPYING)))
         .group_by(r.c.group_name)
     )
-    return dict(conn.execute(statement))
+    return {key: value for key, value in conn.execute(statement)}
 
 
 def _held(conn: Connection) -> dict[int, int]:
     """How many runs each node executes."""
     statement = select(r.c.node_id, func.count()).where(r.c.state == RunState.RUNNING.value).group_by(r.c.node_id)
-    return dict(conn.execute(statement))
+    return {key: value for key, value in conn.execute(statement)}
 
 
 def _blocking(conn: Connection, task_ids: Collection[int]) -> dict[int, int]:
@@ -117,7 +117,7 @@ def _blocking(conn: Connection, task_ids: Collection[int]) -> dict[int, int]:
         .where(r.c.task_id.in_(sorted(task_ids)), r.c.state.in_(values_of(OCCUPYING)))
         .group_by(r.c.task_id)
     )
-    return dict(conn.execute(statement))
+    return {key: value for key, value in conn.execute(statement)}
 
 
 def _ahead(conn: Connection, waiting: Sequence[Run], now: datetime) -> dict[int, int]:
@@ -144,4 +144,4 @@ def _ahead(conn: Connection, waiting: Sequence[Run], now: datetime) -> dict[int,
         .subquery("in_front")
     )
     number = select(func.count()).select_from(in_front).scalar_subquery()
-    return dict(conn.execute(select(asked.c.id, number), parameters))
+    return {key: value for key, value in conn.execute(select(asked.c.id, number), parameters)}

@@ -61,7 +61,7 @@ def _first_kept(conn: Connection, execution_ids: Sequence[int]) -> dict[int, int
         .where(log.c.execution_id.in_(execution_ids))
         .group_by(log.c.execution_id)
     )
-    return dict(conn.execute(statement))
+    return {key: value for key, value in conn.execute(statement)}
 
 
 def follow(conn: Connection, execution_id: int, after: int, limit: int) -> tuple[Execution | None, LogPart]:

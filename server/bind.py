@@ -2,6 +2,7 @@
 
 import errno
 import ipaddress
+import resource
 import socket
 from dataclasses import dataclass
 
@@ -9,6 +10,12 @@ from ..jobs.core.errors import ConfigurationError, CronographError
 
 BACKLOG = 2048
 """Connections that may wait to be accepted."""
+
+STALLED_AFTER = 30
+"""Seconds for which sent bytes may stay unacknowledged before the kernel closes a connection."""
+
+OPEN_FILES = 65_536
+"""Open files wanted, each connection being one; the system's usual limit of 1024 is less than the streams allowed."""
 
 PORT_TRIES = 20
 """Attempts to find a port that is free on both loopback addresses."""
@@ -87,6 +94,14 @@ def listen(host: str, port: int) -> Listener:
     return Listener(f"http://{name}:{actual}", hosts, tuple(sockets))
 
 
+def raise_file_limit() -> None:
+    """Allow this process as many open files as it may allow itself, up to ``OPEN_FILES``."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = OPEN_FILES if hard == resource.RLIM_INFINITY else min(OPEN_FILES, hard)
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+
+
 def _listen_on_all(addresses: list[str], host: str, port: int) -> list[socket.socket]:
     """One socket per address, all on one port; with port 0 the first address chooses and the others must agree."""
     for attempt in range(1, PORT_TRIES + 1):
@@ -118,6 +133,9 @@ def _append_if_available(sockets: list[socket.socket], address: str, port: int) 
         raise
     try:
         made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        if hasattr(socket, "TCP_USER_TIMEOUT"):
+            # Accepted connections inherit it; without it a peer that vanished or stalled keeps its one for hours.
+            made.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, STALLED_AFTER * 1000)
         if family == socket.AF_INET6:
             made.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
         made.bind((address, port))

@@ -209,7 +209,12 @@ def _as_module(text: str) -> str:
     return f"; did you mean {module}?" if _MODULE.fullmatch(module) else ""
 
 
+def shown_url(text: str) -> str:
+    """The text with the password of a URL in it replaced."""
+    return re.sub(r"(://[^:/@\s]*):[^@\s]*@", r"\1:***@", text)
+
+
 def _shown(value: object) -> str:
     """The value as an error shows it: short, and without the password of a URL."""
-    text = repr(re.sub(r"(://[^:/@\s]*):[^@\s]*@", r"\1:***@", value) if isinstance(value, str) else value)
+    text = repr(shown_url(value) if isinstance(value, str) else value)
     return text if len(text) <= MAX_SHOWN else f"{text[:MAX_SHOWN]}… ({len(text):,} characters)"

@@ -3,7 +3,7 @@
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Coroutine
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, closing
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -20,7 +20,7 @@ from ..jobs.store.database import Database
 from ..jobs.store.filelock import FileLock, lock_for
 from .api_caller import OwnApi
 from .app import Parts, build_app
-from .bind import Listener, listen
+from .bind import Listener, listen, raise_file_limit
 from .database_schema import migrate
 from .http_server import HttpServer
 from .lifecycle import Lifecycle, Phase
@@ -64,7 +64,8 @@ class Service:
         _acquire(lock)
         try:
             listener = listen(self.settings.host, self.settings.port)
-            with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+            raise_file_limit()
+            with closing(listener), asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
                 runner.run(self._serve(listener))
         finally:
             if lock is not None:

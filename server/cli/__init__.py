@@ -1,5 +1,8 @@
 """The command line: ``cronograph`` and its commands, one module each."""
 
+import io
+import sys
+
 import typer
 
 from .check import check
@@ -35,4 +38,8 @@ for command in (serve, demo, check, migrate, schema, trigger, version):
 
 def main() -> None:
     """Run the command of this process' arguments; the entry point of the console script."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            # A terminal that cannot show a character is no reason to fail.
+            stream.reconfigure(errors="replace")
     app()

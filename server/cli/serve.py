@@ -4,18 +4,20 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
+from ...jobs.builtin import builtin_jobs
 from ...jobs.registry import default_registry
 from ...jobs.store.database import Database
+from ..config import shown_url
 from ..logs import configure_logging
 from ..preparation import prepare
 from ..service import Service
+from ..settings import Settings
 from .options import AsJson, ConfigFile, DatabaseUrl, Host, Jobs, NoAuth, NodeName, Port
 from .output import Output
 
-OPEN_TO_ALL = (
-    "There is no sign-in yet: everybody on this machine is the administrator. Only this machine can reach the server."
-)
-NO_AUTH = "--no-auth: nobody has to sign in, everybody on this machine is the administrator. Nobody else can reach it."
+OPEN_TO_ALL = "there is none yet: everybody on this machine is the administrator, nobody else can reach the server"
+NO_AUTH = "--no-auth: everybody on this machine is the administrator, nobody else can reach the server"
+NO_JOBS = "note: no jobs but the built-in ones; name your own modules with --jobs, or see `cronograph demo`"
 
 
 def serve(
@@ -69,9 +71,23 @@ def run_server(
             output.note(f"warning: {sentence}")
         configure_logging("json" if as_json else settings.log_format, settings.log_level)
 
+        if len(default_registry()) == len(builtin_jobs()):
+            output.note(NO_JOBS)
+
         def ready(url: str, node: str) -> None:
-            words = NO_AUTH if settings.no_auth else OPEN_TO_ALL
-            text = f"{greeting} is ready: {url}  (node {node}; Ctrl+C stops it)\n{words}"
-            output.result({"ok": True, "event": "ready", "url": url, "node": node}, text)
+            data = {"ok": True, "event": "ready", "url": url, "node": node}
+            output.result(
+                data, f"{greeting} is ready: {url}  (node {node}; Ctrl+C stops it)\n{_details(url, settings)}"
+            )
 
         Service(settings, default_registry(), ready, before_ready).run()
+
+
+def _details(url: str, settings: Settings) -> str:
+    return "\n".join(
+        (
+            f"  API       {url}/graphql  (try it at {url}/graphiql)",
+            f"  database  {shown_url(settings.database_url)}",
+            f"  sign-in   {NO_AUTH if settings.no_auth else OPEN_TO_ALL}",
+        )
+    )

@@ -206,3 +206,28 @@ def test_a_job_named_like_a_built_in_one_is_refused_with_both_places(processes: 
     assert status == USAGE
     assert "mine.py:3" in output
     assert "prune" in output
+
+
+def test_installed_packages_bring_jobs_by_an_entry_point(processes: ProcessStarter) -> None:
+    installed = processes.folder / "installed"
+    info = installed / "shop-1.0.dist-info"
+    info.mkdir(parents=True)
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: shop\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text("[cronograph.jobs]\nshop = shop_jobs\nold = shop_gone\n")
+    (installed / "shop_jobs.py").write_text(
+        "from cronograph.jobs import job\n\n@job('from_entry_point')\nasync def found() -> None: ...\n"
+    )
+    status, output = processes.run("check", env={"PYTHONPATH": str(installed)})
+    assert status == USAGE
+    assert "entry point 'old = shop_gone' of shop failed: ModuleNotFoundError" in output
+    (info / "entry_points.txt").write_text("[cronograph.jobs]\nshop = shop_jobs\n")
+    status, output = processes.run("check", env={"PYTHONPATH": str(installed)})
+    assert status == DONE
+    assert "from_entry_point" in output
+
+
+def test_a_terminal_of_few_characters_is_no_reason_to_fail(processes: ProcessStarter) -> None:
+    (processes.folder / "cronograph.toml").write_text(f'node_name = "{"é" * 200}"\n')
+    status, output = processes.run("check", env={"PYTHONIOENCODING": "ascii"})
+    assert status == USAGE
+    assert "(202 characters)" in output

@@ -70,12 +70,12 @@ def test_the_printed_address_is_the_real_one(processes: ProcessStarter, sqlite_u
         "ready": True,
         "status": "ready",
     }
-    assert "There is no sign-in yet" in server.output()
+    assert "sign-in   there is none yet" in server.output()
 
 
 def test_no_auth_is_accepted_on_loopback_and_says_so(processes: ProcessStarter, sqlite_url: str) -> None:
     server = processes.serve(sqlite_url)
-    assert "--no-auth: nobody has to sign in" in server.output()
+    assert "sign-in   --no-auth: everybody" in server.output()
 
 
 def test_json_output_is_nothing_but_json(processes: ProcessStarter, empty_sqlite_url: str) -> None:
@@ -301,3 +301,16 @@ def test_a_second_demo_goes_on_with_the_first_ones_tasks(processes: ProcessStart
         demo = processes.start("demo", "--port", "0", env={"CRONOGRAPH_DRAIN_TIMEOUT": "0.1"})
         printed_address(demo)
         assert demo.stop(40) == 0
+
+
+@pytest.mark.postgres
+def test_several_servers_share_a_postgresql(processes: ProcessStarter, postgres_url: str, with_jobs: list[str]) -> None:
+    names = ("node-one", "node-two")
+    servers = [processes.begin_serve(postgres_url, *with_jobs, "--node-name", name) for name in names]
+    for server in servers:
+        server.wait_ready()
+    live = "{ nodes { name state } }"
+    for server in servers:
+        nodes = graphql(server, live)["nodes"]
+        assert {node["name"] for node in nodes if node["state"] == "ACTIVE"} == set(names)
+    assert [server.stop() for server in servers] == [0, 0]

@@ -109,7 +109,8 @@ class EventBus(Service):
             if after is not None:
                 async for event in self._replay(after, last, subscriber.filter):
                     yield event
-            async for event in self._live(subscriber, last):
+            # A cursor from the database may be ahead of what this process has handed out so far.
+            async for event in self._live(subscriber, max(last, after or last)):
                 yield event
         finally:
             self._subscribers.discard(subscriber)

@@ -1,0 +1,171 @@
+"""Live events: one order, replay without gap or repetition, bounded queues; on both databases."""
+
+import asyncio
+from collections.abc import AsyncIterator, Iterable
+from contextlib import aclosing
+
+import pytest
+
+from cronograph.jobs.core.events import Change, Cursor, Event, EventFilter, EventKind
+from cronograph.jobs.runtime import bus as bus_module
+from cronograph.jobs.runtime.bus import EventBus
+from cronograph.jobs.runtime.wakeup import Wakeup
+from cronograph.jobs.store import events
+from cronograph.jobs.store.database import Database
+from cronograph.jobs.store.transaction import Tx
+
+
+def change(run_id: int) -> Change:
+    return Change(EventKind.RUN_UPDATED, run_id=run_id, job_name="even" if run_id % 2 == 0 else "odd")
+
+
+def write_changes(tx: Tx, run_ids: Iterable[int]) -> None:
+    tx.emit(change(run_id) for run_id in run_ids)
+
+
+def prune_all(tx: Tx) -> int:
+    return events.prune(tx.conn, tx.now.replace(year=tx.now.year + 1), 10_000)
+
+
+@pytest.fixture
+async def database(database_url: str) -> AsyncIterator[Database]:
+    database = Database(database_url)
+    yield database
+    await database.close()
+
+
+@pytest.fixture
+async def bus(database: Database) -> AsyncIterator[EventBus]:
+    wakeup, bus = Wakeup(database), EventBus(database)
+    wakeup.tell(bus.on_wake)
+    wakeup.start()
+    bus.start()
+    yield bus
+    bus.close()
+    await bus.stop()
+    await wakeup.stop()
+
+
+async def first(
+    bus: EventBus, count: int, after: Cursor | None = None, event_filter: EventFilter | None = None
+) -> list[Event]:
+    found: list[Event] = []
+    async with aclosing(bus.subscribe(after, event_filter)) as subscription:
+        async for event in subscription:
+            found.append(event)
+            if len(found) == count:
+                break
+    return found
+
+
+def run_ids(found: list[Event]) -> list[int | None]:
+    return [event.change.run_id for event in found]
+
+
+async def test_a_replay_gives_every_event_in_order(database: Database, bus: EventBus) -> None:
+    await database.write(write_changes, [1, 2, 3])
+    await database.write(write_changes, [4])
+    assert run_ids(await first(bus, 4, Cursor(0, 0))) == [1, 2, 3, 4]
+
+
+async def test_resuming_from_a_cursor_within_a_batch_repeats_and_misses_nothing(
+    database: Database, bus: EventBus
+) -> None:
+    await database.write(write_changes, [1, 2, 3])
+    await database.write(write_changes, [4, 5])
+    found = await first(bus, 5, Cursor(0, 0))
+    for place, event in enumerate(found[:-1]):
+        assert run_ids(await first(bus, 4 - place, event.cursor)) == [1, 2, 3, 4, 5][place + 1 :]
+
+
+async def test_live_events_follow_the_replay(database: Database, bus: EventBus) -> None:
+    await database.write(write_changes, [1])
+    reading = asyncio.create_task(first(bus, 30, Cursor(0, 0)))
+    for run_id in range(2, 31):
+        await database.write(write_changes, [run_id])
+    assert run_ids(await reading) == list(range(1, 31))
+
+
+async def test_from_the_newest_cursor_only_what_comes_after_is_seen(database: Database, bus: EventBus) -> None:
+    await database.write(write_changes, [1, 2])
+    await first(bus, 2, Cursor(0, 0))
+    cursor = await bus.cursor()
+    reading = asyncio.create_task(first(bus, 1, cursor))
+    await database.write(write_changes, [3])
+    assert run_ids(await reading) == [3]
+
+
+async def test_a_filter_holds_for_replay_and_live(database: Database, bus: EventBus) -> None:
+    await database.write(write_changes, [1, 2, 3])
+    reading = asyncio.create_task(first(bus, 3, Cursor(0, 0), EventFilter(job_name="even")))
+    await database.write(write_changes, [4, 5, 6])
+    assert run_ids(await reading) == [2, 4, 6]
+
+
+async def test_a_cursor_older_than_what_is_kept_is_answered_with_resync(database: Database, bus: EventBus) -> None:
+    await database.write(write_changes, [1])
+    await database.write(write_changes, [2])
+    (old, _) = await first(bus, 2, Cursor(0, 0))
+    await database.write(prune_all)
+    (signal,) = await first(bus, 1, old.cursor)
+    assert signal.change.kind is EventKind.RESYNC
+    reading = asyncio.create_task(first(bus, 1, signal.cursor))
+    await database.write(write_changes, [3])
+    assert run_ids(await reading) == [3]
+
+
+async def test_a_cursor_that_was_never_given_out_is_answered_with_resync(bus: EventBus) -> None:
+    (signal,) = await first(bus, 1, Cursor(999_999, 0))
+    assert signal.change.kind is EventKind.RESYNC
+
+
+async def test_a_reader_that_falls_too_far_behind_gets_one_resync_and_the_others_everything(
+    database: Database, bus: EventBus, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(bus_module, "QUEUE", 5)
+    slow = bus.subscribe(await bus.cursor())
+    await database.write(write_changes, [1])
+    assert (await anext(slow)).change.run_id == 1
+    for run_id in range(2, 30):
+        await database.write(write_changes, [run_id])
+        await first(bus, run_id, Cursor(0, 0))
+    signal = await anext(slow)
+    assert signal.change.kind is EventKind.RESYNC
+    await database.write(write_changes, [30])
+    assert (await anext(slow)).change.run_id == 30
+    await slow.aclose()
+
+
+async def test_two_readers_of_two_processes_see_the_same_order(database: Database, bus: EventBus) -> None:
+    other_database = Database(database.url.render_as_string(hide_password=False))
+    other = EventBus(other_database)
+    other.start()
+    for run_id in range(1, 21):
+        await (database if run_id % 2 else other_database).write(write_changes, [run_id])
+    bus.poke()
+    here = await first(bus, 20, Cursor(0, 0))
+    other.poke()
+    there = await first(other, 20, Cursor(0, 0))
+    assert [event.cursor for event in here] == [event.cursor for event in there]
+    assert run_ids(here) == run_ids(there)
+    other.close()
+    await other.stop()
+    await other_database.close()
+
+
+async def test_what_a_rolled_back_transaction_emitted_is_never_seen(database: Database, bus: EventBus) -> None:
+    def fails(tx: Tx) -> None:
+        tx.emit([change(1)])
+        raise LookupError("no")
+
+    with pytest.raises(LookupError):
+        await database.write(fails)
+    await database.write(write_changes, [2])
+    assert run_ids(await first(bus, 1, Cursor(0, 0))) == [2]
+
+
+async def test_closing_ends_every_subscription(bus: EventBus) -> None:
+    reading = asyncio.create_task(first(bus, 1, await bus.cursor()))
+    await asyncio.sleep(0)
+    bus.close()
+    assert await reading == []

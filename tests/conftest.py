@@ -7,6 +7,7 @@ pytest_plugins = (
     "tests.support.postgres",
     "tests.support.databases",
     "tests.support.storage",
+    "tests.support.engines",
     "tests.support.processes",
     "tests.support.browser",
 )

@@ -4,34 +4,65 @@ import asyncio
 import json
 import logging
 import threading
+import time
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from itertools import islice
+from typing import NamedTuple
+
+from typing_extensions import override
 
 from ..actions.claim import Started
 from ..actions.logs import KEPT_LINES, append_lines
-from ..context import current_host
+from ..context import Host, current_host
 from ..core.model import Json
-from ..store.database import Database
+from ..store.database import Database, SQLAlchemyError
 from ..store.logs import LogLine
-from .results import clean
 from .service import Service
+from .values import plain_json, plain_text
+
+log = logging.getLogger(__name__)
 
 MAX_LINE = 8 * 1024
 """Characters of one line; the rest is cut, and the line says so."""
 MAX_FIELDS = 8 * 1024
 """Characters of the JSON of a line's fields; larger ones are replaced by a note."""
-_BATCH = 2000
-_PAUSE = 0.1
+BATCH = 2000
+"""Lines of one transaction; with ``PAUSE`` between two, this is also how many are written in a tenth of a second."""
+PAUSE = 0.1
+TAIL = 500
+"""Lines that are written together with the end of their execution; what waits beyond that is written before."""
+
+
+class RawLine(NamedTuple):
+    """A line as its job wrote it, bounded already. ``at`` is seconds since the epoch, ``level`` as in ``logging``."""
+
+    at: float
+    level: int
+    message: str
+    fields: Json
+
+    @classmethod
+    def now(cls, level: int, message: str, fields: Mapping[str, Json] | None) -> "RawLine":
+        """A line written at this moment."""
+        return cls(time.time(), level, plain_text(str(message), MAX_LINE), bounded_fields(fields))
 
 
 @dataclass(slots=True)
 class _Buffer:
-    """The lines of one execution that wait to be written, and its counts."""
+    """The lines of one execution that wait to be written, with their numbers, and how many there were in all."""
 
-    pending: deque[LogLine] = field(default_factory=lambda: deque[LogLine](maxlen=KEPT_LINES))
+    pending: deque[tuple[int, RawLine]] = field(default_factory=lambda: deque[tuple[int, RawLine]](maxlen=KEPT_LINES))
     count: int = 0
+
+    def oldest(self, execution_id: int, limit: int) -> list[LogLine]:
+        return [_stored(execution_id, number, raw) for number, raw in islice(self.pending, limit)]
+
+    def forget(self, until: int) -> None:
+        while self.pending and self.pending[0][0] <= until:
+            self.pending.popleft()
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +75,11 @@ class LogTail:
 
 
 class LogWriter(Service):
-    """Takes lines from any thread and writes them a few times a second."""
+    """Takes lines from any thread and writes them a few times a second.
+
+    Memory and writes are bounded whatever a job does: of an execution the newest ``KEPT_LINES`` wait at most, and what
+    falls out before it was written would have been cut afterwards anyway, so the counts stay exact.
+    """
 
     def __init__(self, database: Database) -> None:
         super().__init__("log-writer")
@@ -53,91 +88,145 @@ class LogWriter(Service):
         self._lock = threading.Lock()
         self._wanted = asyncio.Event()
         self._loop = asyncio.get_running_loop()
+        self._in_flight: frozenset[int] = frozenset()
+        self._landed = asyncio.Event()
 
     def open(self, execution_id: int) -> None:
         """Begin to keep lines of an execution."""
         with self._lock:
             self._buffers[execution_id] = _Buffer()
 
-    def write(self, started: Started, level: int, message: str, fields: Mapping[str, Json] | None) -> None:
-        """Keep a line; safe from any thread. A line after the execution's end has nowhere to go and is left out."""
-        now = datetime.now(UTC)
-        text, extra = _bounded(message), _bounded_fields(fields)
-        name = logging.getLevelName(level).lower() if level in _LEVELS else "info"
+    def write(self, started: Started, level: int, message: str, fields: Mapping[str, Json] | None) -> int:
+        """Keep a line; safe from any thread. A line after the execution's end has nowhere to go and is left out.
+
+        Returns how many lines of this execution wait to be written now.
+        """
+        return self.write_all(started, (RawLine.now(level, message, fields),))
+
+    def write_all(self, started: Started, lines: Iterable[RawLine], *, dropped: int = 0) -> int:
+        """Keep lines in order, after ``dropped`` ones that were lost on the way here and only count."""
         with self._lock:
             buffer = self._buffers.get(started.execution_id)
             if buffer is None:
-                return
-            buffer.count += 1
+                return 0
             was_idle = not buffer.pending
-            buffer.pending.append(LogLine(started.execution_id, buffer.count, now, name, text, extra))
+            number = buffer.count + dropped
+            for line in lines:
+                number += 1
+                buffer.pending.append((number, line))
+            buffer.count = number
+            waiting = len(buffer.pending)
         if was_idle:
             self._loop.call_soon_threadsafe(self._wanted.set)
+        return waiting
 
+    @override
     async def run(self) -> None:
-        """Write what waits, at most every tenth of a second."""
+        """Write what waits, one batch every tenth of a second: no talkative job keeps others from the database."""
+        self._wanted.set()
         while True:
             await self._wanted.wait()
             self._wanted.clear()
-            await self._flush()
-            await asyncio.sleep(_PAUSE)
+            if await self._flush():
+                self._wanted.set()
+            await asyncio.sleep(PAUSE)
 
-    def close(self, execution_id: int) -> LogTail:
-        """End the log of an execution; its last lines are written with its end, in the same transaction."""
+    async def _flush(self) -> bool:
+        """Write one batch; whether more lines wait."""
+        batch = self._next_batch()
+        if not batch:
+            return False
+        self._in_flight = frozenset(batch)
+        self._landed.clear()
+        try:
+            await self._database.write(append_lines, [line for lines in batch.values() for line in lines])
+            return self._forget(batch)
+        finally:
+            self._in_flight = frozenset()
+            self._landed.set()
+
+    def _next_batch(self) -> dict[int, list[LogLine]]:
+        """The oldest waiting lines of every execution, an equal share each."""
+        with self._lock:
+            waiting = {execution: buffer for execution, buffer in self._buffers.items() if buffer.pending}
+            share = max(1, BATCH // max(1, len(waiting)))
+            return {execution: buffer.oldest(execution, share) for execution, buffer in waiting.items()}
+
+    def _forget(self, batch: Mapping[int, list[LogLine]]) -> bool:
+        with self._lock:
+            for execution_id, lines in batch.items():
+                buffer = self._buffers.get(execution_id)
+                if buffer is not None:
+                    buffer.forget(lines[-1].line)
+            return any(buffer.pending for buffer in self._buffers.values())
+
+    async def close(self, execution_id: int) -> LogTail:
+        """End the log of an execution; its last lines are written with its end, in the same transaction.
+
+        A long rest is written before, piece by piece, so that the ends of other executions need not wait for it.
+        """
+        while execution_id in self._in_flight:
+            await self._landed.wait()
         with self._lock:
             buffer = self._buffers.pop(execution_id)
+        while len(buffer.pending) > TAIL:
+            piece = buffer.oldest(execution_id, BATCH)
+            try:
+                await self._database.write(append_lines, piece)
+            except (SQLAlchemyError, OSError) as error:
+                log.warning("%d log lines wait for the end of execution %d: %s", len(piece), execution_id, error)
+                break
+            buffer.forget(piece[-1].line)
         kept = min(buffer.count, KEPT_LINES)
-        return LogTail(tuple(buffer.pending), kept, buffer.count - kept)
-
-    async def _flush(self) -> None:
-        while True:
-            lines = self._next_batch()
-            if not lines:
-                return
-            await self._database.write(append_lines, lines)
-            self._mark_written(lines)
-
-    def _next_batch(self) -> list[LogLine]:
-        """Lines of all executions in turn, so that a talkative one does not hold up the others."""
-        with self._lock:
-            waiting = [buffer for buffer in self._buffers.values() if buffer.pending]
-            share = max(1, _BATCH // max(1, len(waiting)))
-            return [line for buffer in waiting for line in list(buffer.pending)[:share]]
-
-    def _mark_written(self, lines: Sequence[LogLine]) -> None:
-        newest: dict[int, int] = {line.execution_id: line.line for line in lines}
-        with self._lock:
-            for execution_id, line in newest.items():
-                buffer = self._buffers.get(execution_id)
-                while buffer is not None and buffer.pending and buffer.pending[0].line <= line:
-                    buffer.pending.popleft()
+        return LogTail(tuple(buffer.oldest(execution_id, KEPT_LINES)), kept, buffer.count - kept)
 
 
-_LEVELS = frozenset({logging.DEBUG, logging.INFO, logging.WARNING, logging.ERROR, logging.CRITICAL})
+def _stored(execution_id: int, number: int, raw: RawLine) -> LogLine:
+    at = datetime.fromtimestamp(raw.at, UTC)
+    return LogLine(execution_id, number, at, _LEVELS.get(raw.level, "info"), raw.message, raw.fields)
 
 
-def _bounded(message: str) -> str:
-    text = message.replace("\x00", "\ufffd").encode("utf-8", "replace").decode()
-    return text if len(text) <= MAX_LINE else f"{text[:MAX_LINE]}… ({len(text) - MAX_LINE} characters cut)"
+_LEVELS = {
+    logging.DEBUG: "debug",
+    logging.INFO: "info",
+    logging.WARNING: "warning",
+    logging.ERROR: "error",
+    logging.CRITICAL: "critical",
+}
 
 
-def _bounded_fields(fields: Mapping[str, Json] | None) -> Json:
+def bounded_fields(fields: Mapping[str, Json] | None) -> Json:
+    """A line's fields as plain JSON; what is not JSON becomes text, and a note replaces what is too large."""
     if not fields:
         return None
-    text = json.dumps(fields, default=str)
-    if len(text) > MAX_FIELDS:
-        return {"cut": f"the fields have {len(text)} characters, {MAX_FIELDS} are kept at most"}
-    return clean(json.loads(text))
+    try:
+        return plain_json(json.loads(json.dumps(fields, default=str), parse_constant=str), "the fields", MAX_FIELDS)
+    except (TypeError, ValueError, RecursionError) as error:
+        # A line is never a reason for a job to fail.
+        return {"cut": plain_text(str(error), MAX_LINE)}
 
 
 class JobLogHandler(logging.Handler):
-    """Sends ordinary ``logging`` calls made inside a job to that job's execution; others pass by."""
+    """Sends ordinary ``logging`` calls made inside a job to that job's execution; others pass by.
 
+    Args:
+        host: The one job of this process; unless given, the job in whose context a call is made.
+    """
+
+    def __init__(self, host: Host | None = None) -> None:
+        super().__init__()
+        self._host = host
+
+    @override
     def emit(self, record: logging.LogRecord) -> None:
         """Keep ``record`` with the execution in whose context it was made."""
-        host = current_host.get()
-        if host is not None:
+        host = self._host or current_host.get()
+        if host is None:
+            return
+        try:
             host.log(_level(record.levelno), self.format(record), None)
+        except Exception:
+            self.handleError(record)
 
 
 def _level(levelno: int) -> int:

@@ -27,7 +27,7 @@ def _records(records: object) -> int | None:
     if records is None:
         return None
     if isinstance(records, bool) or not isinstance(records, int):
-        raise ValueError(
+        raise ValueError(  # noqa: TRY004 - one fault of a result among others
             "a job must return None, an int (records processed) or Result(records_processed=…, value=…), "
             f"got {type(records).__name__}"
         )

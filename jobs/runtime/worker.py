@@ -5,7 +5,7 @@ import logging
 from datetime import datetime
 from functools import partial
 
-from sqlalchemy import Connection
+from typing_extensions import override
 
 from ..actions.checkpoints import save_checkpoint
 from ..actions.claim import Claimant, Claimed, Started, claim, start_reserved
@@ -14,16 +14,20 @@ from ..actions.runs import hand_back
 from ..context import StopReason
 from ..core.fairness import CountingScheme, FairnessState
 from ..core.model import Json, Node
-from ..core.outcome import Failed, JobOutcome
-from ..registry import Registry
+from ..core.outcome import Failed, JobOutcome, Succeeded
+from ..registry import Isolation, Registry
 from ..services import Services
 from ..store import runs as run_store
+from ..store.database import Connection
 from ..store.transaction import Tx, Wake
-from .executor import Attempt, execute
+from .attempt import Attempt
+from .executor import execute
 from .finisher import Finisher
 from .host import LocalHost
 from .logs import LogTail, LogWriter
+from .process_spawner import Spawner
 from .progress import ProgressWriter
+from .results import message_of
 from .service import Service
 from .settings import EngineSettings
 from .stopping import StopSignal
@@ -64,6 +68,7 @@ class Worker(Service):
         self._claimant = Claimant(node.id, node.name, registry.names())
         self._fairness = FairnessState(CountingScheme.parse(settings.counting_scheme))
         self._finisher = Finisher(self._database)
+        self._spawner = Spawner()
         self._logs = logs
         self._progress = progress
         self._active: dict[int, tuple[Attempt, asyncio.Task[None]]] = {}
@@ -100,6 +105,8 @@ class Worker(Service):
     async def run(self) -> None:
         """Take and execute until stopped."""
         self.poke()
+        if any(definition.isolation is Isolation.PROCESS for definition in self._registry):
+            self._spawner.start()
         async with asyncio.TaskGroup() as group:
             group.create_task(self._take_work())
             group.create_task(self._watch_cancels())
@@ -174,27 +181,32 @@ class Worker(Service):
             signal,
             checkpoint=started.checkpoint,
             save=self._save_checkpoint,
-            write_line=self._logs.write,
+            lines=self._logs,
             show_progress=self._progress.show,
         )
         definition = self._registry.get(started.run.job_name)
         if definition is None:
-            raise LookupError(f"run {started.run.id} was claimed for job '{started.run.job_name}', which is not registered")
+            raise LookupError(
+                f"run {started.run.id} was claimed for job '{started.run.job_name}', which is not registered"
+            )
         return Attempt(started, definition, signal, host)
 
     async def _attempt(self, attempt: Attempt) -> None:
         started = attempt.started
         outcome = await self._execute(attempt)
-        await attempt.host.settle()
         self._progress.forget(started.run.id)
-        await self._finish(attempt, outcome, self._logs.close(started.execution_id))
+        await self._finish(attempt, outcome, await self._logs.close(started.execution_id))
 
     async def _execute(self, attempt: Attempt) -> JobOutcome:
         try:
-            return await execute(attempt, self._services, grace=self._settings.hard_stop_grace)
+            outcome = await execute(attempt, self._services, self._spawner, grace=self._settings.hard_stop_grace)
         except Exception as error:
             log.exception("executing run %d failed outside its job", attempt.started.run.id)
-            return Failed(type(error).__name__, f"the executor failed: {error}")
+            return Failed(type(error).__name__, f"the executor failed: {message_of(error)}")
+        unsaved = await attempt.host.settle()
+        if unsaved is not None and isinstance(outcome, Succeeded):
+            return Failed(type(unsaved).__name__, f"a checkpoint could not be kept: {message_of(unsaved)}")
+        return outcome
 
     async def _finish(self, attempt: Attempt, outcome: JobOutcome, tail: LogTail) -> None:
         cancelled = attempt.signal.reason is StopReason.CANCEL
@@ -229,6 +241,12 @@ class Worker(Service):
             asked = await self._database.read(_cancel_requests, self._claimant.node_id)
             for run_id in asked.keys() & self._active.keys():
                 self._active[run_id][0].host.ask_to_stop(StopReason.CANCEL)
+
+    @override
+    async def stop(self) -> None:
+        """End, and wait for the end; child processes end too."""
+        await super().stop()
+        await self._spawner.stop()
 
     async def stop_taking(self) -> None:
         """Take nothing new, and give back what was only reserved."""
@@ -269,4 +287,3 @@ def _cancel_requests(conn: Connection, node_id: int) -> dict[int, str]:
 
 def _hand_back(tx: Tx, node_id: int) -> list[int]:
     return hand_back(tx, {"node_id": node_id})
-

@@ -1,0 +1,143 @@
+"""A whole engine in the test's own event loop: a registry of the test's jobs, a real database, short waits."""
+
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from sqlalchemy import Connection, select
+
+from cronograph.jobs.actions.cancel import cancel_all
+from cronograph.jobs.actions.runs import enqueue_runs
+from cronograph.jobs.core.model import Execution, NewRun, Run, Trigger
+from cronograph.jobs.core.states import FINAL, RunState
+from cronograph.jobs.registry import Registry
+from cronograph.jobs.runtime.engine import Engine
+from cronograph.jobs.runtime.settings import EngineSettings
+from cronograph.jobs.services import Services
+from cronograph.jobs.store import logs, runs
+from cronograph.jobs.store.database import Database
+from cronograph.jobs.store.executions import execution_from
+from cronograph.jobs.store.logs import LogLine
+from cronograph.jobs.store.tables import job_execution
+
+from .waiting import eventually
+
+QUICK = EngineSettings(node_name="test-node", slots=5, drain_timeout=5.0, hard_stop_grace=0.2, poll=0.5)
+"""A node whose patience is short, so that tests need little of it."""
+
+
+class RunningEngine:
+    """An engine at work, and short ways to give it runs and to see what became of them."""
+
+    def __init__(self, engine: Engine, database: Database) -> None:
+        self.engine = engine
+        self.database = database
+
+    async def enqueue(self, job_name: str, args: Mapping[str, Any] | None = None, **changes: Any) -> int:
+        """Put a run into the queue; its id. No retries unless told otherwise."""
+        new = replace(NewRun(job_name, Trigger.API, args=dict(args or {}), retries=0, retry_delay=0.0), **changes)
+        (enqueued,) = await self.database.write(enqueue_runs, [new])
+        return enqueued.run.id
+
+    async def run(self, run_id: int) -> Run:
+        """The run as it is stored now."""
+        return (await self.database.read(runs.by_ids, [run_id]))[run_id]
+
+    async def run_until(self, run_id: int, *states: RunState) -> Run:
+        """Wait until the run is in one of these states."""
+
+        async def reached() -> Run | None:
+            run = await self.run(run_id)
+            return run if run.state in states else None
+
+        found = await eventually(reached, message=f"run {run_id} to become {' or '.join(states)}")
+        assert found is not None
+        return found
+
+    async def run_until_finished(self, run_id: int) -> Run:
+        """Wait until the run is in a final state."""
+        return await self.run_until(run_id, *FINAL)
+
+    async def finish(self, job_name: str, args: Mapping[str, Any] | None = None, **changes: Any) -> "Finished":
+        """Enqueue, wait for the end, and read all that was stored about it."""
+        run_id = await self.enqueue(job_name, args, **changes)
+        return await self.finished(run_id)
+
+    async def finished(self, run_id: int) -> "Finished":
+        """Wait for the end of a run and read all that was stored about it."""
+        run = await self.run_until_finished(run_id)
+        executions = await self.executions(run_id)
+        return Finished(run, executions, await self.lines(executions[-1].id) if executions else [])
+
+    async def executions(self, run_id: int) -> list[Execution]:
+        """The executions of a run, in order."""
+        return await self.database.read(_executions, run_id)
+
+    async def lines(self, execution_id: int, after: int = 0, limit: int = 100_000) -> list[LogLine]:
+        """The stored log lines of an execution."""
+        return await self.database.read(logs.after, execution_id, after, limit)
+
+    async def has_line(self, run_id: int, message: str) -> bool:
+        """Whether the newest execution of the run has written this line."""
+        executions = await self.executions(run_id)
+        return bool(executions) and any(line.message == message for line in await self.lines(executions[-1].id))
+
+    async def wait_line(self, run_id: int, message: str) -> None:
+        """Wait until the newest execution of the run has written this line."""
+        await eventually(lambda: self.has_line(run_id, message), message=f"run {run_id} to write {message!r}")
+
+    async def cancel(self, run_id: int, reason: str = "enough") -> Run:
+        """Cancel a run."""
+        (run,) = await self.database.write(cancel_all, [run_id], reason=reason)
+        return run
+
+
+class Finished:
+    """What is stored about a finished run."""
+
+    def __init__(self, run: Run, executions: list[Execution], lines: list[LogLine]) -> None:
+        self.run = run
+        self.executions = executions
+        self.execution = executions[-1]
+        self.lines = lines
+
+    @property
+    def messages(self) -> list[str]:
+        """The messages of the last execution's lines."""
+        return [line.message for line in self.lines]
+
+
+def _executions(conn: Connection, run_id: int) -> list[Execution]:
+    statement = select(job_execution).where(job_execution.c.run_id == run_id).order_by(job_execution.c.attempt)
+    return [execution_from(row) for row in conn.execute(statement)]
+
+
+@asynccontextmanager
+async def running_engine(url: str, registry: Registry, settings: EngineSettings = QUICK) -> AsyncIterator[RunningEngine]:
+    """Start an engine on a migrated database, and stop it afterwards."""
+    database = Database(url)
+    engine = Engine(Services(database), registry, settings)
+    try:
+        await engine.start()
+        yield RunningEngine(engine, database)
+    finally:
+        await engine.stop()
+        await database.close()
+
+
+StartEngine = Callable[..., Awaitable[RunningEngine]]
+
+
+@pytest.fixture
+async def start_engine(database_url: str) -> AsyncIterator[StartEngine]:
+    """Starts engines on a fresh database (the test runs on SQLite and on PostgreSQL); all are stopped at the end."""
+    async with AsyncExitStack() as stack:
+
+        async def start(registry: Registry, settings: EngineSettings = QUICK, **changes: Any) -> RunningEngine:
+            return await stack.enter_async_context(
+                running_engine(database_url, registry, replace(settings, **changes))
+            )
+
+        yield start

@@ -17,6 +17,7 @@ from graphql import (
     DocumentNode,
     GraphQLError,
     GraphQLSchema,
+    NoFragmentCyclesRule,
     OperationDefinitionNode,
     OperationType,
     parse,
@@ -27,6 +28,7 @@ from graphql import (
 from .errors import UserFacingError, coded, shorten
 from .guard import Guard, Measure
 from .limits import LimitExceeded, Limits
+from .merging import check_merging
 
 RULES: Final[tuple[type[ASTValidationRule], ...]] = (
     *specified_rules,
@@ -156,10 +158,20 @@ class DocumentStore:
 
     def _validate(self, document: Document) -> None:
         if document.errors is None:
-            errors = validate(self.schema, document.ast, RULES, max_errors=self.limits.errors)
-            document.errors = [self._validation_error(error) for error in errors]
+            document.errors = self._faults(document.ast)
         if document.errors:
             raise RequestRefused(document.errors)
+
+    def _faults(self, ast: DocumentNode) -> list[GraphQLError]:
+        # Cycles first: whatever writes out fragments relies on there being none.
+        faults = validate(self.schema, ast, [NoFragmentCyclesRule], max_errors=self.limits.errors)
+        if not faults:
+            try:
+                check_merging(ast, self.limits)
+            except LimitExceeded as error:
+                return [error]
+            faults = validate(self.schema, ast, RULES, max_errors=self.limits.errors)
+        return [self._validation_error(error) for error in faults]
 
     def _validation_error(self, error: GraphQLError) -> GraphQLError:
         if error.message == "Validation aborted.":

@@ -1,6 +1,5 @@
 """The pass of the limit guard over one document, see `guard`."""
 
-from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final, cast
@@ -101,7 +100,6 @@ class Walk:
 
     def _selection_set(self, node: SelectionSetNode, parent: GraphQLCompositeType | None, level: int) -> Tally:
         self._check_level(level)
-        self._check_repeats(node)
         total = NOTHING
         for selection in node.selections:
             self.visits += 1
@@ -204,17 +202,6 @@ class Walk:
             # Longer literals are no 32-bit integers; converting 64 kB of digits would be slow.
             return int(node.value) if len(node.value) <= 10 else SATURATED
         return None
-
-    def _check_repeats(self, node: SelectionSetNode) -> None:
-        maximum = self._limits.repeats
-        if len(node.selections) <= maximum:
-            return
-        names = Counter((one.alias or one.name).value for one in node.selections if isinstance(one, FieldNode))
-        for name, count in names.most_common(1):
-            if count > maximum:
-                raise LimitExceeded(
-                    "repeats", maximum, count, f"The field '{name[:100]}' is repeated too often", [node]
-                )
 
     def _check_level(self, level: int) -> None:
         if level > self._limits.nesting:

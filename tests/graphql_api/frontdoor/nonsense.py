@@ -76,8 +76,30 @@ DOCUMENTS = [
     _of(
         "a thousand repeated fields",
         "{ task { " + "name " * 1_000 + "} }",
-        "LIMIT_REPEATS",
-        "the limit is 50, got 1,000",
+        "LIMIT_FIELD_PAIRS",
+        "the limit is 10,000, got 499,500",
+    ),
+    _of(
+        "repeated fields of repeated fields",
+        "{ task { " + ("parent { " + "parent { name } " * 10 + "} ") * 45 + "} }",
+        "LIMIT_FIELD_PAIRS",
+        "the limit is 10,000",
+    ),
+    _of("480 inline fragments", "{ task { " + "... { name } " * 480 + "} }", "LIMIT_FIELD_PAIRS", "got 114,960"),
+    _of(
+        "190 fragments with the same field",
+        "{ task { "
+        + " ".join(f"...f{n}" for n in range(190))
+        + " } } "
+        + " ".join(f"fragment f{n} on Task {{ name }}" for n in range(190)),
+        "LIMIT_FIELD_PAIRS",
+        "got 17,955",
+    ),
+    _of(
+        "180 operations",
+        " ".join(f"query q{n} {{ task {{ ...f }} }}" for n in range(180)) + " fragment f on Task { name }",
+        "UNKNOWN_OPERATION",
+        "The document has 180 operations",
     ),
     _of(
         "a page of pages",

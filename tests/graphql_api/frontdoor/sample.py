@@ -237,7 +237,7 @@ class Sample:
     schema: GuardedSchema
 
 
-def sample_app(limits: Limits | None = None, **options: Any) -> Sample:  # noqa: ANN401 - passed on
+def sample_app(limits: Limits | None = None, **options: Any) -> Sample:
     """An application that serves the sample schema; `options` are those of `graphql_routes`."""
     context = SampleContext()
     schema = sample_schema(limits)

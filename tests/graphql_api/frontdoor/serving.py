@@ -37,7 +37,7 @@ class Served:
             "/graphql", content=content, headers={"content-type": "application/json", **named}
         )
 
-    async def query(self, document: str, **members: object) -> Any:  # noqa: ANN401 - JSON
+    async def query(self, document: str, **members: object) -> Any:
         """The answer to one document."""
         return (await self.post({"query": document, **members})).json()
 
@@ -63,7 +63,7 @@ class Socket:
         """Send a JSON message, or text and bytes as they are."""
         await self.connection.send(message if isinstance(message, str | bytes) else json.dumps(message))
 
-    async def receive(self) -> Any:  # noqa: ANN401 - JSON
+    async def receive(self) -> Any:
         """The next message."""
         async with asyncio.timeout(20):
             return json.loads(await self.connection.recv())
@@ -86,7 +86,7 @@ class Socket:
 
 
 @asynccontextmanager
-async def served(limits: Limits | None = None, **options: Any) -> AsyncGenerator[Served]:  # noqa: ANN401 - passed on
+async def served(limits: Limits | None = None, **options: Any) -> AsyncGenerator[Served]:
     """A server of the sample application; `options` are those of `graphql_routes`."""
     sample = sample_app(limits, **options)
     config = uvicorn.Config(sample.app, port=0, log_level="info", access_log=False, lifespan="off")

@@ -42,10 +42,10 @@ class Hub:
     engine: Engine
 
     @classmethod
-    def of(cls, limits: Limits | None = None) -> "Hub":
+    def of(cls, limits: Limits | None = None, policy: SharePolicy | None = POLICY) -> "Hub":
         """A hub for the sample schema."""
         engine = Engine(sample_schema(limits))
-        return cls(SharedStreams(engine, cursor_of_answer, POLICY), SampleContext(), engine)
+        return cls(SharedStreams(engine, cursor_of_answer, policy), SampleContext(), engine)
 
     def subscribe(self, text: str = LOG, **variables: object) -> AsyncGenerator[Encoded, None]:
         """The answers of one subscriber."""
@@ -256,7 +256,7 @@ async def test_sockets_and_event_streams_share_too() -> None:
     await eventually(lambda: server.sample.context.closed == 1)
 
 
-async def take_until_data(lines: Any) -> AsyncGenerator[str, None]:  # noqa: ANN401 - httpx names no type
+async def take_until_data(lines: Any) -> AsyncGenerator[str, None]:
     """Lines up to the first with data."""
     async for line in lines:
         yield line

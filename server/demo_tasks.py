@@ -21,6 +21,113 @@ SUBMITTER = "demo"
 PAUSED = "photo-archive"
 PAUSE_REASON = "the archive's disk is full; ask in #storage"
 
+FREQUENT: Sequence[TaskSpec] = (
+    TaskSpec(
+        "front-page",
+        "check_website",
+        ScheduleSpec(Syntax.CRON, "*/5 * * * * *"),
+        description="Every five seconds: is the shop's front page well?",
+        group="monitoring",
+        priority=Priority.HIGH,
+    ),
+    TaskSpec(
+        "orders-from-the-web",
+        "import_orders",
+        ScheduleSpec(Syntax.CRON, "10/20 * * * * *"),
+        args={"source": "web"},
+        description="Three times a minute; a failure is tried again after ten seconds",
+        group="shop",
+        retry_delay=10,
+    ),
+    TaskSpec(
+        "orders-from-the-market",
+        "import_orders",
+        ScheduleSpec(Syntax.INTERVAL, "45s"),
+        args={"source": "market"},
+        description="Every 45 seconds on a fixed grid; overdue occurrences queue up",
+        group="shop",
+        owner="channel:42",
+        retry_delay=5,
+    ),
+    TaskSpec(
+        "parcel-news",
+        "call_webhook",
+        ScheduleSpec(Syntax.CALENDAR, "*-*-* *:*:00/15"),
+        description="A calendar event every quarter of a minute; half of the calls fail and are retried",
+        group="partners",
+        retry_delay=4,
+    ),
+    TaskSpec(
+        "warehouse-count",
+        "sync_inventory",
+        ScheduleSpec(Syntax.INTERVAL, "30s"),
+        description="Snoozes while the warehouse is busy",
+        group="shop",
+        jitter=3,
+    ),
+    TaskSpec(
+        "spring-album",
+        "resize_photos",
+        ScheduleSpec(Syntax.CRON, "5/30 * * * * *"),
+        args={"album": "spring"},
+        description="Runs in a thread; the next one is skipped while it still works",
+        group="media",
+        timeout=20,
+    ),
+)
+"""Tasks that are due several times a minute."""
+
+RARE: Sequence[TaskSpec] = (
+    TaskSpec(
+        "newsletter",
+        "send_newsletter",
+        ScheduleSpec(Syntax.CRON, "0 * * * * *"),
+        args={"subject": "Spring is here"},
+        description="At every full minute; eight seconds with a progress bar",
+        group="marketing",
+        overlap=OverlapPolicy.SKIP,
+    ),
+    TaskSpec(
+        "sales-report",
+        "monthly_report",
+        ScheduleSpec(Syntax.INTERVAL, "1m30s"),
+        description="Continues from its last checkpoint",
+        group="reports",
+    ),
+    TaskSpec(
+        "lost-partner",
+        "call_webhook",
+        ScheduleSpec(Syntax.CRON, "30 * * * * *"),
+        args={"partner": "closed-down"},
+        description="Fails for good at every attempt: an error worth noticing",
+        group="partners",
+    ),
+    TaskSpec(
+        "failure-digest",
+        "graphql_request",
+        ScheduleSpec(Syntax.CRON, "45 * * * * *"),
+        args={"query": "{ jobLogs(limit: 5, onlyFailures: true) { id jobName errorMessage } }"},
+        description="Asks this server's own API for the newest failures: a task is an API request",
+        group="monitoring",
+    ),
+    TaskSpec(
+        "weekly-accounts",
+        "monthly_report",
+        ScheduleSpec(Syntax.CALENDAR, "Mon *-*-* 08:00:00", "Europe/Berlin"),
+        description="Mondays at eight, Berlin time",
+        group="reports",
+    ),
+    TaskSpec(
+        PAUSED,
+        "resize_photos",
+        ScheduleSpec(Syntax.CRON, "0 */2 * * * *"),
+        args={"album": "archive"},
+        description="Paused: its occurrences are recorded as skipped",
+        group="media",
+    ),
+)
+"""Tasks that are due once a minute or less often."""
+
 
 async def prepare_demo(database: Database) -> None:
     """Make the example tasks, and some runs to look at right away; what an earlier demo left stays as it is."""
@@ -39,124 +146,15 @@ def _prepare(tx: Tx) -> None:
 
 def demo_tasks(now: datetime) -> Sequence[TaskSpec]:
     """The tasks; ``now`` decides when the one-time task is due, 40 seconds later."""
-    opening = (now + timedelta(seconds=40)).astimezone(UTC).replace(microsecond=0)
-    return (*_frequent_tasks(), *_rare_tasks(opening))
-
-
-def _frequent_tasks() -> Sequence[TaskSpec]:
-    return (
-        TaskSpec(
-            "front-page",
-            "check_website",
-            ScheduleSpec(Syntax.CRON, "*/5 * * * * *"),
-            description="Every five seconds: is the shop's front page well?",
-            group="monitoring",
-            priority=Priority.HIGH,
-        ),
-        TaskSpec(
-            "orders-from-the-web",
-            "import_orders",
-            ScheduleSpec(Syntax.CRON, "10/20 * * * * *"),
-            args={"source": "web"},
-            description="Three times a minute; a failure is tried again after ten seconds",
-            group="shop",
-            retry_delay=10,
-        ),
-        TaskSpec(
-            "orders-from-the-market",
-            "import_orders",
-            ScheduleSpec(Syntax.INTERVAL, "45s"),
-            args={"source": "market"},
-            description="Every 45 seconds on a fixed grid; overdue occurrences queue up",
-            group="shop",
-            owner="channel:42",
-            retry_delay=5,
-        ),
-        TaskSpec(
-            "parcel-news",
-            "call_webhook",
-            ScheduleSpec(Syntax.CALENDAR, "*-*-* *:*:00/15"),
-            description="A calendar event every quarter of a minute; half of the calls fail and are retried",
-            group="partners",
-            retry_delay=4,
-        ),
-        TaskSpec(
-            "warehouse-count",
-            "sync_inventory",
-            ScheduleSpec(Syntax.INTERVAL, "30s"),
-            description="Snoozes while the warehouse is busy",
-            group="shop",
-            jitter=3,
-        ),
-        TaskSpec(
-            "spring-album",
-            "resize_photos",
-            ScheduleSpec(Syntax.CRON, "5/30 * * * * *"),
-            args={"album": "spring"},
-            description="Runs in a thread; the next one is skipped while it still works",
-            group="media",
-            timeout=20,
-        ),
+    due = (now + timedelta(seconds=40)).astimezone(UTC).replace(microsecond=0)
+    opening = TaskSpec(
+        "grand-opening",
+        "grand_opening",
+        ScheduleSpec(Syntax.TIMESTAMP, due.isoformat().replace("+00:00", "Z")),
+        description="Once; afterwards the task stays with its history",
+        group="marketing",
     )
-
-
-def _rare_tasks(opening: datetime) -> Sequence[TaskSpec]:
-    return (
-        TaskSpec(
-            "newsletter",
-            "send_newsletter",
-            ScheduleSpec(Syntax.CRON, "0 * * * * *"),
-            args={"subject": "Spring is here"},
-            description="At every full minute; eight seconds with a progress bar",
-            group="marketing",
-            overlap=OverlapPolicy.SKIP,
-        ),
-        TaskSpec(
-            "sales-report",
-            "monthly_report",
-            ScheduleSpec(Syntax.INTERVAL, "1m30s"),
-            description="Continues from its last checkpoint",
-            group="reports",
-        ),
-        TaskSpec(
-            "lost-partner",
-            "call_webhook",
-            ScheduleSpec(Syntax.CRON, "30 * * * * *"),
-            args={"partner": "closed-down"},
-            description="Fails for good at every attempt: an error worth noticing",
-            group="partners",
-        ),
-        TaskSpec(
-            "grand-opening",
-            "grand_opening",
-            ScheduleSpec(Syntax.TIMESTAMP, opening.isoformat().replace("+00:00", "Z")),
-            description="Once; afterwards the task stays with its history",
-            group="marketing",
-        ),
-        TaskSpec(
-            "failure-digest",
-            "graphql_request",
-            ScheduleSpec(Syntax.CRON, "45 * * * * *"),
-            args={"query": "{ jobLogs(limit: 5, onlyFailures: true) { id jobName errorMessage } }"},
-            description="Asks this server's own API for the newest failures: a task is an API request",
-            group="monitoring",
-        ),
-        TaskSpec(
-            "weekly-accounts",
-            "monthly_report",
-            ScheduleSpec(Syntax.CALENDAR, "Mon *-*-* 08:00:00", "Europe/Berlin"),
-            description="Mondays at eight, Berlin time",
-            group="reports",
-        ),
-        TaskSpec(
-            PAUSED,
-            "resize_photos",
-            ScheduleSpec(Syntax.CRON, "0 */2 * * * *"),
-            args={"album": "archive"},
-            description="Paused: its occurrences are recorded as skipped",
-            group="media",
-        ),
-    )
+    return (*FREQUENT, opening, *RARE)
 
 
 def first_runs() -> Sequence[NewRun]:

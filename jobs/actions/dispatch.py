@@ -3,8 +3,10 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from itertools import accumulate
 
 from ..core.dispatch import Decision, PlannedRun, decide
+from ..core.errors import InvalidState
 from ..core.events import Change, EventKind
 from ..core.model import Json, NewRun, OverlapPolicy, Task, Trigger
 from ..core.policies import effective_overlap, effective_timeout
@@ -19,6 +21,9 @@ BATCH = 500
 """How many due tasks one transaction looks at."""
 OCCURRENCES = 5000
 """How many occurrences one transaction looks at, shared by its tasks."""
+RUNS = 1000
+"""About how many runs one transaction makes; tasks beyond that are left for the next one."""
+_SETTLING_ROUNDS = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,25 +44,41 @@ def dispatch_due(tx: Tx, node: str | None, *, batch: int = BATCH) -> Dispatched:
     due = tasks.due(tx.conn, tx.now, batch)
     if not due:
         return Dispatched(0, 0, False)
-    made, behind = visit(tx, due, node)
-    return Dispatched(len(due), made, behind or len(due) == batch)
+    visited = visit(tx, due, node)
+    return Dispatched(visited.tasks, visited.made, visited.behind or len(due) == batch)
 
 
 def settle_due(tx: Tx, task: Task, node: str | None = None) -> Task:
     """Let what is due until now become runs or skips, before the task is edited, paused or deleted.
 
     So an edit never changes what an occurrence of the past becomes. Returns the task as it is then.
+
+    Raises:
+        InvalidState: so much is due (a long downtime) that the dispatcher has to catch up first.
     """
-    for _ in range(100):
+    for _ in range(_SETTLING_ROUNDS):
         if task.next_run_at is None or task.next_run_at > tx.now:
-            break
+            return task
         visit(tx, [task], node)
         task = tasks.by_ids(tx.conn, [task.id])[task.id]
-    return task
+    raise InvalidState(
+        f"task '{task.name}' is still catching up with what it missed (now at {task.next_occurrence_at}); "
+        "try again in a moment",
+        path=("name",),
+    )
 
 
-def visit(tx: Tx, due: Sequence[Task], node: str | None) -> tuple[int, bool]:
-    """Decide and write for these locked tasks; how many runs were made, and whether any task is behind."""
+@dataclass(frozen=True, slots=True)
+class Visited:
+    """What became of some due tasks: how many were decided, runs made, and whether any of them is behind."""
+
+    tasks: int
+    made: int
+    behind: bool
+
+
+def visit(tx: Tx, due: Sequence[Task], node: str | None) -> Visited:
+    """Decide and write for these locked tasks, as many as make no more than about ``RUNS`` runs."""
     ids = [task.id for task in due]
     unfinished = run_store.unfinished_counts(tx.conn, ids)
     known = jobs.known(tx.conn, {task.spec.job_name for task in due})
@@ -71,7 +92,7 @@ def visit(tx: Tx, due: Sequence[Task], node: str | None) -> tuple[int, bool]:
         )
         for task in due
     ]
-    pairs = list(zip(due, decisions, strict=True))
+    pairs = _within_bounds(list(zip(due, decisions, strict=True)))
     _cancel_replaced(tx, pairs)
     made = _insert_runs(tx, pairs)
     _write_skips(tx, pairs, node, {task_id: oldest for task_id, (_, oldest) in unfinished.items()})
@@ -83,7 +104,15 @@ def visit(tx: Tx, due: Sequence[Task], node: str | None) -> tuple[int, bool]:
         ],
     )
     tx.wake(Wake.TASKS)
-    return made, any(decision.behind for decision in decisions)
+    behind = len(pairs) < len(due) or any(decision.behind for _, decision in pairs)
+    return Visited(len(pairs), made, behind)
+
+
+def _within_bounds(pairs: list[tuple[Task, Decision]]) -> list[tuple[Task, Decision]]:
+    """The first of ``pairs`` that together make about ``RUNS`` runs, at least one."""
+    totals = accumulate(len(decision.runs) for _, decision in pairs)
+    count = sum(1 for total in totals if total <= RUNS)
+    return pairs[: max(1, count)]
 
 
 def new_run(

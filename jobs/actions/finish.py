@@ -1,12 +1,12 @@
 """Attempts end: many in one transaction, each accepted at most once."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
 from ..core.model import Json, Node, Run
-from ..core.outcome import JobOutcome, Lost, Settlement, settle
+from ..core.outcome import CLAIM_LOST, JobOutcome, Lost, Settlement, settle
 from ..core.states import FINAL, RunState
 from ..store import executions, finishes, nodes
 from ..store import runs as run_store
@@ -125,8 +125,36 @@ def rescue(tx: Tx, dead: Node, *, reason: str) -> int:
     if not nodes.fence(tx.conn, dead.id, dead.seq):
         return 0
     held = run_store.occupied_by(tx.conn, dead.id)
-    open_rows = executions.open_of_node(tx.conn, dead.id)
-    lost = Lost(f"node {dead.name} was lost while it ran this job: {reason}")
+    _settle_lost(tx, dead.id, dead.name, held, Lost(f"node {dead.name} was lost while it ran this job: {reason}"))
+    tx.wake(Wake.RUNS | Wake.NODES)
+    return len(held)
+
+
+def disown(tx: Tx, node_id: int, node: str, known: Collection[int]) -> int:
+    """Settle what a live node holds without knowing it: the answer of its claim was lost after the commit.
+
+    Executions that nobody runs are closed as LOST and their runs are due again at once; reserved runs go back.
+
+    Args:
+        tx: The transaction.
+        node_id: The caller's own node.
+        node: Its name.
+        known: The runs that the node executes or has reserved; it must not have a claim under way.
+
+    Returns:
+        How many runs were settled.
+    """
+    unknown = [run for run in run_store.occupied_by(tx.conn, node_id) if run.id not in known]
+    sentence = f"node {node} did not learn that it had claimed this run: the answer of the database was lost"
+    _settle_lost(tx, node_id, node, unknown, Lost(sentence, CLAIM_LOST))
+    if unknown:
+        tx.wake(Wake.RUNS)
+    return len(unknown)
+
+
+def _settle_lost(tx: Tx, node_id: int, node: str, held: Sequence[Run], lost: Lost) -> None:
+    """End the open attempts of these locked runs of a node, and give back those that it had only reserved."""
+    open_rows = executions.open_of_node(tx.conn, node_id)
     by_attempt = {(row.run_id, row.attempt): row.id for row in open_rows}
     ended = [
         Finish(run, by_attempt[run.id, run.attempt], lost, cancelled=run.cancel_requested_at is not None)
@@ -134,8 +162,8 @@ def rescue(tx: Tx, dead: Node, *, reason: str) -> int:
         if run.state is RunState.RUNNING and (run.id, run.attempt) in by_attempt
     ]
     if ended:
-        finish(tx, dead.id, dead.name, ended)
-    run_store.hand_back_scheduled(tx.conn, {"node_id": dead.id})
-    tx.emit(run_change(run, RunState.WAITING) for run in held if run.state is RunState.SCHEDULED)
-    tx.wake(Wake.RUNS | Wake.NODES)
-    return len(held)
+        finish(tx, node_id, node, ended)
+    reserved = [run for run in held if run.state is RunState.SCHEDULED]
+    for run in reserved:
+        run_store.hand_back_scheduled(tx.conn, {"id": run.id})
+    tx.emit(run_change(run, RunState.WAITING) for run in reserved)

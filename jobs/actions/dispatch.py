@@ -21,7 +21,7 @@ BATCH = 500
 """How many due tasks one transaction looks at."""
 OCCURRENCES = 5000
 """How many occurrences one transaction looks at, shared by its tasks."""
-RUNS = 1000
+RUNS = 500
 """About how many runs one transaction makes; tasks beyond that are left for the next one."""
 _SETTLING_ROUNDS = 20
 

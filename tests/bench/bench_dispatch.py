@@ -1,5 +1,6 @@
-"""How long one dispatching transaction takes when a server was away for two hours: ``python -m tests.bench.bench_dispatch``.
+"""How long one dispatching transaction takes when a server was away for two hours.
 
+Run it from the repository's root: ``python -m tests.bench.bench_dispatch``.
 Fifty tasks of every second are two hours late, under each misfire policy. The longest transaction must stay far below
 a second (250 ms is the aim), because due tasks of others wait behind it.
 """

@@ -68,6 +68,25 @@ def resize_photos(ctx: JobContext, album: str = "spring") -> int:
     return photos
 
 
+@job(
+    "forecast_demand",
+    isolation="process",
+    description="Computes in a child process, the only kind that can be killed hard",
+)
+def forecast_demand(ctx: JobContext, products: int = 6) -> Result:
+    """Keeps a processor busy for a few seconds without slowing anything else down."""
+    estimates: list[float] = []
+    for product in range(products):
+        until = time.monotonic() + 0.4
+        draws: list[float] = []
+        while time.monotonic() < until:
+            draws.append(chance.gauss(100, 15))
+        estimates.append(round(sum(draws) / len(draws), 2))
+        ctx.log.info("estimated", product=product, draws=len(draws))
+        ctx.progress(product + 1, products)
+    return Result(records_processed=products, value=estimates)
+
+
 @job("call_webhook", description="Tells a partner about a delivery; the partner is often out of order")
 async def call_webhook(ctx: JobContext, partner: str = "parcel-service") -> None:
     """Half of its calls fail; one partner will never answer, so trying again is pointless."""

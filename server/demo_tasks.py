@@ -95,6 +95,13 @@ RARE: Sequence[TaskSpec] = (
         group="reports",
     ),
     TaskSpec(
+        "demand-forecast",
+        "forecast_demand",
+        ScheduleSpec(Syntax.CRON, "20 * * * * *"),
+        description="Once a minute in a child process",
+        group="reports",
+    ),
+    TaskSpec(
         "lost-partner",
         "call_webhook",
         ScheduleSpec(Syntax.CRON, "30 * * * * *"),

@@ -1,6 +1,7 @@
 """A real server: its address, its health, its pages, and how it stops."""
 
 import json
+import os
 import re
 import signal
 import socket
@@ -111,15 +112,20 @@ def test_sigterm_during_a_job_lets_it_finish_and_ends_with_status_zero(
     server = processes.serve(sqlite_url, *with_jobs)
     trigger(server, "nap", seconds=5)
     trigger(server, "nap_in_thread", seconds=5)
-    wait_running(server, "nap")
-    wait_running(server, "nap_in_thread")
+    trigger(server, "nap_in_process", seconds=5)
+    for job in ("nap", "nap_in_thread", "nap_in_process"):
+        wait_running(server, job)
     server.terminate()
     ready = f"{server.url}/health/ready"
     answer = httpx.get(ready, trust_env=False)
     assert (answer.status_code, answer.json()) == (503, {"ready": False, "status": "draining"})
     assert server.wait(30) == 0
     log = "SELECT job_name, success, records_processed, outcome FROM job_execution WHERE job_name LIKE 'nap%'"
-    assert sorted(rows(sqlite_url, log)) == [("nap", 1, 7, "success"), ("nap_in_thread", 1, 8, "success")]
+    assert sorted(rows(sqlite_url, log)) == [
+        ("nap", 1, 7, "success"),
+        ("nap_in_process", 1, 9, "success"),
+        ("nap_in_thread", 1, 8, "success"),
+    ]
     assert rows(sqlite_url, "SELECT count(*) FROM run WHERE state IN ('running', 'scheduled')") == [(0,)]
 
 
@@ -144,6 +150,28 @@ def test_sigint_stops_like_sigterm(processes: ProcessStarter, sqlite_url: str) -
     server.process.send_signal(signal.SIGINT)
     assert server.wait() == 0
     assert "Traceback" not in server.output()
+
+
+def test_ctrl_c_in_a_terminal_reaches_children_too_and_still_lets_them_finish(
+    processes: ProcessStarter, sqlite_url: str, with_jobs: list[str]
+) -> None:
+    server = processes.serve(sqlite_url, *with_jobs)
+    trigger(server, "nap_in_process", seconds=3)
+    wait_running(server, "nap_in_process")
+    os.killpg(server.pid, signal.SIGINT)
+    assert server.wait(30) == 0
+    log = "SELECT outcome, records_processed FROM job_execution WHERE job_name = 'nap_in_process'"
+    assert rows(sqlite_url, log) == [("success", 9)]
+
+
+def test_children_of_a_killed_server_do_not_keep_its_file(
+    processes: ProcessStarter, sqlite_url: str, with_jobs: list[str]
+) -> None:
+    server = processes.serve(sqlite_url, *with_jobs)
+    trigger(server, "nap_in_process", seconds=60)
+    wait_running(server, "nap_in_process")
+    server.kill_alone()
+    assert processes.run("migrate", "--database-url", sqlite_url)[0] == 0
 
 
 def test_a_second_signal_ends_at_once(processes: ProcessStarter, sqlite_url: str, with_jobs: list[str]) -> None:

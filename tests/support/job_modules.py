@@ -24,6 +24,12 @@ def nap_in_thread(seconds: float) -> int:
     return 8
 
 
+@job("nap_in_process", isolation="process")
+def nap_in_process(seconds: float) -> int:
+    time.sleep(seconds)
+    return 9
+
+
 @job("block", description="Does not give the event loop a chance")
 async def block(seconds: float) -> None:
     time.sleep(seconds)

@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
-from ..core.model import Json, Node, Run
+from ..core.events import Change, EventKind
+from ..core.model import Json, Node, NodeState, Run
 from ..core.outcome import CLAIM_LOST, JobOutcome, Lost, Settlement, settle
 from ..core.states import FINAL, RunState
 from ..store import executions, finishes, nodes
@@ -126,6 +127,7 @@ def rescue(tx: Tx, dead: Node, *, reason: str) -> int:
         return 0
     held = run_store.occupied_by(tx.conn, dead.id)
     _settle_lost(tx, dead.id, dead.name, held, Lost(f"node {dead.name} was lost while it ran this job: {reason}"))
+    tx.emit([Change(EventKind.NODE_STOPPED, node=dead.name, state=NodeState.EXPIRED.value)])
     tx.wake(Wake.RUNS | Wake.NODES)
     return len(held)
 
@@ -164,6 +166,5 @@ def _settle_lost(tx: Tx, node_id: int, node: str, held: Sequence[Run], lost: Los
     if ended:
         finish(tx, node_id, node, ended)
     reserved = [run for run in held if run.state is RunState.SCHEDULED]
-    for run in reserved:
-        run_store.hand_back_scheduled(tx.conn, {"id": run.id})
+    run_store.hand_back(tx.conn, [run.id for run in reserved])
     tx.emit(run_change(run, RunState.WAITING) for run in reserved)

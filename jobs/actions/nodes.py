@@ -38,7 +38,6 @@ def join(tx: Tx, new: NewNode, *, alone: bool) -> Node:
     if alone:
         for dead in nodes.live(tx.conn):
             rescue(tx, dead, reason="its process ended without a clean stop")
-            tx.emit([_change(EventKind.NODE_STOPPED, dead.name, NodeState.EXPIRED)])
     names = tuple(job.name for job in new.jobs)
     jobs.publish(tx.conn, new.jobs, tx.now)
     known = {name for node in nodes.live(tx.conn) for name in node.jobs} | set(names)
@@ -94,11 +93,7 @@ def heartbeat(tx: Tx, node_id: int, *, lease: float, running: int) -> NodeState 
 
 def rescue_expired(tx: Tx, dead: Sequence[Node]) -> int:
     """Rescue the runs of nodes that the caller has watched for a full lease; how many runs."""
-    rescued = 0
-    for node in dead:
-        rescued += rescue(tx, node, reason="no heartbeat within its lease")
-        tx.emit([_change(EventKind.NODE_STOPPED, node.name, NodeState.EXPIRED)])
-    return rescued
+    return sum(rescue(tx, node, reason="no heartbeat within its lease") for node in dead)
 
 
 def _skew(now: datetime) -> float:

@@ -8,6 +8,10 @@ from .retry import retry_delay
 from .states import RunState
 
 MAX_RECORDS = 2**63 - 1
+NODE_LOST = "NodeLost"
+"""Error type of an execution whose node died."""
+CLAIM_LOST = "ClaimLost"
+"""Error type of an execution that its live node does not know, because the answer of the claim was lost."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,9 +63,10 @@ class HandedBack:
 
 @dataclass(frozen=True, slots=True)
 class Lost:
-    """The node that ran it died or was cut off."""
+    """The node that ran it died or was cut off, or never learnt that it was to run it (``CLAIM_LOST``)."""
 
     message: str
+    error_type: str = NODE_LOST
 
 
 JobOutcome: TypeAlias = Succeeded | Failed | TimedOut | Cancelled | Snoozed | HandedBack | Lost
@@ -113,10 +118,10 @@ def _settle(outcome: JobOutcome, failures: int, retries: int, base_delay: float)
         case TimedOut(message, traceback):
             state, delay = _after_failure(failures, retries, base_delay)
             return Settlement(state, failures + 1, delay, Outcome.TIMED_OUT, message, "TimeoutError", traceback)
-        case Lost(message):
+        case Lost(message, error_type):
             # A used attempt, but no back-off: the fault was the node's.
             state, delay = _after_failure(failures, retries, 0.0)
-            return Settlement(state, failures + 1, delay, Outcome.LOST, message, "NodeLost")
+            return Settlement(state, failures + 1, delay, Outcome.LOST, message, error_type)
         case Cancelled(reason):
             return Settlement(RunState.CANCELLED, failures, None, Outcome.CANCELLED, reason)
         case Snoozed(seconds):

@@ -103,8 +103,9 @@ def fence(conn: Connection, node_id: int, seq: int) -> bool:
 
 
 def is_live(conn: Connection, node_id: int) -> bool:
-    """Whether the node may still take and end runs."""
-    return conn.execute(select(n.c.id).where(n.c.id == node_id, n.c.state.in_(_LIVE))).first() is not None
+    """Whether the node may still take runs; it stays so until the commit, because the row is locked against ``fence``."""
+    statement = select(n.c.id).where(n.c.id == node_id, n.c.state.in_(_LIVE)).with_for_update(read=True)
+    return conn.execute(statement).first() is not None
 
 
 def live(conn: Connection) -> list[Node]:
@@ -113,8 +114,13 @@ def live(conn: Connection) -> list[Node]:
 
 
 def expired(conn: Connection, now: datetime) -> list[Node]:
-    """Live nodes whose lease has run out by the database's time."""
-    statement = select(n).where(n.c.state.in_(_LIVE), n.c.expires_at < now).order_by(n.c.id)
+    """Live nodes whose lease has run out by the database's time, locked.
+
+    One that is in the middle of a claim, or that somebody else is rescuing, is left for the next look.
+    """
+    statement = (
+        select(n).where(n.c.state.in_(_LIVE), n.c.expires_at < now).order_by(n.c.id).with_for_update(skip_locked=True)
+    )
     return [node_from(row) for row in conn.execute(statement)]
 
 

@@ -219,6 +219,16 @@ def hand_back_scheduled(conn: Connection, condition: Mapping[str, Any]) -> list[
     return list(conn.execute(statement).scalars())
 
 
+def hand_back(conn: Connection, ids: Sequence[int]) -> None:
+    """Give those of these runs that are ``scheduled`` back to the queue."""
+    statement = (
+        update(r)
+        .where(r.c.id.in_(ids), r.c.state == RunState.SCHEDULED.value)
+        .values(state=RunState.WAITING.value, node_id=None)
+    )
+    conn.execute(statement)
+
+
 def occupied_by(conn: Connection, node_id: int) -> list[Run]:
     """The runs that a node holds, scheduled and running, locked, by id."""
     statement = (
@@ -228,6 +238,12 @@ def occupied_by(conn: Connection, node_id: int) -> list[Run]:
         .with_for_update(of=r)
     )
     return [run_from(row) for row in conn.execute(statement)]
+
+
+def held_by(conn: Connection, node_id: int) -> set[int]:
+    """The ids of the runs that a node holds, scheduled and running."""
+    statement = select(r.c.id).where(r.c.node_id == node_id, r.c.state.in_(values_of(OCCUPYING)))
+    return set(conn.execute(statement).scalars())
 
 
 def next_available(conn: Connection, now: datetime) -> datetime | None:

@@ -5,9 +5,10 @@ from dataclasses import fields, replace
 from datetime import datetime
 from typing import Any
 
+from ..core.dispatch import Skip
 from ..core.errors import AlreadyExists, InvalidInput, InvalidState, Overlap, VersionConflict
 from ..core.events import EventKind
-from ..core.model import Json, OverlapPolicy, Run, ScheduleSpec, Task, TaskSource, TaskSpec, Trigger
+from ..core.model import Json, OverlapPolicy, Run, ScheduleSpec, SkipReason, Task, TaskSource, TaskSpec, Trigger
 from ..core.occurrence import effective, first_occurrence
 from ..core.policies import effective_overlap, overlap_limit
 from ..core.rules import check_task, unknown
@@ -19,6 +20,7 @@ from .cancel import cancel_all
 from .changes import task_change
 from .dispatch import new_run, settle_due
 from .runs import check_job_args, submit
+from .skips import record_skips
 
 _REQUIRED = TaskSpec(name="", job_name="", schedule=ScheduleSpec(Syntax.CRON, ""))
 _DEFAULTS: Mapping[str, Any] = {one.name: getattr(_REQUIRED, one.name) for one in fields(TaskSpec)}
@@ -73,6 +75,7 @@ def update_task(
     values = {**tasks.spec_values(spec), **_retimed(tx, task, spec), **_paused(tx, task, spec, actor)}
     if spec.schedule != task.spec.schedule and task.source is TaskSource.CODE:
         values["overridden"] = spec.schedule != task.declared
+    _record_left_out(tx, task, spec)
     return _change(tx, task, values)
 
 
@@ -323,6 +326,22 @@ def _retimed(tx: Tx, task: Task, spec: TaskSpec) -> dict[str, Any]:
         "next_occurrence_at": occurrence,
         "next_run_at": effective(task.id, spec.jitter, occurrence),
     }
+
+
+def _record_left_out(tx: Tx, task: Task, spec: TaskSpec) -> None:
+    """The occurrence that was announced as the next one and that a moved window leaves out is a recorded skip."""
+    announced = task.next_occurrence_at
+    if announced is None or spec.schedule != task.spec.schedule:
+        return
+    too_early = spec.start_at is not None and announced < spec.start_at
+    too_late = spec.end_at is not None and announced > spec.end_at
+    if too_early or too_late:
+        window = {
+            "startAt": None if spec.start_at is None else spec.start_at.isoformat(),
+            "endAt": None if spec.end_at is None else spec.end_at.isoformat(),
+        }
+        skip = Skip(SkipReason.WINDOW, announced, announced, 1, window)
+        record_skips(tx, task, (skip,), None, node=None, blocker=None)
 
 
 def _paused(tx: Tx, task: Task, spec: TaskSpec, actor: str | None) -> dict[str, Any]:

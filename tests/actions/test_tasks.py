@@ -163,6 +163,14 @@ class TestUpdate:
         stored.at(20)
         assert stored.dispatch() == 0
 
+    def test_the_announced_occurrence_that_a_moved_window_leaves_out_is_a_recorded_skip(self, stored: Stored) -> None:
+        stored.node()
+        stored.task("0 * * * * *")
+        stored.do(update_task, "nightly", {"end_at": START + timedelta(seconds=30)})
+        (skip,) = stored.rows(tables.skipped_occurrence)
+        assert (skip.reason, skip.first_scheduled_for) == ("window", START + timedelta(seconds=60))
+        assert skip.policy == {"startAt": None, "endAt": "2026-03-01T12:00:30+00:00"}
+
     def test_a_new_schedule_that_never_fires_is_refused_and_changes_nothing(self, stored: Stored) -> None:
         stored.node()
         before = stored.task("0 * * * * *")

@@ -1,0 +1,84 @@
+"""The API as a client in this process sees it: documents in, plain data out."""
+
+from collections.abc import AsyncGenerator, AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from typing import Any
+
+from sqlalchemy import Engine, event
+from strawberry.types import ExecutionResult
+
+from cronograph.graphql.context import Context
+from cronograph.graphql.schema_factory import GuardedSchema
+from cronograph.jobs.runtime.bus import EventBus
+from cronograph.jobs.store.database import Database
+from tests.support.storage import Stored
+
+
+class Api:
+    """Executes documents against a database whose contents and clock the test sets through `stored`."""
+
+    def __init__(self, schema: GuardedSchema, stored: Stored, database: Database, bus: EventBus) -> None:
+        self.schema = schema
+        self.stored = stored
+        self.database = database
+        self.bus = bus
+
+    def context(self) -> Context:
+        """A fresh context, as for each operation."""
+        return Context(self.database, self.bus)
+
+    async def execute(self, document: str, **variables: Any) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+        """Data and errors."""
+        result = await self.schema.execute(document, variable_values=variables, context_value=self.context())
+        assert isinstance(result, ExecutionResult)
+        return result.data or {}, [dict(error.formatted) for error in result.errors or []]
+
+    async def ask(self, document: str, **variables: Any) -> dict[str, Any]:
+        """The data of an operation that meets no error."""
+        data, errors = await self.execute(document, **variables)
+        assert errors == []
+        return data
+
+    async def refused(self, document: str, **variables: Any) -> tuple[str, str]:
+        """Code and message of the only error of an operation."""
+        _, errors = await self.execute(document, **variables)
+        (error,) = errors
+        return error.get("extensions", {}).get("code", ""), error["message"]
+
+    @asynccontextmanager
+    async def subscribed(self, document: str, **variables: Any) -> AsyncIterator[AsyncGenerator[Any, None]]:
+        """The results of a subscription; it is closed at the end of the block."""
+        source = await self.schema.subscribe(document, variable_values=variables, context_value=self.context())
+        assert isinstance(source, AsyncGenerator), source
+        try:
+            yield source
+        finally:
+            await source.aclose()
+
+    async def publish(self) -> None:
+        """Let the bus see what was written past this process' database."""
+        self.bus.poke()
+
+
+@contextmanager
+def counted_statements() -> Iterator[list[str]]:
+    """The statements that any engine of this process sends within the block."""
+    sent: list[str] = []
+
+    def note(_conn: object, _cursor: object, statement: str, *_rest: object) -> None:
+        sent.append(statement)
+
+    event.listen(Engine, "before_cursor_execute", note)
+    try:
+        yield sent
+    finally:
+        event.remove(Engine, "before_cursor_execute", note)
+
+
+async def next_of(source: AsyncGenerator[Any, None]) -> dict[str, Any]:
+    """The data of a subscription's next result."""
+    result = await anext(source)
+    assert result.errors is None
+    assert result.data is not None
+    data: dict[str, Any] = result.data
+    return data

@@ -1,0 +1,31 @@
+"""The schema, and the API over a fresh database of either kind."""
+
+from collections.abc import AsyncIterator
+
+import pytest
+
+from cronograph.graphql.schema import create_schema
+from cronograph.graphql.schema_factory import GuardedSchema
+from cronograph.jobs.runtime.bus import EventBus
+from cronograph.jobs.store.database import Database
+from tests.graphql_api.api import Api
+from tests.support.storage import Stored
+
+
+@pytest.fixture(scope="session")
+def schema() -> GuardedSchema:
+    """The schema, built once."""
+    return create_schema()
+
+
+@pytest.fixture
+async def api(schema: GuardedSchema, stored: Stored, database_url: str) -> AsyncIterator[Api]:
+    """The API with its event bus; a node knows the job `work`."""
+    stored.node()
+    database = Database(database_url, clock=lambda: stored.now)
+    bus = EventBus(database)
+    database.on_commit(bus.on_wake)
+    bus.start()
+    yield Api(schema, stored, database, bus)
+    await bus.stop()
+    await database.close()

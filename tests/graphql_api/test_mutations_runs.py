@@ -1,0 +1,238 @@
+"""Mutations of runs, groups and nodes."""
+
+from typing import Any
+
+import pytest
+
+from cronograph.jobs.core.model import Priority
+from cronograph.jobs.core.outcome import Failed
+from cronograph.jobs.store.tables import run
+from tests.graphql_api.api import Api
+
+TRIGGER = """
+mutation($job: String!, $args: JSON) {
+  triggerJob(jobName: $job, args: $args) { success message jobName run { state trigger } errors { code path } }
+}
+"""
+ENQUEUE = """
+mutation($runs: [EnqueueRunInput!]!) {
+  enqueueRuns(input: { runs: $runs }) {
+    runs { id jobName group priority retries retryDelay timeout availableAt uniqueKey deduplicated trigger submitter }
+    errors { code message path }
+  }
+}
+"""
+
+
+def bulk(mutation: str, more: str = "") -> str:
+    """A bulk mutation by ids or filter."""
+    return f"""
+    mutation($ids: [ID!], $filter: RunFilter, $dry: Boolean) {{
+      {mutation}(input: {{ ids: $ids, filter: $filter, dryRun: $dry {more} }}) {{
+        runs {{ id state priority }} count hasMore errors {{ code message path }}
+      }}
+    }}
+    """
+
+
+async def test_a_job_is_triggered(api: Api) -> None:
+    answer = (await api.ask(TRIGGER, job="work"))["triggerJob"]
+    assert answer == {
+        "success": True, "message": "Job work triggered successfully", "jobName": "work",
+        "run": {"state": "WAITING", "trigger": "MANUAL"}, "errors": [],
+    }  # fmt: skip
+
+
+async def test_an_unknown_job_is_data_and_leaves_no_row(api: Api) -> None:
+    answer = (await api.ask(TRIGGER, job="wrok"))["triggerJob"]
+    assert answer == {
+        "success": False, "message": "Unknown job: wrok", "jobName": "wrok", "run": None,
+        "errors": [{"code": "UNKNOWN_JOB", "path": ["jobName"]}],
+    }  # fmt: skip
+    assert api.stored.rows(run) == []
+
+
+@pytest.mark.parametrize(("job", "args"), [("work", [1]), ("work", "x"), ("a\x00b", None), ("", None)])
+async def test_nonsense_triggers_nothing(api: Api, job: str, args: object) -> None:
+    answer = (await api.ask(TRIGGER, job=job, args=args))["triggerJob"]
+    assert answer["success"] is False
+    assert len(answer["errors"]) == 1
+    assert api.stored.rows(run) == []
+
+
+async def test_runs_are_put_into_the_queue_in_their_order(api: Api) -> None:
+    wanted = [
+        {"jobName": "work", "group": "mail", "priority": "HIGH", "runAt": "2026-03-02T00:00:00Z", "retries": 0,
+         "retryDelay": 1.5, "timeout": 9},
+        {"jobName": "work", "uniqueKey": "k"},
+        {"jobName": "work", "uniqueKey": "k", "group": None},
+    ]  # fmt: skip
+    answer = (await api.ask(ENQUEUE, runs=wanted))["enqueueRuns"]
+    assert answer["errors"] == []
+    first, second, third = answer["runs"]
+    assert {**first, "id": "-"} == {
+        "id": "-", "jobName": "work", "group": "mail", "priority": "HIGH", "retries": 0, "retryDelay": 1.5,
+        "timeout": 9.0,
+        "availableAt": "2026-03-02T00:00:00Z", "uniqueKey": None, "deduplicated": False, "trigger": "API",
+        "submitter": "local administrator",
+    }  # fmt: skip
+    assert (second["deduplicated"], third["deduplicated"]) == (False, True)
+    assert second["id"] == third["id"]
+
+
+async def test_one_faulty_run_keeps_all_out_and_is_named_by_its_place(api: Api) -> None:
+    answer = (await api.ask(ENQUEUE, runs=[{"jobName": "work"}, {"jobName": "work", "retries": -1}]))["enqueueRuns"]
+    assert answer["runs"] == []
+    (error,) = answer["errors"]
+    assert error["path"] == ["runs", "1", "retries"]
+    assert api.stored.rows(run) == []
+
+
+@pytest.mark.parametrize("count", [0, 10_001])
+async def test_the_number_of_runs_has_bounds(api: Api, count: int) -> None:
+    (error,) = (await api.ask(ENQUEUE, runs=[{"jobName": "work"}] * count))["enqueueRuns"]["errors"]
+    assert error["message"] == f"runs: must be 1 to 10,000 runs, got {count:,}"
+
+
+async def test_a_waiting_run_is_cancelled_at_once(api: Api) -> None:
+    waiting = api.stored.enqueue()
+    data = await api.ask(
+        'mutation($id: ID!) { cancelRun(input: { id: $id, reason: "no need" }) { run { state error cancelReason } '
+        "errors { code } } }",
+        id=str(waiting.id),
+    )
+    reason = "cancelled by local administrator: no need"
+    assert data["cancelRun"] == {
+        "run": {"state": "CANCELLED", "error": reason, "cancelReason": reason}, "errors": []
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("mutation", ["cancelRun", "retryRun", "retryNow"])
+async def test_a_run_that_does_not_exist_is_named(api: Api, mutation: str) -> None:
+    document = (
+        f"mutation($id: ID!) {{ {mutation}(input: {{ id: $id }}) {{ run {{ id }} errors {{ code message path }} }} }}"
+    )
+    (error,) = (await api.ask(document, id="77"))[mutation]["errors"]
+    assert (error["code"], error["path"]) == ("NOT_FOUND", ["id"])
+    assert "77" in error["message"]
+    (error,) = (await api.ask(document, id="seven"))[mutation]["errors"]
+    assert (error["code"], error["path"]) == ("INVALID_INPUT", ["id"])
+
+
+async def test_only_a_finished_run_is_made_again(api: Api) -> None:
+    waiting = str(api.stored.enqueue().id)
+    document = "mutation($id: ID!) { retryRun(input: { id: $id, args: { a: 1 } }) { run { args } errors { code } } }"
+    assert (await api.ask(document, id=waiting))["retryRun"] == {"run": None, "errors": [{"code": "INVALID_STATE"}]}
+    await api.ask("mutation($id: ID!) { cancelRun(input: { id: $id }) { run { id } } }", id=waiting)
+    assert (await api.ask(document, id=waiting))["retryRun"] == {"run": {"args": {"a": 1}}, "errors": []}
+
+
+async def test_a_stuck_run_is_made_due_now(api: Api) -> None:
+    worker = api.stored.node("w")
+    api.stored.enqueue()
+    started = worker.start()
+    worker.end(started, Failed("ValueError", "no"))
+    data = await api.ask(
+        "mutation($id: ID!) { retryNow(input: { id: $id }) { run { state availableAt explain { code } } } }",
+        id=str(started.run.id),
+    )
+    assert data["retryNow"]["run"]["state"] == "STUCK"
+    assert data["retryNow"]["run"]["availableAt"] < "2026-03-01T12:00:00Z"
+
+
+async def test_a_dry_run_counts_and_shows_without_changing(api: Api) -> None:
+    runs = [api.stored.enqueue(group="mail") for _ in range(3)]
+    api.stored.enqueue()
+    condition = {"group": {"eq": "mail"}}
+    dry = (await api.ask(bulk("cancelRuns"), filter=condition, dry=True))["cancelRuns"]
+    assert dry["count"] == 3
+    assert [(one["id"], one["state"]) for one in dry["runs"]] == [(str(one.id), "WAITING") for one in runs]
+    done = (await api.ask(bulk("cancelRuns"), filter=condition))["cancelRuns"]
+    assert (done["count"], done["hasMore"]) == (3, False)
+    assert {one["state"] for one in done["runs"]} == {"CANCELLED"}
+    again = (await api.ask(bulk("cancelRuns"), filter=condition))["cancelRuns"]
+    assert (again["count"], again["runs"]) == (0, [])
+
+
+async def test_bulk_by_ids_counts_only_what_changed(api: Api) -> None:
+    first, second = str(api.stored.enqueue().id), str(api.stored.enqueue().id)
+    await api.ask(bulk("cancelRuns"), ids=[first])
+    answer = (await api.ask(bulk("cancelRuns"), ids=[first, second, second]))["cancelRuns"]
+    assert (answer["count"], [one["id"] for one in answer["runs"]]) == (1, [first, second])
+
+
+async def test_many_runs_are_made_again_and_changed_in_priority(api: Api) -> None:
+    for _ in range(2):
+        api.stored.enqueue()
+    await api.ask(bulk("cancelRuns"), filter={})
+    again = (await api.ask(bulk("retryRuns"), filter={"state": {"eq": "CANCELLED"}}))["retryRuns"]
+    assert (again["count"], {one["state"] for one in again["runs"]}) == (2, {"WAITING"})
+    changed = (await api.ask(bulk("setRunPriority", ", priority: HIGH"), filter={}))["setRunPriority"]
+    assert (changed["count"], {one["priority"] for one in changed["runs"]}) == (2, {"HIGH"})
+    assert [row.priority for row in api.stored.rows(run, state="waiting")] == [Priority.HIGH.value] * 2
+
+
+FAULTY: list[tuple[dict[str, Any], str, list[str]]] = [
+    ({}, "INVALID_INPUT", ["ids"]),
+    ({"ids": ["1"], "filter": {}}, "INVALID_INPUT", ["ids"]),
+    ({"ids": ["one"]}, "INVALID_INPUT", ["ids", "0"]),
+    ({"ids": ["77"]}, "NOT_FOUND", ["ids"]),
+    ({"ids": [str(one) for one in range(1, 10_002)]}, "INVALID_INPUT", ["ids"]),
+    ({"filter": {"id": {"eq": "x"}}}, "INVALID_INPUT", ["filter"]),
+]
+
+
+async def test_a_faulty_selection_is_data(api: Api) -> None:
+    for selection, code, path in FAULTY:
+        (error,) = (await api.ask(bulk("cancelRuns"), **selection))["cancelRuns"]["errors"]
+        assert (error["code"], error["path"]) == (code, path)
+
+
+async def test_a_group_is_paused_limited_and_resumed(api: Api) -> None:
+    api.stored.enqueue(group="mail")
+    paused = await api.ask(
+        'mutation { pauseGroup(input: { name: "mail", reason: "quota" }) { group { paused pausedAt pausedBy pauseReason '
+        "waiting } errors { code } } }"
+    )
+    assert paused["pauseGroup"] == {
+        "group": {
+            "paused": True, "pausedAt": "2026-03-01T12:00:00Z", "pausedBy": "local administrator",
+            "pauseReason": "quota", "waiting": 1,
+        },
+        "errors": [],
+    }  # fmt: skip
+    limit = """
+    mutation($n: Int) {
+      updateGroup(input: { name: "mail", maxRunning: $n }) { group { maxRunning } errors { path } }
+    }
+    """
+    assert (await api.ask(limit, n=3))["updateGroup"]["group"] == {"maxRunning": 3}
+    absent = 'mutation { updateGroup(input: { name: "mail" }) { group { maxRunning paused } } }'
+    assert (await api.ask(absent))["updateGroup"]["group"] == {"maxRunning": 3, "paused": True}
+    assert (await api.ask(limit, n=None))["updateGroup"]["group"] == {"maxRunning": None}
+    assert (await api.ask(limit, n=-1))["updateGroup"]["errors"] == [{"path": ["maxRunning"]}]
+    resumed = await api.ask('mutation { resumeGroup(input: { name: "mail" }) { group { paused pausedAt } } }')
+    assert resumed["resumeGroup"]["group"] == {"paused": False, "pausedAt": None}
+
+
+async def test_a_live_node_is_drained_and_others_are_not_found(api: Api) -> None:
+    document = (
+        "mutation($name: String!) { drainNode(input: { name: $name }) { node { state } errors { code message } } }"
+    )
+    assert (await api.ask(document, name="node-a"))["drainNode"] == {"node": {"state": "DRAINING"}, "errors": []}
+    (error,) = (await api.ask(document, name="node-b"))["drainNode"]["errors"]
+    assert error["code"] == "NOT_FOUND"
+
+
+async def test_pruning_is_a_run_of_its_job(api: Api) -> None:
+    document = """
+    mutation($age: Float) {
+      pruneHistory(input: { maxAgeDays: $age }) { run { jobName args trigger } errors { code message } }
+    }
+    """
+    (error,) = (await api.ask(document, age=3.5))["pruneHistory"]["errors"]
+    assert error["code"] == "UNKNOWN_JOB"
+    api.stored.node("node-b", jobs=("prune_history",))
+    answer = (await api.ask(document, age=3.5))["pruneHistory"]
+    assert answer["run"] == {"jobName": "prune_history", "args": {"max_age_days": 3.5}, "trigger": "MANUAL"}
+    assert (await api.ask(document, age=None))["pruneHistory"]["run"]["args"] == {}

@@ -1,0 +1,71 @@
+"""N+1 free: the number of SQL statements of a query does not grow with its rows."""
+
+import pytest
+
+from cronograph.jobs.core.outcome import Failed, Succeeded
+from tests.graphql_api.api import Api, counted_statements
+
+TASKS = """
+query($n: Int!) {
+  tasks(first: $n) {
+    totalCount
+    nodes {
+      name jobKnown stalled
+      job { name nodes tasks(first: 1) { totalCount nodes { name } } }
+      schedule { humanized nextExecutions(count: 3) }
+      lastStatus { id outcome run { id task { name } } logLines(first: 5) { lines { message } cut } }
+      explain { sentence run { state } }
+      occurrences(first: 5) { nodes { run { id } skipped { reason } } totalCount }
+      executions(first: 3) { nodes { id duration } totalCount }
+      runs(first: 2, filter: { state: { ne: WAITING } }) { nodes { id explain { sentence } retriedFrom { id } } }
+      skippedOccurrences(first: 2) { nodes { reason run { id } task { id } } totalCount }
+    }
+  }
+}
+"""
+RUNS = """
+query($n: Int!) {
+  runs(first: $n) {
+    totalCount
+    edges {
+      node { id explain { code } task { name lastStatus { id } } executions(first: 2) { nodes { id } } }
+    }
+  }
+  executions(first: $n) { nodes { id task { name } run { id group } logLines(first: 2) { lines { line } } } }
+  jobLogs(limit: $n) { run { task { job { executions(first: 1) { nodes { id } } } } } }
+}
+"""
+
+
+@pytest.mark.parametrize("document", [TASKS, RUNS], ids=["tasks", "runs"])
+async def test_the_number_of_statements_does_not_grow_with_the_rows(api: Api, document: str) -> None:
+    stored = api.stored
+    for number in range(100):
+        stored.task("* * * * * *", name=f"task-{number:03}", retries=0)
+    worker = stored.node("w", slots=200)
+    stored.at(1)
+    stored.dispatch()
+    for place, started in enumerate(worker.take(100).started):
+        worker.end(started, Failed("ValueError", "no") if place % 2 else Succeeded())
+    for second in (2, 3):
+        stored.at(second)
+        stored.dispatch()
+    counts: dict[int, int] = {}
+    for rows in (1, 10, 100):
+        with counted_statements() as sent:
+            await api.ask(document, n=rows)
+        counts[rows] = len([statement for statement in sent if "SELECT" in statement.upper()])
+    # More rows can even need fewer: what is asked for at the same moment is read together.
+    assert counts[100] <= counts[10] <= counts[1], counts
+    assert counts[100] <= 40, counts
+
+
+async def test_what_is_not_asked_for_is_not_read(api: Api) -> None:
+    api.stored.enqueue()
+    with counted_statements() as sent:
+        await api.ask("{ runs(first: 10) { totalCount } }")
+    assert len([statement for statement in sent if "count(" in statement.lower()]) == 1
+    assert len([statement for statement in sent if "FROM run" in statement]) == 1
+    with counted_statements() as sent:
+        await api.ask("{ runs(first: 10) { nodes { id } pageInfo { hasNextPage } edges { cursor } } }")
+    assert len([statement for statement in sent if "FROM run" in statement]) == 1

@@ -11,6 +11,7 @@ from ..graphql.app import graphql_routes
 from ..graphql.context import LOCAL_ADMINISTRATOR, Context, EventSource
 from ..graphql.errors import UserFacingError
 from ..graphql.schema_factory import GuardedSchema
+from ..graphql.shared_fields import SHARED
 from ..graphql.transport.streams import OpenStreams
 from ..jobs.store.database import Database
 from .health import health_routes
@@ -72,7 +73,7 @@ def build_app(parts: Parts) -> Starlette:
     app = Starlette(
         routes=[
             *health_routes(parts.lifecycle, lambda: parts.engine.ready),
-            *graphql_routes(parts.schema, context, streams=parts.streams, allowed_hosts=parts.hosts),
+            *graphql_routes(parts.schema, context, streams=parts.streams, allowed_hosts=parts.hosts, share=SHARED),
             *static_routes(parts.site),
         ],
         middleware=[Middleware(SecurityHeaders), Middleware(KnownHost, hosts=parts.hosts)],

@@ -19,8 +19,9 @@ _PAGE = 200
 class _Subscriber:
     """A bounded queue of what passed the filter."""
 
-    def __init__(self, event_filter: EventFilter) -> None:
+    def __init__(self, event_filter: EventFilter, bound: int) -> None:
         self.filter = event_filter
+        self.bound = bound
         self.queue: deque[Event] = deque()
         self.overflowed: Cursor | None = None
         self.ready = asyncio.Event()
@@ -28,7 +29,7 @@ class _Subscriber:
     def offer(self, event: Event) -> None:
         if self.overflowed is not None:
             self.overflowed = event.cursor
-        elif len(self.queue) >= QUEUE:
+        elif len(self.queue) >= self.bound:
             self.queue.clear()
             self.overflowed = event.cursor
         else:
@@ -41,10 +42,12 @@ class EventBus(Service):
 
     Args:
         database: Where the events are.
+        queue: How many events may wait for one subscriber.
     """
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: Database, *, queue: int = QUEUE) -> None:
         super().__init__("event-bus")
+        self._queue = queue
         self._database = database
         self._wanted = asyncio.Event()
         self._subscribers: set[_Subscriber] = set()
@@ -101,7 +104,7 @@ class EventBus(Service):
         (older than what is kept, or it was too slow): read anew, then go on from its cursor.
         """
         await self._started.wait()
-        subscriber = _Subscriber(event_filter or EventFilter())
+        subscriber = _Subscriber(event_filter or EventFilter(), self._queue)
         # Subscribed first, replayed second: what arrives meanwhile waits in the queue and is not sent twice.
         self._subscribers.add(subscriber)
         last = self._seen

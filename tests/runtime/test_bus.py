@@ -7,7 +7,6 @@ from contextlib import aclosing
 import pytest
 
 from cronograph.jobs.core.events import Change, Cursor, Event, EventFilter, EventKind
-from cronograph.jobs.runtime import bus as bus_module
 from cronograph.jobs.runtime.bus import EventBus
 from cronograph.jobs.runtime.wakeup import Wakeup
 from cronograph.jobs.store import events
@@ -120,9 +119,11 @@ async def test_a_cursor_that_was_never_given_out_is_answered_with_resync(bus: Ev
 
 
 async def test_a_reader_that_falls_too_far_behind_gets_one_resync_and_the_others_everything(
-    database: Database, bus: EventBus, monkeypatch: pytest.MonkeyPatch
+    database: Database,
 ) -> None:
-    monkeypatch.setattr(bus_module, "QUEUE", 5)
+    wakeup, bus = Wakeup(database), EventBus(database, queue=5)
+    wakeup.tell(bus.on_wake)
+    bus.start()
     slow = bus.subscribe(await bus.cursor())
     await database.write(write_changes, [1])
     assert (await anext(slow)).change.run_id == 1
@@ -134,6 +135,7 @@ async def test_a_reader_that_falls_too_far_behind_gets_one_resync_and_the_others
     await database.write(write_changes, [30])
     assert (await anext(slow)).change.run_id == 30
     await slow.aclose()
+    await bus.stop()
 
 
 async def test_two_readers_of_two_processes_see_the_same_order(database: Database, bus: EventBus) -> None:

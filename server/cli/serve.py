@@ -17,7 +17,7 @@ from .output import Output
 
 OPEN_TO_ALL = "there is none yet: everybody on this machine is the administrator, nobody else can reach the server"
 NO_AUTH = "--no-auth: everybody on this machine is the administrator, nobody else can reach the server"
-NO_JOBS = "note: no jobs but the built-in ones; name your own modules with --jobs, or see `cronograph demo`"
+NO_JOBS = "the built-in ones only; name your own modules with --jobs, or see `cronograph demo`"
 
 
 def serve(
@@ -71,9 +71,6 @@ def run_server(
             output.note(f"warning: {sentence}")
         configure_logging("json" if as_json else settings.log_format, settings.log_level)
 
-        if len(default_registry()) == len(builtin_jobs()):
-            output.note(NO_JOBS)
-
         def ready(url: str, node: str) -> None:
             data = {"ok": True, "event": "ready", "url": url, "node": node}
             output.result(
@@ -84,9 +81,11 @@ def run_server(
 
 
 def _details(url: str, settings: Settings) -> str:
+    own = len(default_registry()) - len(builtin_jobs())
     return "\n".join(
         (
             f"  API       {url}/graphql  (try it at {url}/graphiql)",
+            f"  jobs      {f'{own} of your own, and the built-in ones' if own else NO_JOBS}",
             f"  database  {shown_url(settings.database_url)}",
             f"  sign-in   {NO_AUTH if settings.no_auth else OPEN_TO_ALL}",
         )

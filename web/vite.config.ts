@@ -33,6 +33,7 @@ export default defineConfig({
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
     chunkSizeWarningLimit: 4000,
+    reportCompressedSize: false,
     license: { fileName: "licenses.md" },
     rolldownOptions: {
       // GraphiQL's React dependencies mark their modules "use client", which means nothing in a bundle.

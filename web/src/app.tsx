@@ -1,19 +1,21 @@
 import { useEffect, useState } from "preact/hooks";
+import { lazy } from "./components/lazy";
 import { PageHead } from "./components/section";
 import { Shell } from "./components/shell";
 import { type Page, readPath } from "./lib/paths";
-import { ExecutionPage } from "./routes/execution";
-import { Groups } from "./routes/groups";
-import { Jobs } from "./routes/jobs";
-import { Log } from "./routes/log";
-import { Nodes } from "./routes/nodes";
-import { Overview } from "./routes/overview";
-import { Runs } from "./routes/runs";
-import { Settings } from "./routes/settings";
-import { TaskPage } from "./routes/task";
-import { Tasks } from "./routes/tasks";
 import { startKeys } from "./state/keys";
 import { place, takeScroll } from "./state/route";
+
+const Overview = lazy(() => import("./routes/overview").then((module) => module.Overview));
+const Tasks = lazy(() => import("./routes/tasks").then((module) => module.Tasks));
+const TaskPage = lazy(() => import("./routes/task").then((module) => module.TaskPage));
+const Jobs = lazy(() => import("./routes/jobs").then((module) => module.Jobs));
+const Runs = lazy(() => import("./routes/runs").then((module) => module.Runs));
+const Log = lazy(() => import("./routes/log").then((module) => module.Log));
+const ExecutionPage = lazy(() => import("./routes/execution").then((module) => module.ExecutionPage));
+const Groups = lazy(() => import("./routes/groups").then((module) => module.Groups));
+const Nodes = lazy(() => import("./routes/nodes").then((module) => module.Nodes));
+const Settings = lazy(() => import("./routes/settings").then((module) => module.Settings));
 
 function NotFound() {
   return (

@@ -3,7 +3,7 @@ import { type StripOccurrence, stripBars } from "../lib/strip";
 import { statusView } from "../lib/status";
 import { zone } from "../state/prefs";
 
-const BAR = 4;
+const BAR = 3.2;
 const HEIGHT = 24;
 
 interface StripProps {
@@ -11,17 +11,19 @@ interface StripProps {
   /** How many bars fit; the newest are shown. */
   count?: number;
   label: string;
+  /** Fills the width of its place. */
+  wide?: boolean;
 }
 
 /** The last occurrences of a task as bars: colour = outcome, height = duration, a stub = skipped. */
-export function Strip({ occurrences, count = 60, label }: StripProps) {
+export function Strip({ occurrences, count = 60, label, wide = false }: StripProps) {
   const bars = stripBars(occurrences, duration).slice(-count);
   const failed = bars.filter((bar) => bar.status === "FAILED").length;
   const skipped = bars.filter((bar) => bar.status === "SKIPPED").length;
   const summary = bars.length === 0 ? "no occurrences yet" : `${bars.length} occurrences, ${failed} failed, ${skipped} skipped`;
   const left = (count - bars.length) * BAR;
   return (
-    <svg class="strip" viewBox={`0 0 ${count * BAR} ${HEIGHT}`} width={count * BAR} height={HEIGHT} role="img" aria-label={`${label}: ${summary}`}>
+    <svg class="strip" viewBox={`0 0 ${count * BAR} ${HEIGHT}`} width={count * BAR} height={HEIGHT} preserveAspectRatio={wide ? "none" : "xMaxYMid"} role="img" aria-label={`${label}: ${summary}`}>
       <line x1="0" x2={count * BAR} y1={HEIGHT - 0.5} y2={HEIGHT - 0.5} class="strip-ground" />
       {bars.map((bar, index) => {
         const height = bar.status === "SKIPPED" ? 4 : 5 + bar.height * (HEIGHT - 6);
@@ -31,7 +33,7 @@ export function Strip({ occurrences, count = 60, label }: StripProps) {
             class={`fill-${statusView(bar.status).tone} ${bar.status === "SKIPPED" ? "strip-skipped" : ""}`}
             x={left + index * BAR}
             y={HEIGHT - 1 - height}
-            width={BAR - 1}
+            width={BAR - 0.8}
             height={height}
           >
             <title>{`${clock(Date.parse(bar.at), zone.value)} ${bar.text}`}</title>

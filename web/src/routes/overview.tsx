@@ -1,5 +1,6 @@
 import { useEffect, useState } from "preact/hooks";
 import { ExecutionTable } from "../components/execution-table";
+import { FailureGroups, type FailureGroupRow } from "../components/failure-groups";
 import { ErrorBox, Skeleton } from "../components/feedback";
 import { NextTasks } from "../components/next-tasks";
 import { RunningNow } from "../components/running-now";
@@ -7,10 +8,12 @@ import { PageHead, Section } from "../components/section";
 import { Tiles } from "../components/tiles";
 import { ExecutionRowFragment, RunRowFragment, TaskRowFragment } from "../graphql/fragments";
 import { graphql, type FragmentOf } from "../graphql/tada";
+import { FAILURES } from "../lib/log-filter";
 import { link } from "../live";
 import { useLive } from "../live/use-live";
 import { type OverviewState, reduceOverview } from "../model/overview";
 import { setTitle } from "../state/title";
+import { OverviewTimeline } from "./overview-timeline";
 
 export const TilesFragment = graphql(`
   fragment Tiles on Overview {
@@ -32,8 +35,17 @@ const OverviewDocument = graphql(
     asOf
     serverTime
     overview { ...Tiles }
-    tasks(first: 200, orderBy: [{ field: NEXT_EXECUTION }]) { nodes { ...TaskRow } }
+    tasks(first: 100, orderBy: [{ field: NEXT_EXECUTION }]) { nodes { ...TaskRow } }
     runs(first: 50, filter: { state: { eq: RUNNING } }) { nodes { ...RunRow } }
+    failureGroups(first: 6) {
+      jobName
+      errorType
+      message
+      count
+      first
+      last
+      execution { id }
+    }
     executions(first: 15, orderBy: [{ field: ID, direction: DESC }]) { nodes { ...ExecutionRow } }
   }
 `,
@@ -68,6 +80,7 @@ function useTiles(first: TilesData | null): TilesData | null {
 
 interface State extends OverviewState {
   readonly tiles: TilesData;
+  readonly failures: readonly FailureGroupRow[];
 }
 
 export function Overview() {
@@ -76,6 +89,7 @@ export function Overview() {
     variables: {},
     init: (data): State => ({
       tiles: data.overview,
+      failures: data.failureGroups,
       tasks: data.tasks.nodes,
       runs: data.runs.nodes,
       recent: data.executions.nodes,
@@ -84,6 +98,9 @@ export function Overview() {
       const after = reduceOverview(before, event);
       return after === before ? before : { ...before, ...after };
     },
+    // Which failures belong together the server decides.
+    outdates: (event) => event.execution !== null && event.execution.outcome !== null && FAILURES.includes(event.execution.outcome),
+    every: 5_000,
   });
   const tiles = useTiles(state?.tiles ?? null);
   useEffect(() => setTitle("Overview", tiles?.failedLast24h ?? 0), [tiles?.failedLast24h]);
@@ -106,6 +123,10 @@ export function Overview() {
               reload={reload}
             />
           </div>
+          <OverviewTimeline />
+          <Section title="Last failures" aside={<a href="/log?outcome=failures">All failures</a>}>
+            <FailureGroups groups={state.failures} />
+          </Section>
           <Section title="Newest executions" aside={<a href="/log">Whole log</a>}>
             <ExecutionTable executions={state.recent} />
           </Section>

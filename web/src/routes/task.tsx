@@ -154,7 +154,7 @@ function TaskBody({ task }: { task: TaskDetail }) {
       </div>
       <Section title="Last 60 occurrences" aside={<span class="dim">height: duration (log), colour: outcome, stub: skipped</span>}>
         <div class="panel-body strip-wide">
-          <Strip occurrences={task.occurrences.nodes} label={task.name} />
+          <Strip occurrences={task.occurrences.nodes} label={task.name} wide />
         </div>
       </Section>
       <div class="columns">

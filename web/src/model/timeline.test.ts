@@ -1,0 +1,51 @@
+import { expect, test } from "vitest";
+import type { ExecutionRow } from "../graphql/fragments";
+import { axisTicks, mergeBars, timelineRows } from "./timeline";
+
+const NOW = Date.UTC(2026, 0, 1, 12);
+const frame = { from: NOW - 3_600_000, to: NOW + 3_600_000, now: NOW, width: 720 };
+
+function execution(id: string, taskName: string | null, start: number, end: number | null, outcome: string | null): ExecutionRow {
+  return {
+    id,
+    taskName,
+    jobName: "job",
+    startedAt: new Date(NOW + start * 1000).toISOString(),
+    completedAt: end === null ? null : new Date(NOW + end * 1000).toISOString(),
+    outcome,
+    success: outcome === "SUCCESS",
+  } as ExecutionRow;
+}
+
+test("bars lie where their times are; a running one reaches to now", () => {
+  const [row] = timelineRows([execution("1", "a", -600, null, null)], [], frame);
+  expect(row?.bars).toEqual([{ x: 300, width: 60, tone: "active", count: 1, failed: 0, id: "1" }]);
+});
+
+test("overlapping bars become one with a count, in the most urgent colour", () => {
+  const [row] = timelineRows([execution("1", "a", -100, -90, "SUCCESS"), execution("2", "a", -95, -80, "FAILED"), execution("3", "a", -1000, -999, "SUCCESS")], [], frame);
+  expect(row?.bars.map((bar) => [bar.count, bar.tone, bar.failed])).toEqual([[1, "good", 0], [2, "bad", 1]]);
+  expect([row?.count, row?.failed]).toEqual([3, 1]);
+});
+
+test("what ended before the frame, or is planned behind it, is not drawn", () => {
+  const planned = [{ taskName: "b", at: NOW + 60_000 }, { taskName: "b", at: NOW + 9_000_000 }, { taskName: "b", at: NOW - 1000 }];
+  const rows = timelineRows([execution("1", "a", -9000, -8000, "SUCCESS")], planned, frame);
+  expect(rows.map((row) => [row.name, row.bars.length, row.planned])).toEqual([["b", 0, [366]]]);
+});
+
+test("runs without a task stand under their job; rows are in the order of their names", () => {
+  const rows = timelineRows([execution("1", "z", -10, -5, "SUCCESS"), execution("2", null, -10, -5, "SUCCESS")], [], frame);
+  expect(rows.map((row) => [row.name, row.isTask])).toEqual([["job", false], ["z", true]]);
+});
+
+test("merging keeps the newest execution", () => {
+  const bar = { x: 0, width: 3, tone: "good" as const, count: 1, failed: 0 };
+  expect(mergeBars([{ ...bar, id: "9" }, { ...bar, id: "10" }])[0]?.id).toBe("10");
+});
+
+test("the axis has few, round times", () => {
+  const ticks = axisTicks(frame.from + 1, frame.to);
+  expect(ticks.length).toBeLessThanOrEqual(9);
+  expect(ticks.every((tick) => tick % 900_000 === 0)).toBe(true);
+});

@@ -51,8 +51,9 @@ class Change:
     @classmethod
     def from_json(cls, stored: Mapping[str, Any]) -> Self:
         """The change behind a stored form; names that this version does not know are ignored."""
-        known = {name: value for name, value in stored.items() if name in cls.__slots__}
-        return cls(**{**known, "kind": EventKind(stored["kind"])})
+        known: dict[str, Any] = {name: value for name, value in stored.items() if name in cls.__slots__}
+        known["kind"] = EventKind(stored["kind"])
+        return cls(**known)
 
 
 @dataclass(frozen=True, slots=True, order=True)

@@ -3,6 +3,9 @@
 It never decides anything: every alarm calls the same idempotent dispatch, and the database says what is due.
 """
 
+# APScheduler 3 has no types; what is used of it is annotated here.
+# pyright: reportUnknownMemberType=false, reportUnknownArgumentType=false, reportIncompatibleMethodOverride=false
+
 import logging
 from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime, timedelta

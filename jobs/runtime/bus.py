@@ -2,7 +2,7 @@
 
 import asyncio
 from collections import deque
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator
 from datetime import UTC, datetime
 
 from ..core.events import Change, Cursor, Event, EventFilter, EventKind
@@ -97,7 +97,7 @@ class EventBus(Service):
 
     async def subscribe(
         self, after: Cursor | None = None, event_filter: EventFilter | None = None
-    ) -> AsyncIterator[Event]:
+    ) -> AsyncGenerator[Event, None]:
         """Events in order: first those stored after ``after``, then live ones, none missed and none twice.
 
         Without ``after`` it begins with the next event. A ``RESYNC`` event says that some were lost to the reader

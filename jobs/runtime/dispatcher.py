@@ -42,7 +42,7 @@ class Dispatcher(Service):
 
     async def _round(self) -> None:
         while (await self._database.write(dispatch_due, self._node)).more:
-            await asyncio.sleep(0)
+            log.debug("more tasks are due")
         # A due time may have changed while this round was under way; then the event is set again.
         now, due = await self._database.write(_next)
         self.alarm.set(None if due is None else (due - now).total_seconds())

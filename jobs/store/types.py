@@ -48,6 +48,7 @@ class UtcDateTime(TypeDecorator[datetime]):
 
     def process_result_value(self, value: Any, dialect: Dialect) -> datetime | None:
         """Always an aware time in UTC."""
+        del dialect
         if value is None:
             return None
         return from_text(value) if isinstance(value, str) else value.astimezone(UTC)

@@ -12,7 +12,7 @@ from cronograph.jobs.actions.runs import cancel_runs, enqueue_runs, retry_now
 from cronograph.jobs.core.model import NewRun, NodeState, Priority, Trigger
 from cronograph.jobs.core.outcome import Failed, Lost, Snoozed
 from cronograph.jobs.store import nodes, tables
-from tests.support.storage import START, Stored
+from tests.support.storage import START, Stored, Worker
 
 
 def test_a_claimed_run_is_running_with_its_attempt_counted_and_its_execution_open(stored: Stored) -> None:
@@ -194,9 +194,12 @@ def test_eight_nodes_claiming_at_once_take_every_run_once(postgres_url: str) -> 
     stored.do(
         enqueue_runs, [NewRun("work", Trigger.API, task_id=task.id, exclusive=True, group="x") for _ in range(20)]
     )
+
+    def take_six_times(worker: Worker) -> list[int]:
+        return [started.run.id for _ in range(6) for started in worker.take(7).started]
+
     with ThreadPoolExecutor(8) as pool:
-        claims = list(pool.map(lambda worker: [worker.take(7).started for _ in range(6)], workers))
-    taken = [started.run.id for rounds in claims for claimed in rounds for started in claimed]
+        taken = [run_id for ids in pool.map(take_six_times, workers) for run_id in ids]
     assert len(taken) == len(set(taken)) == 201
     exclusive = [row for row in stored.rows(tables.run, task_id=task.id) if row.state == "running"]
     assert len(exclusive) == 1

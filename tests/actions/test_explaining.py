@@ -134,9 +134,8 @@ class TestRun:
 
     def test_in_line_behind_others(self, stored: Stored) -> None:
         stored.node()
-        for _ in range(3):
-            run = stored.enqueue()
-        says(of_run(stored, run.id), "IN_LINE", "2 runs", "20 slots are free")
+        runs = [stored.enqueue() for _ in range(3)]
+        says(of_run(stored, runs[-1].id), "IN_LINE", "2 runs", "20 slots are free")
 
     def test_no_free_slot(self, stored: Stored) -> None:
         worker = stored.node(slots=1)
@@ -235,14 +234,14 @@ class TestRun:
 
     def test_each_final_state(self, stored: Stored) -> None:
         worker = stored.node()
-        endings: dict[str, Callable[[], object]] = {
-            "SUCCESS": lambda: worker.end(worker.start()),
-            "FAILED": lambda: worker.end(worker.start(), Failed("ValueError", "boom", permanent=True)),
-            "CANCELLED": lambda: stored.do(cancel_runs, [run.id], actor="ann"),
+        endings: dict[str, Callable[[Run], object]] = {
+            "SUCCESS": lambda _: worker.end(worker.start()),
+            "FAILED": lambda _: worker.end(worker.start(), Failed("ValueError", "boom", permanent=True)),
+            "CANCELLED": lambda run: stored.do(cancel_runs, [run.id], actor="ann"),
         }
         for code, end in endings.items():
             run = stored.enqueue()
-            end()
+            end(run)
             explanation = of_run(stored, run.id)
             assert explanation.code == code
             assert "2026-03-01 12:00:00 UTC" in explanation.sentence

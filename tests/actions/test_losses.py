@@ -37,7 +37,7 @@ def test_a_run_whose_claim_was_never_answered_is_closed_as_lost_and_due_at_once(
     assert (running.state, stuck.state, stuck.failures) == ("running", "stuck", 1)
     (lost,) = stored.rows(tables.job_execution, run_id=unanswered.id)
     assert (lost.success, lost.outcome, lost.error_type) == (False, "lost", "ClaimLost")
-    assert "node-a did not learn that it had claimed this run" in lost.error_message
+    assert "node-a held this run and did not execute it" in lost.error_message
     stored.pass_time(0.001)
     assert worker.start().run.id == unanswered.id
 

@@ -66,7 +66,9 @@ class WallPattern:
     hours: int
     minutes: int
     seconds: SecondSet
-    _matching_days: dict[tuple[int, int], int] = field(default_factory=dict, init=False, repr=False, compare=False)
+    _matching_days: dict[tuple[int, int], int] = field(
+        default_factory=dict[tuple[int, int], int], init=False, repr=False, compare=False
+    )
 
     @property
     def follows_real_time(self) -> bool:
@@ -81,7 +83,7 @@ class WallPattern:
         """The earliest matching wall time that is not before `start`; both are naive. None past the last year."""
         day = (start.year, start.month, start.day)
         found = self._day_at_or_after(*day)
-        if found == day:
+        if found is not None and found == day:
             time = self._time_at_or_after(start.hour, start.minute, start.second * _SECOND + start.microsecond)
             if time is not None:
                 return _wall(found, *time)

@@ -1,6 +1,6 @@
 import { buildSchema, parse, validate } from "graphql";
 import { describe, expect, test } from "vitest";
-import sdl from "../../dev/schema.graphql?raw";
+import sdl from "../../../graphql/schema.graphql?raw";
 import { EXAMPLES } from "./examples";
 
 const schema = buildSchema(sdl);

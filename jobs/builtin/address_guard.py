@@ -189,7 +189,7 @@ class AddressGuard:
         for address in found:
             if not is_public(address) and not self.allowed.allows(host, address):
                 raise AddressRefused(
-                    f"host '{host}': must have public addresses only, got {address}; if jobs may reach it, add the host, "
-                    "the address or its network to the setting 'http_allow' of the server"
+                    f"host '{host}': must have public addresses only, got {address}; if jobs may reach it, add "
+                    "the host, the address or its network to the setting 'http_allow' of the server"
                 )
         return found

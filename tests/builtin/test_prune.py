@@ -51,7 +51,7 @@ def fill(tx: Tx, days_ago: float) -> None:
         tx.conn.execute(insert(execution_log).values(**values))
     add(
         tx.conn, skipped_occurrence, task_id=9, task_name="t", reason="missed", first_scheduled_for=at,
-        last_scheduled_for=at, count=1, policy={}, at=at,
+        last_scheduled_for=at, occurrences=1, policy={}, at=at,
     )  # fmt: skip
     add(
         tx.conn, node, name="n", state="stopped", slots=1, running=0, version="0", seq=1, started_at=at,

@@ -151,7 +151,7 @@ def test_skipped_occurrences_go_by_the_time_of_their_last_extension_and_by_count
     ids = [
         add(
             conn, skipped_occurrence, task_id=1, task_name="t", reason="overlap", first_scheduled_for=OLD,
-            last_scheduled_for=at, count=1, policy={}, at=at,
+            last_scheduled_for=at, occurrences=1, policy={}, at=at,
         )
         for at in (OLD, CUTOFF, NOW, NOW)
     ]  # fmt: skip
@@ -199,7 +199,7 @@ def test_tasks_with_any_history_are_found_in_order(conn: Connection) -> None:
     add_run(conn, None, None)
     add(
         conn, skipped_occurrence, task_id=9, task_name="t", reason="missed", first_scheduled_for=NOW,
-        last_scheduled_for=NOW, count=1, policy={}, at=NOW,
+        last_scheduled_for=NOW, occurrences=1, policy={}, at=NOW,
     )  # fmt: skip
     assert prune.tasks_with_history(conn, 0, MANY) == [3, 5, 9]
     assert prune.tasks_with_history(conn, 3, 1) == [5]

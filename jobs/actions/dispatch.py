@@ -1,6 +1,7 @@
 """Due tasks become runs: each occurrence exactly one, whoever dispatches and whenever it dies."""
 
-from collections.abc import Sequence
+import logging
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from itertools import accumulate
@@ -15,7 +16,10 @@ from ..store import jobs, skipped, tasks
 from ..store import runs as run_store
 from ..store.transaction import Tx, Wake
 from .cancel import cancel_all
+from .changes import task_change
 from .skips import record_skips
+
+log = logging.getLogger(__name__)
 
 BATCH = 500
 """How many due tasks one transaction looks at."""
@@ -79,20 +83,9 @@ class Visited:
 
 def visit(tx: Tx, due: Sequence[Task], node: str | None) -> Visited:
     """Decide and write for these locked tasks, as many as make no more than about ``RUNS`` runs."""
-    ids = [task.id for task in due]
-    unfinished = run_store.unfinished_counts(tx.conn, ids)
-    known = jobs.known(tx.conn, {task.spec.job_name for task in due})
-    decisions = [
-        decide(
-            task,
-            tx.now,
-            unfinished=unfinished.get(task.id, (0, 0))[0],
-            job_known=task.spec.job_name in known,
-            limit=max(1, OCCURRENCES // len(due)),
-        )
-        for task in due
-    ]
-    pairs = _within_bounds(list(zip(due, decisions, strict=True)))
+    unfinished = run_store.unfinished_counts(tx.conn, [task.id for task in due])
+    decided = _decide_each(tx, due, {task_id: count for task_id, (count, _) in unfinished.items()})
+    pairs = _within_bounds(decided)
     _cancel_replaced(tx, pairs)
     made = _insert_runs(tx, pairs)
     _write_skips(tx, pairs, node, {task_id: oldest for task_id, (_, oldest) in unfinished.items()})
@@ -104,8 +97,39 @@ def visit(tx: Tx, due: Sequence[Task], node: str | None) -> Visited:
         ],
     )
     tx.wake(Wake.TASKS)
-    behind = len(pairs) < len(due) or any(decision.behind for _, decision in pairs)
+    behind = len(pairs) < len(decided) or any(decision.behind for _, decision in pairs)
     return Visited(len(pairs), made, behind)
+
+
+def _decide_each(tx: Tx, due: Sequence[Task], unfinished: Mapping[int, int]) -> list[tuple[Task, Decision]]:
+    """A decision for each task; one whose schedule cannot be computed is set aside and does not hold up the others."""
+    known = jobs.known(tx.conn, {task.spec.job_name for task in due})
+    limit = max(1, OCCURRENCES // len(due))
+    decided: list[tuple[Task, Decision]] = []
+    for task in due:
+        job_known = task.spec.job_name in known
+        try:
+            decision = decide(task, tx.now, unfinished=unfinished.get(task.id, 0), job_known=job_known, limit=limit)
+        except Exception as error:  # noqa: BLE001  (whatever is wrong with one task is that task's fault alone)
+            _set_aside(tx, task, error)
+        else:
+            decided.append((task, decision))
+    return decided
+
+
+def _set_aside(tx: Tx, task: Task, error: Exception) -> None:
+    """Pause a task whose schedule cannot be computed (a zone that is gone, a row changed by hand), and say why."""
+    log.error("task %s is paused: its schedule cannot be computed", task.name, exc_info=error)
+    values = {
+        "enabled": False,
+        "paused_at": tx.now,
+        "paused_by": "cronograph",
+        "paused_reason": f"its schedule cannot be computed: {error}",
+        "next_occurrence_at": None,
+        "next_run_at": None,
+        "updated_at": tx.now,
+    }
+    tx.emit([task_change(EventKind.TASK_UPDATED, tasks.change(tx.conn, task.id, values))])
 
 
 def _within_bounds(pairs: list[tuple[Task, Decision]]) -> list[tuple[Task, Decision]]:

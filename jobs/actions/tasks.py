@@ -90,7 +90,13 @@ def resume_task(tx: Tx, name: str, *, actor: str | None = None) -> Task:
     """Let a paused task make runs again from its next occurrence on; what fell into the pause stays skipped."""
     del actor
     task = settle_due(tx, _locked(tx, name))
-    return _change(tx, task, {"enabled": True, "paused_at": None, "paused_by": None, "paused_reason": None})
+    values: dict[str, Any] = {"enabled": True, "paused_at": None, "paused_by": None, "paused_reason": None}
+    if task.finished:
+        # A task that was set aside because its schedule could not be computed, or one that is really over.
+        occurrence = _first(tx, task.spec, task.anchor_at)
+        due = effective(task.id, task.spec.jitter, occurrence)
+        values |= {"next_occurrence_at": occurrence, "next_run_at": due}
+    return _change(tx, task, values)
 
 
 def reset_task(tx: Tx, name: str, *, actor: str | None = None) -> Task:

@@ -2,9 +2,12 @@
 
 from datetime import timedelta
 
+import pytest
+
 from cronograph.jobs.actions.runs import cancel_runs
-from cronograph.jobs.actions.tasks import pause_task, resume_task
-from cronograph.jobs.core.model import MisfirePolicy, OverlapPolicy, SkipReason, Trigger
+from cronograph.jobs.actions.tasks import pause_task, resume_task, update_task
+from cronograph.jobs.core.errors import UserError
+from cronograph.jobs.core.model import MisfirePolicy, OverlapPolicy, ScheduleSpec, SkipReason, Trigger
 from cronograph.jobs.core.schedule import Syntax
 from cronograph.jobs.store import runs as run_store
 from cronograph.jobs.store import tables, tasks
@@ -154,6 +157,26 @@ def test_queue_runs_one_after_another_and_skips_beyond_ten(stored: Stored) -> No
     assert len(started) == 1
     worker.end(started[0])
     assert len(worker.take(5).started) == 1
+
+
+def test_a_task_whose_schedule_cannot_be_computed_is_set_aside_and_holds_up_no_other(stored: Stored) -> None:
+    stored.node()
+    broken = stored.task("* * * * * *", name="broken")
+    stored.task("* * * * * *", name="sound")
+    stored.do(lambda tx: tasks.change(tx.conn, broken.id, {"timezone": "Atlantis/Poseidonis"}))
+    stored.at(1)
+    assert stored.dispatch() == 1
+    (row,) = stored.rows(tables.periodic_task, name="broken")
+    assert (row.enabled, row.next_run_at, row.paused_by) == (False, None, "cronograph")
+    assert "Atlantis/Poseidonis" in row.paused_reason
+    with pytest.raises(UserError, match="Atlantis"):
+        stored.do(resume_task, "broken", actor="ann")
+    stored.do(update_task, "broken", {"schedule": ScheduleSpec(Syntax.CRON, "* * * * * *")})
+    stored.do(resume_task, "broken", actor="ann")
+    stored.at(2)
+    stored.dispatch()
+    (run,) = stored.rows(tables.run, task_name="broken")
+    assert run.scheduled_for == stored.now
 
 
 def test_a_one_shot_fires_once_and_stays_as_a_finished_task(stored: Stored) -> None:

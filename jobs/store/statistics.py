@@ -21,7 +21,7 @@ from sqlalchemy import (
 
 from ..core.model import FAILURES, Outcome
 from . import dialect
-from .reading.functions import bucket_start, duration
+from .reading.functions import BucketStart, duration
 from .tables import job_execution as e
 from .tables import periodic_task as t
 from .types import UtcDateTime
@@ -98,7 +98,7 @@ def totals(conn: Connection, scope: Scope) -> Figures:
 
 def points(conn: Connection, scope: Scope, seconds: int) -> list[Point]:
     """The figures per bucket of ``seconds``, aligned to the epoch; buckets without executions are left out."""
-    found = _figures(conn, _judged(scope, bucket_start(e.c.started_at, literal(seconds)), _DURATION))
+    found = _figures(conn, _judged(scope, BucketStart(e.c.started_at, literal(seconds)), _DURATION))
     return [Point(datetime.fromtimestamp(at, UTC), figures) for at, figures in sorted(found.items())]
 
 
@@ -170,7 +170,7 @@ def completed_per_minute(conn: Connection, start: datetime, end: datetime) -> di
     Executions that began more than a day before ``start`` are left out: the index is over the start.
     """
     rows = (
-        select(bucket_start(e.c.completed_at, literal(60)).label("minute"))
+        select(BucketStart(e.c.completed_at, literal(60)).label("minute"))
         .where(e.c.started_at >= start - timedelta(days=1), e.c.completed_at >= start, e.c.completed_at < end)
         .subquery("ended")
     )

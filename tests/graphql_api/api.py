@@ -55,8 +55,8 @@ class Api:
         finally:
             await source.aclose()
 
-    async def publish(self) -> None:
-        """Let the bus see what was written past this process' database."""
+    def publish(self) -> None:
+        """Let the bus see what was written past this API's own connections."""
         self.bus.poke()
 
 

@@ -191,8 +191,8 @@ async def test_a_faulty_selection_is_data(api: Api) -> None:
 async def test_a_group_is_paused_limited_and_resumed(api: Api) -> None:
     api.stored.enqueue(group="mail")
     paused = await api.ask(
-        'mutation { pauseGroup(input: { name: "mail", reason: "quota" }) { group { paused pausedAt pausedBy pauseReason '
-        "waiting } errors { code } } }"
+        'mutation { pauseGroup(input: { name: "mail", reason: "quota" }) { group { paused pausedAt pausedBy '
+        "pauseReason waiting } errors { code } } }"
     )
     assert paused["pauseGroup"] == {
         "group": {

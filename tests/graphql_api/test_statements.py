@@ -36,6 +36,9 @@ query($n: Int!) {
 }
 """
 
+MOST = 40
+"""Statements: about one for each place in these documents that needs one."""
+
 
 @pytest.mark.parametrize("document", [TASKS, RUNS], ids=["tasks", "runs"])
 async def test_the_number_of_statements_does_not_grow_with_the_rows(api: Api, document: str) -> None:
@@ -55,9 +58,8 @@ async def test_the_number_of_statements_does_not_grow_with_the_rows(api: Api, do
         with counted_statements() as sent:
             await api.ask(document, n=rows)
         counts[rows] = len([statement for statement in sent if "SELECT" in statement.upper()])
-    # More rows can even need fewer: what is asked for at the same moment is read together.
-    assert counts[100] <= counts[10] <= counts[1], counts
-    assert counts[100] <= 40, counts
+    # Which loads happen to be read together depends on timing; the places in the document bound their number.
+    assert max(counts.values()) <= MOST, counts
 
 
 async def test_what_is_not_asked_for_is_not_read(api: Api) -> None:

@@ -1,0 +1,167 @@
+"""Plans and figures as clients ask for them."""
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from cronograph.graphql.failures import fingerprint, merge
+from cronograph.graphql.upcoming import planned
+from cronograph.jobs.core.outcome import Failed, Succeeded
+from cronograph.jobs.core.schedule import Syntax
+from cronograph.jobs.store.statistics import FailureRow
+from tests.graphql_api.api import Api
+from tests.support.storage import START
+
+UPCOMING = """
+query($from: DateTime, $to: DateTime, $first: Int! = 100, $after: String) {
+  upcoming(from: $from, to: $to, first: $first, after: $after) {
+    nodes { task { name } scheduledFor effectiveAt } pageInfo { hasNextPage endCursor } totalCount
+  }
+}
+"""
+
+
+async def upcoming(api: Api, **variables: Any) -> dict[str, Any]:
+    """The plan."""
+    found: dict[str, Any] = (await api.ask(UPCOMING, **variables))["upcoming"]
+    return found
+
+
+def names(plan: dict[str, Any]) -> str:
+    """The tasks of a plan in order."""
+    return "".join(node["task"]["name"] for node in plan["nodes"])
+
+
+async def test_the_plan_merges_the_next_times_of_all_tasks(api: Api) -> None:
+    api.stored.task("0 * * * * *", name="a")
+    api.stored.task("30 * * * * *", name="b")
+    api.stored.task("90", Syntax.INTERVAL, name="c")
+    plan = await upcoming(api, to="2026-03-01T12:03:00Z")
+    assert names(plan) == "babcab"
+    assert plan["nodes"][0] == {
+        "task": {"name": "b"}, "scheduledFor": "2026-03-01T12:00:30Z", "effectiveAt": "2026-03-01T12:00:30Z"
+    }  # fmt: skip
+    assert plan["pageInfo"]["hasNextPage"] is False
+    assert plan["totalCount"] == 6
+
+
+async def test_the_plan_is_paged_without_gaps_and_repetitions(api: Api) -> None:
+    for name in "abc":
+        api.stored.task("0 * * * * *", name=name)
+    everything = await upcoming(api, to="2026-03-01T12:05:00Z")
+    assert names(everything) == "abc" * 4
+    walked: list[Any] = []
+    cursor = None
+    while True:
+        page = await upcoming(api, to="2026-03-01T12:05:00Z", first=5, after=cursor)
+        walked += page["nodes"]
+        cursor = page["pageInfo"]["endCursor"]
+        if not page["pageInfo"]["hasNextPage"]:
+            break
+    assert walked == everything["nodes"]
+
+
+async def test_a_plan_of_the_far_future_begins_there(api: Api) -> None:
+    api.stored.task("0 0 9 * * *", name="a")
+    plan = await upcoming(api, **{"from": "2030-01-01T09:00:00Z", "to": "2030-01-02T09:00:00Z"})
+    assert [node["scheduledFor"] for node in plan["nodes"]] == ["2030-01-01T09:00:00Z"]
+
+
+async def test_paused_tasks_and_those_without_a_job_are_not_planned(api: Api) -> None:
+    api.stored.node("node-b", jobs=("other",))
+    for name in "ab":
+        api.stored.task(name=name)
+    api.stored.task(name="c", job_name="other")
+    await api.ask('mutation { pauseTask(input: { name: "a" }) { errors { code } } }')
+    api.stored.do(lambda tx: tx.conn.exec_driver_sql("DELETE FROM job WHERE name = 'other'"))
+    assert names(await upcoming(api, first=1)) == "b"
+
+
+def test_the_plan_is_computed_no_further_than_it_is_read() -> None:
+    endless = planned([], START, START + timedelta(days=36_500))
+    assert list(endless) == []
+
+
+async def test_statistics_are_of_the_last_day_by_the_hour(api: Api) -> None:
+    worker = api.stored.node("w")
+    for seconds, outcome in ((2, Succeeded(3)), (4, Failed("ValueError", "no")), (6, Succeeded(4))):
+        api.stored.enqueue(retries=0)
+        started = worker.start()
+        api.stored.pass_time(seconds)
+        worker.end(started, outcome)
+    api.stored.at(3600)
+    data = await api.ask(
+        "{ statistics { from to count failures records p50 p95 stalled points { at count failures records p50 } } "
+        'none: statistics(jobName: "other") { count p50 points { at } } '
+        "minutes: statistics(bucket: MINUTE) { points { at } } }"
+    )
+    assert data["statistics"] == {
+        "from": "2026-02-28T13:00:00Z", "to": "2026-03-01T13:00:00Z", "count": 3, "failures": 1, "records": 7,
+        "p50": 4.0, "p95": pytest.approx(5.8), "stalled": 0,
+        "points": [{"at": "2026-03-01T12:00:00Z", "count": 3, "failures": 1, "records": 7, "p50": 4.0}],
+    }  # fmt: skip
+    assert data["none"] == {"count": 0, "p50": None, "points": []}
+    assert data["minutes"]["points"] == [{"at": "2026-03-01T12:00:00Z"}]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ('bucket: MINUTE, from: "2026-01-01T00:00:00Z"', "makes more than 1,500 points"),
+        ('from: "2027-01-01T00:00:00Z"', "to: must not be before from"),
+        ('jobName: "\\u0000"', "jobName: must not contain U+0000"),
+        ('to: "0001-01-01T00:00:00Z"', None),
+    ],
+)
+async def test_impossible_spans_are_refused(api: Api, arguments: str, message: str | None) -> None:
+    document = f"{{ statistics({arguments}) {{ count }} }}"
+    if message is None:
+        assert await api.ask(document) == {"statistics": {"count": 0}}
+        return
+    code, got = await api.refused(document)
+    assert code == "INVALID_INPUT"
+    assert message in got
+
+
+async def test_failures_are_grouped_by_what_their_messages_have_in_common(api: Api) -> None:
+    worker = api.stored.node("w")
+    for number in range(3):
+        api.stored.enqueue(retries=0)
+        worker.end(worker.start(), Failed("KeyError", f"user {number} is missing"))
+    api.stored.enqueue(retries=0)
+    last = worker.start()
+    worker.end(last, Failed("OSError", "disk full"))
+    api.stored.pass_time(1)
+    data = await api.ask("{ failureGroups { jobName errorType message count execution { id } } }")
+    first, second = data["failureGroups"]
+    assert (first["errorType"], first["message"], first["count"]) == ("KeyError", "user 2 is missing", 3)
+    assert (second["message"], second["execution"]["id"]) == ("disk full", str(last.execution_id))
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "same"),
+    [
+        ("user 17 is missing", "user 4 is missing", True),
+        ("at 0x7f00aa", "at 0x10", True),
+        ("id 8a6e0804-2bd0-4672-b79d-d97027f9071a", "id 123e4567-e89b-12d3-a456-426614174000", True),
+        ("took 1.5 s", "took 22.75 s", True),
+        ("no user", "no group", False),
+    ],
+)
+def test_messages_of_one_cause_have_one_fingerprint(one: str, other: str, *, same: bool) -> None:
+    assert (fingerprint(one) == fingerprint(other)) is same
+
+
+def test_merged_groups_keep_the_newest_message_and_the_whole_span() -> None:
+    at = datetime(2026, 1, 1, tzinfo=UTC)
+    rows = [
+        FailureRow("j", "E", "row 1", 2, at, at + timedelta(hours=1), 7),
+        FailureRow("j", "E", "row 2", 3, at - timedelta(hours=1), at, 9),
+        FailureRow("j", None, "row 1", 9, at, at, 1),
+    ]
+    assert merge(rows, 5) == [
+        FailureRow("j", None, "row 1", 9, at, at, 1),
+        FailureRow("j", "E", "row 2", 5, at - timedelta(hours=1), at + timedelta(hours=1), 9),
+    ]
+    assert len(merge(rows, 1)) == 1

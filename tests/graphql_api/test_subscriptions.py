@@ -1,0 +1,260 @@
+"""What subscribers are told, and in which order."""
+
+import asyncio
+from collections.abc import AsyncGenerator
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from cronograph.jobs.actions.logs import append_lines
+from cronograph.jobs.core.outcome import Failed, Succeeded
+from cronograph.jobs.store import events as event_store
+from cronograph.jobs.store.logs import LogLine
+from tests.graphql_api.api import Api, counted_statements, next_of
+from tests.support.waiting import eventually
+
+EVENTS = """
+subscription($after: String, $filter: EventFilter) {
+  events(after: $after, filter: $filter) {
+    cursor kind taskName runId executionId jobName groupName nodeName state
+    task { name } run { state } execution { outcome } group { name paused } node { state }
+  }
+}
+"""
+KINDS = "subscription($after: String, $filter: EventFilter) { events(after: $after, filter: $filter) { cursor kind } }"
+
+
+async def take(source: AsyncGenerator[Any, None], count: int, field: str = "events") -> list[dict[str, Any]]:
+    """The next results."""
+    return [(await next_of(source))[field] for _ in range(count)]
+
+
+def work_once(api: Api) -> None:
+    """A run from its submission to its success: six events."""
+    worker = api.stored.node("w")
+    api.stored.enqueue(group="mail")
+    worker.end(worker.start(), Succeeded(1))
+    api.publish()
+
+
+async def test_every_change_comes_with_its_state_and_the_thing_as_it_is_now(api: Api) -> None:
+    async with api.subscribed(EVENTS, after="0.0", filter={"jobName": "work"}) as source:
+        work_once(api)
+        created, running, started, finished, succeeded = await take(source, 5)
+    assert [one["kind"] for one in (created, running, started, finished, succeeded)] == [
+        "RUN_CREATED", "RUN_UPDATED", "EXECUTION_STARTED", "EXECUTION_FINISHED", "RUN_UPDATED",
+    ]  # fmt: skip
+    assert [one["state"] for one in (created, running, started, finished, succeeded)] == [
+        "WAITING", "RUNNING", "RUNNING", "SUCCESS", "SUCCESS",
+    ]  # fmt: skip
+    assert created["groupName"] == "mail"
+    assert created["group"] == {"name": "mail", "paused": False}
+    assert created["run"] is not None
+    assert finished["nodeName"] == "w"
+    assert finished["node"] == {"state": "STARTING"}
+    assert finished["execution"] == {"outcome": "SUCCESS"}
+    assert created["task"] is None
+
+
+async def test_a_subscriber_that_comes_back_misses_and_repeats_nothing(api: Api) -> None:
+    async with api.subscribed(KINDS, after="0.0") as source:
+        work_once(api)
+        everything = await take(source, 7)
+    for place in range(1, len(everything)):
+        async with api.subscribed(KINDS, after=everything[place - 1]["cursor"]) as source:
+            assert await take(source, len(everything) - place) == everything[place:]
+
+
+async def test_nothing_falls_between_a_query_and_a_subscription_from_its_cursor(api: Api) -> None:
+    before = await api.ask("{ asOf runs { totalCount } }")
+    assert before["runs"] == {"totalCount": 0}
+    work_once(api)
+    async with api.subscribed(KINDS, after=before["asOf"], filter={"kinds": ["RUN_CREATED"]}) as source:
+        (event,) = await take(source, 1)
+    assert event["kind"] == "RUN_CREATED"
+
+
+async def test_the_cursor_of_a_query_is_taken_before_anything_is_read(api: Api) -> None:
+    await api.bus.stop()
+    with counted_statements() as sent:
+        await api.ask("{ runs { totalCount } asOf }")
+    reads = [name for text in sent for name in ("FROM event_publisher", "FROM run") if name in text]
+    assert reads[-2:] == ["FROM event_publisher", "FROM run"]
+
+
+@pytest.mark.parametrize(
+    ("condition", "kinds"),
+    [
+        ({"kinds": ["EXECUTION_FINISHED"]}, ["EXECUTION_FINISHED"]),
+        ({"group": "mail", "kinds": ["RUN_CREATED", "RUN_UPDATED"]}, ["RUN_CREATED", "RUN_UPDATED", "RUN_UPDATED"]),
+        ({"runId": "1", "kinds": ["RUN_CREATED"]}, ["RUN_CREATED"]),
+        ({"kinds": []}, ["NODE_STARTED", "NODE_STARTED", "RUN_CREATED"]),
+    ],
+)
+async def test_a_filter_lets_through_what_meets_all_of_it(
+    api: Api, condition: dict[str, Any], kinds: list[str]
+) -> None:
+    work_once(api)
+    async with api.subscribed(KINDS, after="0.0", filter=condition) as source:
+        assert [event["kind"] for event in await take(source, len(kinds))] == kinds
+
+
+async def test_a_deleted_thing_is_null_in_its_events(api: Api) -> None:
+    api.stored.task(name="nightly")
+    await api.ask('mutation { deleteTask(input: { name: "nightly" }) { deletedName } }')
+    async with api.subscribed(EVENTS, after="0.0", filter={"taskName": "nightly"}) as source:
+        created, deleted = await take(source, 2)
+    assert (created["kind"], created["task"]) == ("TASK_CREATED", None)
+    assert (deleted["kind"], deleted["task"]) == ("TASK_DELETED", None)
+
+
+async def test_a_cursor_older_than_the_events_kept_is_answered_by_a_resync(api: Api) -> None:
+    work_once(api)
+    async with api.subscribed(KINDS, after="0.0") as source:
+        await take(source, 7)
+    late = api.stored.now + timedelta(days=1)
+    api.stored.do(lambda tx: event_store.prune(tx.conn, late, 100))
+    async with api.subscribed(KINDS, after="1.0") as source:
+        (event,) = await take(source, 1)
+        assert event["kind"] == "RESYNC"
+        api.stored.enqueue()
+        api.publish()
+        (following,) = await take(source, 1)
+    assert following["kind"] == "RUN_CREATED"
+    assert following["cursor"] > event["cursor"]
+
+
+@pytest.mark.parametrize("cursor", ["", "x", "1", "1.2.3", "-1.0", "9" * 30 + ".0"])
+async def test_a_tampered_event_cursor_is_refused(api: Api, cursor: str) -> None:
+    async with api.subscribed(KINDS, after=cursor) as source:
+        result = await anext(source)
+    (error,) = result.errors
+    assert error.extensions["code"] == "INVALID_CURSOR"
+    assert error.message.startswith("after: must be an event cursor")
+
+
+async def test_the_status_of_a_job_is_each_start_and_each_end(api: Api) -> None:
+    document = 'subscription { jobStatus(jobName: "work") { id jobName success completedAt run { state } } }'
+    worker = api.stored.node("w")
+    async with api.subscribed(document) as source:
+        first = asyncio.ensure_future(take(source, 2, "jobStatus"))
+
+        def seen() -> bool:
+            # Without a cursor it begins with whatever comes next, once it has begun.
+            api.stored.enqueue()
+            worker.end(worker.start())
+            api.publish()
+            return first.done()
+
+        await eventually(seen)
+        started, finished = await first
+    assert started["id"] == finished["id"]
+    assert finished["success"] is True
+
+
+async def test_a_run_is_followed_from_now_to_its_end(api: Api) -> None:
+    worker = api.stored.node("w")
+    run = api.stored.enqueue(retries=0)
+    document = "subscription($id: ID!) { runUpdated(id: $id) { state error } }"
+    async with api.subscribed(document, id=str(run.id)) as source:
+        assert await next_of(source) == {"runUpdated": {"state": "WAITING", "error": None}}
+        started = worker.start()
+        api.publish()
+        assert await next_of(source) == {"runUpdated": {"state": "RUNNING", "error": None}}
+        worker.end(started, Failed("ValueError", "no"))
+        api.publish()
+        assert await next_of(source) == {"runUpdated": {"state": "FAILED", "error": "no"}}
+        with pytest.raises(StopAsyncIteration):
+            await anext(source)
+
+
+async def test_a_run_that_does_not_exist_cannot_be_followed(api: Api) -> None:
+    async with api.subscribed('subscription { runUpdated(id: "77") { id } }') as source:
+        result = await anext(source)
+    assert result.errors[0].extensions["code"] == "NOT_FOUND"
+
+
+LOG = """
+subscription($id: ID!, $after: Int) {
+  executionLog(executionId: $id, afterLine: $after) { lines { line level message fields } cut ended }
+}
+"""
+
+
+def lines(api: Api, execution_id: int, first: int, last: int) -> list[LogLine]:
+    """Log lines of an execution."""
+    now = api.stored.now
+    return [
+        LogLine(execution_id, number, now, "info", f"line {number}", {"n": number}) for number in range(first, last + 1)
+    ]
+
+
+async def test_a_log_is_followed_to_its_end_mark_with_each_line_once(api: Api) -> None:
+    worker = api.stored.node("w")
+    api.stored.enqueue()
+    started = worker.start()
+    key = started.execution_id
+    api.stored.do(append_lines, lines(api, key, 1, 2))
+    async with api.subscribed(LOG, id=str(key), after=0) as source:
+        (first,) = await take(source, 1, "executionLog")
+        assert [line["message"] for line in first["lines"]] == ["line 1", "line 2"]
+        assert first["lines"][0]["level"] == "INFO"
+        assert first["lines"][0]["fields"] == {"n": 1}
+        assert first["ended"] is False
+        api.stored.do(append_lines, lines(api, key, 3, 3))
+        (second,) = await take(source, 1, "executionLog")
+        assert [line["line"] for line in second["lines"]] == [3]
+        worker.end(started, log_tail=tuple(lines(api, key, 4, 5)), log_lines=5)
+        (last,) = await take(source, 1, "executionLog")
+        assert ([line["line"] for line in last["lines"]], last["ended"]) == ([4, 5], True)
+        with pytest.raises(StopAsyncIteration):
+            await anext(source)
+    async with api.subscribed(LOG, id=str(key), after=4) as source:
+        (resumed,) = await take(source, 1, "executionLog")
+    assert ([line["line"] for line in resumed["lines"]], resumed["ended"]) == ([5], True)
+
+
+async def test_a_long_log_comes_in_parts_and_says_what_was_cut(api: Api) -> None:
+    worker = api.stored.node("w")
+    api.stored.enqueue()
+    started = worker.start()
+    key = started.execution_id
+    worker.end(started, log_tail=tuple(lines(api, key, 301, 1400)), log_lines=1100, log_cut=300)
+    got: list[int] = []
+    async with api.subscribed(LOG, id=str(key), after=0) as source:
+        while True:
+            (part,) = await take(source, 1, "executionLog")
+            assert part["cut"] == 300
+            assert len(part["lines"]) <= 500
+            got += [line["line"] for line in part["lines"]]
+            if part["ended"]:
+                break
+    assert got == list(range(301, 1401))
+    page = """
+    query($id: ID!) { execution(id: $id) { logLines(first: 2, after: 305) { lines { line } lastLine cut ended } } }
+    """
+    assert (await api.ask(page, id=str(key)))["execution"]["logLines"] == {
+        "lines": [{"line": 306}, {"line": 307}], "lastLine": 307, "cut": 300, "ended": True,
+    }  # fmt: skip
+
+
+async def test_the_log_of_nothing_cannot_be_followed(api: Api) -> None:
+    async with api.subscribed(LOG, id="77", after=0) as source:
+        result = await anext(source)
+    assert result.errors[0].extensions["code"] == "NOT_FOUND"
+
+
+async def test_the_overview_ticks(api: Api) -> None:
+    async with api.subscribed("subscription { statisticsTick(seconds: 1) { waiting } }") as source:
+        assert await next_of(source) == {"statisticsTick": {"waiting": 0}}
+        api.stored.enqueue()
+        assert await next_of(source) == {"statisticsTick": {"waiting": 1}}
+
+
+@pytest.mark.parametrize("seconds", [0.9, 3601.0])
+async def test_the_pause_of_the_overview_has_bounds(api: Api, seconds: float) -> None:
+    document = "subscription($s: Float!) { statisticsTick(seconds: $s) { waiting } }"
+    async with api.subscribed(document, s=seconds) as source:
+        result = await anext(source)
+    assert "seconds: must be from 1 to 3600" in result.errors[0].message

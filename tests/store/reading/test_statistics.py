@@ -1,0 +1,158 @@
+"""Figures computed in SQL against the same figures computed in Python."""
+
+import random
+import statistics as python
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+from sqlalchemy import Connection, insert
+
+from cronograph.jobs.core.states import RunState
+from cronograph.jobs.store.database import parse_url, sync_engine
+from cronograph.jobs.store.reading import reports
+from cronograph.jobs.store.statistics import NOTHING, Scope, completed_per_minute, failures, lateness, points, totals
+from cronograph.jobs.store.tables import job_execution
+from tests.support.history import add_run
+
+NOW = datetime(2026, 3, 1, 12, 34, 56, 999_999, tzinfo=UTC)
+HOUR = timedelta(hours=1)
+FAILED = ("failed", "timed_out", "lost")
+
+
+@pytest.fixture
+def conn(database_url: str) -> Iterator[Connection]:
+    engine = sync_engine(parse_url(database_url))
+    with engine.begin() as connection:
+        yield connection
+    engine.dispose()
+
+
+def execution(number: int, started: datetime, seconds: float | None, **changes: Any) -> dict[str, Any]:
+    """An execution that took so long, or is open."""
+    outcome = changes.pop("outcome", "success")
+    outcome = None if seconds is None else outcome
+    bad = outcome is not None and outcome not in ("success", "snoozed")
+    values: dict[str, Any] = {
+        "job_name": "j", "run_id": number, "attempt": 1, "started_at": started, "task_name": None, "node_id": 1,
+        "completed_at": None if seconds is None else started + timedelta(seconds=seconds), "outcome": outcome,
+        "success": None if outcome is None else not bad, "error_message": "no" if bad else None, "error_type": None,
+        "records_processed": None, "node": "n", "trigger": "api", "scheduled_for": None, "submitted_at": started,
+        "log_lines": 0, "log_cut": 0,
+    }  # fmt: skip
+    return {**values, **changes}
+
+
+def percentile(values: list[float], part: int) -> float | None:
+    """Python's inclusive quantile, which is PostgreSQL's `percentile_cont`."""
+    if len(values) < 2:
+        return values[0] if values else None
+    return python.quantiles(values, n=100, method="inclusive")[part - 1]
+
+
+@pytest.mark.parametrize("size", [0, 1, 2, 3, 100])
+def test_counts_and_percentiles_are_exact(conn: Connection, size: int) -> None:
+    chance = random.Random(size)
+    made = [
+        execution(
+            number,
+            NOW - timedelta(seconds=chance.randrange(3 * 3600)),
+            chance.choice([None, chance.randrange(100_000) / 1000]),
+            outcome=chance.choice(["success", "failed", "timed_out", "lost", "cancelled", "snoozed"]),
+            records_processed=chance.choice([None, 2**40]),
+        )
+        for number in range(size)
+    ]
+    if made:
+        conn.execute(insert(job_execution), made)
+    scope = Scope(NOW - 4 * HOUR, NOW + HOUR)
+    check(totals(conn, scope), made)
+    found = {point.at: point.figures for point in points(conn, scope, 3600)}
+    hours = {row["started_at"].replace(minute=0, second=0, microsecond=0) for row in made}
+    assert set(found) == hours
+    for hour in hours:
+        check(found[hour], [row for row in made if hour <= row["started_at"] < hour + HOUR])
+
+
+def check(figures: Any, made: list[dict[str, Any]]) -> None:
+    """The figures are those of these rows."""
+    took = [(row["completed_at"] - row["started_at"]).total_seconds() for row in made if row["completed_at"]]
+    assert figures.count == len(made)
+    assert figures.failures == len([row for row in made if row["outcome"] in FAILED])
+    assert figures.records == sum(row["records_processed"] or 0 for row in made)
+    for part, got in ((50, figures.p50), (95, figures.p95), (99, figures.p99)):
+        expected = percentile(took, part)
+        assert got == (None if expected is None else pytest.approx(expected)), part
+
+
+def test_a_bucket_begins_with_its_first_microsecond(conn: Connection) -> None:
+    edge = NOW.replace(minute=0, second=0, microsecond=0)
+    tick = timedelta(microseconds=1)
+    conn.execute(insert(job_execution), [execution(1, edge - tick, 0.5), execution(2, edge, 0.5)])
+    found = points(conn, Scope(edge - HOUR, edge + HOUR), 3600)
+    assert [(point.at, point.figures.count) for point in found] == [(edge - HOUR, 1), (edge, 1)]
+    assert totals(conn, Scope(edge, edge + HOUR)).count == 1
+    assert totals(conn, Scope(edge - HOUR, edge)).count == 1
+
+
+def test_a_scope_is_of_one_job_or_one_task(conn: Connection) -> None:
+    conn.execute(insert(job_execution), [execution(1, NOW, 1), execution(2, NOW, 1, job_name="k", task_name="t")])
+    whole = (NOW - HOUR, NOW + HOUR)
+    assert totals(conn, Scope(*whole, job_name="j")).count == 1
+    assert totals(conn, Scope(*whole, task_name="t")).count == 1
+    assert totals(conn, Scope(*whole, job_name="j", task_name="t")) == NOTHING
+
+
+def test_lateness_is_of_first_attempts_with_a_nominal_time(conn: Connection) -> None:
+    made = [
+        execution(1, NOW, 1, scheduled_for=NOW - timedelta(seconds=2)),
+        execution(2, NOW, None, scheduled_for=NOW - timedelta(seconds=4)),
+        execution(3, NOW, 1, scheduled_for=NOW - timedelta(seconds=900), attempt=2),
+        execution(4, NOW, 1),
+    ]
+    conn.execute(insert(job_execution), made)
+    late = lateness(conn, Scope(NOW - HOUR, NOW + HOUR))
+    assert (late.count, late.p50, late.p95) == (2, pytest.approx(3.0), pytest.approx(3.9))
+
+
+def test_failures_with_one_error_are_one_row(conn: Connection) -> None:
+    made = [
+        execution(1, NOW - HOUR, 1, outcome="failed", error_type="E", error_message="a" * 400),
+        execution(2, NOW, 1, outcome="timed_out", error_type="E", error_message="a" * 400 + "b"),
+        execution(3, NOW, 1, outcome="failed", error_type="E", error_message="b"),
+        execution(4, NOW, 1, outcome="cancelled", error_message="b"),
+        execution(5, NOW - 9 * HOUR, 1, outcome="failed"),
+    ]
+    conn.execute(insert(job_execution), made)
+    first, second = failures(conn, NOW - 2 * HOUR, NOW + HOUR, 10)
+    assert (first.message, first.count, first.first, first.last) == ("a" * 300, 2, NOW - HOUR, NOW)
+    assert (second.message, second.count) == ("b", 1)
+    assert len(failures(conn, NOW - 2 * HOUR, NOW + HOUR, 1)) == 1
+
+
+def test_the_rate_counts_ends_per_minute(conn: Connection) -> None:
+    minute = NOW.replace(second=0, microsecond=0)
+    conn.execute(
+        insert(job_execution), [execution(n, minute - timedelta(seconds=30), s) for n, s in ((1, 29), (2, 31))]
+    )
+    assert completed_per_minute(conn, minute - HOUR, minute + HOUR) == {minute - timedelta(minutes=1): 1, minute: 1}
+
+
+def test_the_overview_compares_this_day_with_the_one_before(conn: Connection) -> None:
+    day = timedelta(days=1)
+    made = [
+        execution(1, NOW - HOUR, 1),
+        execution(2, NOW - HOUR, 1, outcome="failed"),
+        execution(3, NOW - day - HOUR, 1, outcome="lost"),
+        execution(4, NOW - 3 * day, 1, outcome="failed"),
+        execution(5, NOW - HOUR, None),
+    ]
+    conn.execute(insert(job_execution), made)
+    add_run(conn, None)
+    add_run(conn, None, state="stuck")
+    add_run(conn, NOW)
+    found = reports.overview(conn, NOW)
+    assert (found.failed, found.failed_before, found.succeeded) == (1, 1, 1)
+    assert found.states == {RunState.WAITING: 1, RunState.STUCK: 1}
+    assert (len(found.per_minute), sum(found.per_minute), found.live_nodes) == (60, 2, 0)

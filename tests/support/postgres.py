@@ -196,11 +196,14 @@ def init_data(binaries: Path, data: Path, user: str | None) -> None:
         raise RuntimeError(f"initdb failed as user {user or 'of this process'}:\n{result.stdout}{result.stderr}")
 
 
-def start_server(binaries: Path, extra_settings: Sequence[str] = ()) -> PostgresServer:
-    """Start a server of its own on a free port; `extra_settings` are further `name=value` pairs."""
+def start_server(binaries: Path, extra_settings: Sequence[str] = (), *, parent: Path | None = None) -> PostgresServer:
+    """Start a server of its own on a free port.
+
+    `extra_settings` are further `name=value` pairs; `parent` is where the data go, into memory unless given.
+    """
     remove_leftovers()
     user = unprivileged_user()
-    folder, data = make_folder(DISK, user), make_folder(data_parent(), user)
+    folder, data = make_folder(DISK, user), make_folder(parent or data_parent(), user)
     reachable = reachable_binaries(binaries, folder, user)
     init_data(reachable, data, user)
     port = free_port()

@@ -215,12 +215,29 @@ def _isolation(name: str, handler: Handler, wanted: Isolation | str | None, wher
         raise ConfigurationError(
             f"job '{name}' at {where}: isolation must be one of {allowed}, got {wanted!r}"
         ) from error
-    if isolation is not Isolation.PROCESS and is_async != (isolation is Isolation.ASYNC):
+    if isolation is Isolation.PROCESS:
+        _check_importable(name, handler, where)
+    elif is_async != (isolation is Isolation.ASYNC):
         kind = "an 'async def'" if is_async else "a plain 'def'"
         raise ConfigurationError(
             f"job '{name}' at {where}: isolation '{isolation.value}' does not fit {kind}; leave it out or use 'process'"
         )
     return isolation
+
+
+def _check_importable(name: str, handler: Handler, where: str) -> None:
+    """A child process imports the handler's module anew and looks it up by its name."""
+    module, qualname = getattr(handler, "__module__", None), getattr(handler, "__qualname__", "")
+    fault = None
+    if module in (None, "__main__"):
+        fault = "it is defined in the script that was started"
+    elif "<" in qualname or not qualname:
+        fault = "it is defined inside a function, or has no name"
+    if fault is not None:
+        raise ConfigurationError(
+            f"job '{name}' at {where}: isolation 'process' needs a function that a new process can import, but "
+            f"{fault}; define it at the top level of a module of its own"
+        )
 
 
 def _arguments(name: str, handler: Handler, where: str) -> tuple[type[BaseModel], str | None]:

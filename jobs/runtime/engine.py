@@ -79,6 +79,11 @@ class Engine:
         return self._life.worker.running if self._life else 0
 
     @property
+    def unstoppable(self) -> frozenset[int]:
+        """The runs of this node whose thread should have ended, but cannot be killed."""
+        return self._life.worker.unstoppable() if self._life else frozenset()
+
+    @property
     def ready(self) -> bool:
         """Whether the node is recovered, dispatching and taking runs; false as soon as it drains or is fenced."""
         return self._life is not None and not self._stopping and not self._life.fenced.is_set()

@@ -15,11 +15,11 @@ import socket
 import sys
 import threading
 from collections.abc import Callable, Mapping
-from types import FrameType
+from types import FrameType, ModuleType
 from typing import Any
 
 from ..context import JobContext, current_host
-from ..core.errors import InvalidInput
+from ..core.errors import ConfigurationError, InvalidInput
 from ..core.outcome import Failed, JobOutcome, Succeeded
 from ..registry import Isolation, JobDefinition, default_registry, define
 from .logs import JobLogHandler
@@ -141,12 +141,35 @@ def find_job(name: str, module_name: str, qualname: str) -> JobDefinition:
     if registered is not None and _place(registered.handler) == (module_name, qualname):
         return registered
     # Registered in a registry of its own, which cannot be found by name: its function can.
-    handler: Any = module
-    for part in qualname.split("."):
-        handler = getattr(handler, part, None)
+    handler = looked_up(module, qualname)
     if not callable(handler):
         raise JobNotFoundError(f"job '{name}': module {module_name} has no function '{qualname}' in a new process")
     return define(name, handler, isolation=Isolation.PROCESS)
+
+
+def looked_up(module: ModuleType | None, qualname: str) -> Any:  # noqa: ANN401 - whatever is there
+    """What a module has under a dotted name; None if there is nothing."""
+    found: Any = module
+    for part in qualname.split("."):
+        found = getattr(found, part, None)
+    return found
+
+
+def check_findable(definition: JobDefinition) -> None:
+    """Let a process job pass that a new process will find.
+
+    Raises:
+        ConfigurationError: it would find something else, or nothing.
+    """
+    module_name, qualname = _place(definition.handler)
+    is_registered = default_registry().get(definition.name) is definition
+    if is_registered or looked_up(sys.modules.get(module_name), qualname) is definition.handler:
+        return
+    raise ConfigurationError(
+        f"job '{definition.name}' at {definition.where}: isolation 'process' needs a function that a new process can "
+        f"find, but '{qualname}' of module {module_name} is something else now; register it in the default registry, or put "
+        "'@job' outermost"
+    )
 
 
 def _place(handler: Callable[..., Any]) -> tuple[str, str]:

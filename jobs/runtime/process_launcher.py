@@ -8,7 +8,8 @@ every child starts from the same clean state, and whatever a job does, the launc
 - when the node goes, however it goes, the launcher kills all children and their groups, and exits;
 - when the launcher goes, the kernel kills its children (Linux; elsewhere they notice the end of their connection).
 
-The node and the launcher speak in lines: ``spawn ID`` (with the child's socket), ``kill ID``, ``exited ID STATUS``.
+The node and the launcher speak in lines. To the launcher: ``spawn ID`` (with the child's socket), ``kill ID``. To the
+node: ``ready 0 0`` once, then ``exited ID STATUS`` for each child.
 """
 
 import ctypes
@@ -57,6 +58,7 @@ class Launcher:
             selector.register(self._control, selectors.EVENT_READ)
             selector.register(self._woken, selectors.EVENT_READ)
             try:
+                self._control.sendall(b"ready 0 0\n")
                 while True:
                     ready = [key.fileobj for key, _ in selector.select()]
                     if self._woken in ready:

@@ -93,6 +93,7 @@ class Spawner:
         self._process: subprocess.Popen[bytes] | None = None
         self._control: socket.socket | None = None
         self._exits: dict[int, asyncio.Future[int | None]] = {}
+        self._ready: asyncio.Future[bool] | None = None
         self._reaping: asyncio.Future[None] | None = None
         self._numbers = itertools.count(1)
         self._rest = b""
@@ -111,7 +112,14 @@ class Spawner:
             )
         ours.setblocking(False)
         self._control, self._rest = ours, b""
-        asyncio.get_running_loop().add_reader(ours.fileno(), self._hear)
+        loop = asyncio.get_running_loop()
+        self._ready = loop.create_future()
+        loop.add_reader(ours.fileno(), self._hear)
+
+    async def ready(self) -> bool:
+        """Start the launcher and wait until it can fork at once; False if it ended instead."""
+        self.start()
+        return self._ready is not None and await asyncio.shield(self._ready)
 
     async def spawn(self) -> Child:
         """A new child process, which waits for ``Begin``.
@@ -172,8 +180,15 @@ class Spawner:
             return
         *lines, self._rest = (self._rest + data).split(b"\n")
         for line in lines:
-            _, identity, status = line.split()
-            self._ended(int(identity), int(status))
+            word, identity, status = line.split()
+            if word == b"exited":
+                self._ended(int(identity), int(status))
+            else:
+                self._settle(ready=True)
+
+    def _settle(self, *, ready: bool) -> None:
+        if self._ready is not None and not self._ready.done():
+            self._ready.set_result(ready)
 
     def _ended(self, identity: int, status: int | None) -> None:
         exited = self._exits.pop(identity, None)
@@ -190,6 +205,7 @@ class Spawner:
             control.close()
         for identity in list(self._exits):
             self._ended(identity, None)
+        self._settle(ready=False)
         if process is not None:
             self._reaping = loop.run_in_executor(None, _wait_for, process)
 

@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+from dataclasses import replace
 from datetime import datetime
 from functools import partial
 
@@ -25,6 +26,7 @@ from .executor import execute
 from .finisher import Finisher
 from .host import LocalHost
 from .logs import LogTail, LogWriter
+from .process_child import check_findable
 from .process_spawner import Spawner
 from .progress import ProgressWriter
 from .results import message_of
@@ -33,6 +35,8 @@ from .settings import EngineSettings
 from .stopping import StopSignal
 
 log = logging.getLogger(__name__)
+
+_LAUNCHER_PAUSE = 5.0
 
 
 class Worker(Service):
@@ -65,10 +69,15 @@ class Worker(Service):
         self._registry = registry
         self._settings = settings
         self._prefetch = settings.prefetch_for(is_sqlite=self._database.is_sqlite)
-        self._claimant = Claimant(node.id, node.name, registry.names())
         self._fairness = FairnessState(CountingScheme.parse(settings.counting_scheme))
         self._finisher = Finisher(self._database)
         self._spawner = Spawner()
+        in_process = [one for one in registry if one.isolation is Isolation.PROCESS]
+        for definition in in_process:
+            check_findable(definition)
+        self._has_process_jobs = bool(in_process)
+        at_once = tuple(one.name for one in registry if one.isolation is not Isolation.PROCESS)
+        self._claimant = Claimant(node.id, node.name, at_once)
         self._logs = logs
         self._progress = progress
         self._active: dict[int, tuple[Attempt, asyncio.Task[None]]] = {}
@@ -105,11 +114,20 @@ class Worker(Service):
     async def run(self) -> None:
         """Take and execute until stopped."""
         self.poke()
-        if any(definition.isolation is Isolation.PROCESS for definition in self._registry):
-            self._spawner.start()
         async with asyncio.TaskGroup() as group:
+            group.create_task(self._open_process_jobs())
             group.create_task(self._take_work())
             group.create_task(self._watch_cancels())
+
+    async def _open_process_jobs(self) -> None:
+        """Take runs of process jobs once child processes can be had at once; their time boxes begin with the claim."""
+        if not self._has_process_jobs:
+            return
+        while not await self._spawner.ready():
+            log.error("the launcher of child processes does not start; again in %g s", _LAUNCHER_PAUSE)
+            await asyncio.sleep(_LAUNCHER_PAUSE)
+        self._claimant = replace(self._claimant, jobs=self._registry.names())
+        self._work.set()
 
     async def _take_work(self) -> None:
         while True:

@@ -1,29 +1,220 @@
-"""Jobs for child processes: a fresh process must be able to import them."""
+"""Jobs of a registry of their own that child processes run: a fresh process finds them by module and name."""
 
 import asyncio
+import atexit
 import ctypes
+import faulthandler
+import functools
 import logging
-import multiprocessing
 import os
+import random
 import signal
 import subprocess
 import sys
 import threading
 import time
+from collections.abc import Callable
+from datetime import datetime
+from pathlib import Path
+from typing import Any, TypeVar
 
-from cronograph.jobs import Cancel, JobContext, PermanentFailure, Result, Snooze, job
-from cronograph.jobs.registry import Isolation, Registry
+from pydantic import BaseModel
 
-log = logging.getLogger(__name__)
+from cronograph.jobs import JobContext, Result, job
+from cronograph.jobs.registry import Registry
+
 JOBS = Registry()
+H = TypeVar("H", bound=Callable[..., Any])
+log = logging.getLogger("tests.of.a.job")
 
 
-@job("p_add", isolation="process", registry=JOBS)
-def add(a: int, b: int = 1) -> Result:
-    return Result(records_processed=a + b, value={"pid": os.getpid(), "sid": os.getsid(0)})
+def in_process(handler: H) -> H:
+    """Register under the function's own name."""
+    return job(handler.__name__, isolation="process", registry=JOBS)(handler)
 
 
-@job("p_add_async", isolation="process", registry=JOBS)
-async def add_async(ctx: JobContext, a: int, b: int = 1) -> Result:
-    await asyncio.sleep(0)
-    return Result(records_processed=a + b, value={"pid": os.getpid(), "attempt": ctx.attempt})
+class Point(BaseModel):
+    """A typed argument."""
+
+    x: int
+    at: datetime
+
+
+@in_process
+def who_am_i(point: Point | None = None) -> Result:
+    value = {
+        "pid": os.getpid(),
+        "session": os.getsid(0),
+        "main_thread": threading.current_thread() is threading.main_thread(),
+        "random": random.random(),
+        "point": point.model_dump(mode="json") if point else None,
+        "files": [path.name for path in Path("/proc/self/fd").glob("*")],
+    }
+    return Result(records_processed=1, value=value)
+
+
+@in_process
+async def info(ctx: JobContext, word: str) -> Result:
+    value = {
+        "args": dict(ctx.args),
+        "run_id": ctx.run_id,
+        "attempt": ctx.attempt,
+        "is_last_attempt": ctx.is_last_attempt,
+        "scheduled_for": ctx.scheduled_for and ctx.scheduled_for.isoformat(),
+        "has_deadline": ctx.deadline is not None,
+        "remaining": ctx.remaining is not None and 0 < ctx.remaining <= 60,
+        "services": ctx.services is None,
+        "checkpoint": ctx.checkpoint,
+        "word": word,
+    }
+    return Result(value=value)
+
+
+@in_process
+def dies(ctx: JobContext, how: str) -> None:
+    ctx.log.info("last words")
+    ctx.progress(1, 3, "dying")
+    faulthandler.disable()
+    match how:
+        case "exit":
+            os._exit(3)
+        case "segfault":
+            ctypes.string_at(0)
+        case "kill":
+            os.kill(os.getpid(), signal.SIGKILL)
+        case "group":
+            os.killpg(0, signal.SIGKILL)
+        case _:
+            os.close(3)
+
+
+@in_process
+def says(ctx: JobContext) -> None:
+    ctx.log.debug("by ctx", number=1)
+    log.debug("by logging, debug")
+    log.info("by logging, %s", "info")
+    logging.getLogger("tests.quiet").info("too quiet")
+    thread = threading.Thread(target=log.warning, args=("by a thread",))
+    thread.start()
+    thread.join()
+    try:
+        int("oh")
+    except ValueError:
+        ctx.log.exception("by exception")
+    log.info("wrong %d", "argument")
+
+
+@in_process
+async def saves(ctx: JobContext, times: int, *, wait: bool = True) -> Result:
+    before = ctx.checkpoint
+    for number in range(times):
+        saving = ctx.save_checkpoint({"number": number})
+        if wait:
+            await saving
+        ctx.progress(number, times)
+    return Result(value={"before": before, "after": ctx.checkpoint})
+
+
+@in_process
+def saves_nonsense(ctx: JobContext) -> None:
+    ctx.save_checkpoint({1, 2})
+
+
+@in_process
+def shows(ctx: JobContext, times: int) -> None:
+    for number in range(times):
+        ctx.progress(number, times, f"step {number}")
+
+
+@in_process
+def shows_nonsense(ctx: JobContext) -> None:
+    ctx.progress(float("nan"))
+
+
+@in_process
+def leaves_children(ctx: JobContext) -> None:
+    """Start something that goes on, and end."""
+    child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
+    ctx.log.info("child", pid=child.pid)
+
+
+@in_process
+def waits_with_child(ctx: JobContext, folder: str) -> None:
+    """Start something, tell both process ids, and wait."""
+    child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
+    note = Path(folder) / f"{os.getpid()}.tmp"
+    note.write_text(f"{os.getpid()} {child.pid}")
+    note.rename(Path(folder) / "pids")
+    ctx.log.info("begun")
+    time.sleep(600)
+
+
+@in_process
+def holds_the_interpreter(folder: str) -> None:
+    """Block in C without ever giving the interpreter back: no thread and no signal handler of Python runs."""
+    (Path(folder) / "pids").write_text(f"{os.getpid()} {os.getpid()}")
+    ctypes.PyDLL(None).usleep(600_000_000)
+
+
+@in_process
+def signals_itself(ctx: JobContext) -> int:
+    """A stray SIGTERM, as a service manager sends to every process, is not for a job to obey."""
+    os.kill(os.getpid(), signal.SIGTERM)
+    ctx.log.info("still here")
+    return 1
+
+
+@in_process
+def writes_at_exit(path: str) -> None:
+    atexit.register(Path(path).write_text, "ended in order")
+
+
+@in_process
+def leaves_a_thread() -> int:
+    """A thread that is no daemon and never ends must not keep the run."""
+    threading.Thread(target=threading.Event().wait).start()
+    return 1
+
+
+@in_process
+def floods(lines: int) -> int:
+    for number in range(lines):
+        log.warning("line %d", number + 1)
+    return lines
+
+
+@in_process
+async def crowds() -> Result:
+    """Threads of a coroutine log and save too."""
+
+    def work(number: int) -> int:
+        log.warning("thread %d", number)
+        return number
+
+    done = await asyncio.gather(*(asyncio.to_thread(work, number) for number in range(4)))
+    return Result(records_processed=sum(done))
+
+
+def doubled(handler: Callable[..., int]) -> Callable[..., int]:
+    """A decorator outside of `@job`: what the module has under the name is not what was registered."""
+
+    @functools.wraps(handler)
+    def twice(*args: Any, **kwargs: Any) -> int:
+        return 2 * handler(*args, **kwargs)
+
+    return twice
+
+
+HIDDEN = Registry()
+
+
+@doubled
+@job("hidden", isolation="process", registry=HIDDEN)
+def hidden() -> int:
+    return 1
+
+
+@doubled
+@job("tests.found_by_name", isolation="process")
+def found_by_name() -> int:
+    return 1

@@ -9,8 +9,9 @@ import pytest
 from sqlalchemy import Connection, select
 
 from cronograph.jobs.actions.cancel import cancel_all
-from cronograph.jobs.actions.runs import enqueue_runs
-from cronograph.jobs.core.model import Execution, NewRun, Run, Trigger
+from cronograph.jobs.actions.runs import enqueue_runs, put
+from cronograph.jobs.actions.tasks import create_task, trigger_task
+from cronograph.jobs.core.model import Execution, NewRun, Run, TaskSpec, Trigger
 from cronograph.jobs.core.states import FINAL, RunState
 from cronograph.jobs.registry import Registry
 from cronograph.jobs.runtime.engine import Engine
@@ -20,7 +21,7 @@ from cronograph.jobs.store import logs, runs
 from cronograph.jobs.store.database import Database
 from cronograph.jobs.store.executions import execution_from
 from cronograph.jobs.store.logs import LogLine
-from cronograph.jobs.store.tables import job_execution
+from cronograph.jobs.store.tables import job_execution, periodic_task
 
 from .waiting import eventually
 
@@ -40,6 +41,21 @@ class RunningEngine:
         new = replace(NewRun(job_name, Trigger.API, args=dict(args or {}), retries=0, retry_delay=0.0), **changes)
         (enqueued,) = await self.database.write(enqueue_runs, [new])
         return enqueued.run.id
+
+    async def enqueue_unchecked(self, job_name: str, args: Mapping[str, Any], **changes: Any) -> int:
+        """Put a run into the queue without judging its arguments, as `enqueue` in a transaction of the user's does."""
+        new = replace(NewRun(job_name, Trigger.API, args=dict(args), retries=0, retry_delay=0.0), **changes)
+        (enqueued,) = await self.database.write(put, [new])
+        return enqueued.run.id
+
+    async def has_ended(self, run_id: int) -> bool:
+        """Whether the newest attempt of the run has ended."""
+        executions = await self.executions(run_id)
+        return bool(executions) and executions[-1].completed_at is not None
+
+    async def wait_end(self, run_id: int) -> None:
+        """Wait until the newest attempt of the run has ended."""
+        await eventually(lambda: self.has_ended(run_id), message=f"an attempt of run {run_id} to end")
 
     async def run(self, run_id: int) -> Run:
         """The run as it is stored now."""
@@ -88,10 +104,27 @@ class RunningEngine:
         """Wait until the newest execution of the run has written this line."""
         await eventually(lambda: self.has_line(run_id, message), message=f"run {run_id} to write {message!r}")
 
-    async def cancel(self, run_id: int, reason: str = "enough") -> Run:
-        """Cancel a run."""
-        (run,) = await self.database.write(cancel_all, [run_id], reason=reason)
+    async def cancel_elsewhere(self, run_id: int, reason: str = "enough") -> Run:
+        """Cancel a run through a connection of its own, of which this node hears nothing but what it finds stored."""
+        (run,) = self.database.write_sync(cancel_all, [run_id], reason=reason)
         return run
+
+    async def trigger_new_task(self, spec: TaskSpec) -> int:
+        """Make a task and trigger it by hand; the run's id."""
+        await self.database.write(create_task, spec, submitter="tester")
+        return await self.trigger(spec.name)
+
+    async def trigger(self, task_name: str) -> int:
+        """Trigger a task by hand; the run's id."""
+        return (await self.database.write(trigger_task, task_name, args=None, actor="tester")).id
+
+    async def checkpoint(self, task_name: str) -> Any:
+        """The stored checkpoint of a task."""
+        return await self.database.read(_checkpoint, task_name)
+
+    def unstoppable(self) -> frozenset[int]:
+        """The runs of threads that cannot be stopped."""
+        return self.engine.unstoppable
 
 
 class Finished:
@@ -114,8 +147,14 @@ def _executions(conn: Connection, run_id: int) -> list[Execution]:
     return [execution_from(row) for row in conn.execute(statement)]
 
 
+def _checkpoint(conn: Connection, task_name: str) -> Any:
+    return conn.execute(select(periodic_task.c.checkpoint).where(periodic_task.c.name == task_name)).scalar_one()
+
+
 @asynccontextmanager
-async def running_engine(url: str, registry: Registry, settings: EngineSettings = QUICK) -> AsyncIterator[RunningEngine]:
+async def running_engine(
+    url: str, registry: Registry, settings: EngineSettings = QUICK
+) -> AsyncIterator[RunningEngine]:
     """Start an engine on a migrated database, and stop it afterwards."""
     database = Database(url)
     engine = Engine(Services(database), registry, settings)
@@ -136,8 +175,6 @@ async def start_engine(database_url: str) -> AsyncIterator[StartEngine]:
     async with AsyncExitStack() as stack:
 
         async def start(registry: Registry, settings: EngineSettings = QUICK, **changes: Any) -> RunningEngine:
-            return await stack.enter_async_context(
-                running_engine(database_url, registry, replace(settings, **changes))
-            )
+            return await stack.enter_async_context(running_engine(database_url, registry, replace(settings, **changes)))
 
         yield start

@@ -1,0 +1,28 @@
+"""A node that has a child process and nothing else, for tests that kill it: ``python -m … JOB FOLDER``."""
+
+import asyncio
+import sys
+
+from cronograph.jobs.context import RunInfo
+from cronograph.jobs.runtime.messages import Begin
+from cronograph.jobs.runtime.process_spawner import Spawner
+
+
+async def main(job: str, folder: str) -> None:
+    child = await Spawner().spawn()
+    info = RunInfo(1, 1, job, None, None, 1, True, None, None, None, {"folder": folder})
+    begin = Begin(
+        module="tests.runtime.process_jobs",
+        qualname=job,
+        info=info,
+        remaining=None,
+        checkpoint=None,
+        path=sys.path,
+        log_levels={},
+    )
+    child.send(begin)
+    await child.exited
+
+
+if __name__ == "__main__":
+    asyncio.run(main(sys.argv[1], sys.argv[2]))

@@ -1,0 +1,130 @@
+"""A typed client of the GraphQL API: `Client` for plain code, `AsyncClient` for an event loop.
+
+::
+
+    from cronograph.graphql.client import Client, cron
+
+    with Client("http://localhost:8000") as client:
+        client.create_task("nightly", "report", cron("0 0 3 * * *", "Europe/Berlin"), args={"days": 7})
+        run = client.trigger_task("nightly")
+        for event in client.events(filter=EventFilter(run_id=run.id)):
+            print(event.kind, event.state)
+
+It needs neither the server nor the engine. Both clients make lost connections of subscriptions again: of events and of
+logs nothing is missed and nothing comes twice. `queries`, `mutations` and `subscriptions` hold the ready-made
+operations as values.
+"""
+
+from . import mutations, queries, subscriptions
+from .awaiting import AsyncClient
+from .blocking import Client
+from .enums import (
+    EventKind,
+    MisfirePolicy,
+    NodeState,
+    Outcome,
+    OverlapPolicy,
+    Priority,
+    RunState,
+    ScheduleSyntax,
+    SkipReason,
+    TaskSource,
+    Trigger,
+)
+from .errors import (
+    ClientError,
+    Fault,
+    HttpError,
+    InvalidAddressError,
+    InvalidAnswerError,
+    OperationError,
+    Refusal,
+    RefusedError,
+    TimedOutError,
+    UnreachableError,
+)
+from .inputs import NewRun, ScheduleInput, TaskChanges, TaskSettings, calendar, cron, interval, once
+from .operation import Operation
+from .records import (
+    ChangedRuns,
+    DetailedEvent,
+    Event,
+    Execution,
+    Explanation,
+    Group,
+    Job,
+    LogLine,
+    LogPart,
+    Node,
+    Page,
+    Progress,
+    Run,
+    Schedule,
+    ScheduleFault,
+    ScheduleValidation,
+    SkippedOccurrence,
+    Task,
+    TriggeredJob,
+)
+from .subscription import Reconnect, Subscription
+from .subscriptions import EventFilter
+
+__all__ = [
+    "AsyncClient",
+    "ChangedRuns",
+    "Client",
+    "ClientError",
+    "DetailedEvent",
+    "Event",
+    "EventFilter",
+    "EventKind",
+    "Execution",
+    "Explanation",
+    "Fault",
+    "Group",
+    "HttpError",
+    "InvalidAddressError",
+    "InvalidAnswerError",
+    "Job",
+    "LogLine",
+    "LogPart",
+    "MisfirePolicy",
+    "NewRun",
+    "Node",
+    "NodeState",
+    "Operation",
+    "OperationError",
+    "Outcome",
+    "OverlapPolicy",
+    "Page",
+    "Priority",
+    "Progress",
+    "Reconnect",
+    "Refusal",
+    "RefusedError",
+    "Run",
+    "RunState",
+    "Schedule",
+    "ScheduleFault",
+    "ScheduleInput",
+    "ScheduleSyntax",
+    "ScheduleValidation",
+    "SkipReason",
+    "SkippedOccurrence",
+    "Subscription",
+    "Task",
+    "TaskChanges",
+    "TaskSettings",
+    "TaskSource",
+    "TimedOutError",
+    "Trigger",
+    "TriggeredJob",
+    "UnreachableError",
+    "calendar",
+    "cron",
+    "interval",
+    "mutations",
+    "once",
+    "queries",
+    "subscriptions",
+]

@@ -1,0 +1,214 @@
+"""The client for code on an event loop: the same as `Client`, to be awaited."""
+
+import asyncio
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import aclosing
+from typing import Any, Self, TypeVar, cast, overload
+
+import httpx
+
+from . import mutations, queries, subscriptions
+from .documents import custom, custom_subscription
+from .errors import ClientError
+from .methods import awaiting, streaming
+from .operation import Operation, next_page
+from .records import Page
+from .subscription import Follower, Reconnect, Subscription
+from .transport import DEFAULT_URL, Settings
+
+T = TypeVar("T")
+
+
+class AsyncClient:
+    """Speaks to a server; close it, or use it in an ``async with`` block. It belongs to one event loop.
+
+    Every method raises a `ClientError` when something goes wrong. Methods that yield make lost connections again and
+    go on where they were; wrap them in `contextlib.aclosing` to leave them early.
+    """
+
+    def __init__(
+        self,
+        url: str = DEFAULT_URL,
+        *,
+        token: str | None = None,
+        headers: Mapping[str, str] | None = None,
+        timeout: float = 30.0,
+        silence: float = 40.0,
+        reconnect: Reconnect | None = None,
+        transport: httpx.AsyncBaseTransport | None = None,
+    ) -> None:
+        """Connect on the first request.
+
+        Args:
+            url: the address of the server, without ``/graphql``.
+            token: an API token.
+            headers: further headers of every request.
+            timeout: seconds that an answer may take.
+            silence: seconds without a byte after which a stream counts as lost.
+            reconnect: how lost streams are made again.
+            transport: what carries the requests; TCP unless given.
+
+        Raises:
+            InvalidAddressError: ``url`` is none.
+        """
+        self._settings = Settings(url=url, token=token, headers=headers or {}, timeout=timeout, silence=silence)
+        self._address = self._settings.address
+        self._reconnect = reconnect or Reconnect()
+        self._http = httpx.AsyncClient(**self._settings.options(), transport=transport)
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()
+
+    async def close(self) -> None:
+        """Close the connections."""
+        await self._http.aclose()
+
+    @overload
+    async def execute(
+        self, document: str, variables: Mapping[str, object] | None = None, operation_name: str | None = None
+    ) -> dict[str, Any]: ...
+    @overload
+    async def execute(
+        self,
+        document: str,
+        variables: Mapping[str, object] | None = None,
+        operation_name: str | None = None,
+        *,
+        result: type[T],
+    ) -> T: ...
+    async def execute(
+        self,
+        document: str,
+        variables: Mapping[str, object] | None = None,
+        operation_name: str | None = None,
+        *,
+        result: type[Any] = dict[str, Any],
+    ) -> Any:
+        """Run a query or mutation of one's own.
+
+        Args:
+            document: the GraphQL text.
+            variables: their values; times may be `datetime`.
+            operation_name: which operation of the document, if it has several.
+            result: what ``data`` is read into, e.g. a dataclass or TypedDict; a plain dict unless given.
+        """
+        return await self.run_operation(custom(document, variables, operation_name, result))
+
+    def subscribe(
+        self,
+        document: str,
+        variables: Mapping[str, object] | None = None,
+        operation_name: str | None = None,
+        *,
+        resume: tuple[str, str] | None = None,
+    ) -> AsyncGenerator[dict[str, Any]]:
+        """Follow a subscription of one's own; yields ``data`` of each answer.
+
+        Args:
+            document: the GraphQL text.
+            variables: their values.
+            operation_name: which operation of the document, if it has several.
+            resume: after a lost connection, which variable takes which field of the last answer, e.g.
+                ``("after", "events.cursor")``; unless given, the subscription just begins anew.
+        """
+        return self.follow(custom_subscription(document, variables, operation_name, resume))
+
+    async def run_operation(self, operation: Operation[T]) -> T:
+        """Run an operation made by the functions of `queries` and `mutations`."""
+        with self._settings.named_errors():
+            response = await self._http.post(self._address, json=operation.body())
+        return operation.answer(response.status_code, response.json, response.text)
+
+    async def every(self, operation: Operation[Page[T]]) -> AsyncGenerator[T]:
+        """All rows of a list, page by page: ``client.every(queries.tasks(first=200))``."""
+        page = await self.run_operation(operation)
+        for row in page:
+            yield row
+        while page.has_next_page:
+            operation = next_page(operation, page)
+            page = await self.run_operation(operation)
+            for row in page:
+                yield row
+
+    async def follow(self, subscription: Subscription[T]) -> AsyncGenerator[T]:
+        """Follow a subscription made by the functions of `subscriptions`."""
+        follower = Follower(subscription, self._reconnect)
+        while not follower.finished:
+            try:
+                async with aclosing(self._connection(follower)) as results:
+                    async for result in results:
+                        yield result
+            except ClientError as error:
+                await asyncio.sleep(follower.lost(error))
+
+    async def _connection(self, follower: Follower[T]) -> AsyncGenerator[T]:
+        """What one connection brings, until it is lost."""
+        question = follower.question()
+        if question is not None:
+            follower.begin_at(await self.run_operation(question))
+        with self._settings.named_errors():
+            request = self._http.build_request(
+                "POST", self._address, json=follower.body(), **self._settings.stream_options()
+            )
+            response = await self._http.send(request, stream=True)
+        try:
+            if not follower.opened(response.status_code, response.headers.get("content-type", "")):
+                with self._settings.named_errors():
+                    await response.aread()
+                follower.refused(response.status_code, response.json, response.text)
+            # httpx makes an async generator but does not say so; it must be closed before the response.
+            async with aclosing(cast("AsyncGenerator[bytes]", response.aiter_bytes())) as chunks:
+                while not follower.finished:
+                    with self._settings.named_errors():
+                        chunk = await anext(chunks, None)
+                    if chunk is None:
+                        raise follower.ended()
+                    for result in follower.receive(chunk):
+                        yield result
+        finally:
+            await response.aclose()
+
+    as_of = awaiting(queries.as_of)
+    available_jobs = awaiting(queries.available_jobs)
+    job = awaiting(queries.job)
+    tasks = awaiting(queries.tasks)
+    task = awaiting(queries.task)
+    runs = awaiting(queries.runs)
+    run = awaiting(queries.run)
+    executions = awaiting(queries.executions)
+    execution = awaiting(queries.execution)
+    job_logs = awaiting(queries.job_logs)
+    skipped_occurrences = awaiting(queries.skipped_occurrences)
+    groups = awaiting(queries.groups)
+    nodes = awaiting(queries.nodes)
+    explain_task = awaiting(queries.explain_task)
+    explain_run = awaiting(queries.explain_run)
+    validate_schedule = awaiting(queries.validate_schedule)
+
+    trigger_job = awaiting(mutations.trigger_job)
+    trigger_task = awaiting(mutations.trigger_task)
+    enqueue_runs = awaiting(mutations.enqueue_runs)
+    cancel_run = awaiting(mutations.cancel_run)
+    cancel_runs = awaiting(mutations.cancel_runs)
+    retry_run = awaiting(mutations.retry_run)
+    retry_runs = awaiting(mutations.retry_runs)
+    retry_now = awaiting(mutations.retry_now)
+    set_run_priority = awaiting(mutations.set_run_priority)
+    create_task = awaiting(mutations.create_task)
+    update_task = awaiting(mutations.update_task)
+    delete_task = awaiting(mutations.delete_task)
+    pause_task = awaiting(mutations.pause_task)
+    resume_task = awaiting(mutations.resume_task)
+    reset_task = awaiting(mutations.reset_task)
+    pause_group = awaiting(mutations.pause_group)
+    resume_group = awaiting(mutations.resume_group)
+    limit_group = awaiting(mutations.limit_group)
+    drain_node = awaiting(mutations.drain_node)
+
+    events = streaming(subscriptions.events)
+    detailed_events = streaming(subscriptions.detailed_events)
+    run_updates = streaming(subscriptions.run_updates)
+    execution_log = streaming(subscriptions.execution_log)

@@ -1,0 +1,207 @@
+"""The client for plain code."""
+
+import time
+from collections.abc import Generator, Iterator, Mapping
+from typing import Any, Self, TypeVar, overload
+
+import httpx
+
+from . import mutations, queries, subscriptions
+from .documents import custom, custom_subscription
+from .errors import ClientError
+from .methods import blocking, yielding
+from .operation import Operation, next_page
+from .records import Page
+from .subscription import Follower, Reconnect, Subscription
+from .transport import DEFAULT_URL, Settings
+
+T = TypeVar("T")
+
+
+class Client:
+    """Speaks to a server; close it, or use it in a ``with`` block. It can be shared by threads.
+
+    Every method raises a `ClientError` when something goes wrong. Methods that yield make lost connections again and
+    go on where they were; leave them by ``close()`` of the generator or by the end of the loop.
+    """
+
+    def __init__(
+        self,
+        url: str = DEFAULT_URL,
+        *,
+        token: str | None = None,
+        headers: Mapping[str, str] | None = None,
+        timeout: float = 30.0,
+        silence: float = 40.0,
+        reconnect: Reconnect | None = None,
+        transport: httpx.BaseTransport | None = None,
+    ) -> None:
+        """Connect on the first request.
+
+        Args:
+            url: the address of the server, without ``/graphql``.
+            token: an API token.
+            headers: further headers of every request.
+            timeout: seconds that an answer may take.
+            silence: seconds without a byte after which a stream counts as lost.
+            reconnect: how lost streams are made again.
+            transport: what carries the requests; TCP unless given.
+
+        Raises:
+            InvalidAddressError: ``url`` is none.
+        """
+        self._settings = Settings(url=url, token=token, headers=headers or {}, timeout=timeout, silence=silence)
+        self._address = self._settings.address
+        self._reconnect = reconnect or Reconnect()
+        self._http = httpx.Client(**self._settings.options(), transport=transport)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._http.close()
+
+    @overload
+    def execute(
+        self, document: str, variables: Mapping[str, object] | None = None, operation_name: str | None = None
+    ) -> dict[str, Any]: ...
+    @overload
+    def execute(
+        self,
+        document: str,
+        variables: Mapping[str, object] | None = None,
+        operation_name: str | None = None,
+        *,
+        result: type[T],
+    ) -> T: ...
+    def execute(
+        self,
+        document: str,
+        variables: Mapping[str, object] | None = None,
+        operation_name: str | None = None,
+        *,
+        result: type[Any] = dict[str, Any],
+    ) -> Any:
+        """Run a query or mutation of one's own.
+
+        Args:
+            document: the GraphQL text.
+            variables: their values; times may be `datetime`.
+            operation_name: which operation of the document, if it has several.
+            result: what ``data`` is read into, e.g. a dataclass or TypedDict; a plain dict unless given.
+        """
+        return self.run_operation(custom(document, variables, operation_name, result))
+
+    def subscribe(
+        self,
+        document: str,
+        variables: Mapping[str, object] | None = None,
+        operation_name: str | None = None,
+        *,
+        resume: tuple[str, str] | None = None,
+    ) -> Generator[dict[str, Any]]:
+        """Follow a subscription of one's own; yields ``data`` of each answer.
+
+        Args:
+            document: the GraphQL text.
+            variables: their values.
+            operation_name: which operation of the document, if it has several.
+            resume: after a lost connection, which variable takes which field of the last answer, e.g.
+                ``("after", "events.cursor")``; unless given, the subscription just begins anew.
+        """
+        return self.follow(custom_subscription(document, variables, operation_name, resume))
+
+    def run_operation(self, operation: Operation[T]) -> T:
+        """Run an operation made by the functions of `queries` and `mutations`."""
+        with self._settings.named_errors():
+            response = self._http.post(self._address, json=operation.body())
+        return operation.answer(response.status_code, response.json, response.text)
+
+    def every(self, operation: Operation[Page[T]]) -> Iterator[T]:
+        """All rows of a list, page by page: ``client.every(queries.tasks(first=200))``."""
+        page = self.run_operation(operation)
+        yield from page
+        while page.has_next_page:
+            operation = next_page(operation, page)
+            page = self.run_operation(operation)
+            yield from page
+
+    def follow(self, subscription: Subscription[T]) -> Generator[T]:
+        """Follow a subscription made by the functions of `subscriptions`."""
+        follower = Follower(subscription, self._reconnect)
+        while not follower.finished:
+            try:
+                yield from self._connection(follower)
+            except ClientError as error:
+                time.sleep(follower.lost(error))
+
+    def _connection(self, follower: Follower[T]) -> Generator[T]:
+        """What one connection brings, until it is lost."""
+        question = follower.question()
+        if question is not None:
+            follower.begin_at(self.run_operation(question))
+        with self._settings.named_errors():
+            request = self._http.build_request(
+                "POST", self._address, json=follower.body(), **self._settings.stream_options()
+            )
+            response = self._http.send(request, stream=True)
+        try:
+            if not follower.opened(response.status_code, response.headers.get("content-type", "")):
+                with self._settings.named_errors():
+                    response.read()
+                follower.refused(response.status_code, response.json, response.text)
+            chunks = response.iter_bytes()
+            while not follower.finished:
+                with self._settings.named_errors():
+                    chunk = next(chunks, None)
+                if chunk is None:
+                    raise follower.ended()
+                yield from follower.receive(chunk)
+        finally:
+            response.close()
+
+    as_of = blocking(queries.as_of)
+    available_jobs = blocking(queries.available_jobs)
+    job = blocking(queries.job)
+    tasks = blocking(queries.tasks)
+    task = blocking(queries.task)
+    runs = blocking(queries.runs)
+    run = blocking(queries.run)
+    executions = blocking(queries.executions)
+    execution = blocking(queries.execution)
+    job_logs = blocking(queries.job_logs)
+    skipped_occurrences = blocking(queries.skipped_occurrences)
+    groups = blocking(queries.groups)
+    nodes = blocking(queries.nodes)
+    explain_task = blocking(queries.explain_task)
+    explain_run = blocking(queries.explain_run)
+    validate_schedule = blocking(queries.validate_schedule)
+
+    trigger_job = blocking(mutations.trigger_job)
+    trigger_task = blocking(mutations.trigger_task)
+    enqueue_runs = blocking(mutations.enqueue_runs)
+    cancel_run = blocking(mutations.cancel_run)
+    cancel_runs = blocking(mutations.cancel_runs)
+    retry_run = blocking(mutations.retry_run)
+    retry_runs = blocking(mutations.retry_runs)
+    retry_now = blocking(mutations.retry_now)
+    set_run_priority = blocking(mutations.set_run_priority)
+    create_task = blocking(mutations.create_task)
+    update_task = blocking(mutations.update_task)
+    delete_task = blocking(mutations.delete_task)
+    pause_task = blocking(mutations.pause_task)
+    resume_task = blocking(mutations.resume_task)
+    reset_task = blocking(mutations.reset_task)
+    pause_group = blocking(mutations.pause_group)
+    resume_group = blocking(mutations.resume_group)
+    limit_group = blocking(mutations.limit_group)
+    drain_node = blocking(mutations.drain_node)
+
+    events = yielding(subscriptions.events)
+    detailed_events = yielding(subscriptions.detailed_events)
+    run_updates = yielding(subscriptions.run_updates)
+    execution_log = yielding(subscriptions.execution_log)

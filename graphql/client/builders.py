@@ -1,0 +1,133 @@
+"""Writes the documents of the ready-made operations from records and arguments."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from .errors import Refusal, RefusedError
+from .operation import Operation
+from .records import Page
+from .shapes import Record, read, read_all, selection, written
+
+T = TypeVar("T")
+Shape = TypeVar("Shape", bound=Record)
+
+ERRORS = "errors { code message path }"
+
+
+@dataclass(frozen=True, slots=True)
+class Argument:
+    """A value for an argument; None = not given.
+
+    Attributes:
+        type: its GraphQL type, e.g. ``Int``.
+        value: what to pass.
+    """
+
+    type: str
+    value: object
+
+
+Arguments = Mapping[str, Argument]
+
+
+def document(kind: str, field: str, arguments: Arguments, fields: str) -> str:
+    """``query Tasks($first: Int) { tasks(first: $first) { … } }``; no braces when ``fields`` is empty."""
+    name = field[0].upper() + field[1:]
+    declared = ", ".join(f"${key}: {argument.type}" for key, argument in arguments.items())
+    passed = ", ".join(f"{key}: ${key}" for key in arguments)
+    head = f"{kind} {name}({declared})" if arguments else f"{kind} {name}"
+    root = f"{field}({passed})" if arguments else field
+    return f"{head} {{ {root} {{ {fields} }} }}" if fields else f"{head} {{ {root} }}"
+
+
+def variables(arguments: Arguments) -> dict[str, Any]:
+    """The values of those arguments that are given."""
+    return {key: written(argument.value) for key, argument in arguments.items() if argument.value is not None}
+
+
+def query(field: str, arguments: Arguments, fields: str, convert: Callable[[Any], T]) -> Operation[T]:
+    """A query of one root field.
+
+    Args:
+        field: its name.
+        arguments: its arguments.
+        fields: the selection without braces; empty for scalars.
+        convert: turns the field's value into the result.
+    """
+    return Operation(
+        document=document("query", field, arguments, fields),
+        variables=variables(arguments),
+        read=lambda data: convert(data.get(field)),
+    )
+
+
+def one(field: str, arguments: Arguments, shape: type[Shape]) -> Operation[Shape | None]:
+    """A query that answers one record or null."""
+
+    def convert(value: object) -> Shape | None:
+        return None if value is None else read(shape, value, field)
+
+    return query(field, arguments, selection(shape), convert)
+
+
+def listed(field: str, arguments: Arguments, shape: type[Shape]) -> Operation[tuple[Shape, ...]]:
+    """A query that answers a plain list."""
+    return query(field, arguments, selection(shape), lambda value: read_all(shape, value, field))
+
+
+def page(field: str, arguments: Arguments, shape: type[Shape]) -> Operation[Page[Shape]]:
+    """A query that answers a page of a connection."""
+    fields = f"nodes {{ {selection(shape)} }} pageInfo {{ hasNextPage endCursor }}"
+    return query(field, arguments, fields, lambda value: page_of(field, shape, value))
+
+
+def page_of(field: str, shape: type[Shape], value: object) -> Page[Shape]:
+    """The page behind the value of a connection."""
+    connection = read(dict[str, Any], value, field)
+    info = read(dict[str, Any], connection.get("pageInfo"), f"{field}.pageInfo")
+    return Page(
+        items=read_all(shape, connection.get("nodes"), f"{field}.nodes"),
+        end_cursor=info.get("endCursor"),
+        has_next_page=read(bool, info.get("hasNextPage"), f"{field}.pageInfo.hasNextPage"),
+    )
+
+
+def mutation(
+    field: str, input_type: str, given: Mapping[str, object], fields: str, convert: Callable[[Any], T]
+) -> Operation[T]:
+    """A mutation with one ``input``.
+
+    Args:
+        field: its name.
+        input_type: the type of its input without ``!``.
+        given: the fields of the input; what must not be sent is left out by the caller (None is sent as null).
+        fields: what is asked of the payload besides ``errors``.
+        convert: turns the payload into the result, once it has no errors.
+    """
+
+    def answer(data: Mapping[str, Any]) -> T:
+        payload = read(dict[str, Any], data.get(field), field)
+        refuse(read_all(Refusal, payload.get("errors", ()), f"{field}.errors"))
+        return convert(payload)
+
+    arguments = {"input": Argument(f"{input_type}!", dict(given))}
+    text = document("mutation", field, arguments, f"{fields} {ERRORS}")
+    return Operation(document=text, variables=variables(arguments), read=answer)
+
+
+def changed(field: str, input_type: str, given: Mapping[str, object], key: str, shape: type[Shape]) -> Operation[Shape]:
+    """A mutation whose payload holds the changed thing under ``key``."""
+    fields = f"{key} {{ {selection(shape)} }}"
+    return mutation(field, input_type, given, fields, lambda payload: read(shape, payload.get(key), f"{field}.{key}"))
+
+
+def refuse(refusals: Sequence[Refusal]) -> None:
+    """Raise `RefusedError` unless there is nothing to refuse for."""
+    if refusals:
+        raise RefusedError(refusals)
+
+
+def present(**given: object) -> dict[str, object]:
+    """The fields that are given: those that are not None."""
+    return {name: value for name, value in given.items() if value is not None}

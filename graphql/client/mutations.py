@@ -1,0 +1,207 @@
+"""The ready-made mutations. Each function makes an operation; `Client` and `AsyncClient` have it as a method.
+
+All raise `RefusedError` when the server refuses the input: nothing was changed then. ``idempotency_key`` makes a
+repetition safe: within 24 hours the same key with the same request answers as before and changes nothing.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Unpack
+
+from .builders import ERRORS, Argument, changed, document, mutation, present, refuse, variables
+from .enums import Priority
+from .errors import Refusal
+from .inputs import NewRun, ScheduleInput, TaskChanges, TaskSettings
+from .operation import Operation
+from .queries import Filter
+from .records import ChangedRuns, Group, Node, Run, Task, TriggeredJob
+from .shapes import camel, read, read_all, selection
+
+
+def trigger_job(
+    name: str, args: Mapping[str, Any] | None = None, *, idempotency_key: str | None = None
+) -> Operation[TriggeredJob]:
+    """Make a run of a job now.
+
+    Args:
+        name: the job.
+        args: its arguments.
+        idempotency_key: makes a repetition safe.
+    """
+
+    def answer(data: Mapping[str, Any]) -> TriggeredJob:
+        payload = read(dict[str, Any], data.get("triggerJob"), "triggerJob")
+        refuse(read_all(Refusal, payload.get("errors", ()), "triggerJob.errors"))
+        triggered = read(TriggeredJob, payload, "triggerJob")
+        if not triggered.success:
+            refuse([Refusal(code="REFUSED", message=triggered.message)])
+        return triggered
+
+    arguments = {
+        "jobName": Argument("String!", name),
+        "args": Argument("JSON", args),
+        "idempotencyKey": Argument("String", idempotency_key),
+    }
+    text = document("mutation", "triggerJob", arguments, f"{selection(TriggeredJob)} {ERRORS}")
+    return Operation(document=text, variables=variables(arguments), read=answer)
+
+
+def trigger_task(
+    name: str, args: Mapping[str, Any] | None = None, *, idempotency_key: str | None = None
+) -> Operation[Run]:
+    """Make a run of a task now; its schedule does not move, its overlap policy holds.
+
+    Args:
+        name: the task.
+        args: arguments instead of the task's.
+        idempotency_key: makes a repetition safe.
+    """
+    given = present(name=name, args=args, idempotencyKey=idempotency_key)
+    return changed("triggerTask", "TriggerTaskInput", given, "run", Run)
+
+
+def enqueue_runs(runs: Sequence[NewRun], *, idempotency_key: str | None = None) -> Operation[tuple[Run, ...]]:
+    """Put runs into the queue, all or none; those whose unique key existed already say ``deduplicated``."""
+    given = present(runs=list(runs), idempotencyKey=idempotency_key)
+    fields = f"runs {{ {selection(Run)} }}"
+    return mutation(
+        "enqueueRuns",
+        "EnqueueRunsInput",
+        given,
+        fields,
+        lambda payload: read_all(Run, payload.get("runs"), "enqueueRuns.runs"),
+    )
+
+
+def cancel_run(id: str, *, reason: str | None = None) -> Operation[Run]:
+    """Cancel a run: at once while it waits or is stuck, through the job's ``should_stop`` while it runs."""
+    return changed("cancelRun", "CancelRunInput", present(id=id, reason=reason), "run", Run)
+
+
+def cancel_runs(
+    *,
+    ids: Sequence[str] | None = None,
+    filter: Filter | None = None,
+    reason: str | None = None,
+    dry_run: bool = False,
+) -> Operation[ChangedRuns]:
+    """Cancel many runs, named by ``ids`` or else by ``filter``; finished ones are left as they are."""
+    return _many("cancelRuns", "CancelRunsInput", present(ids=ids, filter=filter, reason=reason, dryRun=dry_run))
+
+
+def retry_run(id: str, *, args: Mapping[str, Any] | None = None) -> Operation[Run]:
+    """Make a new run like a finished one, with ``args`` instead of its own if given."""
+    return changed("retryRun", "RetryRunInput", present(id=id, args=args), "run", Run)
+
+
+def retry_runs(
+    *, ids: Sequence[str] | None = None, filter: Filter | None = None, dry_run: bool = False
+) -> Operation[ChangedRuns]:
+    """Make new runs like finished ones, named by ``ids`` or else by ``filter``."""
+    return _many("retryRuns", "RetryRunsInput", present(ids=ids, filter=filter, dryRun=dry_run))
+
+
+def retry_now(id: str) -> Operation[Run]:
+    """Make a stuck run due now instead of after its delay."""
+    return changed("retryNow", "RetryNowInput", {"id": id}, "run", Run)
+
+
+def set_run_priority(
+    priority: Priority, *, ids: Sequence[str] | None = None, filter: Filter | None = None, dry_run: bool = False
+) -> Operation[ChangedRuns]:
+    """Change the priority of waiting and stuck runs, named by ``ids`` or else by ``filter``."""
+    given = present(priority=priority, ids=ids, filter=filter, dryRun=dry_run)
+    return _many("setRunPriority", "SetRunPriorityInput", given)
+
+
+def create_task(
+    name: str,
+    job_name: str,
+    schedule: ScheduleInput,
+    *,
+    idempotency_key: str | None = None,
+    **settings: Unpack[TaskSettings],
+) -> Operation[Task]:
+    """Make a task.
+
+    Args:
+        name: its unique, immutable name.
+        job_name: the job it runs.
+        schedule: when it is due.
+        idempotency_key: makes a repetition safe.
+        **settings: what differs from the defaults.
+    """
+    given = present(name=name, jobName=job_name, schedule=schedule, idempotencyKey=idempotency_key)
+    return changed("createTask", "CreateTaskInput", {**given, **_settings(settings)}, "task", Task)
+
+
+def update_task(name: str, *, expected_version: int | None = None, **changes: Unpack[TaskChanges]) -> Operation[Task]:
+    """Change a task: what is absent stays, None sets the default.
+
+    Args:
+        name: which task.
+        expected_version: refuse if the task was edited since this ``version`` was read.
+        **changes: what changes.
+    """
+    given = present(name=name, expectedVersion=expected_version)
+    return changed("updateTask", "UpdateTaskInput", {**given, **_settings(changes)}, "task", Task)
+
+
+def delete_task(name: str) -> Operation[str]:
+    """Delete a task; answers its name. Waiting runs of it are cancelled, its history stays."""
+    return mutation(
+        "deleteTask",
+        "TaskNameInput",
+        {"name": name},
+        "deletedName",
+        lambda payload: read(str, payload.get("deletedName"), "deleteTask.deletedName"),
+    )
+
+
+def pause_task(name: str, *, reason: str | None = None) -> Operation[Task]:
+    """Pause a task: its occurrences are recorded as skipped until it is resumed."""
+    return changed("pauseTask", "PauseTaskInput", present(name=name, reason=reason), "task", Task)
+
+
+def resume_task(name: str) -> Operation[Task]:
+    """End the pause of a task."""
+    return changed("resumeTask", "TaskNameInput", {"name": name}, "task", Task)
+
+
+def reset_task(name: str) -> Operation[Task]:
+    """Give a task that is declared in code its declared settings back."""
+    return changed("resetTask", "TaskNameInput", {"name": name}, "task", Task)
+
+
+def pause_group(name: str, *, reason: str | None = None) -> Operation[Group]:
+    """Pause a group: none of its runs starts."""
+    return changed("pauseGroup", "PauseGroupInput", present(name=name, reason=reason), "group", Group)
+
+
+def resume_group(name: str) -> Operation[Group]:
+    """End the pause of a group."""
+    return changed("resumeGroup", "GroupNameInput", {"name": name}, "group", Group)
+
+
+def limit_group(name: str, max_running: int | None) -> Operation[Group]:
+    """Limit how many runs of a group run at once on all nodes together; None = no limit."""
+    return changed("updateGroup", "UpdateGroupInput", {"name": name, "maxRunning": max_running}, "group", Group)
+
+
+def drain_node(name: str) -> Operation[Node]:
+    """Ask a node to take nothing new and to stop once its running jobs have ended."""
+    return changed("drainNode", "DrainNodeInput", {"name": name}, "node", Node)
+
+
+def _many(field: str, input_type: str, given: Mapping[str, object]) -> Operation[ChangedRuns]:
+    def convert(payload: Mapping[str, Any]) -> ChangedRuns:
+        return ChangedRuns(
+            runs=read_all(Run, payload.get("runs"), f"{field}.runs"),
+            count=read(int, payload.get("count"), f"{field}.count"),
+        )
+
+    return mutation(field, input_type, given, f"runs {{ {selection(Run)} }} count", convert)
+
+
+def _settings(settings: TaskSettings | TaskChanges) -> dict[str, object]:
+    """The settings under their GraphQL names; None stays, it sets the default."""
+    return {camel(name): value for name, value in settings.items()}

@@ -1,0 +1,117 @@
+"""An operation as a value: what is sent, and how its answer is read. Nothing here knows about networks."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Final, Generic, TypeVar, cast
+
+from .errors import Fault, HttpError, InvalidAnswerError, OperationError
+from .records import Page
+
+T = TypeVar("T")
+Item = TypeVar("Item")
+
+EXCERPT: Final = 200
+"""How many characters of a strange answer an error quotes."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Operation(Generic[T]):
+    """A query or mutation.
+
+    Attributes:
+        document: the GraphQL text.
+        variables: their values, ready for JSON.
+        name: which operation of the document; None if it has only one.
+        read: turns ``data`` of the answer into the result; raises a `ClientError` if the answer says no.
+    """
+
+    document: str
+    variables: Mapping[str, Any]
+    read: Callable[[Mapping[str, Any]], T]
+    name: str | None = None
+
+    def body(self) -> dict[str, Any]:
+        """The request as GraphQL over HTTP wants it."""
+        body: dict[str, Any] = {"query": self.document, "variables": dict(self.variables)}
+        return body if self.name is None else {**body, "operationName": self.name}
+
+    def answer(self, status: int, decode: Callable[[], object], text: str) -> T:
+        """The result behind an HTTP answer.
+
+        Args:
+            status: its HTTP status.
+            decode: parses its body; raises ValueError when that is no JSON.
+            text: its body.
+
+        Raises:
+            OperationError: the answer has GraphQL errors.
+            HttpError: it has an error status and is no GraphQL answer.
+            InvalidAnswerError: it is no GraphQL answer, or not of the expected form.
+            RefusedError: the mutation was refused.
+        """
+        return self.read(data_of(envelope(status, decode, text)))
+
+
+def next_page(operation: "Operation[Page[Item]]", page: Page[Item]) -> "Operation[Page[Item]]":
+    """The operation that reads on behind ``page``."""
+    return replace(operation, variables={**operation.variables, "after": page.end_cursor})
+
+
+def envelope(status: int, decode: Callable[[], object], text: str) -> Mapping[str, Any]:
+    """The GraphQL answer in the body of an HTTP answer: an object with ``data`` or ``errors``.
+
+    Raises:
+        HttpError: there is none, and the status says that something is wrong.
+        InvalidAnswerError: there is none, and the status says that all is well.
+    """
+    try:
+        answer = decode()
+    except (ValueError, RecursionError):
+        answer = None
+    if isinstance(answer, dict) and ("data" in answer or "errors" in answer):
+        return cast("dict[str, Any]", answer)
+    excerpt = " ".join(text[:EXCERPT].split())
+    if status >= 400:
+        raise HttpError(f"the server answered with HTTP status {status}: {excerpt or '(empty)'}", status, text)
+    raise InvalidAnswerError(
+        f"what answers is no Cronograph server: HTTP status {status}, {excerpt or '(empty)'}; is the address right?"
+    )
+
+
+def data_of(answer: Mapping[str, Any]) -> Mapping[str, Any]:
+    """``data`` of a GraphQL answer.
+
+    Raises:
+        OperationError: it has errors.
+        InvalidAnswerError: it has neither data nor errors.
+    """
+    data: object = answer.get("data")
+    known = cast("Mapping[str, Any]", data) if isinstance(data, Mapping) else None
+    if answer.get("errors"):
+        raise OperationError(faults_of(answer["errors"]), known)
+    if known is None:
+        raise InvalidAnswerError("what answers is no Cronograph server: an answer without data and without errors")
+    return known
+
+
+def faults_of(errors: object) -> list[Fault]:
+    """The errors of an answer, whatever form they have."""
+    items: list[object] = list(cast("list[object]", errors)) if isinstance(errors, list) else [errors]
+    return [_fault(cast("Mapping[str, Any]", item)) if isinstance(item, Mapping) else _strange(item) for item in items]
+
+
+def _fault(error: Mapping[str, Any]) -> Fault:
+    extensions: object = error.get("extensions")
+    known = cast("Mapping[str, Any]", extensions) if isinstance(extensions, Mapping) else {}
+    code = known.get("code")
+    path: object = error.get("path")
+    return Fault(
+        message=str(error.get("message", "the server gave no reason")),
+        code=code if isinstance(code, str) else None,
+        path=tuple(cast("list[str | int]", path)) if isinstance(path, list) else (),
+        extensions=known,
+    )
+
+
+def _strange(error: object) -> Fault:
+    return Fault(message=str(error)[:EXCERPT])

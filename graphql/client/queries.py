@@ -1,0 +1,238 @@
+"""The ready-made queries. Each function makes an operation; `Client` and `AsyncClient` have it as a method."""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+from .builders import Argument, listed, one, page, query
+from .enums import Outcome, RunState
+from .inputs import ScheduleInput
+from .operation import Operation
+from .records import (
+    Execution,
+    Explanation,
+    Group,
+    Job,
+    Node,
+    Page,
+    Run,
+    ScheduleValidation,
+    SkippedOccurrence,
+    Task,
+)
+from .shapes import read, selection
+
+Filter = Mapping[str, Any]
+"""A filter as the API takes it, e.g. ``{"name": {"startsWith": "sync"}}``; times may be `datetime`."""
+
+Order = Sequence[Mapping[str, str]]
+"""An order as the API takes it, e.g. ``[{"field": "NAME", "direction": "DESC"}]``."""
+
+
+def as_of() -> Operation[str]:
+    """An event cursor of now: `events` after it has all that happens from here on."""
+    return query("asOf", {}, "", lambda value: read(str, value, "asOf"))
+
+
+def available_jobs() -> Operation[tuple[Job, ...]]:
+    """The jobs that the nodes know, by name."""
+    return listed("availableJobs", {}, Job)
+
+
+def job(name: str) -> Operation[Job | None]:
+    """One job; None if no node has published one of that name."""
+    return one("job", {"name": Argument("String!", name)}, Job)
+
+
+def tasks(
+    *, first: int = 50, after: str | None = None, filter: Filter | None = None, order_by: Order | None = None
+) -> Operation[Page[Task]]:
+    """A page of tasks, by name unless ordered otherwise.
+
+    Args:
+        first: at most so many, up to 200.
+        after: only those behind this cursor of the same list.
+        filter: which tasks.
+        order_by: in which order.
+    """
+    return page("tasks", _listing("Task", first, after, filter, order_by), Task)
+
+
+def task(name: str) -> Operation[Task | None]:
+    """One task; None if there is none of that name."""
+    return one("task", {"name": Argument("String", name)}, Task)
+
+
+def runs(
+    *,
+    states: Sequence[RunState] = (),
+    job_name: str | None = None,
+    task_name: str | None = None,
+    group: str | None = None,
+    first: int = 50,
+    after: str | None = None,
+    filter: Filter | None = None,
+    order_by: Order | None = None,
+) -> Operation[Page[Run]]:
+    """A page of runs, newest first unless ordered otherwise; all given conditions hold.
+
+    Args:
+        states: in one of these states.
+        job_name: of this job.
+        task_name: of this task.
+        group: of this group.
+        first: at most so many, up to 200.
+        after: only those behind this cursor of the same list.
+        filter: further conditions.
+        order_by: in which order.
+    """
+    conditions = _conditions(
+        filter,
+        state={"in": list(states)} if states else None,
+        jobName=_equal(job_name),
+        taskName=_equal(task_name),
+        group=_equal(group),
+    )
+    return page("runs", _listing("Run", first, after, conditions, order_by), Run)
+
+
+def run(id: str) -> Operation[Run | None]:
+    """One run by its key; None if there is none."""
+    return one("run", {"id": Argument("ID!", id)}, Run)
+
+
+def executions(
+    *,
+    outcomes: Sequence[Outcome] = (),
+    job_name: str | None = None,
+    task_name: str | None = None,
+    run_id: str | None = None,
+    first: int = 50,
+    after: str | None = None,
+    filter: Filter | None = None,
+    order_by: Order | None = None,
+) -> Operation[Page[Execution]]:
+    """A page of the execution log, newest first unless ordered otherwise; all given conditions hold.
+
+    Args:
+        outcomes: ended in one of these ways.
+        job_name: of this job.
+        task_name: of this task.
+        run_id: of this run.
+        first: at most so many, up to 200.
+        after: only those behind this cursor of the same list.
+        filter: further conditions.
+        order_by: in which order.
+    """
+    conditions = _conditions(
+        filter,
+        outcome={"in": list(outcomes)} if outcomes else None,
+        jobName=_equal(job_name),
+        taskName=_equal(task_name),
+        runId=_equal(run_id),
+    )
+    return page("executions", _listing("Execution", first, after, conditions, order_by), Execution)
+
+
+def execution(id: str) -> Operation[Execution | None]:
+    """One execution by its key; None if there is none."""
+    return one("execution", {"id": Argument("ID!", id)}, Execution)
+
+
+def job_logs(
+    *, limit: int = 100, job_name: str | None = None, only_failures: bool = False
+) -> Operation[tuple[Execution, ...]]:
+    """The newest executions.
+
+    Args:
+        limit: at most so many, up to 1000.
+        job_name: of this job only.
+        only_failures: only those that failed, timed out or were lost.
+    """
+    arguments = {
+        "limit": Argument("Int!", limit),
+        "jobName": Argument("String", job_name),
+        "onlyFailures": Argument("Boolean!", only_failures),
+    }
+    return listed("jobLogs", arguments, Execution)
+
+
+def skipped_occurrences(
+    *, first: int = 50, after: str | None = None, filter: Filter | None = None, order_by: Order | None = None
+) -> Operation[Page[SkippedOccurrence]]:
+    """A page of what did not become runs, newest first unless ordered otherwise."""
+    return page("skippedOccurrences", _listing("SkippedOccurrence", first, after, filter, order_by), SkippedOccurrence)
+
+
+def groups() -> Operation[tuple[Group, ...]]:
+    """The groups of the queue, by name."""
+    return listed("groups", {}, Group)
+
+
+def nodes() -> Operation[tuple[Node, ...]]:
+    """The nodes, newest first; those that ended are kept for a while."""
+    return listed("nodes", {}, Node)
+
+
+def explain_task(name: str) -> Operation[Explanation | None]:
+    """Why a task is or is not running now; None if there is none of that name."""
+    return _explained("task", {"name": Argument("String", name)})
+
+
+def explain_run(id: str) -> Operation[Explanation | None]:
+    """Why a run is in its state and what happens next; None if there is none."""
+    return _explained("run", {"id": Argument("ID!", id)})
+
+
+def validate_schedule(
+    schedule: ScheduleInput, *, count: int = 5, from_: datetime | None = None
+) -> Operation[ScheduleValidation]:
+    """Whether a schedule is valid, what is wrong with it, and when it fires next.
+
+    Args:
+        schedule: what to judge.
+        count: how many of the next times to answer.
+        from_: from when; now unless given.
+    """
+    arguments = {
+        "schedule": Argument("ScheduleInput!", schedule),
+        "count": Argument("Int!", count),
+        "from": Argument("DateTime", from_),
+    }
+    return query(
+        "validateSchedule",
+        arguments,
+        selection(ScheduleValidation),
+        lambda value: read(ScheduleValidation, value, "validateSchedule"),
+    )
+
+
+def _explained(field: str, arguments: Mapping[str, Argument]) -> Operation[Explanation | None]:
+    def convert(value: object) -> Explanation | None:
+        if value is None:
+            return None
+        return read(Explanation, read(dict[str, Any], value, field).get("explain"), f"{field}.explain")
+
+    return query(field, arguments, f"explain {{ {selection(Explanation)} }}", convert)
+
+
+def _listing(
+    thing: str, first: int, after: str | None, filter: Filter | None, order_by: Order | None
+) -> dict[str, Argument]:
+    return {
+        "first": Argument("Int", first),
+        "after": Argument("String", after),
+        "filter": Argument(f"{thing}Filter", filter),
+        "orderBy": Argument(f"[{thing}Order!]", order_by),
+    }
+
+
+def _equal(value: str | None) -> dict[str, str] | None:
+    return None if value is None else {"eq": value}
+
+
+def _conditions(further: Filter | None, **conditions: Filter | None) -> Filter | None:
+    given: dict[str, Any] = {name: condition for name, condition in conditions.items() if condition is not None}
+    if further is not None:
+        given["and"] = [further]
+    return given or None

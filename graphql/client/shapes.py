@@ -1,0 +1,138 @@
+"""Between Python and GraphQL: a dataclass says which fields are asked for, and how the answer is read."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import fields, is_dataclass
+from datetime import UTC, datetime
+from enum import StrEnum
+from functools import cache
+from typing import Any, ClassVar, Self, TypeVar, cast, get_args, get_type_hints
+
+from pydantic import ConfigDict, TypeAdapter, ValidationError
+
+from .errors import InvalidAnswerError
+
+T = TypeVar("T")
+
+
+def camel(name: str) -> str:
+    """The GraphQL spelling of a Python name: ``failed_last_24h`` is ``failedLast24h``."""
+    first, *rest = name.split("_")
+    return first + "".join(part.capitalize() for part in rest)
+
+
+class Record:
+    """Base of the dataclasses that answers are read into: field ``job_name`` is ``jobName`` of the answer."""
+
+    __slots__ = ()
+    __pydantic_config__: ClassVar[ConfigDict] = ConfigDict(
+        alias_generator=camel, validate_by_name=True, validate_by_alias=True
+    )
+
+
+class OpenEnum(StrEnum):
+    """An enum whose further values, of a newer server, become members as they come instead of errors."""
+
+    @classmethod
+    def _missing_(cls, value: object) -> Self | None:
+        if not isinstance(value, str):
+            return None
+        member = str.__new__(cls, value)
+        member._name_ = value
+        member._value_ = value
+        return member
+
+
+def selection(shape: type[Record]) -> str:
+    """The fields of a record, and of the records in it, as a GraphQL selection without the outer braces."""
+    # To mypy no class is hashable, which the cache asks for.
+    return _selection(cast("Any", shape))
+
+
+@cache
+def _selection(shape: type[Record]) -> str:
+    hints = get_type_hints(shape)
+    parts: list[str] = []
+    for name in (field.name for field in fields(cast("Any", shape))):
+        inner = _record_in(hints[name])
+        parts.append(camel(name) if inner is None else f"{camel(name)} {{ {selection(inner)} }}")
+    return " ".join(parts)
+
+
+def _record_in(hint: object) -> type[Record] | None:
+    """The record behind ``X``, ``X | None`` or ``tuple[X, ...]``."""
+    if isinstance(hint, type) and issubclass(hint, Record):
+        return hint
+    inner = (_record_in(argument) for argument in get_args(hint))
+    return next((record for record in inner if record is not None), None)
+
+
+@cache
+def _adapter(shape: Any) -> TypeAdapter[Any]:  # noqa: ANN401 - whatever pydantic understands
+    return TypeAdapter(shape)
+
+
+def read(shape: type[T], value: object, where: str) -> T:
+    """A part of an answer as ``shape``: a record, or any other type that pydantic can check.
+
+    Args:
+        shape: the type to read into.
+        value: the decoded JSON.
+        where: its place in the answer, for the message.
+
+    Raises:
+        InvalidAnswerError: it has another form; the message names the first field that does.
+    """
+    result: T = _checked(shape, value, where)
+    return result
+
+
+def read_all(shape: type[T], value: object, where: str) -> tuple[T, ...]:
+    """A list in an answer, each of its members read as ``shape``.
+
+    Raises:
+        InvalidAnswerError: see `read`.
+    """
+    result: tuple[T, ...] = _checked(tuple[shape, ...], value, where)  # type: ignore[valid-type]
+    return result
+
+
+def _checked(shape: Any, value: object, where: str) -> Any:  # noqa: ANN401 - of the type `shape`
+    try:
+        return _adapter(shape).validate_python(value)
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False)[0]
+        place = ".".join([where, *map(str, first["loc"])])
+        raise InvalidAnswerError(
+            f"{place}: cannot be read as {_name(shape)}: {first['msg']}; do client and server have the same version?"
+        ) from None
+
+
+def _name(shape: object) -> str:
+    return shape.__name__ if type(shape) is type else str(shape)
+
+
+def written(value: object) -> Any:  # noqa: ANN401 - JSON
+    """A value as JSON for variables: times as RFC 3339, dataclasses as input objects without what is None.
+
+    Mappings keep their keys and their None: in ``args`` and filters, both mean something.
+
+    Raises:
+        ValueError: a time has no zone.
+    """
+    if isinstance(value, datetime):
+        return _time(value)
+    if is_dataclass(value) and not isinstance(value, type):
+        present = ((field.name, getattr(value, field.name)) for field in fields(value))
+        return {camel(name): written(part) for name, part in present if part is not None}
+    if isinstance(value, Mapping):
+        items = cast("Mapping[str, object]", value).items()
+        return {key: written(part) for key, part in items}
+    if isinstance(value, Iterable) and not isinstance(value, str | bytes):
+        return [written(part) for part in cast("Iterable[object]", value)]
+    return value
+
+
+def _time(value: datetime) -> str:
+    if value.tzinfo is None:
+        raise ValueError(f"a time must have a zone, got {value.isoformat()} without one; try datetime.now(UTC)")
+    return value.astimezone(UTC).isoformat().replace("+00:00", "Z")

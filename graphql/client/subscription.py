@@ -1,0 +1,157 @@
+"""A subscription as a value, and the machine that follows it through lost connections. No network here.
+
+The transport asks the machine for a request, feeds it the bytes that come, and tells it when the connection is lost;
+the machine answers with results, with pauses, or with the error that ends everything.
+"""
+
+import random
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Final, Generic, TypeVar
+
+from .errors import ClientError, InvalidAnswerError, OperationError, UnreachableError
+from .operation import Operation, data_of, envelope
+from .sse import Message, MessageParser
+
+T = TypeVar("T")
+
+FALLEN_BEHIND: Final = "SLOW_READER"
+"""The code with which the server cuts off a reader that was too slow; whoever can resume, does."""
+
+SERVER_FAULTS: Final = 5
+"""So many times in a row an error inside of the server is retried."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reconnect:
+    """How lost connections are made again: with doubling pauses, jittered, as long as need be.
+
+    The first connection is not retried: an address that is wrong is told at once.
+
+    Attributes:
+        first_pause: seconds before the first new try.
+        longest_pause: seconds that a pause never exceeds.
+        attempts: give up after so many tries in a row; None = never.
+    """
+
+    first_pause: float = 0.2
+    longest_pause: float = 10.0
+    attempts: int | None = None
+
+    def pause(self, failures: int) -> float:
+        """Seconds to wait after so many failures in a row, at least one."""
+        longest = min(self.longest_pause, self.first_pause * 2.0 ** min(failures - 1, 30))
+        # Clients that lost one server must not all return in the same moment.
+        return longest * random.uniform(0.5, 1.0)  # noqa: S311 - spreads load, guards nothing
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Subscription(Generic[T]):
+    """A subscription.
+
+    Attributes:
+        operation: its document and variables; its ``read`` turns one answer into one result.
+        resume_variable: the variable that says where to go on; None = it cannot be resumed.
+        place_of: where to go on behind a result; None = where it was.
+        is_last: whether a result is the end.
+        start: asks for the place to begin at when none is given, so that nothing is missed before the first result.
+    """
+
+    operation: Operation[T]
+    resume_variable: str | None = None
+    place_of: Callable[[T], object] = lambda _: None
+    is_last: Callable[[T], bool] = lambda _: False
+    start: Operation[str] | None = None
+
+
+class Follower(Generic[T]):
+    """Follows one subscription.
+
+    Attributes:
+        finished: whether it has come to its end.
+    """
+
+    def __init__(self, subscription: Subscription[T], reconnect: Reconnect) -> None:
+        """Begin where the subscription's variables say."""
+        self._subscription = subscription
+        self._reconnect = reconnect
+        self._parser = MessageParser()
+        variable = subscription.resume_variable
+        self._place: object = subscription.operation.variables.get(variable) if variable else None
+        self._established = False
+        self._failures = 0
+        self._faults = 0
+        self.finished = False
+
+    def question(self) -> Operation[str] | None:
+        """What must be asked before the subscription can begin; answer it with `begin_at`."""
+        return self._subscription.start if self._place is None else None
+
+    def begin_at(self, place: str) -> None:
+        """The answer to `question`."""
+        self._place = place
+
+    def body(self) -> Mapping[str, Any]:
+        """The request of the next connection."""
+        self._parser = MessageParser()
+        operation, variable = self._subscription.operation, self._subscription.resume_variable
+        body = operation.body()
+        if variable is not None and self._place is not None:
+            body["variables"] = {**body["variables"], variable: self._place}
+        return body
+
+    def opened(self, status: int, content_type: str) -> bool:
+        """Whether the answer is the stream; otherwise read it whole and pass it to `refused`."""
+        return status == 200 and content_type.partition(";")[0].strip().lower() == "text/event-stream"
+
+    def refused(self, status: int, decode: Callable[[], object], text: str) -> None:
+        """Raise what an answer says that is no stream."""
+        data_of(envelope(status, decode, text))
+        raise InvalidAnswerError("the server answered the subscription with one result instead of a stream")
+
+    def receive(self, chunk: bytes) -> Iterator[T]:
+        """The results in some bytes of the stream, one by one: the next connection goes on behind the last one taken.
+
+        Raises:
+            ClientError: while iterating: the server ended the subscription with an error.
+        """
+        # The bytes prove that the server is there again.
+        self._established, self._failures = True, 0
+        for message in self._parser.feed(chunk):
+            if message.event == "complete":
+                self.finished = True
+            elif message.event == "next" and not self.finished:
+                yield self._taken(self._result(message))
+
+    def lost(self, error: ClientError) -> float:
+        """The connection is lost: seconds to wait before the next.
+
+        Raises:
+            ClientError: ``error``, because a new connection would not help or enough were tried.
+        """
+        fell_behind = isinstance(error, OperationError) and FALLEN_BEHIND in error.codes
+        if not (error.retryable or (fell_behind and self._subscription.resume_variable is not None)):
+            raise error
+        self._failures += 1
+        if isinstance(error, OperationError) and not fell_behind:
+            self._faults += 1
+        limit = self._reconnect.attempts
+        enough = limit is not None and self._failures > limit
+        if not self._established or enough or self._faults > SERVER_FAULTS:
+            raise error
+        return self._reconnect.pause(max(self._failures, self._faults))
+
+    def ended(self) -> UnreachableError:
+        """The error for a stream that ended without a word, as it does when the server stops."""
+        return UnreachableError("the server ended the stream")
+
+    def _result(self, message: Message) -> T:
+        return self._subscription.operation.read(data_of(envelope(200, message.json, message.data)))
+
+    def _taken(self, result: T) -> T:
+        self._faults = 0
+        place = self._subscription.place_of(result)
+        if place is not None:
+            self._place = place
+        self.finished = self._subscription.is_last(result)
+        return result

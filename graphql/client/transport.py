@@ -1,0 +1,86 @@
+"""What both clients share: the address, the headers, the time limits, and the names of what goes wrong on the way."""
+
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+import httpx
+
+from .errors import InvalidAddressError, TimedOutError, UnreachableError
+
+DEFAULT_URL: Final = "http://localhost:8000"
+"""Where ``cronograph serve`` listens unless told otherwise."""
+
+JSON_TYPES: Final = "application/graphql-response+json, application/json;q=0.9"
+STREAM_TYPE: Final = "text/event-stream"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """How to reach a server.
+
+    Attributes:
+        url: its address, without ``/graphql``.
+        token: an API token; sent as ``Authorization: Bearer``.
+        headers: further headers of every request.
+        timeout: seconds that an answer may take.
+        silence: seconds without a byte after which a stream counts as lost; the server sends one every 15 s.
+    """
+
+    url: str = DEFAULT_URL
+    token: str | None = field(default=None, repr=False)
+    headers: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
+    timeout: float = 30.0
+    silence: float = 40.0
+
+    @property
+    def address(self) -> str:
+        """The address of the API.
+
+        Raises:
+            InvalidAddressError: ``url`` is none.
+        """
+        try:
+            parsed = httpx.URL(self.url.rstrip("/"))
+        except httpx.InvalidURL as error:
+            raise self._no_address(str(error)) from None
+        if parsed.scheme not in {"http", "https"} or not parsed.host:
+            raise self._no_address("it needs http:// or https:// and a host")
+        return f"{parsed}/graphql"
+
+    def _no_address(self, why: str) -> InvalidAddressError:
+        return InvalidAddressError(f"url: must be an address such as {DEFAULT_URL}, got '{self.url}': {why}")
+
+    def options(self) -> dict[str, Any]:
+        """The arguments of the HTTP client."""
+        authorization = {} if self.token is None else {"authorization": f"Bearer {self.token}"}
+        return {
+            "headers": {"accept": JSON_TYPES, "user-agent": "cronograph-client", **self.headers, **authorization},
+            "timeout": self.timeout,
+            # No proxy from the environment: the server is on this machine, at the end of a tunnel, or named on purpose.
+            "trust_env": False,
+        }
+
+    def stream_options(self) -> dict[str, Any]:
+        """The arguments of a request that is answered by a stream."""
+        return {"headers": {"accept": STREAM_TYPE}, "timeout": httpx.Timeout(self.timeout, read=self.silence)}
+
+    @contextmanager
+    def named_errors(self) -> Generator[None]:
+        """Run HTTP: what goes wrong on the way is raised as an error of this package.
+
+        Raises:
+            TimedOutError: no answer in time.
+            UnreachableError: no connection, or a broken one.
+        """
+        try:
+            yield
+        except httpx.TimeoutException as error:
+            raise TimedOutError(f"the server at {self.url} did not answer in time: {_words(error)}") from error
+        except httpx.HTTPError as error:
+            raise UnreachableError(f"no server answers at {self.url}: {_words(error)}") from error
+
+
+def _words(error: httpx.HTTPError) -> str:
+    return str(error) or type(error).__name__

@@ -1,6 +1,6 @@
 """The API as a client in this process sees it: documents in, plain data out."""
 
-from collections.abc import AsyncGenerator, AsyncIterator, Iterator
+from collections.abc import AsyncGenerator, Generator
 from contextlib import asynccontextmanager, contextmanager
 from typing import Any
 
@@ -46,7 +46,7 @@ class Api:
         return error.get("extensions", {}).get("code", ""), error["message"]
 
     @asynccontextmanager
-    async def subscribed(self, document: str, **variables: Any) -> AsyncIterator[AsyncGenerator[Any, None]]:
+    async def subscribed(self, document: str, **variables: Any) -> AsyncGenerator[AsyncGenerator[Any, None], None]:
         """The results of a subscription; it is closed at the end of the block."""
         source = await self.schema.subscribe(document, variable_values=variables, context_value=self.context())
         assert isinstance(source, AsyncGenerator), source
@@ -61,7 +61,7 @@ class Api:
 
 
 @contextmanager
-def counted_statements() -> Iterator[list[str]]:
+def counted_statements() -> Generator[list[str], None, None]:
     """The statements that any engine of this process sends within the block."""
     sent: list[str] = []
 

@@ -126,15 +126,18 @@ async def test_a_zone_that_is_none_is_named(api: Api, zone: str) -> None:
     assert answer == {"valid": False, "error": {"code": "UNKNOWN_TIMEZONE", "field": "timezone"}}
 
 
-def variables_of(kind: str) -> list[Any]:
-    """Values that are not of a kind."""
-    return {"Int": ["1", 1.5, True, [], {}, 2**31], "String": [1, True, {}, ["a", "b"]], "Boolean": [1, "true"]}[kind]
+WRONG: dict[str, list[Any]] = {
+    "Int": ["1", 1.5, True, [], {}, 2**31],
+    "String": [1, True, {}, ["a", "b"]],
+    "Boolean": [1, "true"],
+}
+"""Values that are not of a kind."""
 
 
 @pytest.mark.parametrize("kind", ["Int", "String", "Boolean"])
 async def test_variables_of_another_kind_are_refused(api: Api, kind: str) -> None:
     argument = {"Int": "limit", "String": "jobName", "Boolean": "onlyFailures"}[kind]
-    for value in variables_of(kind):
+    for value in WRONG[kind]:
         _, errors = await api.execute(f"query($v: {kind}!) {{ jobLogs({argument}: $v) {{ id }} }}", v=value)
         assert len(errors) == 1, value
         assert "Internal error" not in errors[0]["message"]

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from cronograph.jobs.core.outcome import Failed, Succeeded
+from cronograph.jobs.core.outcome import Failed, JobOutcome, Succeeded
 from cronograph.jobs.core.schedule import Syntax
 from tests.graphql_api.api import Api
 
@@ -32,7 +32,8 @@ async def test_a_job_that_no_node_has_published_is_null(api: Api) -> None:
 
 async def test_the_log_is_newest_first_and_can_show_failures_only(api: Api) -> None:
     worker = api.stored.node("w")
-    for seconds, outcome in enumerate([Succeeded(7), Failed("ValueError", "no"), Succeeded()]):
+    outcomes: list[JobOutcome] = [Succeeded(7), Failed("ValueError", "no"), Succeeded()]
+    for seconds, outcome in enumerate(outcomes):
         api.stored.at(seconds)
         api.stored.enqueue(retries=0)
         worker.end(worker.start(), outcome)

@@ -1,6 +1,7 @@
 """Times, big integers and JSON values: what is taken, how it is written, and what is refused."""
 
 from datetime import UTC, datetime, timedelta, timezone
+from typing import Any
 
 import pytest
 
@@ -64,5 +65,5 @@ def test_json_that_cannot_be_stored_is_refused(value: object) -> None:
 
 
 def test_other_json_is_taken_as_it_is() -> None:
-    value = {"a": [1, 2.5, None, True, "é\n\U0001f600"], "": {}}
+    value: dict[str, Any] = {"a": [1, 2.5, None, True, "é\n\U0001f600"], "": {}}
     assert parse_json(value) is value

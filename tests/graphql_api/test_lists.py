@@ -251,7 +251,7 @@ async def test_the_count_is_of_the_whole_list_and_meets_the_filter(api: Api, fiv
 FAULTY: list[tuple[dict[str, Any], str]] = [
     ({"id": {"eq": "x"}}, "filter.id: must be an id as this API gives them, a decimal number, got 'x'"),
     ({"id": {"in": ["1", "99999999999999999999"]}}, "a decimal number, got '99999999999999999999'"),
-    ({"jobName": {"eq": "a\x00b"}}, "filter.job_name: must not contain U+0000"),
+    ({"jobName": {"eq": "a\x00b"}}, "filter.jobName: must not contain U+0000"),
     ({"jobName": {"contains": "x" * 1001}}, "must have at most 1000 characters, got 1001"),
     ({"group": {"in": ["x"] * 1001}}, "filter: must compare with at most 1000 values in all, got 1001"),
 ]

@@ -131,6 +131,14 @@ async def test_a_faulty_edit_changes_nothing(api: Api) -> None:
     assert (row.description, row.version) == ("", 1)
 
 
+async def test_an_empty_name_of_a_job_is_not_taken_for_an_absent_one(api: Api) -> None:
+    await api.ask(CREATE, input=new())
+    (error,) = (await api.ask(UPDATE, input={"name": "nightly", "jobName": ""}))["updateTask"]["errors"]
+    assert (error["code"], error["path"]) == ("UNKNOWN_JOB", ["jobName"])
+    kept = (await api.ask(UPDATE, input={"name": "nightly", "jobName": None, "schedule": None}))["updateTask"]["task"]
+    assert kept["schedule"] == {"value": "0 0 9 * * *", "timezone": "UTC"}
+
+
 async def test_pausing_names_who_and_why(api: Api) -> None:
     api.stored.task(name="nightly")
     paused = await api.ask(

@@ -71,3 +71,14 @@ async def test_what_is_not_asked_for_is_not_read(api: Api) -> None:
     with counted_statements() as sent:
         await api.ask("{ runs(first: 10) { nodes { id } pageInfo { hasNextPage } edges { cursor } } }")
     assert len([statement for statement in sent if "FROM run" in statement]) == 1
+
+
+async def test_the_depth_of_a_group_is_counted_only_when_asked_for(api: Api) -> None:
+    for name in "abc":
+        api.stored.enqueue(group=name)
+    with counted_statements() as sent:
+        await api.ask("{ groups { name paused } }")
+    assert not [statement for statement in sent if "count(" in statement.lower()]
+    with counted_statements() as sent:
+        await api.ask("{ groups { name waiting running stuck scheduled oldestWait } }")
+    assert len([statement for statement in sent if "count(" in statement.lower()]) == 1

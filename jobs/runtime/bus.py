@@ -9,32 +9,20 @@ from ..core.events import Change, Cursor, Event, EventFilter, EventKind
 from ..store import events
 from ..store.database import Connection, Database
 from ..store.transaction import Tx, Wake
+from .audience import Audience, Subscriber
 from .service import Service
 
 QUEUE = 2000
 """Events that may wait for one subscriber; one that falls further behind is told to read anew."""
+POLL = 5.0
+"""Seconds after which it looks for events without having been told of any."""
+PUBLISHED_AT_ONCE = 500
+"""Rows that one transaction numbers."""
 _PAGE = 200
-
-
-class _Subscriber:
-    """A bounded queue of what passed the filter."""
-
-    def __init__(self, event_filter: EventFilter, bound: int) -> None:
-        self.filter = event_filter
-        self.bound = bound
-        self.queue: deque[Event] = deque()
-        self.overflowed: Cursor | None = None
-        self.ready = asyncio.Event()
-
-    def offer(self, event: Event) -> None:
-        if self.overflowed is not None:
-            self.overflowed = event.cursor
-        elif len(self.queue) >= self.bound:
-            self.queue.clear()
-            self.overflowed = event.cursor
-        else:
-            self.queue.append(event)
-        self.ready.set()
+_TURN = 100
+"""Events that are handed out before the readers get a turn."""
+_PAUSE = 0.02
+"""Seconds between two rounds: the first event goes out at once, and under load many are numbered together."""
 
 
 class EventBus(Service):
@@ -43,15 +31,18 @@ class EventBus(Service):
     Args:
         database: Where the events are.
         queue: How many events may wait for one subscriber.
+        poll: Seconds after which it looks for events without having been told of any.
     """
 
-    def __init__(self, database: Database, *, queue: int = QUEUE) -> None:
+    def __init__(self, database: Database, *, queue: int = QUEUE, poll: float = POLL) -> None:
         super().__init__("event-bus")
         self._queue = queue
+        self._poll = poll
         self._database = database
         self._wanted = asyncio.Event()
-        self._subscribers: set[_Subscriber] = set()
+        self._audience = Audience()
         self._seen = Cursor(0, 0)
+        self._published = False
         self._closed = False
         self._started = asyncio.Event()
 
@@ -69,27 +60,43 @@ class EventBus(Service):
         if not self._started.is_set():
             self._seen = await self._database.read(events.newest)
             self._started.set()
+        loop = asyncio.get_running_loop()
         self._wanted.set()
         while True:
+            # Whatever nobody told of is found in the end; one timer costs less than a wait with a limit.
+            timer = loop.call_later(self._poll, self._wanted.set)
             await self._wanted.wait()
+            timer.cancel()
             self._wanted.clear()
             await self._publish()
             await self._deliver()
+            await asyncio.sleep(_PAUSE)
 
     async def _publish(self) -> None:
-        while await self._database.read(events.has_unpublished):
-            await self._database.write(_publish)
+        # On SQLite only rows of an older version have no number.
+        if self._published and self._database.is_sqlite:
+            return
+        while await self._database.write(_publish) == PUBLISHED_AT_ONCE:
+            continue
+        self._published = True
 
     async def _deliver(self) -> None:
-        while True:
+        """Hand out what is new; with nobody there it is not even read."""
+        while self._audience:
             page = await self._database.read(events.after, self._seen, _PAGE)
             if not page:
                 return
-            for event in page:
-                for subscriber in self._subscribers:
-                    if subscriber.filter.matches(event.change):
-                        subscriber.offer(event)
-            self._seen = page[-1].cursor
+            await self._offer(page)
+
+    async def _offer(self, page: list[Event]) -> None:
+        for first in range(0, len(page), _TURN):
+            turn = page[first : first + _TURN]
+            for event in turn:
+                self._audience.offer(event)
+            # Whoever comes in the pause reads from the table what was handed out before.
+            self._seen = max(self._seen, turn[-1].cursor)
+            # Readers that keep up get to empty their queues in between.
+            await asyncio.sleep(0)
 
     async def cursor(self) -> Cursor:
         """The cursor of everything published so far; what is committed but has no number yet comes after it."""
@@ -104,9 +111,10 @@ class EventBus(Service):
         (older than what is kept, or it was too slow): read anew, then go on from its cursor.
         """
         await self._started.wait()
-        subscriber = _Subscriber(event_filter or EventFilter(), self._queue)
+        await self._catch_up()
+        subscriber = Subscriber(event_filter or EventFilter(), self._queue)
         # Subscribed first, replayed second: what arrives meanwhile waits in the queue and is not sent twice.
-        self._subscribers.add(subscriber)
+        self._audience.add(subscriber)
         last = self._seen
         try:
             if after is not None:
@@ -116,7 +124,14 @@ class EventBus(Service):
             async for event in self._live(subscriber, max(last, after or last)):
                 yield event
         finally:
-            self._subscribers.discard(subscriber)
+            self._audience.discard(subscriber)
+
+    async def _catch_up(self) -> None:
+        """Nothing was handed out while nobody was there: begin with what comes from now on."""
+        if not self._audience:
+            newest = await self._database.read(events.newest)
+            if not self._audience:
+                self._seen = max(self._seen, newest)
 
     async def _replay(self, after: Cursor, until: Cursor, event_filter: EventFilter) -> AsyncIterator[Event]:
         if await self._is_gone(after):
@@ -141,7 +156,7 @@ class EventBus(Service):
             return after.seq < newest.seq
         return after.seq + 1 < oldest
 
-    async def _live(self, subscriber: _Subscriber, last: Cursor) -> AsyncIterator[Event]:
+    async def _live(self, subscriber: Subscriber, last: Cursor) -> AsyncIterator[Event]:
         while not self._closed:
             while subscriber.queue:
                 event = subscriber.queue.popleft()
@@ -163,7 +178,7 @@ class EventBus(Service):
     def close(self) -> None:
         """End all subscriptions."""
         self._closed = True
-        for subscriber in self._subscribers:
+        for subscriber in self._audience:
             subscriber.ready.set()
 
 
@@ -173,7 +188,7 @@ def resync(cursor: Cursor) -> Event:
 
 
 def _publish(tx: Tx) -> int:
-    return events.publish(tx.conn)
+    return events.publish(tx.conn, PUBLISHED_AT_ONCE)
 
 
 def _bounds(conn: Connection) -> tuple[Cursor, int | None]:

@@ -1,17 +1,39 @@
-"""The outbox of changes: written with the change, numbered by one publisher at a time, read in that order."""
+"""The outbox of changes: written with the change, numbered by one publisher at a time, read in that order.
+
+On SQLite there is one writer at a time, so that a row gets its number in the transaction that writes it.
+"""
 
 from collections.abc import Sequence
 from datetime import datetime
 
-from sqlalchemy import Connection, delete, func, insert, select, text, update
+from sqlalchemy import Connection, bindparam, delete, func, insert, select, text, update
 
 from ..core.events import Change, Cursor, Event
+from . import dialect
 from .tables import event, event_publisher
 
 
+_NEXT_NUMBER = (
+    update(event_publisher)
+    .where(event_publisher.c.id == 1)
+    .values(last_seq=event_publisher.c.last_seq + 1)
+    .returning(event_publisher.c.last_seq)
+)
+_APPEND = insert(event).inline()
+_UNPUBLISHED = select(event.c.id).where(event.c.seq.is_(None)).limit(1)
+_NEWEST = select(event_publisher.c.last_seq).where(event_publisher.c.id == 1)
+_AFTER = (
+    select(event.c.seq, event.c.at, event.c.changes)
+    .where(event.c.seq >= bindparam("from_seq"))
+    .order_by(event.c.seq)
+    .limit(bindparam("batches"))
+)
+
+
 def append(conn: Connection, now: datetime, changes: Sequence[Change]) -> None:
-    """Write one row for all changes of a transaction; its place in the order is given later by ``publish``."""
-    conn.execute(insert(event).values(at=now, changes=[change.to_json() for change in changes]))
+    """Write one row for all changes of a transaction; on PostgreSQL ``publish`` gives it its place in the order."""
+    seq = None if dialect.is_postgresql(conn) else conn.execute(_NEXT_NUMBER).scalar_one()
+    conn.execute(_APPEND, {"seq": seq, "at": now, "changes": [change.to_json() for change in changes]})
 
 
 def publish(conn: Connection, limit: int = 500) -> int:
@@ -19,6 +41,8 @@ def publish(conn: Connection, limit: int = 500) -> int:
 
     The publisher's row is locked meanwhile, so numbers ascend in the order in which readers can see them.
     """
+    if not has_unpublished(conn):
+        return 0
     last = lock_publisher(conn)
     pending = unpublished(conn, limit)
     if not pending:
@@ -58,12 +82,12 @@ def advance_publisher(conn: Connection, last: int) -> None:
 
 def has_unpublished(conn: Connection) -> bool:
     """Whether a row waits for its number."""
-    return conn.execute(select(event.c.id).where(event.c.seq.is_(None)).limit(1)).first() is not None
+    return conn.execute(_UNPUBLISHED).first() is not None
 
 
 def newest(conn: Connection) -> Cursor:
     """The cursor of everything published so far: subscribe from it and nothing falls between."""
-    seq = conn.execute(select(event_publisher.c.last_seq).where(event_publisher.c.id == 1)).scalar_one()
+    seq = conn.execute(_NEWEST).scalar_one()
     # Every event of batch ``seq`` is included, however many there are.
     return Cursor(seq, 10**9 - 1)
 
@@ -76,15 +100,9 @@ def oldest_seq(conn: Connection) -> int | None:
 
 def after(conn: Connection, cursor: Cursor, limit: int) -> list[Event]:
     """Published events after ``cursor``, in order, of at most ``limit`` batches."""
-    statement = (
-        select(event.c.seq, event.c.at, event.c.changes)
-        .where(event.c.seq >= cursor.seq)
-        .order_by(event.c.seq)
-        .limit(limit)
-    )
     return [
         Event(Cursor(seq, index), at, Change.from_json(stored))
-        for seq, at, changes in conn.execute(statement)
+        for seq, at, changes in conn.execute(_AFTER, {"from_seq": cursor.seq, "batches": limit})
         for index, stored in enumerate(changes)
         if Cursor(seq, index) > cursor
     ]

@@ -3,6 +3,7 @@
 import asyncio
 import logging
 import threading
+import time
 from collections.abc import Awaitable, Callable, Generator, Iterable, Mapping
 from typing import Any, Protocol
 
@@ -18,13 +19,13 @@ ShowProgress = Callable[[Started, Json], None]
 
 
 class LineSink(Protocol):
-    """Where lines go; every call is safe from any thread and says how many lines of the execution wait."""
+    """Where lines go; safe from any thread, and says how many seconds the thread should pause before the next line."""
 
-    def write(self, started: Started, level: int, message: str, fields: Mapping[str, Json] | None) -> int:
+    def write(self, started: Started, level: int, message: str, fields: Mapping[str, Json] | None) -> float:
         """Keep a line."""
         ...
 
-    def write_all(self, started: Started, lines: Iterable[RawLine], *, dropped: int = 0) -> int:
+    def write_all(self, started: Started, lines: Iterable[RawLine], *, dropped: int = 0) -> float:
         """Keep lines, after ``dropped`` ones that were lost."""
         ...
 
@@ -129,7 +130,9 @@ class LocalHost:
 
     def log(self, level: int, message: str, fields: Mapping[str, Json] | None) -> None:
         """Keep a line with the execution."""
-        self._lines.write(self._started, level, message, fields)
+        pause = self._lines.write(self._started, level, message, fields)
+        if pause and threading.get_ident() != self._thread:
+            time.sleep(pause)
 
     def log_all(self, lines: Iterable[RawLine], *, dropped: int) -> None:
         """Keep lines that a child process sent."""

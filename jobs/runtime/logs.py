@@ -29,11 +29,23 @@ MAX_LINE = 8 * 1024
 """Characters of one line; the rest is cut, and the line says so."""
 MAX_FIELDS = 8 * 1024
 """Characters of the JSON of a line's fields; larger ones are replaced by a note."""
-BATCH = 2000
-"""Lines of one transaction; with ``PAUSE`` between two, this is also how many are written in a tenth of a second."""
-PAUSE = 0.1
-TAIL = 500
-"""Lines that are written together with the end of their execution; what waits beyond that is written before."""
+BATCH = 500
+"""Lines of one transaction: some 8 ms of work, so that nobody waits long behind it."""
+PAUSE = 0.05
+"""Seconds between two transactions; so 10,000 lines a second are written at most, of all executions together."""
+LAST_PAUSE = 0.01
+"""Seconds between two transactions that write the rest of an execution's lines once it has ended."""
+MANY_WAITING = 1000
+"""Waiting lines from which on a thread that writes more is slowed down."""
+SLOWED_EVERY = 20
+"""A slowed thread pauses after so many lines."""
+SLOWED_BY = 0.001
+"""Seconds that it pauses: the interpreter is free for others meanwhile."""
+
+
+_FEW = 10
+_SHORT = 200
+"""Fields and characters of each that are stored without a closer look; together they stay within ``MAX_FIELDS``."""
 
 
 class RawLine(NamedTuple):
@@ -96,33 +108,33 @@ class LogWriter(Service):
         with self._lock:
             self._buffers[execution_id] = _Buffer()
 
-    def write(self, started: Started, level: int, message: str, fields: Mapping[str, Json] | None) -> int:
+    def write(self, started: Started, level: int, message: str, fields: Mapping[str, Json] | None) -> float:
         """Keep a line; safe from any thread. A line after the execution's end has nowhere to go and is left out.
 
-        Returns how many lines of this execution wait to be written now.
+        Returns how many seconds a thread should pause before its next line: 0 unless it writes faster than can be kept.
         """
         return self.write_all(started, (RawLine.now(level, message, fields),))
 
-    def write_all(self, started: Started, lines: Iterable[RawLine], *, dropped: int = 0) -> int:
-        """Keep lines in order, after ``dropped`` ones that were lost on the way here and only count."""
+    def write_all(self, started: Started, lines: Iterable[RawLine], *, dropped: int = 0) -> float:
+        """Keep lines in order, after ``dropped`` ones that were lost on the way here and only count; as ``write``."""
         with self._lock:
             buffer = self._buffers.get(started.execution_id)
             if buffer is None:
-                return 0
+                return 0.0
             was_idle = not buffer.pending
             number = buffer.count + dropped
             for line in lines:
                 number += 1
                 buffer.pending.append((number, line))
             buffer.count = number
-            waiting = len(buffer.pending)
+            is_too_fast = len(buffer.pending) >= MANY_WAITING and number % SLOWED_EVERY == 0
         if was_idle:
             self._loop.call_soon_threadsafe(self._wanted.set)
-        return waiting
+        return SLOWED_BY if is_too_fast else 0.0
 
     @override
     async def run(self) -> None:
-        """Write what waits, one batch every tenth of a second: no talkative job keeps others from the database."""
+        """Write what waits, one batch after the other: no talkative job keeps others from the database."""
         self._wanted.set()
         while True:
             await self._wanted.wait()
@@ -169,7 +181,7 @@ class LogWriter(Service):
             await self._landed.wait()
         with self._lock:
             buffer = self._buffers.pop(execution_id)
-        while len(buffer.pending) > TAIL:
+        while len(buffer.pending) > BATCH:
             piece = buffer.oldest(execution_id, BATCH)
             try:
                 await self._database.write(append_lines, piece)
@@ -177,13 +189,14 @@ class LogWriter(Service):
                 log.warning("%d log lines wait for the end of execution %d: %s", len(piece), execution_id, error)
                 break
             buffer.forget(piece[-1].line)
+            await asyncio.sleep(LAST_PAUSE)
         kept = min(buffer.count, KEPT_LINES)
         return LogTail(tuple(buffer.oldest(execution_id, KEPT_LINES)), kept, buffer.count - kept)
 
 
 def _stored(execution_id: int, number: int, raw: RawLine) -> LogLine:
     at = datetime.fromtimestamp(raw.at, UTC)
-    return LogLine(execution_id, number, at, _LEVELS.get(raw.level, "info"), raw.message, raw.fields)
+    return LogLine(execution_id, number, at, _LEVELS[_level(raw.level)], raw.message, raw.fields)
 
 
 _LEVELS = {
@@ -199,11 +212,27 @@ def bounded_fields(fields: Mapping[str, Json] | None) -> Json:
     """A line's fields as plain JSON; what is not JSON becomes text, and a note replaces what is too large."""
     if not fields:
         return None
+    if len(fields) <= _FEW and all(_is_plain(key, value) for key, value in fields.items()):
+        return dict(fields)
     try:
         return plain_json(json.loads(json.dumps(fields, default=str), parse_constant=str), "the fields", MAX_FIELDS)
     except (TypeError, ValueError, RecursionError) as error:
         # A line is never a reason for a job to fail.
         return {"cut": plain_text(str(error), MAX_LINE)}
+
+
+def _is_plain(key: str, value: Json) -> bool:
+    """Whether it certainly is JSON that can be stored as it is; most fields are."""
+    match value:
+        case bool() | None:
+            is_plain = True
+        case int():
+            is_plain = -(2**63) <= value < 2**63
+        case str():
+            is_plain = len(value) <= _SHORT and value.isprintable() and value.isascii()
+        case _:
+            is_plain = False
+    return is_plain and len(key) <= _SHORT and key.isprintable() and key.isascii()
 
 
 class JobLogHandler(logging.Handler):

@@ -1,0 +1,255 @@
+"""Log lines of executions: bounded, the newest kept, exact counts, and every kept line once for whoever follows."""
+
+import asyncio
+import logging
+import threading
+from collections.abc import AsyncIterator
+from datetime import UTC, datetime
+
+import pytest
+
+from cronograph.jobs.actions.claim import Started
+from cronograph.jobs.actions.logs import KEPT_LINES
+from cronograph.jobs.context import current_host
+from cronograph.jobs.core.states import RunState
+from cronograph.jobs.registry import Registry, job
+from cronograph.jobs.runtime.logs import (
+    BATCH,
+    MAX_FIELDS,
+    MAX_LINE,
+    SLOWED_BY,
+    JobLogHandler,
+    LogWriter,
+    RawLine,
+    bounded_fields,
+)
+from cronograph.jobs.store.database import Database
+from cronograph.jobs.store.logs import LogLine
+from cronograph.jobs.store.transaction import Wake
+from tests.runtime.flood_jobs import flooding
+from tests.support.engines import RunningEngine, StartEngine
+from tests.support.storage import Stored
+from tests.support.waiting import eventually
+
+FLOODS = ("loop", "thread", "process", "thread by logging", "process by logging")
+
+
+class Follower:
+    """Follows an execution as `executionLog` does: asks for what is new whenever lines were written."""
+
+    def __init__(self, engine: RunningEngine, run_id: int) -> None:
+        self.engine = engine
+        self.run_id = run_id
+        self.lines: list[LogLine] = []
+        self.written = asyncio.Event()
+        engine.engine.wakeup.tell(self.hear)
+
+    def hear(self, wakes: Wake) -> None:
+        if wakes & (Wake.LOGS | Wake.RUNS):
+            self.written.set()
+
+    async def follow(self) -> str:
+        """Read until the execution has ended and nothing is left; returns the end mark."""
+        (execution,) = await eventually(lambda: self.engine.executions(self.run_id))
+        while True:
+            self.written.clear()
+            ended = await self.engine.has_ended(self.run_id)
+            await self.read(execution.id)
+            if ended:
+                return "end"
+            await asyncio.wait_for(self.written.wait(), 20)
+
+    async def read(self, execution_id: int) -> None:
+        while page := await self.engine.lines(execution_id, self.lines[-1].line if self.lines else 0, 500):
+            self.lines += page
+
+
+@pytest.mark.parametrize("kind", FLOODS)
+async def test_of_a_flood_the_newest_lines_are_kept_the_rest_is_counted_and_a_follower_sees_every_kept_line_once(
+    start_engine: StartEngine, kind: str
+) -> None:
+    engine = await start_engine(flooding())
+    total = 30_000
+    run_id = await engine.enqueue(kind, {"lines": total})
+    follower = Follower(engine, run_id)
+    assert await follower.follow() == "end"
+    done = await engine.finished(run_id)
+    assert done.run.state is RunState.SUCCESS
+    kept = list(range(total - KEPT_LINES + 1, total + 1))
+    assert [line.line for line in done.lines] == kept
+    assert done.messages == [f"line {number}" for number in kept]
+    assert (done.execution.log_lines, done.execution.log_cut) == (KEPT_LINES, total - KEPT_LINES)
+    seen = [line.line for line in follower.lines]
+    assert seen == sorted(set(seen))
+    assert set(kept) <= set(seen)
+    times = [line.at for line in done.lines]
+    assert times == sorted(times)
+
+
+async def test_a_hundred_thousand_lines_do_not_keep_other_jobs_from_running(start_engine: StartEngine) -> None:
+    engine = await start_engine(flooding())
+    floods = [await engine.enqueue(kind, {"lines": 100_000}) for kind in ("thread", "process", "loop")]
+    for _ in range(5):
+        assert (await engine.finish("small")).run.state is RunState.SUCCESS
+    for flood in floods:
+        done = await engine.finished(flood)
+        assert (done.execution.log_lines, done.execution.log_cut) == (KEPT_LINES, 100_000 - KEPT_LINES)
+        assert [done.lines[0].line, done.lines[-1].line, len(done.lines)] == [90_001, 100_000, KEPT_LINES]
+
+
+async def test_lines_appear_while_the_job_runs(start_engine: StartEngine) -> None:
+    registry, go_on = Registry(), threading.Event()
+
+    @job("waits", registry=registry)
+    def waits() -> None:
+        logging.getLogger("somewhere").warning("before %s", "the end")
+        go_on.wait()
+
+    engine = await start_engine(registry)
+    run_id = await engine.enqueue("waits")
+    await engine.wait_line(run_id, "before the end")
+    assert (await engine.run(run_id)).state is RunState.RUNNING
+    go_on.set()
+    assert (await engine.finished(run_id)).messages == ["before the end"]
+
+
+async def test_a_line_of_a_job_is_not_taken_for_a_line_of_another(start_engine: StartEngine) -> None:
+    registry = Registry()
+
+    @job("tells", registry=registry)
+    async def tells(word: str) -> None:
+        await asyncio.sleep(0)
+        logging.getLogger("any").error("async %s", word)
+        await asyncio.to_thread(logging.getLogger("any").error, "thread of %s", word)
+
+    engine = await start_engine(registry)
+    ids = {word: await engine.enqueue("tells", {"word": word}) for word in ("a", "b", "c", "d")}
+    logging.getLogger("any").error("outside of any job")
+    for word, run_id in ids.items():
+        assert (await engine.finished(run_id)).messages == [f"async {word}", f"thread of {word}"]
+
+
+@pytest.fixture
+async def writer(database_url: str) -> AsyncIterator[LogWriter]:
+    database = Database(database_url)
+    made = LogWriter(database)
+    yield made
+    await made.stop()
+    await database.close()
+
+
+@pytest.fixture
+def started(stored: Stored) -> Started:
+    node = stored.node()
+    stored.enqueue()
+    return node.start()
+
+
+async def test_without_a_database_all_newest_lines_are_left_for_the_end(writer: LogWriter, started: Started) -> None:
+    writer.open(started.execution_id)
+    for number in range(KEPT_LINES + 7):
+        writer.write(started, logging.INFO, f"line {number + 1}", None)
+    tail = await writer.close(started.execution_id)
+    assert (tail.kept, tail.cut) == (KEPT_LINES, 7)
+
+
+async def test_what_was_lost_on_the_way_counts_and_leaves_a_gap(writer: LogWriter, started: Started) -> None:
+    writer.open(started.execution_id)
+    raw = RawLine.now(logging.INFO, "here", None)
+    writer.write_all(started, [raw])
+    writer.write_all(started, [raw, raw], dropped=KEPT_LINES)
+    tail = await writer.close(started.execution_id)
+    assert [line.line for line in tail.lines] == [1, KEPT_LINES + 2, KEPT_LINES + 3]
+    assert (tail.kept, tail.cut) == (KEPT_LINES, 3)
+
+
+async def test_a_line_after_the_end_is_left_out(writer: LogWriter, started: Started) -> None:
+    writer.open(started.execution_id)
+    assert (await writer.close(started.execution_id)).lines == ()
+    assert writer.write(started, logging.INFO, "too late", None) == 0
+
+
+async def test_a_thread_that_writes_faster_than_lines_are_kept_is_slowed(writer: LogWriter, started: Started) -> None:
+    writer.open(started.execution_id)
+    pauses = [writer.write(started, logging.INFO, "line", None) for _ in range(3 * BATCH)]
+    assert set(pauses[:BATCH]) == {0.0}
+    assert SLOWED_BY in pauses[-BATCH:]
+
+
+async def test_the_rest_of_a_long_log_is_written_before_the_end_of_the_execution(
+    writer: LogWriter, started: Started
+) -> None:
+    writer.open(started.execution_id)
+    for _ in range(3 * BATCH):
+        writer.write(started, logging.INFO, "line", None)
+    tail = await writer.close(started.execution_id)
+    assert len(tail.lines) <= BATCH
+    assert (tail.kept, tail.cut) == (3 * BATCH, 0)
+
+
+async def test_levels_are_stored_as_words(writer: LogWriter, started: Started) -> None:
+    words = {
+        5: "debug",
+        10: "debug",
+        20: "info",
+        25: "info",
+        30: "warning",
+        40: "error",
+        50: "critical",
+        99: "critical",
+    }
+    writer.open(started.execution_id)
+    for level in words:
+        writer.write(started, level, "line", None)
+    lines = (await writer.close(started.execution_id)).lines
+    assert [line.level for line in lines] == list(words.values())
+    assert all(abs((datetime.now(UTC) - line.at).total_seconds()) < 60 for line in lines)
+
+
+def test_a_long_line_is_cut_and_says_so() -> None:
+    line = RawLine.now(logging.INFO, "x" * (MAX_LINE + 5), None)
+    assert line.message == "x" * MAX_LINE + "… (5 characters cut)"
+
+
+def test_what_no_database_stores_is_replaced_in_lines() -> None:
+    line = RawLine.now(logging.INFO, "a\x00b\ud800", {"c\x00": "d\ud800", "\ud83d\ude00": "😀"})
+    assert line.message == "a\ufffdb?"
+    assert line.fields == {"c\ufffd": "d?", "😀": "😀"}
+
+
+@pytest.mark.parametrize(
+    ("given", "kept"),
+    [
+        ({}, None),
+        ({"a": 1, "b": "two", "c": None, "d": True}, {"a": 1, "b": "two", "c": None, "d": True}),
+        ({"a": float("nan"), "b": [float("inf")], "c": 1.5}, {"a": "NaN", "b": ["Infinity"], "c": 1.5}),
+        ({"a": datetime(2026, 1, 2, tzinfo=UTC)}, {"a": "2026-01-02 00:00:00+00:00"}),
+        ({"a": {1: (2, 3)}}, {"a": {"1": [2, 3]}}),
+        ({"a": 2**70}, {"a": 2**70}),
+    ],
+)
+def test_fields_become_plain_json(given: dict[str, object], kept: object) -> None:
+    assert bounded_fields(given) == kept
+
+
+def test_fields_that_cannot_be_kept_are_replaced_by_a_note_and_fail_nothing() -> None:
+    circle: list[object] = []
+    circle.append(circle)
+    for bad in ({"a": "x" * MAX_FIELDS}, {"a": circle}, {"a": {(1, 2): 3}}, {"a": 10**5000}):
+        kept = bounded_fields(bad)
+        assert list(kept) == ["cut"]
+
+
+def test_a_bad_call_of_logging_in_a_job_is_reported_and_fails_nothing(capsys: pytest.CaptureFixture[str]) -> None:
+    class Host:
+        def log(self, *_: object) -> None:
+            raise AssertionError("nothing to keep")
+
+    handler = JobLogHandler(Host())  # type: ignore[arg-type]
+    handler.emit(logging.makeLogRecord({"msg": "%d", "args": ("x",), "levelno": logging.INFO}))
+    assert "--- Logging error ---" in capsys.readouterr().err
+
+
+def test_ordinary_logging_outside_of_jobs_passes_by() -> None:
+    assert current_host.get() is None
+    JobLogHandler().emit(logging.makeLogRecord({"msg": "outside", "levelno": logging.INFO}))

@@ -35,6 +35,9 @@ BEFORE: TypeAlias = Annotated[
 COUNT: TypeAlias = Annotated[int, strawberry.argument(description="How many times, 1 to 100.")]
 ID_ARGUMENT: TypeAlias = Annotated[strawberry.ID, strawberry.argument(description="The decimal key.")]
 
+INPUT: Final = strawberry.argument(description="What is wanted.")
+"""The description of every mutation's only argument."""
+
 
 def refused(message: str, code: str = "INVALID_INPUT") -> UserFacingError:
     """The error for an argument that is not what it must be."""
@@ -87,3 +90,9 @@ def decimal(value: str) -> int | None:
         return None
     number = int(value)
     return number if number <= MAX_BIGINT else None
+
+
+def camel(name: str) -> str:
+    """The schema's name of a Python name: ``misfire_grace`` is ``misfireGrace``."""
+    head, *rest = name.strip("_").split("_")
+    return head + "".join(word.capitalize() for word in rest)

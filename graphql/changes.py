@@ -18,7 +18,7 @@ from ..jobs.core.model import Json, Run, Task
 from ..jobs.store import runs as run_store
 from ..jobs.store import tasks as task_store
 from ..jobs.store.transaction import Tx
-from .arguments import decimal
+from .arguments import camel, decimal
 from .context import Info
 from .scalars import unstorable
 from .types.common import UserError
@@ -97,12 +97,6 @@ def digest(operation: str, input: object) -> str:
     """A hash of a request, the same for the same values."""
     text = json.dumps([operation, _plain(input)], sort_keys=True, default=str)
     return hashlib.sha256(text.encode()).hexdigest()
-
-
-def camel(name: str) -> str:
-    """The schema's name of a Python name: ``misfire_grace`` is ``misfireGrace``."""
-    head, *rest = name.strip("_").split("_")
-    return head + "".join(word.capitalize() for word in rest)
 
 
 def args_of(value: object) -> dict[str, Json] | None:

@@ -1,13 +1,13 @@
 """Relay connections over the lists of the store: keyset cursors in both directions, rows and counts only when asked."""
 
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Generic, TypeVar
 
 import strawberry
 
 from ..jobs.store.reading.criteria import EVERYTHING, Criteria
-from ..jobs.store.reading.keyset import OrderKey, Page, PageRequest
+from ..jobs.store.reading.keyset import OrderKey, Page, PageRequest, Position
 from ..jobs.store.reading.lists import Listing
 from .arguments import DEFAULT_PAGE, MAX_PAGE, checked_range, refused
 from .cursors import decode, encode
@@ -48,7 +48,21 @@ class PageArguments:
     before: str | None = None
 
     def request(self, listing: Listing[Any], order: Sequence[OrderKey], criteria: Criteria = EVERYTHING) -> PageRequest:
-        """The checked page request.
+        """The checked request for a page of a list of the store.
+
+        Raises:
+            UserFacingError: both or impossible sizes, or a cursor that does not belong here.
+        """
+        complete = listing.complete(order)
+        return replace(self.bounded(listing.name, complete, listing.kinds(complete)), criteria=criteria)
+
+    def bounded(self, name: str, order: tuple[OrderKey, ...], kinds: Sequence[type]) -> PageRequest:
+        """The checked request for a page of any list.
+
+        Args:
+            name: What the list's cursors are bound to.
+            order: Its unique order.
+            kinds: The Python type of each value of the order.
 
         Raises:
             UserFacingError: both or impossible sizes, or a cursor that does not belong here.
@@ -56,17 +70,14 @@ class PageArguments:
         if self.first is not None and self.last is not None:
             raise refused("last: must not be given together with first; page forwards or backwards")
         backwards = self.last is not None
-        name, size = ("last", self.last) if backwards else ("first", self.first)
-        complete = listing.complete(order)
-        kinds = listing.kinds(complete)
+        argument, size = ("last", self.last) if backwards else ("first", self.first)
 
-        def position(cursor: str | None, argument: str) -> tuple[Any, ...] | None:
-            return None if cursor is None else decode(listing.name, complete, kinds, cursor, argument)
+        def position(cursor: str | None, argument: str) -> Position | None:
+            return None if cursor is None else decode(name, order, kinds, cursor, argument)
 
         return PageRequest(
-            order=complete,
-            limit=DEFAULT_PAGE if size is None else checked_range(size, name, 0, MAX_PAGE),
-            criteria=criteria,
+            order=order,
+            limit=DEFAULT_PAGE if size is None else checked_range(size, argument, 0, MAX_PAGE),
             backwards=backwards,
             after=position(self.after, "after"),
             before=position(self.before, "before"),
@@ -119,7 +130,7 @@ class Connection(Generic[T]):
 
 
 def connect(
-    listing: Listing[M],
+    name: str,
     request: PageRequest,
     *,
     read: Callable[[], Awaitable[Page[M]]],
@@ -129,10 +140,10 @@ def connect(
     """A connection.
 
     Args:
-        listing: The list, for its cursors.
+        name: What the list's cursors are bound to.
         request: The page asked for.
         read: Reads the page; may be called several times, so it should remember.
         count: Counts the rows.
         convert: Makes the GraphQL object of a row.
     """
-    return Connection[T](listing=listing.name, order=request.order, read=read, number=count, convert=convert)
+    return Connection[T](listing=name, order=request.order, read=read, number=count, convert=convert)

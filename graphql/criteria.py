@@ -9,7 +9,7 @@ from typing import Any, Final
 import strawberry
 
 from ..jobs.store.reading.criteria import AllOf, AnyOf, Condition, Criteria, Not, Operator
-from .arguments import checked_text, parse_id, refused
+from .arguments import camel, checked_text, parse_id, refused
 from .filters import AnyFilter, IdFilter
 
 MAX_VALUES: Final = 1_000
@@ -46,7 +46,7 @@ def _criteria(filter: AnyFilter, path: str) -> Criteria:
         elif field.name == "not_":
             parts.append(Not(_criteria(value, f"{path}.not")))
         else:
-            parts += _conditions(field.name, value, f"{path}.{field.name}")
+            parts += _conditions(field.name, value, f"{path}.{camel(field.name)}")
     return AllOf(tuple(parts))
 
 

@@ -37,10 +37,12 @@ def decode(listing: str, order: Sequence[OrderKey], kinds: Sequence[type], curso
         UserFacingError: ``INVALID_CURSOR``: not a cursor of ours, or one of another list or order.
     """
     document = _document(cursor)
-    if document is None or len(document) != len(order) + 1:
+    if not document:
         raise _refused(argument, "is not a cursor that this server gave out", cursor)
     if document[0] != _bound_to(listing, order):
         raise _refused(argument, "belongs to another list or another order than this one", cursor)
+    if len(document) != len(order) + 1:
+        raise _refused(argument, "is not a cursor that this server gave out", cursor)
     values: list[Value] = []
     for kind, stored in zip(kinds, document[1:], strict=True):
         value = _from_json(kind, stored)

@@ -80,6 +80,8 @@ class BigIntFilter:
 
     eq: BigInt | None = _condition(EQ)
     ne: BigInt | None = _condition(NE)
+    in_: list[BigInt] | None = _condition(IN, "in")
+    not_in: list[BigInt] | None = _condition(NOT_IN)
     gt: BigInt | None = _condition(GT)
     gte: BigInt | None = _condition(GTE)
     lt: BigInt | None = _condition(LT)
@@ -89,8 +91,10 @@ class BigIntFilter:
 
 @strawberry.input(description="Conditions on a number.")
 class FloatFilter:
-    """Numbers with decimals; equality of these says little, so there is none."""
+    """Numbers with decimals."""
 
+    eq: float | None = _condition(EQ)
+    ne: float | None = _condition(NE)
     gt: float | None = _condition(GT)
     gte: float | None = _condition(GTE)
     lt: float | None = _condition(LT)
@@ -116,7 +120,9 @@ class IdFilter:
     in_: list[strawberry.ID] | None = _condition(IN, "in")
     not_in: list[strawberry.ID] | None = _condition(NOT_IN)
     gt: strawberry.ID | None = _condition(GT)
+    gte: strawberry.ID | None = _condition(GTE)
     lt: strawberry.ID | None = _condition(LT)
+    lte: strawberry.ID | None = _condition(LTE)
     is_null: bool | None = _condition(IS_NULL)
 
 

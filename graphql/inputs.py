@@ -98,9 +98,9 @@ class UpdateTaskInput(TaskSettings):
         A job's name and a schedule have no default, so null leaves them as they are.
         """
         changes = settings_of(self)
-        if self.job_name:
+        if self.job_name is not strawberry.UNSET and self.job_name is not None:
             changes["job_name"] = self.job_name
-        if self.schedule:
+        if self.schedule is not strawberry.UNSET and self.schedule is not None:
             changes["schedule"] = self.schedule.to_spec()
         return changes
 
@@ -272,6 +272,15 @@ class UpdateGroupInput:
     max_running: int | None = _optional(
         "How many of its runs may be scheduled or running on all nodes together; null = no limit, absent = unchanged."
     )
+    idempotency_key: str | None = _optional(KEY)
+
+
+@strawberry.input(description="What history to keep. Absent or null = the default.")
+class PruneHistoryInput:
+    """The input of ``pruneHistory``."""
+
+    max_age_days: float | None = _optional("Days; what ended longer ago is deleted. 30 unless given.")
+    max_per_task: int | None = _optional("How many of the newest to keep of each task; any number unless given.")
     idempotency_key: str | None = _optional(KEY)
 
 

@@ -6,13 +6,15 @@ from typing import Any, Final, Generic, TypeVar
 
 from strawberry.dataloader import DataLoader
 
+from ..jobs.core.explain import RunFacts, TaskFacts
 from ..jobs.core.model import Execution, Group, JobInfo, Node, Run, SkippedOccurrence, Task
 from ..jobs.store import executions, runs, tasks
 from ..jobs.store.database import Database
-from ..jobs.store.reading import logs, lookups, pages
+from ..jobs.store.reading import facts, logs, lookups, pages, queue
+from ..jobs.store.reading.clock import server_time
 from ..jobs.store.reading.criteria import Condition, Criteria, Operator
 from ..jobs.store.reading.keyset import OrderKey, Page, PageRequest
-from ..jobs.store.reading.lists import EXECUTIONS, RUNS, SKIPPED, TASKS, Listing
+from ..jobs.store.reading.lists import EXECUTIONS, OCCURRENCES, RUNS, SKIPPED, TASKS, Listing
 
 K = TypeVar("K")
 M = TypeVar("M")
@@ -116,12 +118,20 @@ class Loaders:
         self.nodes_by_name: DataLoader[str, Node | None] = self._by_key(lookups.nodes_by_names)
         self.jobs: DataLoader[str, JobInfo | None] = self._by_key(lookups.jobs_by_names)
         self.group_settings: DataLoader[str, Group | None] = self._by_key(lookups.groups_by_names)
+        self.task_facts: DataLoader[Task, TaskFacts] = DataLoader(
+            self._load_task_facts, max_batch_size=MAX_BATCH, cache_key_fn=lambda task: task.id
+        )
+        self.run_facts: DataLoader[Run, RunFacts | None] = DataLoader(
+            self._load_run_facts, max_batch_size=MAX_BATCH, cache_key_fn=lambda run: run.id
+        )
+        self.depths: DataLoader[str, queue.Depth] = DataLoader(self._load_depths, max_batch_size=MAX_BATCH)
         self._lists: DataLoader[ListKey, Page[Any]] = DataLoader(self._load_lists)
-        self.lines: DataLoader[LinesKey, list[logs.LogLine]] = DataLoader(self._load_lines, max_batch_size=MAX_BATCH)
+        self.lines: DataLoader[LinesKey, logs.LogPart] = DataLoader(self._load_lines, max_batch_size=MAX_BATCH)
         self.executions_of_task = Children(database, EXECUTIONS, "task_id")
         self.executions_of_run = Children(database, EXECUTIONS, "run_id")
         self.executions_of_job = Children(database, EXECUTIONS, "job_name")
         self.runs_of_task = Children(database, RUNS, "task_id")
+        self.occurrences_of_task = Children(database, OCCURRENCES, "task_id")
         self.tasks_of_job = Children(database, TASKS, "job_name")
         self.skipped_of_task = Children(database, SKIPPED, "task_id")
 
@@ -151,10 +161,22 @@ class Loaders:
 
         return await self._database.read(read)
 
-    async def _load_lines(self, keys: list[LinesKey]) -> list[list[logs.LogLine]]:
-        found: dict[LinesKey, list[logs.LogLine]] = {}
+    async def _load_task_facts(self, tasks: list[Task]) -> list[TaskFacts]:
+        found = await self._database.read(facts.of_tasks, tasks)
+        return [found[task.id] for task in tasks]
+
+    async def _load_run_facts(self, runs: list[Run]) -> list[RunFacts | None]:
+        found = await self._database.read(facts.of_runs, runs, await server_time(self._database))
+        return [found.get(run.id) for run in runs]
+
+    async def _load_depths(self, names: list[str]) -> list[queue.Depth]:
+        found = await self._database.read(queue.depths, names, await server_time(self._database))
+        return [found[name] for name in names]
+
+    async def _load_lines(self, keys: list[LinesKey]) -> list[logs.LogPart]:
+        found: dict[LinesKey, logs.LogPart] = {}
         for after, limit in dict.fromkeys((key.after, key.limit) for key in keys):
             wanted = [key.execution_id for key in keys if (key.after, key.limit) == (after, limit)]
-            read = await self._database.read(logs.lines_after, wanted, after, limit)
-            found |= {LinesKey(one, after, limit): lines for one, lines in read.items()}
+            read = await self._database.read(logs.parts_after, wanted, after, limit)
+            found |= {LinesKey(one, after, limit): part for one, part in read.items()}
         return [found[key] for key in keys]

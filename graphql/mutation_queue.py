@@ -1,6 +1,7 @@
 """Mutations of groups and nodes."""
 
 from functools import partial
+from typing import Annotated
 
 import strawberry
 
@@ -12,8 +13,8 @@ from ..jobs.core.errors import NotFound
 from ..jobs.core.model import Json
 from ..jobs.store import groups as group_store
 from ..jobs.store import nodes as node_store
-from ..jobs.store.reading import queue
 from ..jobs.store.transaction import Tx
+from .arguments import INPUT
 from .changes import Done, given, perform
 from .context import Info
 from .fields import mutates
@@ -43,13 +44,9 @@ ONE_GROUP: Memory[model.Group] = Memory(keep=lambda group: {"group": group.name}
 ONE_NODE: Memory[model.Node] = Memory(keep=lambda node: {"node": node.id}, recall=recall_node)
 
 
-async def group_payload(info: Info, done: Done[model.Group]) -> GroupPayload:
-    """The answer for one group, with its depth."""
-    if done.result is None:
-        return GroupPayload(errors=done.errors)
-    now = await info.context.now()
-    found = await info.context.database.read(queue.groups, now, [done.result.name])
-    return GroupPayload(group=Group.from_model(found[0]))
+def group_payload(done: Done[model.Group]) -> GroupPayload:
+    """The answer for one group."""
+    return GroupPayload(group=None if done.result is None else Group.from_model(done.result), errors=done.errors)
 
 
 @strawberry.type
@@ -57,21 +54,21 @@ class QueueMutations:
     """Everything that changes groups and nodes."""
 
     @mutates(description="Pauses a group: none of its runs starts; those not begun go back to the queue.")
-    async def pause_group(self, info: Info, input: PauseGroupInput) -> GroupPayload:
+    async def pause_group(self, info: Info, input: Annotated[PauseGroupInput, INPUT]) -> GroupPayload:
         """The paused group."""
         action = partial(
             actions.pause_group, name=input.name, reason=given(input.reason), actor=info.context.person.name
         )
-        return await group_payload(info, await perform(info, "pauseGroup", input, action, ONE_GROUP))
+        return group_payload(await perform(info, "pauseGroup", input, action, ONE_GROUP))
 
     @mutates(description="Lets a paused group run again.")
-    async def resume_group(self, info: Info, input: GroupNameInput) -> GroupPayload:
+    async def resume_group(self, info: Info, input: Annotated[GroupNameInput, INPUT]) -> GroupPayload:
         """The resumed group."""
         action = partial(actions.resume_group, name=input.name, actor=info.context.person.name)
-        return await group_payload(info, await perform(info, "resumeGroup", input, action, ONE_GROUP))
+        return group_payload(await perform(info, "resumeGroup", input, action, ONE_GROUP))
 
     @mutates(description="Changes the limit of a group.")
-    async def update_group(self, info: Info, input: UpdateGroupInput) -> GroupPayload:
+    async def update_group(self, info: Info, input: Annotated[UpdateGroupInput, INPUT]) -> GroupPayload:
         """The changed group."""
 
         def action(tx: Tx) -> model.Group:
@@ -79,10 +76,10 @@ class QueueMutations:
                 return recall_group(tx, {"group": input.name})
             return actions.update_group(tx, input.name, max_running=input.max_running)
 
-        return await group_payload(info, await perform(info, "updateGroup", input, action, ONE_GROUP))
+        return group_payload(await perform(info, "updateGroup", input, action, ONE_GROUP))
 
     @mutates(description="Asks a live node to take nothing new and to stop once its running jobs have ended.")
-    async def drain_node(self, info: Info, input: DrainNodeInput) -> NodePayload:
+    async def drain_node(self, info: Info, input: Annotated[DrainNodeInput, INPUT]) -> NodePayload:
         """The draining node."""
         action = partial(drain_node, name=input.name)
         done = await perform(info, "drainNode", input, action, ONE_NODE)

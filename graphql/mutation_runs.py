@@ -19,6 +19,7 @@ from ..jobs.store.reading import pages
 from ..jobs.store.reading.criteria import Criteria, one_of
 from ..jobs.store.reading.lists import RUNS
 from ..jobs.store.transaction import Tx
+from .arguments import INPUT
 from .changes import ONE_RUN, Done, args_of, given, parse_key, perform, recall_runs
 from .context import Info
 from .criteria import to_criteria
@@ -28,6 +29,7 @@ from .inputs import (
     CancelRunInput,
     CancelRunsInput,
     EnqueueRunsInput,
+    PruneHistoryInput,
     RetryNowInput,
     RetryRunInput,
     RetryRunsInput,
@@ -41,6 +43,8 @@ from .types.payloads import EnqueueRunsPayload, RunPayload, RunsPayload, Trigger
 MAX_RUNS: Final = 10_000
 """Runs that one call makes or changes."""
 MAX_SHOWN: Final = 200
+PRUNE: Final = "prune_history"
+"""The built-in job that prunes."""
 
 BulkAction: TypeAlias = Callable[[Tx, Sequence[int]], list[Run]]
 
@@ -175,7 +179,7 @@ class RunMutations:
         return TriggerJobPayload(success=True, message=message, job_name=job_name, run=run)
 
     @mutates(description="Puts runs into the queue, all or none.")
-    async def enqueue_runs(self, info: Info, input: EnqueueRunsInput) -> EnqueueRunsPayload:
+    async def enqueue_runs(self, info: Info, input: Annotated[EnqueueRunsInput, INPUT]) -> EnqueueRunsPayload:
         """The new runs, or those that had their unique keys."""
         submitter = info.context.person.name
 
@@ -191,7 +195,7 @@ class RunMutations:
     @mutates(
         description="Cancels a run: at once while it waits or is stuck, through the job's `should_stop` while it runs."
     )
-    async def cancel_run(self, info: Info, input: CancelRunInput) -> RunPayload:
+    async def cancel_run(self, info: Info, input: Annotated[CancelRunInput, INPUT]) -> RunPayload:
         """The run after the request."""
 
         def action(tx: Tx) -> Run:
@@ -201,13 +205,13 @@ class RunMutations:
         return run_payload(await perform(info, "cancelRun", input, action, ONE_RUN))
 
     @mutates(description="Cancels many runs, by key or by filter.")
-    async def cancel_runs(self, info: Info, input: CancelRunsInput) -> RunsPayload:
+    async def cancel_runs(self, info: Info, input: Annotated[CancelRunsInput, INPUT]) -> RunsPayload:
         """The runs after the request."""
         cancel = partial(actions.cancel_runs, reason=given(input.reason), actor=info.context.person.name)
         return await perform_in_bulk(info, "cancelRuns", input, UNFINISHED, cancel)
 
     @mutates(description="Makes a new run of a finished one, linked to it.")
-    async def retry_run(self, info: Info, input: RetryRunInput) -> RunPayload:
+    async def retry_run(self, info: Info, input: Annotated[RetryRunInput, INPUT]) -> RunPayload:
         """The new run."""
 
         def action(tx: Tx) -> Run:
@@ -217,13 +221,24 @@ class RunMutations:
         return run_payload(await perform(info, "retryRun", input, action, ONE_RUN))
 
     @mutates(description="Makes new runs of many finished ones, by key or by filter.")
-    async def retry_runs(self, info: Info, input: RetryRunsInput) -> RunsPayload:
+    async def retry_runs(self, info: Info, input: Annotated[RetryRunsInput, INPUT]) -> RunsPayload:
         """The new runs."""
         retry = partial(actions.retry_runs, actor=info.context.person.name)
         return await perform_in_bulk(info, "retryRuns", input, FINAL, retry)
 
+    @mutates(
+        description="Deletes old history, by a run of the job `prune_history`: never unfinished runs, nor a task's "
+        "newest execution."
+    )
+    async def prune_history(self, info: Info, input: Annotated[PruneHistoryInput, INPUT]) -> RunPayload:
+        """The run that prunes."""
+        wanted = {"max_age_days": given(input.max_age_days), "max_per_task": given(input.max_per_task)}
+        args = {name: value for name, value in wanted.items() if value is not None}
+        action = partial(actions.trigger_job, job_name=PRUNE, args=args, actor=info.context.person.name)
+        return run_payload(await perform(info, "pruneHistory", input, action, ONE_RUN))
+
     @mutates(description="Makes a run that waits for its time, or for its retry, due now.")
-    async def retry_now(self, info: Info, input: RetryNowInput) -> RunPayload:
+    async def retry_now(self, info: Info, input: Annotated[RetryNowInput, INPUT]) -> RunPayload:
         """The run that is due."""
 
         def action(tx: Tx) -> Run:
@@ -232,7 +247,7 @@ class RunMutations:
         return run_payload(await perform(info, "retryNow", input, action, ONE_RUN))
 
     @mutates(description="Changes the priority of waiting and stuck runs, by key or by filter.")
-    async def set_run_priority(self, info: Info, input: SetRunPriorityInput) -> RunsPayload:
+    async def set_run_priority(self, info: Info, input: Annotated[SetRunPriorityInput, INPUT]) -> RunsPayload:
         """The runs afterwards."""
 
         def action(tx: Tx, ids: Sequence[int]) -> list[Run]:

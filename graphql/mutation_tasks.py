@@ -1,6 +1,7 @@
 """Mutations of tasks."""
 
 from functools import partial
+from typing import Annotated
 
 import strawberry
 
@@ -8,6 +9,7 @@ from ..jobs.actions import tasks as actions
 from ..jobs.actions.idempotent import Memory
 from ..jobs.core.model import Task
 from ..jobs.store.transaction import Tx
+from .arguments import INPUT
 from .changes import ONE_RUN, ONE_TASK, Done, args_of, given, perform
 from .context import Info
 from .fields import mutates
@@ -36,7 +38,7 @@ class TaskMutations:
     """Everything that changes tasks."""
 
     @mutates(description="Makes a task. Its first occurrence is strictly after now.")
-    async def create_task(self, info: Info, input: CreateTaskInput) -> TaskPayload:
+    async def create_task(self, info: Info, input: Annotated[CreateTaskInput, INPUT]) -> TaskPayload:
         """A new task."""
         submitter = info.context.person.name
 
@@ -49,7 +51,7 @@ class TaskMutations:
         description="Changes a task: what is absent in the input stays, null sets the default. Runs that exist keep "
         "what they were made with."
     )
-    async def update_task(self, info: Info, input: UpdateTaskInput) -> TaskPayload:
+    async def update_task(self, info: Info, input: Annotated[UpdateTaskInput, INPUT]) -> TaskPayload:
         """A changed task."""
 
         def action(tx: Tx) -> Task:
@@ -67,7 +69,7 @@ class TaskMutations:
         description="Deletes a task: waiting runs of it are cancelled, running ones asked to stop; its history stays. "
         "A task declared in code can only be paused (error `CODE_TASK`)."
     )
-    async def delete_task(self, info: Info, input: TaskNameInput) -> DeleteTaskPayload:
+    async def delete_task(self, info: Info, input: Annotated[TaskNameInput, INPUT]) -> DeleteTaskPayload:
         """The name of the deleted task."""
 
         def action(tx: Tx) -> list[str]:
@@ -77,7 +79,9 @@ class TaskMutations:
         return DeleteTaskPayload(deleted_name=done.result[0] if done.result else None, errors=done.errors)
 
     @mutates(description="Deletes all tasks of an owner that are not declared in code, as `deleteTask` does.")
-    async def delete_tasks_of_owner(self, info: Info, input: DeleteTasksOfOwnerInput) -> DeleteTasksPayload:
+    async def delete_tasks_of_owner(
+        self, info: Info, input: Annotated[DeleteTasksOfOwnerInput, INPUT]
+    ) -> DeleteTasksPayload:
         """The names of the deleted tasks."""
         dry_run = bool(given(input.dry_run))
 
@@ -90,7 +94,7 @@ class TaskMutations:
         return DeleteTasksPayload(deleted_names=names[:MAX_NAMES], count=len(names), errors=done.errors)
 
     @mutates(description="Pauses a task: its occurrences are recorded as skipped until it is resumed.")
-    async def pause_task(self, info: Info, input: PauseTaskInput) -> TaskPayload:
+    async def pause_task(self, info: Info, input: Annotated[PauseTaskInput, INPUT]) -> TaskPayload:
         """The paused task."""
         action = partial(
             actions.pause_task, name=input.name, reason=given(input.reason), actor=info.context.person.name
@@ -98,13 +102,13 @@ class TaskMutations:
         return task_payload(await perform(info, "pauseTask", input, action, ONE_TASK))
 
     @mutates(description="Resumes a paused task from its next occurrence on.")
-    async def resume_task(self, info: Info, input: TaskNameInput) -> TaskPayload:
+    async def resume_task(self, info: Info, input: Annotated[TaskNameInput, INPUT]) -> TaskPayload:
         """The resumed task."""
         action = partial(actions.resume_task, name=input.name, actor=info.context.person.name)
         return task_payload(await perform(info, "resumeTask", input, action, ONE_TASK))
 
     @mutates(description="Gives a task that is declared in code its declared schedule back.")
-    async def reset_task(self, info: Info, input: TaskNameInput) -> TaskPayload:
+    async def reset_task(self, info: Info, input: Annotated[TaskNameInput, INPUT]) -> TaskPayload:
         """The reset task."""
         action = partial(actions.reset_task, name=input.name, actor=info.context.person.name)
         return task_payload(await perform(info, "resetTask", input, action, ONE_TASK))
@@ -113,7 +117,7 @@ class TaskMutations:
         description="Makes a run of a task now. Its schedule does not move; its overlap policy holds (SKIP answers "
         "error `OVERLAP`, naming the unfinished run)."
     )
-    async def trigger_task(self, info: Info, input: TriggerTaskInput) -> RunPayload:
+    async def trigger_task(self, info: Info, input: Annotated[TriggerTaskInput, INPUT]) -> RunPayload:
         """The new run."""
         action = partial(
             actions.trigger_task, name=input.name, args=args_of(input.args), actor=info.context.person.name

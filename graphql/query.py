@@ -1,39 +1,32 @@
 """The root of queries."""
 
-from collections.abc import Callable
-from datetime import datetime
-from typing import Annotated, TypeVar
+from typing import Annotated
 
 import strawberry
 
 from ..jobs.core.model import FAILURES, JobInfo
-from ..jobs.core.schedule import validate
 from ..jobs.store import jobs, nodes
 from ..jobs.store.reading import queue
 from ..jobs.store.reading.criteria import AllOf, Condition, Criteria, Operator, equal
-from ..jobs.store.reading.keyset import OrderKey, PageRequest
-from ..jobs.store.reading.lists import EXECUTIONS, RUNS, SKIPPED, TASKS, Listing
+from ..jobs.store.reading.keyset import PageRequest
+from ..jobs.store.reading.lists import EXECUTIONS, RUNS, SKIPPED, TASKS
 from .arguments import (
     AFTER,
     BEFORE,
-    COUNT,
     FIRST,
     ID_ARGUMENT,
     LAST,
     MAX_JOB_LOGS,
-    checked_count,
     checked_range,
     checked_text,
     parse_id,
     refused,
 )
-from .connections import Connection, PageArguments, connect
+from .connections import Connection, PageArguments
 from .context import Info
 from .criteria import to_criteria
 from .fields import resolved
-from .inputs import ScheduleInput
-from .ordering import to_keys
-from .types.entities import (
+from .list_arguments import (
     EXECUTION_FILTER,
     EXECUTION_ORDER,
     RUN_FILTER,
@@ -42,44 +35,16 @@ from .types.entities import (
     SKIPPED_ORDER,
     TASK_FILTER,
     TASK_ORDER,
-    Job,
-    JobExecution,
-    Run,
-    SkippedOccurrence,
-    Task,
-    load_execution,
-    load_run,
-    load_task,
+    list_of,
 )
-from .types.operation import Group, Node, Viewer
-from .types.schedule import ScheduleValidation
-
-M = TypeVar("M")
-T = TypeVar("T")
-
-
-def list_of(
-    info: Info,
-    listing: Listing[M],
-    paging: PageArguments,
-    criteria: Criteria,
-    order: tuple[OrderKey, ...],
-    convert: Callable[[M], T],
-) -> Connection[T]:
-    """The connection over a whole list."""
-    loaders = info.context.loaders
-    request = paging.request(listing, order, criteria)
-    return connect(
-        listing,
-        request,
-        read=lambda: loaders.page(listing, request),
-        count=lambda: loaders.count(listing, criteria),
-        convert=convert,
-    )
+from .ordering import to_keys
+from .query_reports import ReportQueries
+from .types.entities import Job, JobExecution, Run, SkippedOccurrence, Task, load_execution, load_run, load_task
+from .types.operation import Group, Node
 
 
 @strawberry.type(description="Everything that can be read.")
-class Query:
+class Query(ReportQueries):
     """Queries."""
 
     @resolved(description="The jobs that nodes have published, by name.")
@@ -194,8 +159,7 @@ class Query:
     )
     async def groups(self, info: Info) -> list[Group]:
         """All groups."""
-        now = await info.context.now()
-        return [Group.from_model(group) for group in await info.context.database.read(queue.groups, now)]
+        return [Group.from_model(group) for group in await info.context.database.read(queue.groups)]
 
     @resolved(description="The nodes, newest first, at most 200; those that ended are kept for a while.")
     async def nodes(self, info: Info) -> list[Node]:
@@ -217,38 +181,3 @@ class Query:
         """All skipped stretches."""
         paging = PageArguments(first, after, last, before)
         return list_of(info, SKIPPED, paging, to_criteria(filter), to_keys(order_by), SkippedOccurrence.from_model)
-
-    @resolved(description="Judges a schedule: whether it is valid, what is wrong with it, and when it fires next.")
-    async def validate_schedule(
-        self,
-        info: Info,
-        schedule: Annotated[ScheduleInput, strawberry.argument(description="The schedule.")],
-        count: COUNT = 5,
-        from_: Annotated[
-            datetime | None,
-            strawberry.argument(name="from", description="Times strictly after this; now unless given."),
-        ] = None,
-    ) -> ScheduleValidation:
-        """The judgement; bad input is an answer and not an error."""
-        wanted = checked_count(count)
-        after = from_ or await info.context.now()
-        judged = validate(schedule.syntax, schedule.value, schedule.timezone, count=wanted, after=after)
-        return ScheduleValidation.from_validation(judged)
-
-    @resolved(description="Who asks.")
-    def viewer(self, info: Info) -> Viewer:
-        """The person of the context."""
-        return Viewer.from_person(info.context.person)
-
-    @resolved(
-        description="An event cursor from before anything of this answer was read: subscribe to `events(after:)` with "
-        "it, and nothing falls between."
-    )
-    async def as_of(self, info: Info) -> str:
-        """The cursor taken by ``EventCursor`` before the operation began."""
-        return info.context.as_of or str(await info.context.bus.cursor())
-
-    @resolved(description="The server's time, by which everything is due.")
-    async def server_time(self, info: Info) -> datetime:
-        """The database's time."""
-        return await info.context.now()

@@ -1,20 +1,28 @@
 """The root of subscriptions. Whoever reads too slowly is told to query again; no buffer grows without bound."""
 
+import asyncio
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
-from typing import Annotated
+from typing import Annotated, Final
 
 import strawberry
 
 from ..jobs.core import events
-from ..jobs.core.errors import UserError
-from ..jobs.core.events import Cursor, EventKind
-from .arguments import checked_text, parse_id
+from ..jobs.core.events import EventKind
+from ..jobs.core.states import FINAL
+from ..jobs.store.reading import reports
+from .arguments import ID_ARGUMENT, checked_range, checked_text, parse_id, refused
 from .context import Info
 from .errors import UserFacingError
 from .fields import streams
-from .types.entities import JobExecution, load_execution
+from .live import STARTS_AND_ENDS, follow_log, live, parse_cursor, refuse_resync
+from .types.common import LogEvent
+from .types.entities import JobExecution, Run, load_execution, load_run
 from .types.event import Event
+from .types.statistics import Overview
+
+MIN_TICK: Final = 1.0
+MAX_TICK: Final = 3600.0
 
 
 @strawberry.input(description="Which events; all conditions must hold. `RESYNC` always passes.")
@@ -40,21 +48,6 @@ class EventFilter:
             run_id=None if self.run_id is None else parse_id(self.run_id, "filter.runId"),
             group=self.group,
         )
-
-
-EXECUTION_EVENTS = frozenset({EventKind.EXECUTION_STARTED, EventKind.EXECUTION_FINISHED})
-
-
-async def live(info: Info, after: Cursor | None, filter: events.EventFilter) -> AsyncGenerator[events.Event, None]:
-    """Events of the bus; before each, what was read for the one before is forgotten."""
-    source = info.context.bus.subscribe(after, filter)
-    try:
-        async for event in source:
-            info.context.renew()
-            yield event
-    finally:
-        if isinstance(source, AsyncGenerator):
-            await source.aclose()
 
 
 @strawberry.type(description="What is told when it happens.")
@@ -91,21 +84,62 @@ class Subscription:
     ) -> AsyncGenerator[JobExecution, None]:
         """Executions as they start and end."""
         name = None if job_name is None else checked_text(job_name, "jobName")
-        wanted = events.EventFilter(kinds=EXECUTION_EVENTS, job_name=name)
+        wanted = events.EventFilter(kinds=STARTS_AND_ENDS, job_name=name)
         async with aclosing(live(info, None, wanted)) as source:
             async for event in source:
+                refuse_resync(event)
                 execution = await load_execution(info, event.change.execution_id)
                 if execution is not None:
                     yield execution
 
+    @streams(
+        description="A run: as it is now, then after each of its changes; ends once it has reached a final state or is "
+        "gone."
+    )
+    async def run_updated(self, info: Info, id: ID_ARGUMENT) -> AsyncGenerator[Run, None]:
+        """A run as it changes."""
+        run_id = parse_id(id, "id")
+        # The place is taken before the run is read, so that no change falls between.
+        place = await info.context.bus.cursor()
+        run = await load_run(info, run_id)
+        if run is None:
+            raise UserFacingError(f"id: there is no run {run_id}", code="NOT_FOUND")
+        yield run
+        async with aclosing(live(info, place, events.EventFilter(run_id=run_id))) as source:
+            while run.state not in FINAL:
+                await anext(source)
+                run = await load_run(info, run_id)
+                if run is None:
+                    return
+                yield run
 
-def parse_cursor(text: str | None) -> Cursor | None:
-    """The place behind ``after``.
+    @streams(
+        description="The log of an execution: the lines kept so far, then new ones as they come, each once; the last "
+        "message has `ended: true`. Resume with the last line's number as `afterLine`."
+    )
+    async def execution_log(
+        self,
+        info: Info,
+        execution_id: Annotated[strawberry.ID, strawberry.argument(description="Whose log.")],
+        after_line: Annotated[int, strawberry.argument(description="Only lines behind this number.")] = 0,
+    ) -> AsyncGenerator[LogEvent, None]:
+        """Log lines as they come."""
+        checked_range(after_line, "afterLine", 0, 2**31 - 1)
+        async with aclosing(follow_log(info, parse_id(execution_id, "executionId"), after_line)) as source:
+            async for part in source:
+                yield part
 
-    Raises:
-        UserFacingError: it is not an event cursor.
-    """
-    try:
-        return None if text is None else Cursor.parse(text)
-    except UserError as error:
-        raise UserFacingError(error.message, code="INVALID_CURSOR") from None
+    @streams(description="The overview: now, and then every so many seconds.")
+    async def statistics_tick(
+        self,
+        info: Info,
+        seconds: Annotated[float, strawberry.argument(description="The pause between two, 1 to 3600 seconds.")] = 5,
+    ) -> AsyncGenerator[Overview, None]:
+        """The tiles of the dashboard, kept up to date."""
+        if not MIN_TICK <= seconds <= MAX_TICK:
+            raise refused(f"seconds: must be from {MIN_TICK:g} to {MAX_TICK:g}, got {seconds:g}")
+        while True:
+            info.context.renew()
+            now = await info.context.now()
+            yield Overview.from_report(await info.context.database.read(reports.overview, now))
+            await asyncio.sleep(seconds)

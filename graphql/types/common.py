@@ -7,7 +7,7 @@ import strawberry
 from strawberry.scalars import JSON
 
 from ...jobs.core.errors import UserError as CoreError
-from ...jobs.store.reading.logs import LogLine as StoredLine
+from ...jobs.store.logs import LogLine as StoredLine
 from ..scalars import BigInt
 
 
@@ -60,7 +60,9 @@ class LogLine:
     @classmethod
     def from_model(cls, stored: StoredLine) -> Self:
         """The line behind a stored one."""
-        return cls(line=stored.line, at=stored.at, level=stored.level, message=stored.message, fields=stored.fields)
+        return cls(
+            line=stored.line, at=stored.at, level=stored.level.upper(), message=stored.message, fields=stored.fields
+        )
 
 
 @strawberry.type(description="A part of an execution's log.")

@@ -1,94 +1,43 @@
 """Tasks, runs, executions, skipped occurrences and jobs with their relations to each other, all read in batches."""
 
-from collections.abc import Callable
 from datetime import datetime
-from typing import Annotated, Self, TypeVar
+from typing import Annotated, Self
 
 import strawberry
-from strawberry.scalars import JSON
 
 from ...jobs.core import model
-from ...jobs.store.reading.criteria import Criteria
-from ...jobs.store.reading.keyset import OrderKey
-from ...jobs.store.reading.lists import EXECUTIONS, RUNS, SKIPPED, TASKS, Listing
+from ...jobs.core.explain import Explanation as Explained
+from ...jobs.core.explain import RunFacts, explain_run, explain_task
+from ...jobs.store.reading.lists import EXECUTIONS, RUNS, SKIPPED, TASKS
 from ..arguments import AFTER, BEFORE, FIRST, LAST, MAX_LINES, checked_range
 from ..connections import Connection, PageArguments, connect
 from ..context import Info
 from ..criteria import to_criteria
 from ..fields import resolved
-from ..filters import ExecutionFilter, RunFilter, SkippedOccurrenceFilter, TaskFilter
-from ..loaders import Children, LinesKey
-from ..ordering import ExecutionOrder, RunOrder, SkippedOccurrenceOrder, TaskOrder, to_keys
+from ..list_arguments import (
+    EXECUTION_FILTER,
+    EXECUTION_ORDER,
+    RUN_FILTER,
+    RUN_ORDER,
+    SKIPPED_FILTER,
+    SKIPPED_ORDER,
+    TASK_FILTER,
+    TASK_ORDER,
+    children_of,
+)
+from ..loaders import LinesKey
+from ..occurrences import KINDS, LIST, ORDER, OccurrenceRow, Occurrences
+from ..ordering import to_keys
 from ..scalars import BigInt
 from .common import LogLine, LogPage
+from .records import JobFields, SkippedFields
 from .run import ExecutionFields, RunFields
 from .task import TaskFields
 
-M = TypeVar("M")
-T = TypeVar("T")
-
-TASK_FILTER = Annotated[TaskFilter | None, strawberry.argument(description="Which tasks.")]
-TASK_ORDER = Annotated[list[TaskOrder] | None, strawberry.argument(description="By name unless given.")]
-RUN_FILTER = Annotated[RunFilter | None, strawberry.argument(description="Which runs.")]
-RUN_ORDER = Annotated[list[RunOrder] | None, strawberry.argument(description="Newest first unless given.")]
-EXECUTION_FILTER = Annotated[ExecutionFilter | None, strawberry.argument(description="Which executions.")]
-EXECUTION_ORDER = Annotated[list[ExecutionOrder] | None, strawberry.argument(description="Newest first unless given.")]
-SKIPPED_FILTER = Annotated[
-    SkippedOccurrenceFilter | None, strawberry.argument(description="Which skipped occurrences.")
-]
-SKIPPED_ORDER = Annotated[
-    list[SkippedOccurrenceOrder] | None, strawberry.argument(description="Newest first unless given.")
-]
-
-
-def children_of(
-    children: Children[M],
-    listing: Listing[M],
-    parent: int | str,
-    *,
-    paging: PageArguments,
-    criteria: Criteria,
-    order: tuple[OrderKey, ...],
-    convert: Callable[[M], T],
-) -> Connection[T]:
-    """The connection over the rows of one parent; pages and counts of many parents are read together."""
-    request = paging.request(listing, order, criteria)
-    return connect(
-        listing,
-        request,
-        read=lambda: children.page(parent, request),
-        count=lambda: children.count(parent, criteria),
-        convert=convert,
-    )
-
 
 @strawberry.type(description="Named code that a node can run.")
-class Job:
-    """A job as the nodes publish it."""
-
-    name: str = strawberry.field(description="Its unique name.")
-    description: str = strawberry.field(description="What it does.")
-    schedule: str | None = strawberry.field(description="The cron expression that its code declares, if any.")
-    isolation: str = strawberry.field(
-        description="Where it runs: `async` on the event loop, in a `thread`, or in a `process` of its own, the only kind "
-        "that can be killed."
-    )
-    args_schema: JSON | None = strawberry.field(description="The JSON Schema of its arguments.")
-    known: bool = strawberry.field(description="Whether a live node can run it now.")
-    nodes: list[str] = strawberry.field(description="The names of the live nodes that can run it.")
-
-    @classmethod
-    def from_model(cls, job: model.JobInfo) -> Self:
-        """The GraphQL object of a published job."""
-        return cls(
-            name=job.name,
-            description=job.description,
-            schedule=job.schedule,
-            isolation=job.isolation,
-            args_schema=JSON(job.args_schema),
-            known=bool(job.nodes),
-            nodes=list(job.nodes),
-        )
+class Job(JobFields):
+    """A job with its relations."""
 
     @resolved(description="The tasks that use it.")
     def tasks(
@@ -163,6 +112,12 @@ class Task(TaskFields):
             return False
         return (await info.context.now() - due).total_seconds() > self.misfire_grace
 
+    @resolved(description="Why it is or is not running now, and what happens next.")
+    async def explain(self, info: Info) -> "Explanation":
+        """The engine's explanation."""
+        facts = await info.context.loaders.task_facts.load(self.stored)
+        return Explanation.from_model(explain_task(self.stored, facts, await info.context.now()))
+
     @resolved(description="Its newest finished execution.")
     async def last_status(self, info: Info) -> "JobExecution | None":
         """The newest finished execution, of any of its runs."""
@@ -215,6 +170,15 @@ class Task(TaskFields):
             convert=Run.from_model,
         )
 
+    @resolved(description="What became of its occurrences: runs and skips in one list, the newest nominal time first.")
+    def occurrences(
+        self, info: Info, *, first: FIRST = None, after: AFTER = None, last: LAST = None, before: BEFORE = None
+    ) -> Connection["Occurrence"]:
+        """Its occurrences."""
+        request = PageArguments(first, after, last, before).bounded(LIST, ORDER, KINDS)
+        reader = Occurrences(info.context.loaders, self.stored.id, request)
+        return connect(LIST, request, read=reader.page, count=reader.count, convert=Occurrence.from_row)
+
     @resolved(description="Its occurrences that did not become runs, and why.")
     def skipped_occurrences(
         self,
@@ -247,6 +211,13 @@ class Run(RunFields):
     async def task(self, info: Info) -> Task | None:
         """Its task."""
         return await load_task(info, self.stored.task_id)
+
+    @resolved(description="Why it is in its state, why it has not started yet, and what happens next.")
+    async def explain(self, info: Info) -> "Explanation":
+        """The engine's explanation."""
+        found = await info.context.loaders.run_facts.load(self.stored)
+        facts = found or RunFacts(job_known=False, isolation=None, nodes=(), group=model.Group(self.group))
+        return Explanation.from_model(explain_run(self.stored, facts, await info.context.now()))
 
     @resolved(description="The run that it retries.")
     async def retried_from(self, info: Info) -> "Run | None":
@@ -303,9 +274,9 @@ class JobExecution(ExecutionFields):
         checked_range(after, "after", 0, 2**31 - 1)
         found = await info.context.loaders.lines.load(LinesKey(self.stored.id, after, first))
         return LogPage(
-            lines=[LogLine.from_model(line) for line in found],
-            last_line=found[-1].line if found else after,
-            cut=BigInt(self.stored.log_cut),
+            lines=[LogLine.from_model(line) for line in found.lines],
+            last_line=found.lines[-1].line if found.lines else after,
+            cut=BigInt(max(found.cut, self.stored.log_cut)),
             ended=self.completed_at is not None,
         )
 
@@ -313,45 +284,84 @@ class JobExecution(ExecutionFields):
 @strawberry.type(
     description="A stretch of occurrences that did not become runs, or runs that were dropped, for one reason."
 )
-class SkippedOccurrence:
+class SkippedOccurrence(SkippedFields):
     """A skipped stretch with its relations."""
-
-    stored: strawberry.Private[model.SkippedOccurrence]
-    id: strawberry.ID = strawberry.field(description="The decimal key.")
-    task_name: str = strawberry.field(description="The name of the task; kept when that is deleted.")
-    reason: model.SkipReason = strawberry.field(description="Why.")
-    first_scheduled_for: datetime = strawberry.field(description="The first nominal time of the stretch.")
-    last_scheduled_for: datetime = strawberry.field(description="The last nominal time of the stretch.")
-    count: BigInt = strawberry.field(description="How many occurrences it stands for.")
-    policy: JSON = strawberry.field(description="The policy values that decided it, an object.")
-    node: str | None = strawberry.field(description="The node that decided it.")
-    at: datetime = strawberry.field(description="When the row was last written.")
-
-    @classmethod
-    def from_model(cls, skipped: model.SkippedOccurrence) -> Self:
-        """The GraphQL object of a skipped stretch."""
-        return cls(
-            stored=skipped,
-            id=strawberry.ID(str(skipped.id)),
-            task_name=skipped.task_name,
-            reason=skipped.reason,
-            first_scheduled_for=skipped.first_scheduled_for,
-            last_scheduled_for=skipped.last_scheduled_for,
-            count=BigInt(skipped.count),
-            policy=JSON(skipped.policy),
-            node=skipped.node,
-            at=skipped.at,
-        )
 
     @resolved(description="Its task; null once that is deleted.")
     async def task(self, info: Info) -> Task | None:
         """Its task."""
         return await load_task(info, self.stored.task_id)
 
-    @resolved(description="The run that was dropped, if one had been made.")
+    @resolved(description="OVERLAP: the run in the way when the stretch began; else the run that was dropped, if any.")
     async def run(self, info: Info) -> Run | None:
-        """The dropped run."""
+        """The run that has to do with it."""
         return await load_run(info, self.stored.run_id)
+
+
+@strawberry.type(description="An answer to the question why something runs or does not.")
+class Explanation:
+    """An explanation of the engine."""
+
+    run_id: strawberry.Private[int | None]
+    code: str = strawberry.field(
+        description="A stable word for programs, e.g. `PAUSED`, `WAITING`, `BLOCKED`, `GROUP_LIMIT`, `NO_NODE`."
+    )
+    sentence: str = strawberry.field(description="The answer.")
+    details: list[str] = strawberry.field(description="Further sentences, most important first.")
+    until: datetime | None = strawberry.field(description="When this changes by time alone; null = not by time.")
+
+    @classmethod
+    def from_model(cls, found: Explained) -> Self:
+        """The GraphQL object of an explanation."""
+        return cls(
+            run_id=found.run_id,
+            code=found.code,
+            sentence=found.sentence,
+            details=list(found.details),
+            until=found.until,
+        )
+
+    @resolved(description="The run that is in the way, or that the answer is about.")
+    async def run(self, info: Info) -> Run | None:
+        """The run."""
+        return await load_run(info, self.run_id)
+
+
+@strawberry.type(description="What became of one nominal time of a task: a run, or a skip.")
+class Occurrence:
+    """A run made by a schedule, or a skipped stretch."""
+
+    row: strawberry.Private[OccurrenceRow]
+    scheduled_for: datetime = strawberry.field(description="The nominal time; of a skipped stretch the last one.")
+
+    @classmethod
+    def from_row(cls, row: OccurrenceRow) -> Self:
+        """The GraphQL object of either kind."""
+        if isinstance(row, model.SkippedOccurrence):
+            return cls(row=row, scheduled_for=row.last_scheduled_for)
+        return cls(row=row, scheduled_for=row.scheduled_for or row.submitted_at)
+
+    @resolved(description="The run it became, also if that was dropped before its start; null if there never was one.")
+    async def run(self, info: Info) -> Run | None:
+        """The run."""
+        if isinstance(self.row, model.SkippedOccurrence):
+            dropped = None if self.row.reason is model.SkipReason.OVERLAP else self.row.run_id
+            return await load_run(info, dropped)
+        return Run.from_model(self.row)
+
+    @resolved(description="Why it did not run, if it did not.")
+    def skipped(self) -> SkippedOccurrence | None:
+        """The skipped stretch."""
+        return SkippedOccurrence.from_model(self.row) if isinstance(self.row, model.SkippedOccurrence) else None
+
+
+@strawberry.type(description="A time at which a task will be due.")
+class PlannedOccurrence:
+    """A planned occurrence."""
+
+    task: Task = strawberry.field(description="Whose.")
+    scheduled_for: datetime = strawberry.field(description="The nominal time.")
+    effective_at: datetime = strawberry.field(description="When the run will be made: the nominal time and the jitter.")
 
 
 async def load_task(info: Info, task_id: int | None) -> Task | None:

@@ -5,8 +5,7 @@ from typing import Self
 
 import strawberry
 
-from ...jobs.core import events
-from ...jobs.store.reading import queue
+from ...jobs.core import events, model
 from ..context import Info
 from ..fields import resolved
 from .entities import JobExecution, Run, Task, load_execution, load_run, load_task
@@ -80,9 +79,8 @@ class Event:
         """Read at delivery."""
         if self.change.group is None:
             return None
-        now = await info.context.now()
-        found = await info.context.database.read(queue.groups, now, [self.change.group])
-        return Group.from_model(found[0])
+        found = await info.context.loaders.group_settings.load(self.change.group)
+        return Group.from_model(found or model.Group(self.change.group))
 
 
 def _id(key: int | None) -> strawberry.ID | None:

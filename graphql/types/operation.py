@@ -7,9 +7,9 @@ import strawberry
 
 from ...jobs.core import model
 from ...jobs.core.states import RunState
-from ...jobs.store.reading.queue import GroupDepth
-from ..context import Person
+from ..context import Info, Person
 from ..enums import Role
+from ..fields import resolved
 from ..scalars import BigInt
 
 
@@ -25,31 +25,46 @@ class Group:
     max_running: int | None = strawberry.field(
         description="How many of its runs may be scheduled or running on all nodes together; null = no limit."
     )
-    waiting: BigInt = strawberry.field(description="How many of its runs wait.")
-    scheduled: BigInt = strawberry.field(description="How many were handed to a node and have not begun.")
-    running: BigInt = strawberry.field(description="How many are being executed.")
-    stuck: BigInt = strawberry.field(description="How many failed and will be tried again.")
-    oldest_wait: float | None = strawberry.field(
-        description="For how many seconds the longest waiting due run has waited; null if none is due."
-    )
 
     @classmethod
-    def from_model(cls, group: GroupDepth) -> Self:
-        """The group behind its settings and its depth."""
-        settings, depth = group.settings, group.depth
+    def from_model(cls, group: model.Group) -> Self:
+        """The GraphQL object of a group; its depth is read when it is asked for."""
         return cls(
-            name=settings.name,
-            paused=settings.paused_at is not None,
-            paused_at=settings.paused_at,
-            paused_by=settings.paused_by,
-            pause_reason=settings.pause_reason,
-            max_running=settings.max_running,
-            waiting=BigInt(depth.get(RunState.WAITING, 0)),
-            scheduled=BigInt(depth.get(RunState.SCHEDULED, 0)),
-            running=BigInt(depth.get(RunState.RUNNING, 0)),
-            stuck=BigInt(depth.get(RunState.STUCK, 0)),
-            oldest_wait=group.oldest_wait,
+            name=group.name,
+            paused=group.paused_at is not None,
+            paused_at=group.paused_at,
+            paused_by=group.paused_by,
+            pause_reason=group.pause_reason,
+            max_running=group.max_running,
         )
+
+    @resolved(description="How many of its runs wait.")
+    async def waiting(self, info: Info) -> BigInt:
+        """Runs in state WAITING."""
+        return await self._depth(info, RunState.WAITING)
+
+    @resolved(description="How many of its runs were handed to a node and have not begun.")
+    async def scheduled(self, info: Info) -> BigInt:
+        """Runs in state SCHEDULED."""
+        return await self._depth(info, RunState.SCHEDULED)
+
+    @resolved(description="How many of its runs are being executed.")
+    async def running(self, info: Info) -> BigInt:
+        """Runs in state RUNNING."""
+        return await self._depth(info, RunState.RUNNING)
+
+    @resolved(description="How many of its runs failed and will be tried again.")
+    async def stuck(self, info: Info) -> BigInt:
+        """Runs in state STUCK."""
+        return await self._depth(info, RunState.STUCK)
+
+    @resolved(description="For how many seconds the longest waiting due run has waited; null if none is due.")
+    async def oldest_wait(self, info: Info) -> float | None:
+        """The longest wait."""
+        return (await info.context.loaders.depths.load(self.name)).oldest_wait
+
+    async def _depth(self, info: Info, state: RunState) -> BigInt:
+        return BigInt((await info.context.loaders.depths.load(self.name)).states.get(state, 0))
 
 
 @strawberry.type(description="One running process, or one that was.")

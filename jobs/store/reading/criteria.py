@@ -11,7 +11,7 @@ from enum import Enum, StrEnum
 from operator import ge, gt, le, lt
 from typing import Any, TypeAlias
 
-from sqlalchemy import ColumnElement, and_, false, or_, true
+from sqlalchemy import Boolean, ColumnElement, and_, false, literal_column, or_, true
 
 
 class Operator(StrEnum):
@@ -104,7 +104,7 @@ def _plain(value: Any) -> Any:
 def _comparison(column: ColumnElement[Any], operator: Operator, value: Any) -> ColumnElement[bool]:
     match operator:
         case Operator.EQ:
-            return column.is_(None) if value is None else column == value
+            return _equal(column, value)
         case Operator.NE:
             return column.is_not(None) if value is None else column.is_distinct_from(value)
         case Operator.IN:
@@ -119,6 +119,16 @@ def _comparison(column: ColumnElement[Any], operator: Operator, value: Any) -> C
             return column.is_(None) if value else column.is_not(None)
         case Operator.GT | Operator.GTE | Operator.LT | Operator.LTE:
             return _ordered(column, operator, value)
+
+
+def _equal(column: ColumnElement[Any], value: Any) -> ColumnElement[bool]:
+    if value is None:
+        return column.is_(None)
+    if isinstance(value, bool):
+        # As a word and not as a parameter: SQLite takes a partial index only if it sees the condition of that index.
+        return column == literal_column("true" if value else "false", Boolean())
+    condition: ColumnElement[bool] = column == value
+    return condition
 
 
 def _ordered(column: ColumnElement[Any], operator: Operator, value: Any) -> ColumnElement[bool]:

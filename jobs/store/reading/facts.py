@@ -1,4 +1,4 @@
-"""What the explanations of tasks and runs need to know beside them, for many at once; the number of statements is fixed."""
+"""What the explanations of tasks and runs need to know, for many of them at once in a fixed number of statements."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass

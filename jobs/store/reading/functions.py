@@ -8,7 +8,7 @@ from sqlalchemy.sql.compiler import SQLCompiler
 from sqlalchemy.sql.functions import FunctionElement, GenericFunction
 
 
-class seconds_between(GenericFunction[float]):
+class SecondsBetween(GenericFunction[float]):
     """Seconds from the first time to the second; NULL if either is."""
 
     type = Float()
@@ -16,22 +16,22 @@ class seconds_between(GenericFunction[float]):
     name = "cronograph_seconds_between"
 
 
-@compiles(seconds_between, "postgresql")
-def _postgresql(element: seconds_between, compiler: SQLCompiler, **options: Any) -> str:
+@compiles(SecondsBetween, "postgresql")
+def _postgresql(element: SecondsBetween, compiler: SQLCompiler, **options: Any) -> str:
     start, end = _operands(element, compiler, options)
     return f"EXTRACT(EPOCH FROM {end} - {start})::double precision"
 
 
-@compiles(seconds_between, "sqlite")
-def _sqlite(element: seconds_between, compiler: SQLCompiler, **options: Any) -> str:
-    # Whole seconds as integers and the six stored decimals apart: julianday() alone is only exact to 0.1 ms.
+@compiles(SecondsBetween, "sqlite")
+def _sqlite(element: SecondsBetween, compiler: SQLCompiler, **options: Any) -> str:
+    # Whole seconds as integers and the six stored decimals apart: SQLite's own times are rounded to milliseconds.
     start, end = _operands(element, compiler, options)
-    whole = f"(strftime('%s', {end}) - strftime('%s', {start}))"
+    whole = f"({_whole_seconds(end)} - {_whole_seconds(start)})"
     micros = f"(CAST(substr({end}, 21, 6) AS INTEGER) - CAST(substr({start}, 21, 6) AS INTEGER))"
     return f"({whole} * 1000000 + {micros}) / 1000000.0"
 
 
-class bucket_start(GenericFunction[int]):
+class BucketStart(GenericFunction[int]):
     """The beginning, in seconds since 1970, of the bucket of so many seconds that a time lies in."""
 
     type = BigInteger()
@@ -39,16 +39,21 @@ class bucket_start(GenericFunction[int]):
     name = "cronograph_bucket_start"
 
 
-@compiles(bucket_start, "postgresql")
-def _bucket_postgresql(element: bucket_start, compiler: SQLCompiler, **options: Any) -> str:
+@compiles(BucketStart, "postgresql")
+def _bucket_postgresql(element: BucketStart, compiler: SQLCompiler, **options: Any) -> str:
     instant, seconds = _operands(element, compiler, options)
     return f"(floor(EXTRACT(EPOCH FROM {instant}) / {seconds})::bigint * {seconds})"
 
 
-@compiles(bucket_start, "sqlite")
-def _bucket_sqlite(element: bucket_start, compiler: SQLCompiler, **options: Any) -> str:
+@compiles(BucketStart, "sqlite")
+def _bucket_sqlite(element: BucketStart, compiler: SQLCompiler, **options: Any) -> str:
     instant, seconds = _operands(element, compiler, options)
-    return f"(CAST(strftime('%s', {instant}) AS INTEGER) / {seconds} * {seconds})"
+    return f"({_whole_seconds(instant)} / {seconds} * {seconds})"
+
+
+def _whole_seconds(instant: str) -> str:
+    """SQLite: the seconds since 1970, rounded down: with its decimals, .9996 would be rounded up to the next second."""
+    return f"CAST(strftime('%s', substr({instant}, 1, 19)) AS INTEGER)"
 
 
 def _operands(element: FunctionElement[Any], compiler: SQLCompiler, options: dict[str, Any]) -> tuple[str, str]:
@@ -58,4 +63,4 @@ def _operands(element: FunctionElement[Any], compiler: SQLCompiler, options: dic
 
 def duration(start: ColumnElement[Any], end: ColumnElement[Any]) -> ColumnElement[float]:
     """The seconds from ``start`` to ``end`` as an expression to select, filter and order by."""
-    return seconds_between(start, end)
+    return SecondsBetween(start, end)

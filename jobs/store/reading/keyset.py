@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Generic, TypeAlias, TypeVar
 
-from sqlalchemy import ColumnElement, UnaryExpression, and_, false, or_, true
+from sqlalchemy import ColumnElement, UnaryExpression, and_, false, literal, or_, true
 
 from .criteria import EVERYTHING, Criteria
 
@@ -112,13 +112,14 @@ def _beyond(
     for key, value in zip(order, position, strict=True):
         column = columns[key.field]
         alternatives.append(and_(*equal, _past(column, value, ascending=key.descending != forwards)))
-        equal.append(column.is_(None) if value is None else column == value)
+        equal.append(column.is_(None) if value is None else column == literal(value, column.type))
     beyond = or_(*alternatives)
-    first, value = columns[order[0].field], position[0]
-    if len(order) == 1 or value is None or nullable(first):
+    first = columns[order[0].field]
+    if len(order) == 1 or position[0] is None or nullable(first):
         return beyond
+    bound = literal(position[0], first.type)
     # Says nothing new, but an index can begin the scan there; from the alternatives no planner concludes it.
-    start = first >= value if order[0].descending != forwards else first <= value
+    start = first >= bound if order[0].descending != forwards else first <= bound
     return and_(start, beyond)
 
 
@@ -126,6 +127,7 @@ def _past(column: ColumnElement[Any], value: Value, *, ascending: bool) -> Colum
     """Values behind ``value``; NULL is behind everything when ascending."""
     if value is None:
         return false() if ascending else column.is_not(None)
+    bound = literal(value, column.type)
     if not ascending:
-        return column < value
-    return or_(column > value, column.is_(None)) if nullable(column) else column > value
+        return column < bound
+    return or_(column > bound, column.is_(None)) if nullable(column) else column > bound

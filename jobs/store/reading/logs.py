@@ -55,7 +55,7 @@ def parts_after(conn: Connection, execution_ids: Sequence[int], after: int, limi
 
 
 def _first_kept(conn: Connection, execution_ids: Sequence[int]) -> dict[int, int]:
-    """The number of the first kept line of each execution that has any. The newest lines are kept, so all before are cut."""
+    """The first kept line of each execution that has any; the newest are kept, so all before it were cut."""
     statement = (
         select(log.c.execution_id, func.min(log.c.line))
         .where(log.c.execution_id.in_(execution_ids))

@@ -52,10 +52,15 @@ def pages_of(
     """
     owners, parameters = _parents(conn, parents)
     labels = _labels(listing, request)
-    mine = listing.fields[field] == owners.c.parent
+    column = listing.fields[field]
+    mine = column == owners.c.parent
     if dialect.is_postgresql(conn):
-        inner = _limited(listing, request, listing.rows.add_columns(*labels).where(mine)).correlate(owners)
-        rows = inner.lateral("page")
+        # Not "=": PostgreSQL would take any index over the rest of the order and look for the parent's rows along it,
+        # through the whole table if they are rare. So only an index that begins with the parent can serve the order.
+        mine = and_(column >= owners.c.parent, column <= owners.c.parent)
+        turned = request.order[0].descending != request.backwards
+        ordered = listing.rows.add_columns(*labels).where(mine).order_by(column.desc() if turned else column.asc())
+        rows = _limited(listing, request, ordered).correlate(owners).lateral("page")
         statement = select(owners.c.parent.label("parent_"), rows).select_from(owners.join(rows, true()))
     else:
         # SQLite has no LATERAL, but it answers a correlated IN once per parent and by the index.

@@ -1,34 +1,47 @@
-"""The queue as people look at it: groups with their depth, nodes."""
+"""The queue as people look at it: groups with their depth."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from sqlalchemy import Connection
+from sqlalchemy import Connection, func, select
 
 from ...core.model import DEFAULT_GROUP, Group
-from ...core.states import RunState
-from ..groups import depths, oldest_waits, settings
+from ...core.states import CLAIMABLE, UNFINISHED, RunState
+from ..groups import settings
+from ..runs import values_of
+from ..tables import run
 
 
 @dataclass(frozen=True, slots=True)
-class GroupDepth:
-    """A group, how many unfinished runs it has by state, and the seconds its longest waiting due run has waited."""
+class Depth:
+    """How many unfinished runs a group has by state, and the seconds its longest waiting due run has waited."""
 
-    settings: Group
-    depth: Mapping[RunState, int]
+    states: Mapping[RunState, int]
     oldest_wait: float | None
 
 
-def groups(conn: Connection, now: datetime, names: Collection[str] | None = None) -> list[GroupDepth]:
-    """All groups that have unfinished runs, a pause or a limit, and the default one, by name; or those of ``names``."""
-    stored, depth, waits = settings(conn), depths(conn), oldest_waits(conn, now)
-    wanted = {*stored, *depth, DEFAULT_GROUP} if names is None else set(names)
-    return [
-        GroupDepth(
-            stored.get(name, Group(name)),
-            depth.get(name, {}),
-            (now - waits[name]).total_seconds() if name in waits else None,
-        )
-        for name in sorted(wanted)
-    ]
+def groups(conn: Connection) -> list[Group]:
+    """All groups that have unfinished runs, a pause or a limit, and the default one, by name."""
+    stored = settings(conn)
+    used = conn.execute(select(run.c.group_name).where(run.c.state.in_(values_of(UNFINISHED))).distinct()).scalars()
+    return [stored.get(name, Group(name)) for name in sorted({*stored, *used, DEFAULT_GROUP})]
+
+
+def depths(conn: Connection, names: Sequence[str], now: datetime) -> dict[str, Depth]:
+    """The depth of each of these groups."""
+    counted = (
+        select(run.c.group_name, run.c.state, func.count())
+        .where(run.c.group_name.in_(names), run.c.state.in_(values_of(UNFINISHED)))
+        .group_by(run.c.group_name, run.c.state)
+    )
+    waiting = (
+        select(run.c.group_name, func.min(run.c.available_at))
+        .where(run.c.group_name.in_(names), run.c.state.in_(values_of(CLAIMABLE)), run.c.available_at <= now)
+        .group_by(run.c.group_name)
+    )
+    states: dict[str, dict[RunState, int]] = {name: {} for name in names}
+    for name, state, count in conn.execute(counted):
+        states[name][RunState(state)] = count
+    waits = {name: (now - since).total_seconds() for name, since in conn.execute(waiting)}
+    return {name: Depth(states[name], waits.get(name)) for name in names}

@@ -1,0 +1,71 @@
+"""What jobs and skipped occurrences hold by themselves; their relations are in ``entities``."""
+
+from datetime import datetime
+from typing import Self
+
+import strawberry
+from strawberry.scalars import JSON
+
+from ...jobs.core import model
+from ..scalars import BigInt
+
+
+@strawberry.type
+class JobFields:
+    """The columns of a job as the nodes publish it."""
+
+    name: str = strawberry.field(description="Its unique name.")
+    description: str = strawberry.field(description="What it does.")
+    schedule: str | None = strawberry.field(description="The cron expression that its code declares, if any.")
+    isolation: str = strawberry.field(
+        description="Where it runs: `async` on the event loop, in a `thread`, or in a `process` of its own, the only "
+        "kind that can be killed."
+    )
+    args_schema: JSON | None = strawberry.field(description="The JSON Schema of its arguments.")
+    known: bool = strawberry.field(description="Whether a live node can run it now.")
+    nodes: list[str] = strawberry.field(description="The names of the live nodes that can run it.")
+
+    @classmethod
+    def from_model(cls, job: model.JobInfo) -> Self:
+        """The GraphQL object of a published job."""
+        return cls(
+            name=job.name,
+            description=job.description,
+            schedule=job.schedule,
+            isolation=job.isolation,
+            args_schema=JSON(job.args_schema),
+            known=bool(job.nodes),
+            nodes=list(job.nodes),
+        )
+
+
+@strawberry.type
+class SkippedFields:
+    """The columns of a skipped stretch."""
+
+    stored: strawberry.Private[model.SkippedOccurrence]
+    id: strawberry.ID = strawberry.field(description="The decimal key.")
+    task_name: str = strawberry.field(description="The name of the task; kept when that is deleted.")
+    reason: model.SkipReason = strawberry.field(description="Why.")
+    first_scheduled_for: datetime = strawberry.field(description="The first nominal time of the stretch.")
+    last_scheduled_for: datetime = strawberry.field(description="The last nominal time of the stretch.")
+    count: BigInt = strawberry.field(description="How many occurrences it stands for.")
+    policy: JSON = strawberry.field(description="The policy values that decided it, an object.")
+    node: str | None = strawberry.field(description="The node that decided it.")
+    at: datetime = strawberry.field(description="When the row was last written.")
+
+    @classmethod
+    def from_model(cls, skipped: model.SkippedOccurrence) -> Self:
+        """The GraphQL object of a skipped stretch."""
+        return cls(
+            stored=skipped,
+            id=strawberry.ID(str(skipped.id)),
+            task_name=skipped.task_name,
+            reason=skipped.reason,
+            first_scheduled_for=skipped.first_scheduled_for,
+            last_scheduled_for=skipped.last_scheduled_for,
+            count=BigInt(skipped.count),
+            policy=JSON(skipped.policy),
+            node=skipped.node,
+            at=skipped.at,
+        )

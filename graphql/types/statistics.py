@@ -1,0 +1,164 @@
+"""Figures: the overview, statistics over time, and failures by their error."""
+
+from datetime import datetime
+from typing import Self
+
+import strawberry
+
+from ...jobs.core.states import RunState
+from ...jobs.store.reading import reports
+from ...jobs.store.statistics import Point
+from ..context import Info
+from ..failures import FailureGroup as StoredGroup
+from ..fields import resolved
+from ..scalars import BigInt
+from .entities import JobExecution, load_execution
+
+RATE_MINUTES = 5
+
+
+@strawberry.type(description="How things are now.")
+class Overview:
+    """The tiles of the dashboard."""
+
+    at: datetime = strawberry.field(description="When this was read, by the server's time.")
+    running: BigInt = strawberry.field(description="Runs being executed.")
+    waiting: BigInt = strawberry.field(description="Runs that wait.")
+    scheduled: BigInt = strawberry.field(description="Runs handed to a node that have not begun.")
+    stuck: BigInt = strawberry.field(description="Runs that failed and will be tried again.")
+    failed_last24h: BigInt = strawberry.field(
+        description="Executions begun in the last 24 hours that failed, timed out or were lost."
+    )
+    failed_previous24h: BigInt = strawberry.field(description="The same for the 24 hours before these.")
+    succeeded_last24h: BigInt = strawberry.field(description="Executions begun in the last 24 hours that succeeded.")
+    success_rate: float | None = strawberry.field(
+        description="Share of successes among successes and failures of the last 24 hours, 0 to 1; null without any."
+    )
+    runs_per_minute: float = strawberry.field(description="Executions that ended per minute, mean of five minutes.")
+    per_minute: list[BigInt] = strawberry.field(
+        description="Executions that ended in each of the last 60 whole minutes, oldest first."
+    )
+    stalled_tasks: BigInt = strawberry.field(description="Tasks that should have started and did not.")
+    live_nodes: int = strawberry.field(description="Nodes that are up.")
+    slots: int = strawberry.field(description="How many runs all live nodes together execute at once.")
+
+    @classmethod
+    def from_report(cls, report: reports.Overview) -> Self:
+        """The GraphQL object of a report."""
+        judged = report.succeeded + report.failed
+        recent = report.per_minute[-RATE_MINUTES:]
+        return cls(
+            at=report.at,
+            running=BigInt(report.states.get(RunState.RUNNING, 0)),
+            waiting=BigInt(report.states.get(RunState.WAITING, 0)),
+            scheduled=BigInt(report.states.get(RunState.SCHEDULED, 0)),
+            stuck=BigInt(report.states.get(RunState.STUCK, 0)),
+            failed_last24h=BigInt(report.failed),
+            failed_previous24h=BigInt(report.failed_before),
+            succeeded_last24h=BigInt(report.succeeded),
+            success_rate=report.succeeded / judged if judged else None,
+            runs_per_minute=sum(recent) / len(recent),
+            per_minute=[BigInt(count) for count in report.per_minute],
+            stalled_tasks=BigInt(report.stalled),
+            live_nodes=report.live_nodes,
+            slots=report.slots,
+        )
+
+
+@strawberry.type(description="The figures of one span of time.")
+class StatisticsPoint:
+    """One bucket."""
+
+    at: datetime = strawberry.field(description="When the span begins.")
+    count: BigInt = strawberry.field(description="Executions that began in it.")
+    failures: BigInt = strawberry.field(description="Those that failed, timed out or were lost.")
+    records: BigInt = strawberry.field(description="Records that they processed.")
+    p50: float | None = strawberry.field(description="Median duration in seconds of those that ended.")
+    p95: float | None = strawberry.field(description="95th percentile of the duration in seconds.")
+
+    @classmethod
+    def from_point(cls, point: Point) -> Self:
+        """The GraphQL object of a bucket."""
+        figures = point.figures
+        return cls(
+            at=point.at,
+            count=BigInt(figures.count),
+            failures=BigInt(figures.failures),
+            records=BigInt(figures.records),
+            p50=figures.p50,
+            p95=figures.p95,
+        )
+
+
+@strawberry.type(description="Figures about executions that began in a span of time.")
+class Statistics:
+    """The answer of ``statistics``."""
+
+    from_: datetime = strawberry.field(name="from", description="The beginning of the span.")
+    to: datetime = strawberry.field(description="The end of the span, not included.")
+    count: BigInt = strawberry.field(description="How many began.")
+    failures: BigInt = strawberry.field(description="Those that failed, timed out or were lost.")
+    records: BigInt = strawberry.field(description="Records that they processed.")
+    p50: float | None = strawberry.field(description="Median duration in seconds of those that ended.")
+    p95: float | None = strawberry.field(description="95th percentile of the duration in seconds.")
+    p99: float | None = strawberry.field(description="99th percentile of the duration in seconds.")
+    lateness_p50: float | None = strawberry.field(
+        description="Median of the seconds from the nominal time to the first attempt's start, of scheduled runs."
+    )
+    lateness_p95: float | None = strawberry.field(description="95th percentile of that lateness.")
+    lateness_p99: float | None = strawberry.field(description="99th percentile of that lateness.")
+    stalled: BigInt = strawberry.field(description="Tasks of the selection that should have started and did not.")
+    points: list[StatisticsPoint] = strawberry.field(
+        description="The figures per bucket, oldest first; buckets without executions are left out."
+    )
+
+    @classmethod
+    def from_report(cls, report: reports.Statistics, start: datetime, end: datetime) -> Self:
+        """The GraphQL object of a report over ``start`` to ``end``."""
+        total, late = report.total, report.lateness
+        return cls(
+            from_=start,
+            to=end,
+            count=BigInt(total.count),
+            failures=BigInt(total.failures),
+            records=BigInt(total.records),
+            p50=total.p50,
+            p95=total.p95,
+            p99=total.p99,
+            lateness_p50=late.p50,
+            lateness_p95=late.p95,
+            lateness_p99=late.p99,
+            stalled=BigInt(report.stalled),
+            points=[StatisticsPoint.from_point(point) for point in report.points],
+        )
+
+
+@strawberry.type(description="Failures of one job with the same error; numbers and ids in messages are taken as equal.")
+class FailureGroup:
+    """A group of failures."""
+
+    newest: strawberry.Private[int]
+    job_name: str = strawberry.field(description="The job.")
+    error_type: str | None = strawberry.field(description="The type of the error.")
+    message: str = strawberry.field(description="The message of the newest one, its first 300 characters.")
+    count: BigInt = strawberry.field(description="How many there were.")
+    first: datetime = strawberry.field(description="When the first of them began.")
+    last: datetime = strawberry.field(description="When the newest of them began.")
+
+    @classmethod
+    def from_group(cls, group: StoredGroup) -> Self:
+        """The GraphQL object of a group."""
+        return cls(
+            newest=group.execution_id,
+            job_name=group.job_name,
+            error_type=group.error_type,
+            message=group.message,
+            count=BigInt(group.count),
+            first=group.first,
+            last=group.last,
+        )
+
+    @resolved(description="The newest of these executions; null if it was pruned meanwhile.")
+    async def execution(self, info: Info) -> JobExecution | None:
+        """An example."""
+        return await load_execution(info, self.newest)

@@ -5,21 +5,11 @@ from typing import Annotated, Any, cast
 
 import typer
 
+from ...graphql.client import Client, Run
 from ...jobs.core.errors import ConfigurationError
-from .client import call
+from .client import server_at
 from .options import DEFAULT_SERVER, AsJson, ServerUrl
-from .output import Output, Refused
-
-TRIGGER_JOB = """
-mutation Trigger($name: String!, $args: JSON) {
-  triggerJob(jobName: $name, args: $args) { success message jobName run { id state } }
-}
-"""
-TRIGGER_TASK = """
-mutation Trigger($name: String!, $args: JSON) {
-  triggerTask(input: { name: $name, args: $args }) { run { id state jobName } errors { code message path } }
-}
-"""
+from .output import Output
 
 Arguments = Annotated[
     str | None,
@@ -40,9 +30,10 @@ def trigger(
     """
     output = Output(as_json=as_json)
     with output.errors():
-        variables = {"name": name, "args": _arguments(args)}
-        data, message = _trigger_task(url, variables) if task else _trigger_job(url, variables)
-        output.result(data, message)
+        given = _arguments(args)
+        with server_at(url) as client:
+            act = _trigger_task if task else _trigger_job
+            output.result(*act(client, name, given))
 
 
 def _arguments(text: str | None) -> dict[str, Any] | None:
@@ -59,15 +50,17 @@ def _arguments(text: str | None) -> dict[str, Any] | None:
     return cast("dict[str, Any]", value)
 
 
-def _trigger_job(url: str, variables: dict[str, Any]) -> tuple[dict[str, Any], str]:
-    result = call(url, TRIGGER_JOB, variables)["triggerJob"]
-    if not result["success"]:
-        raise Refused(result["message"])
-    return {"ok": True, **result}, f"{result['message']} (run {result['run']['id']})"
+def _trigger_job(client: Client, name: str, args: dict[str, Any] | None) -> tuple[dict[str, Any], str]:
+    done = client.trigger_job(name, args)
+    made = _summary(done.run)
+    data = {"ok": True, "success": done.success, "message": done.message, "jobName": done.job_name, "run": made}
+    return data, f"{done.message} (run {made['id'] if made else 'unknown'})"
 
 
-def _trigger_task(url: str, variables: dict[str, Any]) -> tuple[dict[str, Any], str]:
-    result = call(url, TRIGGER_TASK, variables)["triggerTask"]
-    if result["errors"]:
-        raise Refused("; ".join(error["message"] for error in result["errors"]))
-    return {"ok": True, **result}, f"Task {variables['name']} triggered successfully (run {result['run']['id']})"
+def _trigger_task(client: Client, name: str, args: dict[str, Any] | None) -> tuple[dict[str, Any], str]:
+    run = client.trigger_task(name, args)
+    return {"ok": True, "run": _summary(run)}, f"Task {name} triggered successfully (run {run.id})"
+
+
+def _summary(run: Run | None) -> dict[str, str] | None:
+    return None if run is None else {"id": run.id, "state": run.state, "jobName": run.job_name}

@@ -3,28 +3,31 @@
 from collections.abc import Callable
 from datetime import timedelta
 
-from cronograph.jobs.actions.explaining import explain_runs, explain_tasks
 from cronograph.jobs.actions.groups import pause_group, update_group
 from cronograph.jobs.actions.runs import cancel_runs, submit
 from cronograph.jobs.actions.tasks import pause_task, update_task
-from cronograph.jobs.core.explain import Explanation
-from cronograph.jobs.core.model import JobInfo, NewRun, NodeState, OverlapPolicy, Run, TaskSource, Trigger
+from cronograph.jobs.core.explain import Explanation, RunFacts, explain_run, explain_task
+from cronograph.jobs.core.model import Group, JobInfo, NewRun, NodeState, OverlapPolicy, Run, TaskSource, Trigger
 from cronograph.jobs.core.outcome import Failed, Snoozed
 from cronograph.jobs.core.schedule import Syntax
 from cronograph.jobs.store import jobs, nodes, tables, tasks
 from cronograph.jobs.store import runs as run_store
+from cronograph.jobs.store.reading import facts
 from tests.support.storage import START, Stored
 
 
 def of_task(stored: Stored, name: str = "nightly") -> Explanation:
     task = stored.do(lambda tx: tasks.by_name(tx.conn, name))
     assert task is not None
-    return stored.do(lambda tx: explain_tasks(tx.conn, [task], stored.now))[task.id]
+    return explain_task(task, stored.do(lambda tx: facts.of_tasks(tx.conn, [task]))[task.id], stored.now)
 
 
 def of_run(stored: Stored, run_id: int) -> Explanation:
     run: Run = stored.do(lambda tx: run_store.by_ids(tx.conn, [run_id]))[run_id]
-    return stored.do(lambda tx: explain_runs(tx.conn, [run], stored.now))[run_id]
+    known = stored.do(lambda tx: facts.of_runs(tx.conn, [run], stored.now)).get(run_id)
+    # Of a finished run nothing else needs to be known.
+    nothing = RunFacts(job_known=True, isolation=None, nodes=(), group=Group(run.group))
+    return explain_run(run, known or nothing, stored.now)
 
 
 def says(explanation: Explanation, code: str, *words: str) -> None:
@@ -254,7 +257,7 @@ def test_explaining_a_hundred_takes_as_many_statements_as_explaining_one(stored:
         stored.enqueue()
     found = stored.do(lambda tx: list(tasks.by_ids(tx.conn, range(1, 31)).values()))
     runs = stored.do(lambda tx: list(run_store.by_ids(tx.conn, range(1, 31)).values()))
-    one = stored.statements(lambda tx: explain_tasks(tx.conn, found[:1], stored.now))
-    assert stored.statements(lambda tx: explain_tasks(tx.conn, found, stored.now)) == one
-    one = stored.statements(lambda tx: explain_runs(tx.conn, runs[:1], stored.now))
-    assert stored.statements(lambda tx: explain_runs(tx.conn, runs, stored.now)) == one
+    one = stored.statements(lambda tx: facts.of_tasks(tx.conn, found[:1]))
+    assert stored.statements(lambda tx: facts.of_tasks(tx.conn, found)) == one
+    one = stored.statements(lambda tx: facts.of_runs(tx.conn, runs[:1], stored.now))
+    assert stored.statements(lambda tx: facts.of_runs(tx.conn, runs, stored.now)) == one

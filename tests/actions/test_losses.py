@@ -6,9 +6,10 @@ import pytest
 
 from cronograph.jobs.actions.claim import claim
 from cronograph.jobs.actions.finish import disown, rescue
-from cronograph.jobs.actions.nodes import rescue_expired
+from cronograph.jobs.actions.nodes import leave, rescue_expired
 from cronograph.jobs.core.fairness import FairnessState
-from cronograph.jobs.core.outcome import Lost
+from cronograph.jobs.core.model import NodeState
+from cronograph.jobs.core.outcome import HandedBack, Lost
 from cronograph.jobs.store import nodes, tables
 from cronograph.jobs.store.database import Connection, sync_engine
 from cronograph.jobs.store.transaction import Tx
@@ -113,6 +114,32 @@ def test_the_death_of_a_node_is_announced_once_with_its_losses(stored: Stored) -
     assert rescue_silent(stored, worker) == 0
     assert event_kinds(stored).count("node_stopped") == 1
     assert event_kinds(stored)[-3:] == ["execution_finished", "run_updated", "node_stopped"]
+
+
+def test_a_node_leaves_nothing_to_its_name(stored: Stored) -> None:
+    worker = stored.node()
+    for _ in range(3):
+        stored.enqueue()
+    worker.take(1, prefetch=1)
+    assert stored.do(leave, worker.node, NodeState.STOPPED, unfinished=HandedBack("the node stopped")) == 2
+    assert [row.state for row in stored.rows(tables.run)] == ["waiting"] * 3
+    (execution,) = stored.rows(tables.job_execution)
+    assert (execution.outcome, execution.error_message) == ("handed_back", "the node stopped")
+    (node,) = stored.rows(tables.node)
+    assert (node.state, node.running) == ("stopped", 0)
+    assert event_kinds(stored)[-1] == "node_stopped"
+
+
+def test_a_node_that_was_declared_dead_leaves_without_a_word(stored: Stored) -> None:
+    worker = stored.node()
+    stored.enqueue()
+    worker.take()
+    stored.pass_time(61)
+    rescue_silent(stored, worker)
+    assert stored.do(leave, worker.node, NodeState.STOPPED, unfinished=HandedBack("the node stopped")) == 0
+    (node,) = stored.rows(tables.node)
+    assert node.state == "expired"
+    assert event_kinds(stored).count("node_stopped") == 1
 
 
 @pytest.fixture

@@ -6,7 +6,6 @@ from datetime import UTC, datetime
 from typing import Any
 
 from sqlalchemy import (
-    ARRAY,
     Boolean,
     Connection,
     Float,
@@ -18,6 +17,7 @@ from sqlalchemy import (
     TypeDecorator,
     bindparam,
     cast,
+    column,
     func,
     select,
     text,
@@ -81,7 +81,8 @@ def batch(
 ) -> tuple[Subquery, dict[str, Any]]:
     """``rows`` as something to select from: one statement for any number of rows, always the same text.
 
-    PostgreSQL gets one array per column (``unnest``), SQLite one JSON array (``json_each``).
+    They travel as one JSON array (``json_to_recordset``, ``json_each``): that costs the client a third of what an
+    array per column does.
 
     Args:
         conn: Decides the form.
@@ -92,50 +93,45 @@ def batch(
     Returns:
         The subquery and the parameters that it needs.
     """
-    if is_postgresql(conn):
-        return _unnest(columns, rows, name)
-    return _json_each(columns, rows, name)
+    postgres = is_postgresql(conn)
+    return batch_source(columns, name, postgres=postgres), batch_rows(columns, rows, name, postgres=postgres)
 
 
-def _unnest(
-    columns: Mapping[str, TypeEngine[Any]], rows: Sequence[Sequence[Any]], name: str
-) -> tuple[Subquery, dict[str, Any]]:
-    parameters = {
-        f"{name}_{column}": [_for_array(row[place], kind) for row in rows]
-        for place, (column, kind) in enumerate(columns.items())
-    }
-    arrays = [bindparam(f"{name}_{column}", type_=ARRAY(_element(kind))) for column, kind in columns.items()]
-    lines = func.unnest(*arrays).table_valued(*columns, name=f"{name}_lines").render_derived()
-    selected = [
-        cast(lines.c[column], JSONB).label(column) if _is_json(kind) else lines.c[column].label(column)
-        for column, kind in columns.items()
+def batch_source(columns: Mapping[str, TypeEngine[Any]], name: str = "batch", *, postgres: bool) -> Subquery:
+    """The subquery of ``batch`` alone, for statements that are put together once."""
+    if postgres:
+        typed = [column(one, _recordset_type(kind)) for one, kind in columns.items()]
+        rows = func.json_to_recordset(cast(bindparam(f"{name}_rows", type_=Text()), postgresql.JSON()))
+        lines = rows.table_valued(*typed, name=f"{name}_lines").render_derived(with_types=True)
+        return select(*(lines.c[one].label(one) for one in columns)).subquery(name)
+    each = func.json_each(bindparam(f"{name}_rows", type_=Text())).table_valued("value", name=f"{name}_lines")
+    extracted = [
+        func.json_extract(each.c.value, f"$[{place}]", type_=_stored(kind)).label(one)
+        for place, (one, kind) in enumerate(columns.items())
     ]
-    return select(*selected).subquery(name), parameters
+    return select(*extracted).subquery(name)
 
 
-def _json_each(
-    columns: Mapping[str, TypeEngine[Any]], rows: Sequence[Sequence[Any]], name: str
-) -> tuple[Subquery, dict[str, Any]]:
+def batch_rows(
+    columns: Mapping[str, TypeEngine[Any]], rows: Sequence[Sequence[Any]], name: str = "batch", *, postgres: bool
+) -> dict[str, Any]:
+    """The parameters of ``batch`` alone."""
     kinds = list(columns.values())
-    payload = json.dumps([[_for_json(value, kind) for value, kind in zip(row, kinds, strict=True)] for row in rows])
-    lines = func.json_each(bindparam(f"{name}_rows", type_=Text())).table_valued("value", name=f"{name}_lines")
-    selected = [
-        func.json_extract(lines.c.value, f"$[{place}]", type_=_stored(kind)).label(column)
-        for place, (column, kind) in enumerate(columns.items())
-    ]
-    return select(*selected).subquery(name), {f"{name}_rows": payload}
+    if postgres:
+        named = [{one: _plain(value) for one, value in zip(columns, row, strict=True)} for row in rows]
+        return {f"{name}_rows": json.dumps(named)}
+    listed = [[_for_json(value, kind) for value, kind in zip(row, kinds, strict=True)] for row in rows]
+    return {f"{name}_rows": json.dumps(listed)}
 
 
 def _is_json(kind: TypeEngine[Any]) -> bool:
     return isinstance(kind, JSON) or kind is JsonDocument
 
 
-def _element(kind: TypeEngine[Any]) -> TypeEngine[Any]:
+def _recordset_type(kind: TypeEngine[Any]) -> TypeEngine[Any]:
     if _is_json(kind):
-        return Text()
-    if isinstance(kind, TypeDecorator):
-        return postgresql.TIMESTAMP(timezone=True)
-    return kind
+        return JSONB()
+    return postgresql.TIMESTAMP(timezone=True) if isinstance(kind, TypeDecorator) else kind
 
 
 def _stored(kind: TypeEngine[Any]) -> TypeEngine[Any]:
@@ -143,16 +139,14 @@ def _stored(kind: TypeEngine[Any]) -> TypeEngine[Any]:
     return Text() if _is_json(kind) else kind
 
 
-def _for_array(value: Any, kind: TypeEngine[Any]) -> Any:
-    return json.dumps(value) if _is_json(kind) and value is not None else value
+def _plain(value: Any) -> Any:
+    return to_text(value) if isinstance(value, datetime) else value
 
 
 def _for_json(value: Any, kind: TypeEngine[Any]) -> Any:
     if value is None:
         return None
-    if _is_json(kind):
-        return json.dumps(value)
-    return to_text(value) if isinstance(value, datetime) else value
+    return json.dumps(value) if _is_json(kind) else _plain(value)
 
 
 KINDS: Mapping[type, TypeEngine[Any]] = {

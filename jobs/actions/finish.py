@@ -126,7 +126,7 @@ def rescue(tx: Tx, dead: Node, *, reason: str) -> int:
     if not nodes.fence(tx.conn, dead.id, dead.seq):
         return 0
     held = run_store.occupied_by(tx.conn, dead.id)
-    _settle_lost(tx, dead.id, dead.name, held, Lost(f"node {dead.name} was lost while it ran this job: {reason}"))
+    _settle_held(tx, dead.id, dead.name, held, Lost(f"node {dead.name} was lost while it ran this job: {reason}"))
     tx.emit([Change(EventKind.NODE_STOPPED, node=dead.name, state=NodeState.EXPIRED.value)])
     tx.wake(Wake.RUNS | Wake.NODES)
     return len(held)
@@ -147,19 +147,33 @@ def disown(tx: Tx, node_id: int, node: str, known: Collection[int]) -> int:
         How many runs were settled.
     """
     unknown = [run for run in run_store.occupied_by(tx.conn, node_id) if run.id not in known]
-    sentence = f"node {node} did not learn that it had claimed this run: the answer of the database was lost"
-    _settle_lost(tx, node_id, node, unknown, Lost(sentence, CLAIM_LOST))
+    sentence = f"node {node} held this run and did not execute it: an answer of the database was lost"
+    _settle_held(tx, node_id, node, unknown, Lost(sentence, CLAIM_LOST))
     if unknown:
         tx.wake(Wake.RUNS)
     return len(unknown)
 
 
-def _settle_lost(tx: Tx, node_id: int, node: str, held: Sequence[Run], lost: Lost) -> None:
+def release(tx: Tx, node_id: int, node: str, outcome: JobOutcome) -> int:
+    """End in this way whatever a node that stops still holds, reserved runs go back; how many runs.
+
+    Args:
+        tx: The transaction.
+        node_id: The caller's own node.
+        node: Its name.
+        outcome: How the open attempts end.
+    """
+    held = run_store.occupied_by(tx.conn, node_id)
+    _settle_held(tx, node_id, node, held, outcome)
+    return len(held)
+
+
+def _settle_held(tx: Tx, node_id: int, node: str, held: Sequence[Run], outcome: JobOutcome) -> None:
     """End the open attempts of these locked runs of a node, and give back those that it had only reserved."""
     open_rows = executions.open_of_node(tx.conn, node_id)
     by_attempt = {(row.run_id, row.attempt): row.id for row in open_rows}
     ended = [
-        Finish(run, by_attempt[run.id, run.attempt], lost, cancelled=run.cancel_requested_at is not None)
+        Finish(run, by_attempt[run.id, run.attempt], outcome, cancelled=run.cancel_requested_at is not None)
         for run in held
         if run.state is RunState.RUNNING and (run.id, run.attempt) in by_attempt
     ]

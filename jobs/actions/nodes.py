@@ -6,10 +6,11 @@ from datetime import UTC, datetime, timedelta
 
 from ..core.events import Change, EventKind
 from ..core.model import JobInfo, Node, NodeState
+from ..core.outcome import JobOutcome
 from ..core.rules import unknown
 from ..store import jobs, nodes
 from ..store.transaction import Tx, Wake
-from .finish import rescue
+from .finish import release, rescue
 
 FORGET_AFTER = timedelta(hours=24)
 """A job that no node has published for this long is forgotten when a node starts (at once on SQLite)."""
@@ -64,13 +65,26 @@ def live_names(tx: Tx) -> set[str]:
 
 
 def set_state(tx: Tx, node: Node, state: NodeState) -> bool:
-    """Change the state of this process' own node; False if it was declared dead meanwhile."""
+    """Change the state of a live node (``leave`` ends it); False if it was declared dead meanwhile."""
     changed = nodes.set_state(tx.conn, node.id, state)
     if changed:
-        kind = EventKind.NODE_STOPPED if state is NodeState.STOPPED else EventKind.NODE_UPDATED
-        tx.emit([_change(kind, node.name, state)])
+        tx.emit([_change(EventKind.NODE_UPDATED, node.name, state)])
         tx.wake(Wake.NODES)
     return changed
+
+
+def leave(tx: Tx, node: Node, state: NodeState, *, unfinished: JobOutcome) -> int:
+    """This process' own node ends: write its last state, and let whatever it still holds end as ``unfinished``.
+
+    Nothing may be left to a node that is not live any more, because only live nodes are rescued. Returns how many
+    runs it still held.
+    """
+    stopped = nodes.set_state(tx.conn, node.id, state)
+    released = release(tx, node.id, node.name, unfinished)
+    if stopped:
+        tx.emit([_change(EventKind.NODE_STOPPED, node.name, state)])
+    tx.wake(Wake.RUNS | Wake.NODES)
+    return released
 
 
 def drain_node(tx: Tx, name: str) -> Node:

@@ -5,7 +5,7 @@ import logging
 from collections.abc import Callable
 
 from ..actions.tasks import declare_tasks
-from ..core.model import NodeState, TaskSpec
+from ..core.model import TaskSpec
 from ..registry import Registry
 from ..services import Services
 from ..store.database import Database
@@ -49,7 +49,7 @@ class Engine:
         self._settings = settings
         self._on_drained = on_drained
         self._wakeup = Wakeup(self._database)
-        self.bus = EventBus(self._database)
+        self.bus = EventBus(self._database, poll=settings.poll_for(is_sqlite=self._database.is_sqlite))
         self._logs = LogWriter(self._database)
         self._progress = ProgressWriter(self._database)
         self._log_handler = JobLogHandler()
@@ -157,7 +157,7 @@ class Engine:
         await self.drain()
         life, self._life = self._life, None
         if life is not None:
-            await life.leave(NodeState.STOPPED)
+            await life.leave()
             await self.bus.settle()
         self.bus.close()
         for service in (self._progress, self._logs, self.bus, self._wakeup):

@@ -4,8 +4,9 @@ import asyncio
 import logging
 from collections.abc import Callable
 
-from ..actions.nodes import NewNode, join, live_names, set_state
+from ..actions.nodes import NewNode, join, leave, live_names, set_state
 from ..core.model import Node, NodeState
+from ..core.outcome import HandedBack, Lost
 from ..registry import Registry
 from ..services import Services
 from ..store.database import Database
@@ -86,6 +87,7 @@ class NodeLife:
         alarm.start()
         alarm.every(self._settings.poll_for(is_sqlite=self._database.is_sqlite), "poll", self._poll)
         alarm.every(self._settings.lease / 8, "rescue", self._rescue)
+        alarm.every(self._settings.lease / 8, "disown", self._disown)
         alarm.every(self._settings.heartbeat / 2, "fence", self._check_fence)
         self.dispatcher.start()
         self.worker.start()
@@ -116,18 +118,22 @@ class NodeLife:
             await self.worker.hand_back_running()
         await self.worker.stop()
 
-    async def leave(self, state: NodeState) -> None:
-        """Write the node's last state and stop beating."""
+    async def leave(self) -> None:
+        """Write that the node has stopped, give back what it could not end, and stop beating."""
         self._heartbeat.stop()
-        await self._database.write(set_state, self.node, state)
+        unfinished = HandedBack(f"node {self.node.name} stopped before the job ended")
+        await self._database.write(leave, self.node, NodeState.STOPPED, unfinished=unfinished)
 
     async def abandon(self) -> None:
-        """This node was taken for dead: end everything at once; its results are refused by the database."""
+        """This node is taken for dead, or soon will be: end everything at once, and leave nothing to its name."""
         self._heartbeat.stop()
         await self.dispatcher.stop()
         self.dispatcher.alarm.stop()
+        await self.worker.halt()
         await self.worker.hand_back_running()
         await self.worker.stop()
+        unfinished = Lost(f"node {self.node.name} was cut off while it ran this job")
+        await self._database.write(leave, self.node, NodeState.EXPIRED, unfinished=unfinished)
 
     async def _poll(self) -> None:
         self.dispatcher.poke()
@@ -135,6 +141,9 @@ class NodeLife:
 
     async def _rescue(self) -> None:
         await self._rescuer.look()
+
+    async def _disown(self) -> None:
+        await self.worker.disown_unknown()
 
     async def _check_fence(self) -> None:
         if self._heartbeat.is_doubtful() and not self.fenced.is_set():

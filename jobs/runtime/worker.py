@@ -10,7 +10,7 @@ from typing_extensions import override
 
 from ..actions.checkpoints import save_checkpoint
 from ..actions.claim import Claimant, Claimed, Started, claim, start_reserved
-from ..actions.finish import Finish
+from ..actions.finish import Finish, disown
 from ..actions.runs import hand_back
 from ..context import StopReason
 from ..core.fairness import CountingScheme, FairnessState
@@ -87,6 +87,8 @@ class Worker(Service):
         self._idle = asyncio.Event()
         self._idle.set()
         self._taking = True
+        # Held while the database is asked for runs: what it hands out is unknown here until the answer has come.
+        self._claiming = asyncio.Lock()
         self._timer: asyncio.TimerHandle | None = None
         self.fenced = asyncio.Event()
 
@@ -138,6 +140,10 @@ class Worker(Service):
 
     async def _fill(self) -> bool:
         """Fill free slots; whether there may be more to take at once."""
+        async with self._claiming:
+            return self._taking and await self._take()
+
+    async def _take(self) -> bool:
         free = self._settings.slots - len(self._active)
         if free > 0 and self._reserved:
             wanted, self._reserved = self._reserved[:free], self._reserved[free:]
@@ -267,12 +273,34 @@ class Worker(Service):
         await self._spawner.stop()
 
     async def stop_taking(self) -> None:
-        """Take nothing new, and give back what was only reserved."""
+        """Take nothing new, and give back what was only reserved; what a claim under way brings still begins."""
+        self._taking = False
+        async with self._claiming:
+            if self._timer is not None:
+                self._timer.cancel()
+            self._reserved = []
+            await self._database.write(_hand_back, self._claimant.node_id)
+
+    async def halt(self) -> None:
+        """Stop looking for work at once, even in the middle of a claim; for a node that the others take for dead."""
         self._taking = False
         if self._timer is not None:
             self._timer.cancel()
-        self._reserved = []
-        await self._database.write(_hand_back, self._claimant.node_id)
+        await super().stop()
+
+    async def disown_unknown(self) -> int:
+        """Settle what the database says this node holds and the node does not know; how many runs.
+
+        The answer of a claim can be lost after its commit. Nobody would ever execute or end these runs.
+        """
+        async with self._claiming:
+            known = self._active.keys() | set(self._reserved)
+            held = await self._database.read(_held, self._claimant.node_id)
+            if held <= known:
+                return 0
+            disowned = await self._database.write(disown, self._claimant.node_id, self._claimant.node, known)
+        log.warning("%d runs were held by this node without its knowledge and are due again", disowned)
+        return disowned
 
     async def wait_idle(self, timeout: float | None) -> bool:
         """Wait until nothing runs; False if it still does after ``timeout`` seconds."""
@@ -290,7 +318,7 @@ class Worker(Service):
         await self.wait_idle(self._settings.hard_stop_grace)
         for attempt, _ in self._active.values():
             attempt.host.abandon()
-        # Coroutines that swallow their cancel are left behind like threads; the rescue closes what they held.
+        # Coroutines that swallow their cancel are left behind like threads; leaving gives back what they held.
         if not await self.wait_idle(max(5.0, self._settings.hard_stop_grace + 5.0)):
             log.error("%d runs could not be ended", len(self._active))
 
@@ -301,6 +329,10 @@ def _next_available(tx: Tx) -> tuple[datetime, datetime | None]:
 
 def _cancel_requests(conn: Connection, node_id: int) -> dict[int, str]:
     return run_store.cancel_requests(conn, node_id)
+
+
+def _held(conn: Connection, node_id: int) -> set[int]:
+    return run_store.held_by(conn, node_id)
 
 
 def _hand_back(tx: Tx, node_id: int) -> list[int]:

@@ -87,24 +87,27 @@ def set_state(conn: Connection, node_id: int, state: NodeState) -> bool:
     statement = (
         update(n)
         .where(n.c.id == node_id, n.c.state.in_(_LIVE))
-        .values(state=state.value, running=0 if state is NodeState.STOPPED else n.c.running)
+        .values(state=state.value, running=n.c.running if state in LIVE_NODES else 0)
     )
     return conn.execute(statement).rowcount == 1
 
 
 def fence(conn: Connection, node_id: int, seq: int) -> bool:
-    """Declare a node dead, if its heartbeat has not moved since ``seq`` was read."""
-    statement = (
-        update(n)
-        .where(n.c.id == node_id, n.c.seq == seq, n.c.state.in_(_LIVE))
-        .values(state=NodeState.EXPIRED.value, running=0)
-    )
-    return conn.execute(statement).rowcount == 1
+    """Declare a node dead, if its heartbeat has not moved since ``seq`` was read.
+
+    False too for one that is in the middle of a claim (``is_live``), or that somebody else is declaring dead now.
+    """
+    condition = (n.c.id == node_id, n.c.seq == seq, n.c.state.in_(_LIVE))
+    if conn.execute(select(n.c.id).where(*condition).with_for_update(skip_locked=True)).first() is None:
+        return False
+    conn.execute(update(n).where(n.c.id == node_id).values(state=NodeState.EXPIRED.value, running=0))
+    return True
 
 
 def is_live(conn: Connection, node_id: int) -> bool:
-    """Whether the node may still take runs; it stays so until the commit, because the row is locked against ``fence``."""
-    statement = select(n.c.id).where(n.c.id == node_id, n.c.state.in_(_LIVE)).with_for_update(read=True)
+    """Whether the node may take runs; nobody declares it dead before the commit, while its heartbeats go on."""
+    # The weakest lock: ``fence`` conflicts with it, the update by a heartbeat does not.
+    statement = select(n.c.id).where(n.c.id == node_id, n.c.state.in_(_LIVE)).with_for_update(read=True, key_share=True)
     return conn.execute(statement).first() is not None
 
 
@@ -114,13 +117,8 @@ def live(conn: Connection) -> list[Node]:
 
 
 def expired(conn: Connection, now: datetime) -> list[Node]:
-    """Live nodes whose lease has run out by the database's time, locked.
-
-    One that is in the middle of a claim, or that somebody else is rescuing, is left for the next look.
-    """
-    statement = (
-        select(n).where(n.c.state.in_(_LIVE), n.c.expires_at < now).order_by(n.c.id).with_for_update(skip_locked=True)
-    )
+    """Live nodes whose lease has run out by the database's time."""
+    statement = select(n).where(n.c.state.in_(_LIVE), n.c.expires_at < now).order_by(n.c.id)
     return [node_from(row) for row in conn.execute(statement)]
 
 

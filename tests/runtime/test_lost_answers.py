@@ -1,0 +1,121 @@
+"""The database does what it is asked and the answer is lost or late: nothing stays running that nobody runs."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from dataclasses import replace
+from typing import Any, Concatenate, ParamSpec, TypeVar
+
+import pytest
+from typing_extensions import override
+
+from cronograph.jobs.actions.claim import claim, start_reserved
+from cronograph.jobs.core.model import Outcome
+from cronograph.jobs.core.states import RunState
+from cronograph.jobs.registry import Registry, define
+from cronograph.jobs.runtime.engine import Engine
+from cronograph.jobs.services import Services
+from cronograph.jobs.store.database import Database, OperationalError
+from cronograph.jobs.store.transaction import Tx
+from tests.support.engines import QUICK, RunningEngine
+from tests.support.waiting import eventually
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+ALERT = replace(QUICK, heartbeat=0.5, lease=1.6)
+"""A node that looks for what it does not know five times a second."""
+
+
+class UnreliableLine(Database):
+    """A real database whose answers to some transactions are lost, or come late, after the commit."""
+
+    def __init__(self, url: str) -> None:
+        super().__init__(url)
+        self.lose: dict[Callable[..., Any], int] = {}
+        self.delayed: Callable[..., Any] | None = None
+        self.committed = asyncio.Event()
+        self.deliver = asyncio.Event()
+
+    @override
+    async def write(self, function: Callable[Concatenate[Tx, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
+        result = await super().write(function, *args, **kwargs)
+        if self.lose.get(function) and _brought_something(result):
+            self.lose[function] -= 1
+            raise OperationalError("COMMIT", None, ConnectionError("the line is cut"))
+        if function is self.delayed and _brought_something(result):
+            self.committed.set()
+            await self.deliver.wait()
+        return result
+
+
+def _brought_something(result: Any) -> bool:
+    """Whether a claim took runs; one that found nothing loses nothing."""
+    started = getattr(result, "started", result)
+    return bool(started) or bool(getattr(result, "reserved", ()))
+
+
+async def _work() -> int:
+    return 1
+
+
+def registry() -> Registry:
+    jobs = Registry()
+    jobs.add(define("work", _work))
+    return jobs
+
+
+@pytest.fixture
+async def line(database_url: str) -> AsyncIterator[UnreliableLine]:
+    database = UnreliableLine(database_url)
+    yield database
+    await database.close()
+
+
+@pytest.fixture
+async def engine(line: UnreliableLine) -> AsyncIterator[RunningEngine]:
+    made = Engine(Services(line), registry(), ALERT)
+    await made.start()
+    yield RunningEngine(made, line)
+    line.deliver.set()
+    await made.stop()
+
+
+async def test_a_run_whose_claim_was_never_answered_is_settled_and_tried_again(
+    line: UnreliableLine, engine: RunningEngine
+) -> None:
+    line.lose[claim] = 1
+    run_id = await engine.enqueue("work", retries=2)
+    done = await engine.finished(run_id)
+    lost, again = done.executions
+    assert (lost.outcome, lost.error_type) == (Outcome.LOST, "ClaimLost")
+    assert lost.error_message == (
+        "node test-node held this run and did not execute it: an answer of the database was lost"
+    )
+    assert (again.outcome, done.run.state, done.run.failures) == (Outcome.SUCCESS, RunState.SUCCESS, 1)
+
+
+@pytest.mark.postgres
+@pytest.mark.parametrize("database_url", ["postgres"], indirect=True)
+async def test_a_reservation_whose_start_was_never_answered_is_settled(line: UnreliableLine) -> None:
+    made = Engine(Services(line), registry(), replace(ALERT, slots=1, prefetch=3))
+    await made.start()
+    engine = RunningEngine(made, line)
+    line.lose[start_reserved] = 1
+    ids = [await engine.enqueue("work", retries=2) for _ in range(6)]
+    states = [(await engine.run_until_finished(run_id)).state for run_id in ids]
+    assert set(states) == {RunState.SUCCESS}
+    await made.stop()
+
+
+async def test_a_claim_that_is_answered_during_the_stop_still_runs_its_runs_to_the_end(
+    line: UnreliableLine, engine: RunningEngine
+) -> None:
+    line.delayed = claim
+    run_id = await engine.enqueue("work")
+    await line.committed.wait()
+    draining = asyncio.ensure_future(engine.engine.drain())
+    await eventually(lambda: not engine.engine.ready)
+    line.deliver.set()
+    await draining
+    run = await engine.run(run_id)
+    assert run.state is RunState.SUCCESS

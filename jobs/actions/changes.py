@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from ..core.events import Change, EventKind
 from ..core.model import Execution, Outcome, Run, Task
 from ..core.states import RunState
+from ..store.claims import Reserved
 
 
 def task_change(kind: EventKind, task: Task) -> Change:
@@ -13,7 +14,7 @@ def task_change(kind: EventKind, task: Task) -> Change:
 
 
 def run_change(
-    run: Run, state: RunState, *, kind: EventKind = EventKind.RUN_UPDATED, node: str | None = None
+    run: Run | Reserved, state: RunState, *, kind: EventKind = EventKind.RUN_UPDATED, node: str | None = None
 ) -> Change:
     """The event of a run that is in ``state`` now."""
     return Change(

@@ -1,17 +1,20 @@
 """A node takes runs from the queue and starts them, in fair order, one transaction for many."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Any
+from functools import partial
+from typing import Any, TypeAlias, TypeVar
 
 from ..core.dispatch import Skip
 from ..core.fairness import Candidate, FairnessState, take
 from ..core.model import Json, Run, SkipReason, Task, Trigger
 from ..core.policies import earliest_start, effective_tolerance, interval_of
 from ..core.states import RunState
-from ..store import claims, nodes, tasks
+from ..store import claims, tasks
 from ..store import runs as run_store
+from ..store.candidates import Want, candidates
+from ..store.claims import Reserved, Source
 from ..store.transaction import Tx
 from .changes import run_change, started_changes
 from .skips import record_drop
@@ -19,6 +22,10 @@ from .skips import record_drop
 MAX_DEPTH = 50
 """How many runs one round looks for; larger claims take several rounds in the same transaction."""
 _ROUNDS = 20
+
+T = TypeVar("T")
+_Begun: TypeAlias = tuple[Run, int]
+"""A run whose attempt has begun, and its execution."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,85 +65,112 @@ def claim(tx: Tx, claimant: Claimant, fairness: FairnessState, *, slots: int, pr
     Runs that start have their attempt counted and their execution opened in this transaction, so that a job which
     kills its node counts too. ``fairness`` is not changed; take the returned one once the transaction is committed.
     """
-    if not nodes.is_live(tx.conn, claimant.node_id):
+    if not may_take(tx, claimant):
         return Claimed((), (), fairness, fenced=True)
+    return claim_more(tx, claimant, fairness, slots=slots, prefetch=prefetch)
+
+
+def may_take(tx: Tx, claimant: Claimant) -> bool:
+    """Whether the node may take runs; nobody declares it dead before the commit."""
+    live, now = claims.live_node(tx.conn, claimant.node_id)
+    tx.learn_now(now)
+    return live
+
+
+def claim_more(tx: Tx, claimant: Claimant, fairness: FairnessState, *, slots: int, prefetch: int) -> Claimed:
+    """``claim`` for a node of which this transaction knows already that it may take runs."""
     state = fairness.copy()
-    started: list[Started] = []
-    for runs in _rounds(tx, claimant, state, slots):
-        started += _start(tx, claimant, runs)
-    reserved: list[int] = []
-    if len(started) == slots:
-        for runs in _rounds(tx, claimant, state, prefetch):
-            reserved += _reserve(tx, claimant, runs)
-    return Claimed(tuple(started), tuple(reserved), state)
+    begun = [one for some in _rounds(tx, claimant, state, slots, partial(_start, tx, claimant)) for one in some]
+    reserved: list[Reserved] = []
+    if len(begun) == slots:
+        rounds = _rounds(tx, claimant, state, prefetch, partial(_reserve, tx, claimant))
+        reserved = [one for some in rounds for one in some]
+    started = _started(tx, claimant, begun)
+    tx.emit(run_change(one, RunState.SCHEDULED, node=claimant.node) for one in reserved)
+    return Claimed(started, tuple(one.id for one in reserved), state)
 
 
 def start_reserved(tx: Tx, claimant: Claimant, ids: Sequence[int]) -> tuple[Started, ...]:
     """Start runs reserved by this node; those cancelled or taken away meanwhile are left out."""
-    if not nodes.is_live(tx.conn, claimant.node_id):
-        return ()
-    locked = claims.lock_scheduled(tx.conn, ids, claimant.node_id)
-    kept = _without_dropped(tx, claimant, [locked[run_id] for run_id in ids if run_id in locked])
-    return _start(tx, claimant, kept)
+    return start_more(tx, claimant, ids) if may_take(tx, claimant) else ()
 
 
-def _rounds(tx: Tx, claimant: Claimant, state: FairnessState, wanted: int) -> Iterator[list[Run]]:
-    """Rounds of takes until ``wanted`` is reached or nothing is left; the caller takes each round's runs at once."""
+def start_more(tx: Tx, claimant: Claimant, ids: Sequence[int]) -> tuple[Started, ...]:
+    """``start_reserved`` for a node of which this transaction knows already that it may take runs."""
+    begun = _begin(tx, claimant, ids, Source.UNJUDGED)
+    judged = [run_id for run_id in ids if run_id not in begun]
+    if judged:
+        locked = claims.lock_scheduled(tx.conn, judged, claimant.node_id)
+        kept = _without_dropped(tx, claimant, [locked[run_id] for run_id in judged if run_id in locked])
+        begun |= _begin(tx, claimant, [run.id for run in kept], Source.RESERVE)
+    return _started(tx, claimant, [begun[run_id] for run_id in ids if run_id in begun])
+
+
+def _rounds(
+    tx: Tx, claimant: Claimant, state: FairnessState, wanted: int, enact: Callable[[list[Candidate]], Mapping[int, T]]
+) -> Iterator[list[T]]:
+    """Rounds of takes until ``wanted`` is reached or nothing is left; ``enact`` takes what can be had of its runs."""
     elsewhere: set[int] = set()
     for _ in range(_ROUNDS):
         count = min(wanted, MAX_DEPTH)
         if count <= 0:
             return
-        want = claims.Want(tx.now, claimant.jobs, count + len(elsewhere))
-        found = _not_taken(claims.candidates(tx.conn, want, state.last_group), elsewhere)
+        want = Want(tx.now, claimant.jobs, count + len(elsewhere))
+        found = _not_taken(candidates(tx.conn, want, state.last_group), elsewhere)
         if not found:
             return
-        runs, missed = _round(tx, claimant, state, found, count)
-        yield runs
-        wanted -= len(runs)
+        capacities = claims.free_capacities(tx.conn, sorted({one.group for one in found if one.limited}))
+        trial = take(state.copy(), found, count, capacities=capacities)
+        taken = enact(trial)
+        # Chosen again among what could be had, so that what others were faster to take costs no group its turn.
+        chosen = take(state, [one for one in found if one.run_id in taken], count, capacities=capacities)
+        yield [taken[one.run_id] for one in chosen]
+        wanted -= len(taken)
+        missed = {one.run_id for one in trial} - taken.keys()
         elsewhere |= missed
-        if not missed and len(runs) < count:
+        if not missed and len(taken) < count:
             return
 
 
 def _not_taken(found: list[Candidate], elsewhere: set[int]) -> list[Candidate]:
     """``found`` less what other nodes are taking at this moment, and less the other runs of such an exclusive task."""
+    if not elsewhere:
+        return found
     blocked = {one.blocks for one in found if one.run_id in elsewhere and one.blocks is not None}
     return [one for one in found if one.run_id not in elsewhere and one.blocks not in blocked]
 
 
-def _round(
-    tx: Tx, claimant: Claimant, state: FairnessState, found: list[Candidate], count: int
-) -> tuple[list[Run], set[int]]:
-    """Choose, lock, judge; choose again among what could be locked and may start.
-
-    Returns the runs in fair order, and those that were chosen at first but are taken by others or were dropped.
-    """
-    capacities = claims.free_capacities(tx.conn, sorted({candidate.group for candidate in found}))
-    trial = take(state.copy(), found, count, capacities=capacities)
-    locked = claims.lock_claimable(tx.conn, [candidate.run_id for candidate in trial])
-    mine = [locked[candidate.run_id] for candidate in trial if candidate.run_id in locked]
-    startable = {run.id for run in _without_dropped(tx, claimant, mine)}
-    chosen = take(state, [one for one in found if one.run_id in startable], count, capacities=capacities)
-    missed = {candidate.run_id for candidate in trial} - startable
-    return [locked[candidate.run_id] for candidate in chosen], missed
+def _reserve(tx: Tx, claimant: Claimant, chosen: list[Candidate]) -> dict[int, Reserved]:
+    return claims.reserve(tx.conn, [one.run_id for one in chosen], claimant.node_id)
 
 
-def _reserve(tx: Tx, claimant: Claimant, runs: Sequence[Run]) -> list[int]:
-    ids = [run.id for run in runs]
-    if ids:
-        claims.reserve(tx.conn, ids, claimant.node_id)
-        tx.emit(run_change(run, RunState.SCHEDULED, node=claimant.node) for run in runs)
-    return ids
+def _start(tx: Tx, claimant: Claimant, chosen: list[Candidate]) -> dict[int, _Begun]:
+    judged = [one.run_id for one in chosen if one.judged]
+    refused: set[int] = set()
+    if judged:
+        locked = claims.lock_claimable(tx.conn, judged)
+        kept = _without_dropped(tx, claimant, [locked[run_id] for run_id in judged if run_id in locked])
+        refused = set(judged) - {run.id for run in kept}
+    return _begin(tx, claimant, [one.run_id for one in chosen if one.run_id not in refused], Source.QUEUE)
+
+
+def _begin(tx: Tx, claimant: Claimant, ids: Sequence[int], source: Source) -> dict[int, _Begun]:
+    if not ids:
+        return {}
+    begun = claims.start(tx.conn, ids, (claimant.node_id, claimant.node), tx.now, source)
+    firsts = _tasks_of_first_starts((run for run, _ in begun.values()), attempt=1)
+    if firsts:
+        tasks.mark_started(tx.conn, firsts, tx.now)
+    return begun
 
 
 def _without_dropped(tx: Tx, claimant: Claimant, runs: Sequence[Run]) -> list[Run]:
     """``runs`` less those that start too early after the task's last start; these are dropped, with the reason."""
-    judged = {run.task_id for run in runs if _is_first_scheduled_start(run) and run.task_id is not None}
-    owners = tasks.by_ids(tx.conn, sorted(judged)) if judged else {}
+    judged = _tasks_of_first_starts(runs, attempt=0)
+    owners = tasks.by_ids(tx.conn, judged) if judged else {}
     kept: list[Run] = []
     for run in runs:
-        task = owners.get(run.task_id or 0) if _is_first_scheduled_start(run) else None
+        task = owners.get(run.task_id or 0) if run.attempt == 0 and run.trigger is Trigger.SCHEDULE else None
         earliest = earliest_start(task.spec, task.last_started_at) if task is not None else None
         if task is not None and earliest is not None and tx.now < earliest:
             _drop(tx, claimant, run, task, earliest)
@@ -147,9 +181,15 @@ def _without_dropped(tx: Tx, claimant: Claimant, runs: Sequence[Run]) -> list[Ru
     return kept
 
 
-def _is_first_scheduled_start(run: Run) -> bool:
+def _tasks_of_first_starts(runs: Iterable[Run], *, attempt: int) -> list[int]:
     """Only the first start of a run made by the schedule is judged by the tolerance and sets the last start."""
-    return run.attempt == 0 and run.trigger is Trigger.SCHEDULE
+    return sorted(
+        {
+            run.task_id
+            for run in runs
+            if run.attempt == attempt and run.trigger is Trigger.SCHEDULE and run.task_id is not None
+        }
+    )
 
 
 def _drop(tx: Tx, claimant: Claimant, run: Run, task: Task, earliest: datetime) -> None:
@@ -167,35 +207,10 @@ def _drop(tx: Tx, claimant: Claimant, run: Run, task: Task, earliest: datetime) 
     tx.emit([run_change(run, RunState.SKIPPED, node=claimant.node)])
 
 
-def _start(tx: Tx, claimant: Claimant, runs: Sequence[Run]) -> tuple[Started, ...]:
-    if not runs:
-        return ()
-    claims.start(tx.conn, [run.id for run in runs], claimant.node_id, tx.now)
-    executions = claims.open_executions(tx.conn, runs, claimant.node_id, claimant.node, tx.now)
-    _mark_task_starts(tx, runs)
-    for run in runs:
-        tx.emit(started_changes(run, executions[run.id], claimant.node))
-    of_tasks = sorted({run.task_id for run in runs if run.task_id is not None})
+def _started(tx: Tx, claimant: Claimant, begun: Sequence[_Begun]) -> tuple[Started, ...]:
+    """What was begun, with its events and what belongs to its task."""
+    for run, execution_id in begun:
+        tx.emit(started_changes(run, execution_id, claimant.node))
+    of_tasks = sorted({run.task_id for run, _ in begun if run.task_id is not None})
     checkpoints = tasks.checkpoints(tx.conn, of_tasks) if of_tasks else {}
-    return tuple(
-        Started(_as_started(run, claimant, tx.now), executions[run.id], checkpoints.get(run.task_id or 0))
-        for run in runs
-    )
-
-
-def _mark_task_starts(tx: Tx, runs: Iterable[Run]) -> None:
-    firsts = {run.task_id for run in runs if _is_first_scheduled_start(run) and run.task_id is not None}
-    if firsts:
-        tasks.mark_started(tx.conn, sorted(firsts), tx.now)
-
-
-def _as_started(run: Run, claimant: Claimant, now: datetime) -> Run:
-    return replace(
-        run,
-        state=RunState.RUNNING,
-        attempt=run.attempt + 1,
-        node_id=claimant.node_id,
-        node_name=claimant.node,
-        started_at=now,
-        progress=None,
-    )
+    return tuple(Started(run, execution_id, checkpoints.get(run.task_id or 0)) for run, execution_id in begun)

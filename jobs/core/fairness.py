@@ -40,6 +40,7 @@ class CountingScheme:
 class Candidate:
     """A run that could be taken now. ``blocks`` is the task no second run of which may be taken (exclusive), or None.
 
+    ``judged``: its task's tolerance has to be asked whether it may start; ``limited``: its group has a limit.
     Candidates of one group and class must come first in, first out.
     """
 
@@ -48,6 +49,8 @@ class Candidate:
     priority: Priority
     stuck: bool = False
     blocks: int | None = None
+    judged: bool = False
+    limited: bool = False
 
 
 @dataclass(slots=True)

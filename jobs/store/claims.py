@@ -1,137 +1,55 @@
-"""Statements of the claim: what a node could take, taking it, and starting it."""
+"""Statements of the claim: taking runs for a node, and starting them."""
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+import json
+from collections.abc import Sequence
 from datetime import datetime
-from typing import Any
+from enum import Enum
+from functools import cache
+from typing import NamedTuple
 
-from sqlalchemy import Connection, func, insert, null, select, text, update
+from sqlalchemy import (
+    BigInteger,
+    Connection,
+    String,
+    TextualSelect,
+    bindparam,
+    column,
+    func,
+    select,
+    text,
+)
+from sqlalchemy.dialects.postgresql import ARRAY, BIGINT
 
-from ..core.fairness import Candidate
-from ..core.model import Priority, Run
+from ..core.model import LIVE_NODES, Run
 from ..core.states import CLAIMABLE, OCCUPYING, RunState
 from . import dialect
+from .candidates import JUDGED
 from .runs import run_from, select_runs, values_of
-from .tables import job_execution as e
+from .tables import node as n
 from .tables import queue_group as g
 from .tables import quoted
 from .tables import run as r
+from .types import UtcDateTime
 
-# A task's exclusive runs never occupy two slots; what would be a second one is no candidate.
-_FREE = f"""(NOT r.exclusive OR r.task_id IS NULL OR NOT EXISTS (
-    SELECT 1 FROM run b WHERE b.task_id = r.task_id AND b.exclusive AND b.state IN ({quoted(OCCUPYING)})))"""
-# The general condition is repeated beside the special one so that SQLite sees that its partial index applies.
-_CLAIMABLE = f"state IN ({quoted(CLAIMABLE)})"
-
-
-def _lane(condition: str, jobs: str) -> str:
-    return f"""SELECT r.id, r.group_name, r.priority, r.state, r.exclusive, r.task_id, r.available_at
-        FROM run r WHERE r.{_CLAIMABLE} AND {condition} AND {jobs} AND {_FREE}
-        ORDER BY r.available_at, r.id LIMIT :depth"""
-
-
-def _lanes(group: str, jobs: str) -> list[str]:
-    """Per group: due stuck runs (strictly after their time), then waiting ones by priority, first in, first out."""
-    waiting = f"r.state = 'waiting' AND r.group_name = {group} AND r.available_at <= :now"
-    return [
-        _lane(f"r.state = 'stuck' AND r.group_name = {group} AND r.available_at < :now", jobs),
-        _lane(f"{waiting} AND r.priority = 'high'", jobs),
-        _lane(f"{waiting} AND r.priority = 'low'", jobs),
-    ]
-
-
-_NEXT_GROUP = f"SELECT min(group_name) FROM run WHERE {_CLAIMABLE} AND group_name > "
-
-# Groups with something pending, in order, by jumping along the index; LIMIT stops the jumping early.
-_POSTGRES = f"""
-WITH RECURSIVE pending(name) AS (
-    {_NEXT_GROUP} :after
-    UNION ALL
-    SELECT ({_NEXT_GROUP} p.name) FROM pending p WHERE p.name IS NOT NULL
+_LIVE = (
+    select(n.c.id)
+    .where(n.c.id == bindparam("node_id"), n.c.state.in_(sorted(state.value for state in LIVE_NODES)))
+    # The weakest lock: declaring the node dead conflicts with it, its heartbeat does not.
+    .with_for_update(read=True, key_share=True)
 )
-SELECT c.* FROM pending p
-LEFT JOIN queue_group q ON q.name = p.name
-CROSS JOIN LATERAL ({" UNION ALL ".join(f"({lane})" for lane in _lanes("p.name", "r.job_name = ANY(:jobs)"))}) c
-WHERE p.name IS NOT NULL AND q.paused_at IS NULL AND (CAST(:last AS text) IS NULL OR p.name <= :last)
-LIMIT :rows
-"""
-_SQLITE_LANES = [text(lane) for lane in _lanes(":group", "r.job_name IN (SELECT value FROM json_each(:jobs))")]
-_SQLITE_NEXT = text(f"{_NEXT_GROUP} :after")
+_LIVE_AND_NOW = _LIVE.add_columns(func.statement_timestamp().label("now"))
 
 
-@dataclass(frozen=True, slots=True)
-class Want:
-    """What a node asks for: the time, the jobs it can run, and how deep to look into each lane."""
-
-    now: datetime
-    jobs: Sequence[str]
-    depth: int
-
-
-_Find = Callable[[Connection, Want, str, str | None], list[Candidate]]
-
-
-def candidates(conn: Connection, want: Want, after: str | None) -> list[Candidate]:
-    """What could be taken now, of the groups after ``after`` first, then wrapping to the start.
-
-    Enough groups and lanes are read that ``core.fairness.take`` of ``want.depth`` runs sees all that matter to it.
-    """
-    find: _Find = _from_postgres if dialect.is_postgresql(conn) else _from_sqlite
-    found = find(conn, want, after or "", None)
-    if after and len({candidate.group for candidate in found}) < want.depth:
-        found += find(conn, want, "", after)
-    return found
-
-
-def _from_postgres(conn: Connection, want: Want, after: str, last: str | None) -> list[Candidate]:
-    parameters = {
-        "after": after,
-        "last": last,
-        "now": want.now,
-        "jobs": list(want.jobs),
-        "depth": want.depth,
-        # A lane holds at most ``depth`` rows, so this many rows are at least ``depth`` whole groups.
-        "rows": 3 * want.depth * want.depth,
-    }
-    return [_candidate(row) for row in conn.execute(text(_POSTGRES), parameters)]
-
-
-def _from_sqlite(conn: Connection, want: Want, after: str, last: str | None) -> list[Candidate]:
-    base = {"now": dialect.bound_time(want.now), "jobs": dialect.bound_list(want.jobs), "depth": want.depth}
-    found: list[Candidate] = []
-    groups = 0
-    paused = paused_groups(conn)
-    while groups < want.depth:
-        group: str | None = conn.execute(_SQLITE_NEXT, {"after": after}).scalar_one()
-        if group is None or (last is not None and group > last):
-            break
-        after = group
-        if group in paused:
-            continue
-        rows = [row for lane in _SQLITE_LANES for row in conn.execute(lane, {**base, "group": group})]
-        groups += 1 if rows else 0
-        found += [_candidate(row) for row in rows]
-    return found
-
-
-def _candidate(row: Any) -> Candidate:
-    return Candidate(
-        run_id=row.id,
-        group=row.group_name,
-        priority=Priority(row.priority),
-        stuck=row.state == RunState.STUCK.value,
-        blocks=row.task_id if row.exclusive else None,
-    )
-
-
-def paused_groups(conn: Connection) -> set[str]:
-    """The names of all paused groups."""
-    return set(conn.execute(select(g.c.name).where(g.c.paused_at.is_not(None))).scalars())
+def live_node(conn: Connection, node_id: int) -> tuple[bool, datetime | None]:
+    """Whether a node may take runs (nobody declares it dead before the commit), and the time if the database tells."""
+    statement = _LIVE_AND_NOW if dialect.is_postgresql(conn) else _LIVE
+    row = conn.execute(statement, {"node_id": node_id}).first()
+    return row is not None, getattr(row, "now", None)
 
 
 def free_capacities(conn: Connection, groups: Sequence[str]) -> dict[str, int]:
     """For those of ``groups`` that have a limit: how many more may occupy a slot now. Locks these groups' rows."""
-    limits = lock_limits(conn, groups)
+    limits = lock_limits(conn, groups) if groups else {}
     if not limits:
         return {}
     used = occupied_counts(conn, list(limits))
@@ -174,52 +92,137 @@ def lock_scheduled(conn: Connection, ids: Sequence[int], node_id: int) -> dict[i
     statement = (
         select_runs()
         .where(r.c.id.in_(ids), r.c.state == RunState.SCHEDULED.value, r.c.node_id == node_id)
+        .order_by(r.c.id)
         .with_for_update(of=r)
     )
     return {row.id: run_from(row) for row in conn.execute(statement)}
 
 
-def reserve(conn: Connection, ids: Sequence[int], node_id: int) -> None:
-    """Hand runs to a node ahead of a free slot; no attempt begins."""
-    statement = update(r).where(r.c.id.in_(ids)).values(state=RunState.SCHEDULED.value, node_id=node_id)
-    conn.execute(statement)
+class Source(Enum):
+    """Where runs are taken from.
+
+    ``QUEUE``: waiting and stuck ones that nobody else is taking. ``RESERVE``: those that were handed to this node.
+    ``UNJUDGED``: of these the ones that no tolerance may keep from starting.
+    """
+
+    QUEUE = f"r.state IN ({quoted(CLAIMABLE)})"
+    RESERVE = "r.state = 'scheduled' AND r.node_id = :node_id"
+    UNJUDGED = f"r.state = 'scheduled' AND r.node_id = :node_id AND NOT {JUDGED}"
+
+    @property
+    def locking(self) -> str:
+        """How PostgreSQL locks them: rows that others hold are passed over, or waited for in one order."""
+        return "FOR UPDATE SKIP LOCKED" if self is Source.QUEUE else "ORDER BY r.id FOR UPDATE"
 
 
-def start(conn: Connection, ids: Sequence[int], node_id: int, now: datetime) -> None:
-    """Begin the next attempt of runs on a node."""
-    statement = (
-        update(r)
-        .where(r.c.id.in_(ids))
-        .values(
-            state=RunState.RUNNING.value,
-            node_id=node_id,
-            attempt=r.c.attempt + 1,
-            started_at=now,
-            progress=null(),
-        )
-    )
-    conn.execute(statement)
+class Reserved(NamedTuple):
+    """What an event says of a run that was reserved."""
+
+    id: int
+    task_id: int | None
+    task_name: str | None
+    job_name: str
+    group: str
 
 
-def open_executions(conn: Connection, runs: Sequence[Run], node_id: int, node: str, now: datetime) -> dict[int, int]:
-    """Insert the open execution of each started run (as it was before its start); execution ids by run id."""
-    statement = insert(e).returning(e.c.id, e.c.run_id)
-    rows = [
-        {
-            "job_name": run.job_name,
-            "started_at": now,
-            "run_id": run.id,
-            "task_id": run.task_id,
-            "task_name": run.task_name,
-            "attempt": run.attempt + 1,
-            "node_id": node_id,
-            "node": node,
-            "trigger": run.trigger.value,
-            "scheduled_for": run.scheduled_for,
-            "submitted_at": run.submitted_at,
-            "log_lines": 0,
-            "log_cut": 0,
-        }
-        for run in runs
-    ]
-    return {run_id: execution_id for execution_id, run_id in conn.execute(statement, rows)}
+_IDS = bindparam("ids", type_=ARRAY(BIGINT))
+_NOW = bindparam("now", type_=UtcDateTime())
+_AMONG = "r.id IN (SELECT value FROM json_each(:ids))"
+
+
+def _parameters(ids: Sequence[int], *, postgres: bool, **others: object) -> dict[str, object]:
+    return {"ids": list(ids) if postgres else json.dumps(list(ids)), **others}
+
+
+@cache
+def _reserving(*, postgres: bool) -> TextualSelect:
+    described = (r.c.id, r.c.task_id, r.c.task_name, r.c.job_name, r.c.group_name)
+    names = ", ".join(one.name for one in described)
+    if not postgres:
+        return text(f"""
+            UPDATE run AS r SET state = 'scheduled', node_id = :node_id WHERE {_AMONG} AND {Source.QUEUE.value}
+            RETURNING {names}""").columns(*described)
+    statement = text(f"""
+        WITH locked AS MATERIALIZED (
+            SELECT r.id FROM run r WHERE r.id = ANY(:ids) AND {Source.QUEUE.value} {Source.QUEUE.locking}),
+        reserved AS (
+            UPDATE run r SET state = 'scheduled', node_id = :node_id FROM locked WHERE r.id = locked.id RETURNING r.*)
+        SELECT {names} FROM reserved""")
+    return statement.bindparams(_IDS).columns(*described)
+
+
+def reserve(conn: Connection, ids: Sequence[int], node_id: int) -> dict[int, Reserved]:
+    """Hand those of these runs to a node that nobody else is taking, ahead of a free slot; no attempt begins."""
+    postgres = dialect.is_postgresql(conn)
+    parameters = _parameters(ids, postgres=postgres, node_id=node_id)
+    return {row[0]: Reserved(*row) for row in conn.execute(_reserving(postgres=postgres), parameters)}
+
+
+_EXECUTION = (
+    "job_name, started_at, run_id, task_id, task_name, attempt, node_id, node, trigger, scheduled_for, submitted_at, "
+    "log_lines, log_cut"
+)
+_OF_RUN = (
+    "r.job_name, r.started_at, r.id, r.task_id, r.task_name, r.attempt, r.node_id, CAST(:node AS text), r.trigger, "
+    "r.scheduled_for, r.submitted_at, 0, 0"
+)
+_BEGIN = "state = 'running', node_id = :node_id, attempt = r.attempt + 1, started_at = :now, progress = NULL"
+_RUN = ", ".join(f"r.{one.name}" for one in r.columns)
+_NODE_NAME = column("node_name", String())
+_EXECUTION_ID = column("execution_id", BigInteger())
+
+
+@cache
+def _starting_on_postgres(source: Source) -> TextualSelect:
+    """Lock, begin the attempts and open their executions, in one statement."""
+    statement = text(f"""
+        WITH wanted AS MATERIALIZED (
+            SELECT w.id, w.place FROM unnest(:ids) WITH ORDINALITY AS w(id, place)),
+        locked AS MATERIALIZED (
+            SELECT r.id FROM run r WHERE r.id = ANY(:ids) AND {source.value} {source.locking}),
+        begun AS (
+            UPDATE run r SET {_BEGIN} FROM locked WHERE r.id = locked.id RETURNING {_RUN}),
+        opened AS (
+            INSERT INTO job_execution ({_EXECUTION})
+            SELECT {_OF_RUN} FROM begun r JOIN wanted w ON w.id = r.id ORDER BY w.place RETURNING id, run_id)
+        SELECT {_RUN}, CAST(:node AS text) AS node_name, o.id AS execution_id
+        FROM begun r JOIN opened o ON o.run_id = r.id""")
+    return statement.bindparams(_IDS, _NOW).columns(*r.columns, _NODE_NAME, _EXECUTION_ID)
+
+
+@cache
+def _beginning_on_sqlite(source: Source) -> TextualSelect:
+    statement = text(f"""
+        UPDATE run AS r SET {_BEGIN} WHERE {_AMONG} AND {source.value}
+        RETURNING {_RUN.replace("r.", "")}, :node AS node_name""")
+    return statement.bindparams(_NOW).columns(*r.columns, _NODE_NAME)
+
+
+_OPENING_ON_SQLITE = text(f"""
+    INSERT INTO job_execution ({_EXECUTION})
+    SELECT {_OF_RUN} FROM json_each(:ids) w JOIN run r ON r.id = w.value ORDER BY w.key RETURNING run_id, id""")
+
+
+def start(
+    conn: Connection, ids: Sequence[int], node: tuple[int, str], now: datetime, source: Source
+) -> dict[int, tuple[Run, int]]:
+    """Begin the next attempt of those of these runs that can be taken from ``source``, and open its execution.
+
+    Args:
+        conn: The transaction.
+        ids: The runs, in the order in which their executions are to be numbered.
+        node: The id and the name of the node that executes them.
+        now: When the attempts begin.
+        source: Where the runs are taken from.
+
+    Returns:
+        By id, the run as it is now, and its execution.
+    """
+    postgres = dialect.is_postgresql(conn)
+    parameters = _parameters(ids, postgres=postgres, node_id=node[0], node=node[1], now=now)
+    if postgres:
+        rows = conn.execute(_starting_on_postgres(source), parameters).all()
+        return {row.id: (run_from(row), row.execution_id) for row in rows}
+    runs = {row.id: run_from(row) for row in conn.execute(_beginning_on_sqlite(source), parameters)}
+    begun = _parameters([run_id for run_id in ids if run_id in runs], postgres=False, node=node[1])
+    return {run_id: (runs[run_id], execution) for run_id, execution in conn.execute(_OPENING_ON_SQLITE, begun)}

@@ -12,7 +12,6 @@ from ..core.events import Change, Cursor, Event
 from . import dialect
 from .tables import event, event_publisher
 
-
 _NEXT_NUMBER = (
     update(event_publisher)
     .where(event_publisher.c.id == 1)

@@ -55,6 +55,11 @@ class Tx:
             self._now = self.clock() if self.clock is not None else dialect.database_now(self.conn)
         return self._now
 
+    def learn_now(self, now: datetime | None) -> None:
+        """Take the database's time from a statement that brought it along, instead of asking for it."""
+        if now is not None and self._now is None and self.clock is None:
+            self._now = now
+
     def emit(self, changes: Iterable[Change]) -> None:
         """Record changes; subscribers see them in this order once the transaction is committed."""
         self.changes.extend(changes)

@@ -3,14 +3,14 @@
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Any
 
 from ..core.events import Change, EventKind
-from ..core.model import Json, Node, NodeState, Run
-from ..core.outcome import CLAIM_LOST, JobOutcome, Lost, Settlement, settle
+from ..core.model import Json, Node, NodeState, Outcome, Run
+from ..core.outcome import CLAIM_LOST, JobOutcome, Lost, settle
 from ..core.states import FINAL, RunState
 from ..store import executions, finishes, nodes
 from ..store import runs as run_store
+from ..store.finishes import Before, Ending
 from ..store.logs import LogLine
 from ..store.transaction import Tx, Wake
 from .changes import finished_changes, run_change
@@ -44,23 +44,18 @@ class Finished:
 
 
 def finish(tx: Tx, node_id: int, node: str, ended: Sequence[Finish]) -> Finished:
-    """Write the ends of attempts. Repeating it after a lost answer changes nothing and reports the same.
+    """Write the ends of attempts, one of a run at most. Repeating it changes nothing and reports the same.
 
     A run whose cancel was requested in the last moment (after ``cancelled`` was read) still ends cancelled.
     """
-    before = run_store.lock(tx.conn, [one.run.id for one in ended])
-    late_cancels = {run.id for run in before.values() if run.cancel_requested_at is not None}
-    settled = [(one, _settled(one, cancelled=one.cancelled or one.run.id in late_cancels)) for one in ended]
-    changed = finishes.finish_runs(tx.conn, node_id, [_run_row(tx, one, it) for one, it in settled])
-    accepted = [(one, it) for one, it in settled if one.run.id in changed]
-    if accepted:
-        finishes.close_executions(tx.conn, [_execution_row(tx, one, it) for one, it in accepted])
-        tail = [line for one, _ in accepted for line in one.log_tail]
-        if tail:
-            append_lines(tx, tail)
-        for one, it in accepted:
-            tx.emit(finished_changes(one.run, one.execution_id, node, it.state, it.outcome))
-        tx.wake(Wake.RUNS)
+    endings = {one.run.id: _ending(tx, one, cancelled=one.cancelled) for one in ended}
+    before = finishes.end_attempts(tx.conn, node_id, tx.now, list(endings.values()))
+    late = [one for one in ended if _was_cancelled_late(before.get(one.run.id), one, node_id)]
+    if late:
+        endings |= {one.run.id: _ending(tx, one, cancelled=True) for one in late}
+        before |= finishes.end_attempts(tx.conn, node_id, tx.now, [endings[one.run.id] for one in late])
+    changed = {run_id for run_id, run in before.items() if run.ended}
+    _tell(tx, node, [(one, endings[one.run.id]) for one in ended if one.run.id in changed])
     repeated = {
         one.run.id for one in ended if one.run.id not in changed and _is_done(before.get(one.run.id), one, node_id)
     }
@@ -68,53 +63,58 @@ def finish(tx: Tx, node_id: int, node: str, ended: Sequence[Finish]) -> Finished
     return Finished(frozenset(changed | repeated), frozenset(stale))
 
 
-def _is_done(stored: Run | None, one: Finish, node_id: int) -> bool:
+def _tell(tx: Tx, node: str, accepted: Sequence[tuple[Finish, Ending]]) -> None:
+    """Keep the last log lines of the accepted ends, and tell whom they concern."""
+    tail = [line for one, _ in accepted for line in one.log_tail]
+    if tail:
+        append_lines(tx, tail)
+    for one, ending in accepted:
+        state, outcome = RunState(ending.state), Outcome(ending.outcome)
+        tx.emit(finished_changes(one.run, one.execution_id, node, state, outcome))
+    if accepted:
+        tx.wake(Wake.RUNS)
+
+
+def _is_held(stored: Before | None, one: Finish, node_id: int) -> bool:
+    """Whether the attempt is the newest of its run, and this node's."""
+    return stored is not None and stored.node_id == node_id and stored.attempt == one.run.attempt
+
+
+def _was_cancelled_late(stored: Before | None, one: Finish, node_id: int) -> bool:
+    """Whether the attempt still runs, and its run was asked to stop after its job had ended."""
+    running = stored is not None and stored.state == RunState.RUNNING.value and stored.cancel_requested
+    return running and not one.cancelled and _is_held(stored, one, node_id)
+
+
+def _is_done(stored: Before | None, one: Finish, node_id: int) -> bool:
     """Whether the stored run already carries the end of exactly this attempt by this node."""
-    return (
-        stored is not None
-        and stored.node_id == node_id
-        and stored.attempt == one.run.attempt
-        and stored.state is not RunState.RUNNING
-    )
+    return stored is not None and stored.state != RunState.RUNNING.value and _is_held(stored, one, node_id)
 
 
-def _settled(one: Finish, *, cancelled: bool) -> Settlement:
+def _ending(tx: Tx, one: Finish, *, cancelled: bool) -> Ending:
     run = one.run
-    return settle(
+    it = settle(
         one.outcome, failures=run.failures, retries=run.retries, base_delay=run.retry_delay, cancelled=cancelled
     )
-
-
-def _run_row(tx: Tx, one: Finish, it: Settlement) -> tuple[Any, ...]:
-    available = None if it.delay is None else tx.now + timedelta(seconds=it.delay)
-    finished = tx.now if it.state in FINAL else None
-    return (
-        one.run.id,
-        one.run.attempt,
-        it.state.value,
-        it.failures,
-        available,
-        finished,
-        it.error,
-        it.value,
-        one.progress,
-    )
-
-
-def _execution_row(tx: Tx, one: Finish, it: Settlement) -> tuple[Any, ...]:
-    return (
-        one.execution_id,
-        tx.now,
-        it.outcome.is_success,
-        it.outcome.value,
-        it.error,
-        it.error_type,
-        it.traceback,
-        it.records_processed,
-        it.value,
-        one.progress,
-        one.log_lines,
-        one.log_cut,
+    return Ending(
+        id=run.id,
+        attempt=run.attempt,
+        cancelled=cancelled,
+        execution_id=one.execution_id,
+        state=it.state.value,
+        failures=it.failures,
+        available_at=None if it.delay is None else tx.now + timedelta(seconds=it.delay),
+        finished_at=tx.now if it.state in FINAL else None,
+        error=it.error,
+        value=it.value,
+        progress=one.progress,
+        success=it.outcome.is_success,
+        outcome=it.outcome.value,
+        error_type=it.error_type,
+        traceback=it.traceback,
+        records_processed=it.records_processed,
+        log_lines=one.log_lines,
+        log_cut=one.log_cut,
     )
 
 

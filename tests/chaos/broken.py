@@ -1,0 +1,194 @@
+"""The product, broken in one place each: what the rules must see. Every break acts on a history that was in order."""
+
+from collections.abc import Callable, Sequence
+from datetime import timedelta
+
+from sqlalchemy import delete, select, text, update
+
+from cronograph.jobs.actions.changes import finished_changes
+from cronograph.jobs.actions.claim import Started
+from cronograph.jobs.actions.finish import Finish, finish, rescue
+from cronograph.jobs.core.model import Node, NodeState, Outcome, SkipReason
+from cronograph.jobs.core.outcome import Lost, Succeeded
+from cronograph.jobs.core.states import RunState
+from cronograph.jobs.store import nodes, tables
+from cronograph.jobs.store.transaction import Tx
+from tests.support.storage import Stored, Worker
+
+r, e, t, s = tables.run, tables.job_execution, tables.periodic_task, tables.skipped_occurrence
+
+Break = Callable[[Stored, Worker], object]
+
+
+def stored_node(stored: Stored, worker: Worker) -> Node:
+    """The node of a worker as it is stored now."""
+    return stored.do(lambda tx: nodes.by_ids(tx.conn, [worker.node.id])[worker.node.id])
+
+
+def execute(stored: Stored, *statements: str) -> None:
+    """Change the tables behind the product's back."""
+
+    def change(tx: Tx) -> None:
+        for statement in statements:
+            tx.conn.execute(text(statement))
+
+    stored.do(change)
+
+
+def dispatch_again(stored: Stored) -> None:
+    """Dispatch, and again as if the dispatcher of task ``always`` had died between its runs and its advance."""
+    stored.pass_time(1)
+    (before,) = stored.rows(t, name="always")
+    stored.dispatch()
+    back = {"next_occurrence_at": before.next_occurrence_at, "next_run_at": before.next_run_at}
+    stored.do(lambda tx: tx.conn.execute(update(t).where(t.c.id == before.id).values(**back)))
+    stored.dispatch()
+
+
+def lose_a_started_run(stored: Stored) -> tuple[Started, Worker, Started]:
+    """A node is paused with a run, which another node takes over: the first attempt, the other node and its attempt."""
+    paused, other = stored.node("node-paused"), stored.node("node-other")
+    stored.enqueue(retries=3)
+    late = paused.start()
+    stored.do(rescue, stored_node(stored, paused), reason="no heartbeat within its lease")
+    stored.pass_time(0.001)
+    return late, other, other.start()
+
+
+def finish_without_a_fence(tx: Tx, started: Started) -> None:
+    """Store a result without asking whether the run still belongs to this attempt of this node."""
+    run, now = started.run, tx.now
+    ended = {"state": RunState.SUCCESS.value, "finished_at": now, "done_attempt": run.attempt}
+    tx.conn.execute(update(r).where(r.c.id == run.id).values(**ended))
+    closed = {"completed_at": now, "success": True, "outcome": Outcome.SUCCESS.value}
+    tx.conn.execute(update(e).where(e.c.id == started.execution_id).values(**closed))
+    node = run.node_name or ""
+    tx.emit(finished_changes(run, started.execution_id, node, RunState.SUCCESS, Outcome.SUCCESS))
+
+
+def occurrences_are_not_unique(stored: Stored, _: Worker) -> None:
+    execute(stored, "DROP INDEX uq_run_occurrence")
+    dispatch_again(stored)
+
+
+def tasks_advance_without_a_run(stored: Stored, _: Worker) -> None:
+    (row, *_rest) = stored.rows(t, name="always")
+    later = row.next_occurrence_at + timedelta(seconds=1)
+    stored.do(lambda tx: tx.conn.execute(update(t).where(t.c.id == row.id).values(next_occurrence_at=later)))
+
+
+def a_skip_counts_too_many(stored: Stored, _: Worker) -> None:
+    execute(stored, "UPDATE skipped_occurrence SET occurrences = occurrences + 1 WHERE reason = 'coalesced'")
+
+
+def a_skip_is_not_written(stored: Stored, _: Worker) -> None:
+    execute(stored, "DELETE FROM skipped_occurrence WHERE reason = 'overlap'")
+
+
+def a_drop_is_not_written(stored: Stored, _: Worker) -> None:
+    stored.do(lambda tx: tx.conn.execute(delete(s).where(s.c.reason == SkipReason.TOLERANCE.value)))
+
+
+def a_late_result_replaces_a_running_attempt(stored: Stored, _: Worker) -> None:
+    late, _other, _again = lose_a_started_run(stored)
+    stored.do(finish_without_a_fence, late)
+
+
+def a_late_result_replaces_another(stored: Stored, _: Worker) -> None:
+    late, other, again = lose_a_started_run(stored)
+    other.end(again, Succeeded())
+    stored.do(finish_without_a_fence, late)
+
+
+def a_live_node_is_rescued_without_a_fence(stored: Stored, worker: Worker) -> None:
+    stored.enqueue(retries=3)
+    lost = Finish((started := worker.start()).run, started.execution_id, Lost("node node-a was lost"))
+    stored.do(finish, worker.node.id, worker.node.name, [lost])
+
+
+def a_dead_node_may_claim(stored: Stored, worker: Worker) -> None:
+    stored.do(rescue, stored_node(stored, worker), reason="no heartbeat within its lease")
+    stored.enqueue()
+    execute(stored, f"UPDATE node SET state = 'active' WHERE id = {worker.node.id}")
+    worker.start()
+
+
+def a_rescue_forgets_executions(stored: Stored, worker: Worker) -> None:
+    stored.enqueue(retries=3)
+    execute(stored, f"UPDATE run SET state = 'stuck' WHERE id = {worker.start().run.id}")
+
+
+def a_rescue_forgets_reservations(stored: Stored, worker: Worker) -> None:
+    for _ in range(2):
+        stored.enqueue()
+    worker.take(1, prefetch=1)
+    stored.do(lambda tx: nodes.set_state(tx.conn, worker.node.id, NodeState.STOPPED))
+
+
+def two_exclusive_runs_are_taken_at_once(stored: Stored, worker: Worker) -> None:
+    execute(stored, "DROP INDEX uq_run_exclusive")
+    stored.pass_time(60)
+    stored.dispatch()
+    execute(stored, "UPDATE run SET exclusive = false WHERE state = 'waiting'")
+    taken = [started.run.id for started in worker.take(10).started]
+    for run_id in taken:
+        execute(stored, f"UPDATE run SET exclusive = true WHERE id = {run_id}")
+
+
+def an_execution_is_not_kept(stored: Stored, _: Worker) -> None:
+    execute(stored, "DELETE FROM job_execution WHERE id = (SELECT min(id) FROM job_execution WHERE attempt = 1)")
+
+
+def a_success_is_called_failed(stored: Stored, _: Worker) -> None:
+    execute(stored, "UPDATE run SET state = 'failed' WHERE id = (SELECT min(id) FROM run WHERE state = 'success')")
+
+
+def a_failure_is_not_counted(stored: Stored, _: Worker) -> None:
+    execute(stored, "UPDATE run SET failures = failures - 1 WHERE failures > 0")
+
+
+def a_loss_names_nobody(stored: Stored, _: Worker) -> None:
+    execute(stored, "UPDATE job_execution SET error_message = 'lost' WHERE outcome = 'lost'")
+
+
+def events_are_lost(stored: Stored, _: Worker) -> None:
+    execute(stored, "DELETE FROM event WHERE seq = 3")
+
+
+def events_are_told_twice(stored: Stored, _: Worker) -> None:
+    def repeat(tx: Tx) -> None:
+        changes: Sequence[dict[str, object]]
+        for (changes,) in tx.conn.execute(select(tables.event.c.changes)).all():
+            tx.conn.execute(tables.event.insert().values(at=tx.now, changes=changes))
+
+    stored.do(repeat)
+
+
+def events_are_not_written(stored: Stored, worker: Worker) -> None:
+    stored.enqueue()
+    worker.start()
+    execute(stored, "UPDATE event SET changes = '[]' WHERE id = (SELECT max(id) FROM event)")
+
+
+BREAKS: dict[Break, str] = {
+    occurrences_are_not_unique: "no occurrence has two runs",
+    tasks_advance_without_a_run: "every occurrence is accounted for once",
+    a_skip_counts_too_many: "every occurrence is accounted for once",
+    a_skip_is_not_written: "every occurrence is accounted for once",
+    a_drop_is_not_written: "what was dropped says why",
+    a_late_result_replaces_a_running_attempt: "an open execution belongs to a running run of a live node",
+    a_late_result_replaces_another: "at most one result is accepted",
+    a_live_node_is_rescued_without_a_fence: "only dead nodes lose executions",
+    a_dead_node_may_claim: "a dead node begins and ends nothing",
+    a_rescue_forgets_executions: "an open execution belongs to a running run of a live node",
+    a_rescue_forgets_reservations: "a held run is held by a live node",
+    two_exclusive_runs_are_taken_at_once: "the attempts of an exclusive task do not overlap",
+    an_execution_is_not_kept: "attempts are numbered without gap",
+    a_success_is_called_failed: "a run ended as its last execution did",
+    a_failure_is_not_counted: "failures are counted",
+    a_loss_names_nobody: "a lost execution names its node",
+    events_are_lost: "events are numbered without gap",
+    events_are_told_twice: "events tell every change of a run once",
+    events_are_not_written: "events tell every execution once",
+}
+"""Each break with the rule that must see it."""

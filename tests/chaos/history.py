@@ -1,0 +1,110 @@
+"""The whole history of a database, read in one snapshot, for the rules that judge it."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from functools import cached_property
+from itertools import groupby
+
+from sqlalchemy import Connection, select
+
+from cronograph.jobs.core.events import Change, Cursor, Event, EventKind
+from cronograph.jobs.core.model import Execution, Node, Run, SkippedOccurrence, Task
+from cronograph.jobs.store.database import parse_url, sync_engine
+from cronograph.jobs.store.dialect import database_now
+from cronograph.jobs.store.executions import execution_from
+from cronograph.jobs.store.nodes import node_from
+from cronograph.jobs.store.runs import run_from, select_runs
+from cronograph.jobs.store.skipped import skipped_from
+from cronograph.jobs.store.tables import event, event_publisher, job_execution, node, periodic_task, run
+from cronograph.jobs.store.tables import skipped_occurrence as skipped
+from cronograph.jobs.store.tasks import task_from
+
+RUN_EVENTS = frozenset({EventKind.RUN_CREATED, EventKind.RUN_UPDATED})
+EXECUTION_EVENTS = frozenset({EventKind.EXECUTION_STARTED, EventKind.EXECUTION_FINISHED})
+
+
+@dataclass(frozen=True)
+class History:
+    """Everything that a database remembers.
+
+    Attributes:
+        read_at: The database's time of the snapshot.
+        tasks: By id.
+        runs: By id.
+        executions: By id.
+        skipped: By id.
+        nodes: By id; every process that ever joined.
+        numbers: The numbers of the published event batches, ascending.
+        last_number: What the publisher remembers as the last number given out.
+        unpublished: How many batches have no number yet.
+        events: All published changes, in their one order.
+    """
+
+    read_at: datetime
+    tasks: tuple[Task, ...]
+    runs: tuple[Run, ...]
+    executions: tuple[Execution, ...]
+    skipped: tuple[SkippedOccurrence, ...]
+    nodes: tuple[Node, ...]
+    numbers: tuple[int, ...]
+    last_number: int
+    unpublished: int
+    events: tuple[Event, ...]
+
+    @cached_property
+    def executions_of(self) -> dict[int, list[Execution]]:
+        """The attempts of each run that has any, in their order."""
+        ordered = sorted(self.executions, key=lambda one: (one.run_id, one.attempt))
+        return {run_id: list(group) for run_id, group in groupby(ordered, key=lambda one: one.run_id)}
+
+    @cached_property
+    def node_of(self) -> dict[int, Node]:
+        """Every process that ever joined, by id."""
+        return {one.id: one for one in self.nodes}
+
+    @cached_property
+    def run_of(self) -> dict[int, Run]:
+        """The runs by id."""
+        return {one.id: one for one in self.runs}
+
+    def changes(self, kinds: frozenset[EventKind]) -> Iterator[Change]:
+        """The published changes of these kinds, in order."""
+        return (one.change for one in self.events if one.change.kind in kinds)
+
+
+def read_history(url: str) -> History:
+    """Read the database at ``url`` as it is at this moment; it may be in use."""
+    engine = sync_engine(parse_url(url), read_only=True)
+    try:
+        snapshot = {} if url.startswith("sqlite") else {"isolation_level": "REPEATABLE READ"}
+        with engine.execution_options(**snapshot).connect() as conn:
+            return _read(conn)
+    finally:
+        engine.dispose()
+
+
+def _read(conn: Connection) -> History:
+    batches = [
+        (row.seq, row.at, row.changes)
+        for row in conn.execute(select(event).where(event.c.seq.is_not(None)).order_by(event.c.seq, event.c.id))
+    ]
+    waiting = conn.execute(select(event.c.id).where(event.c.seq.is_(None))).all()
+    return History(
+        read_at=database_now(conn),
+        tasks=tuple(task_from(row) for row in conn.execute(select(periodic_task).order_by(periodic_task.c.id))),
+        runs=tuple(run_from(row) for row in conn.execute(select_runs().order_by(run.c.id))),
+        executions=tuple(
+            execution_from(row) for row in conn.execute(select(job_execution).order_by(job_execution.c.id))
+        ),
+        skipped=tuple(skipped_from(row) for row in conn.execute(select(skipped).order_by(skipped.c.id))),
+        nodes=tuple(node_from(row) for row in conn.execute(select(node).order_by(node.c.id))),
+        numbers=tuple(seq for seq, _, _ in batches),
+        last_number=conn.execute(select(event_publisher.c.last_seq)).scalar_one(),
+        unpublished=len(waiting),
+        events=tuple(
+            Event(Cursor(seq, index), at, Change.from_json(stored))
+            for seq, at, changes in batches
+            for index, stored in enumerate(changes)
+        ),
+    )

@@ -1,0 +1,274 @@
+"""What must be true of every history, whoever was killed, paused or cut off: each rule lists what breaks it."""
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from itertools import pairwise
+
+from cronograph.jobs.core.events import Change, EventKind
+from cronograph.jobs.core.model import FAILURES, LIVE_NODES, Execution, Outcome, Run, SkipReason, Task, Trigger
+from cronograph.jobs.core.occurrence import first_occurrence, following
+from cronograph.jobs.core.outcome import CLAIM_LOST
+from cronograph.jobs.core.policies import schedule_of
+from cronograph.jobs.core.states import FINAL, OCCUPYING, TRANSITIONS, RunState
+
+from tests.chaos.history import EXECUTION_EVENTS, RUN_EVENTS, History
+
+ENDS: dict[RunState, frozenset[Outcome]] = {
+    RunState.SUCCESS: frozenset({Outcome.SUCCESS}),
+    RunState.FAILED: FAILURES,
+    RunState.STUCK: FAILURES,
+    # A stuck run that was reserved and handed back waits again.
+    RunState.WAITING: FAILURES | {Outcome.SNOOZED, Outcome.HANDED_BACK},
+    RunState.CANCELLED: frozenset(Outcome) - {Outcome.SUCCESS},
+}
+"""How the last attempt of a run may have ended, by the run's state; the other states say nothing about it."""
+
+
+@dataclass(frozen=True)
+class Violation:
+    """A broken rule, and where."""
+
+    rule: str
+    where: str
+
+    def __str__(self) -> str:
+        return f"{self.rule}: {self.where}"
+
+
+def violations(history: History, *, at_rest: bool = False) -> list[Violation]:
+    """All that is wrong with a history.
+
+    Args:
+        history: What to judge; processes may be at work on it.
+        at_rest: Every process has ended in an orderly way: then nothing may be open, held or unpublished.
+    """
+    rules = [*RULES, *(RULES_AT_REST if at_rest else ())]
+    return [Violation(rule.__name__.replace("_", " "), where) for rule in rules for where in rule(history)]
+
+
+def nominal_times(task: Task) -> Iterator[datetime]:
+    """Every time at which the task was due so far: from its creation until the occurrence it waits for now."""
+    schedule = schedule_of(task.spec.schedule, task.anchor_at)
+    occurrence = first_occurrence(task.spec, schedule, task.created_at)
+    while occurrence is not None and (task.next_occurrence_at is None or occurrence < task.next_occurrence_at):
+        yield occurrence
+        occurrence = following(task.spec, schedule, occurrence)
+
+
+def no_occurrence_has_two_runs(history: History) -> Iterator[str]:
+    made = Counter((run.task_name, run.scheduled_for) for run in history.runs if run.trigger is Trigger.SCHEDULE)
+    return (f"{task} at {at} became {count} runs" for (task, at), count in made.items() if count > 1)
+
+
+def every_occurrence_is_accounted_for_once(history: History) -> Iterator[str]:
+    """Either a run or within one skipped stretch; tasks whose schedule was edited cannot be recomputed."""
+    for task in history.tasks:
+        if task.version == 1:
+            yield from _unaccounted(history, task)
+
+
+def _unaccounted(history: History, task: Task) -> Iterator[str]:
+    runs = [run for run in history.runs if run.task_id == task.id and run.trigger is Trigger.SCHEDULE]
+    made = Counter(run.scheduled_for for run in runs)
+    drops = {SkipReason.TOLERANCE}
+    stretches = [row for row in history.skipped if row.task_id == task.id and row.reason not in drops]
+    within = Counter[int]()
+    nominal = set[datetime]()
+    for at in nominal_times(task):
+        nominal.add(at)
+        covering = [row.id for row in stretches if row.first_scheduled_for <= at <= row.last_scheduled_for]
+        within.update(covering)
+        if made[at] + len(covering) != 1:
+            yield f"{task.name} at {at}: {made[at]} runs and {len(covering)} skipped stretches"
+    yield from (f"{task.name} ran for {at}, when it was not due" for at in made if at not in nominal)
+    for row in stretches:
+        if within[row.id] != row.count:
+            yield f"skipped stretch {row.id} of {task.name} counts {row.count} occurrences, and spans {within[row.id]}"
+
+
+def what_was_dropped_says_why(history: History) -> Iterator[str]:
+    told = {row.run_id for row in history.skipped if row.reason is SkipReason.TOLERANCE}
+    dropped = {run.id for run in history.runs if run.state is RunState.SKIPPED}
+    return (f"run {run_id}" for run_id in sorted(dropped ^ {run_id for run_id in told if run_id is not None}))
+
+
+def attempts_are_numbered_without_gap(history: History) -> Iterator[str]:
+    for run in history.runs:
+        numbers = [one.attempt for one in history.executions_of.get(run.id, [])]
+        if numbers != list(range(1, run.attempt + 1)):
+            yield f"run {run.id} is at attempt {run.attempt} and has the executions {numbers}"
+
+
+def an_open_execution_belongs_to_a_running_run_of_a_live_node(history: History) -> Iterator[str]:
+    for one in history.executions:
+        if one.completed_at is not None:
+            continue
+        run, node = history.run_of[one.run_id], history.node_of[one.node_id]
+        if run.state is not RunState.RUNNING or (run.attempt, run.node_id) != (one.attempt, one.node_id):
+            yield f"execution {one.id} is open, but run {run.id} is {run.state.value} at attempt {run.attempt}"
+        if node.state not in LIVE_NODES:
+            yield f"execution {one.id} is open on node {node.name}, which is {node.state.value}"
+
+
+def a_held_run_is_held_by_a_live_node(history: History) -> Iterator[str]:
+    for run in history.runs:
+        if run.state not in OCCUPYING:
+            continue
+        node = history.node_of[run.node_id or 0]
+        if node.state not in LIVE_NODES:
+            yield f"run {run.id} is {run.state.value} on node {node.name}, which is {node.state.value}"
+        last = _last(history, run)
+        if run.state is RunState.RUNNING and (last is None or last.completed_at is not None):
+            yield f"run {run.id} is running without an open execution"
+
+
+def a_run_ended_as_its_last_execution_did(history: History) -> Iterator[str]:
+    for run in history.runs:
+        last = _last(history, run)
+        if run.state not in ENDS or run.attempt == 0:
+            continue
+        if last is None or last.outcome not in ENDS[run.state]:
+            yield f"run {run.id} is {run.state.value}, its last execution {last and last.outcome}"
+        elif run.state in (RunState.SUCCESS, RunState.FAILED) and run.finished_at != last.completed_at:
+            yield f"run {run.id} finished at {run.finished_at}, its last execution at {last.completed_at}"
+
+
+def _last(history: History, run: Run) -> Execution | None:
+    return next(iter(reversed(history.executions_of.get(run.id, []))), None)
+
+
+def at_most_one_result_is_accepted(history: History) -> Iterator[str]:
+    for run_id, attempts in history.executions_of.items():
+        successes = [one.attempt for one in attempts if one.outcome is Outcome.SUCCESS]
+        if len(successes) > 1:
+            yield f"run {run_id} succeeded at attempts {successes}"
+
+
+def failures_are_counted(history: History) -> Iterator[str]:
+    for run in history.runs:
+        failed = sum(one.outcome in FAILURES for one in history.executions_of.get(run.id, []))
+        if run.state is not RunState.CANCELLED and failed != run.failures:
+            yield f"run {run.id} counts {run.failures} failures and has {failed} failed executions"
+
+
+def a_lost_execution_names_its_node(history: History) -> Iterator[str]:
+    for one in history.executions:
+        if one.outcome is Outcome.LOST and (one.success or one.node not in (one.error_message or "")):
+            yield f"execution {one.id}: {one.error_message}"
+
+
+def the_attempts_of_an_exclusive_task_do_not_overlap(history: History) -> Iterator[str]:
+    under_way: dict[int, int] = {}
+    for change in history.changes(EXECUTION_EVENTS):
+        run_id, task_id = change.run_id or 0, change.task_id
+        if task_id is None or run_id not in history.run_of or not history.run_of[run_id].exclusive:
+            continue
+        if change.kind is EventKind.EXECUTION_FINISHED:
+            under_way.pop(task_id, None)
+        elif task_id in under_way:
+            yield f"run {run_id} of {change.task_name} began while run {under_way[task_id]} was under way"
+        else:
+            under_way[task_id] = run_id
+
+
+def events_are_numbered_without_gap(history: History) -> Iterator[str]:
+    yield from (f"{later} follows {earlier}" for earlier, later in pairwise(history.numbers) if later != earlier + 1)
+    if history.numbers and history.numbers[-1] != history.last_number:
+        yield f"the last number is {history.numbers[-1]}, the publisher remembers {history.last_number}"
+
+
+def events_tell_every_change_of_a_run_once(history: History) -> Iterator[str]:
+    """States follow each other as the table of transitions allows, and a final state comes once."""
+    seen: dict[int, RunState] = {}
+    for change in history.changes(RUN_EVENTS):
+        run_id, state = change.run_id or 0, RunState(change.state or "")
+        before = seen.get(run_id)
+        if (before is None) != (change.kind is EventKind.RUN_CREATED):
+            yield f"run {run_id}: {change.kind.value} after {before}"
+        elif before is not None and state not in TRANSITIONS[before] and (state is not before or state in FINAL):
+            yield f"run {run_id}: {state.value} after {before.value}"
+        seen[run_id] = state
+    if history.unpublished:
+        return
+    for run in history.runs:
+        if seen.get(run.id) is not run.state:
+            yield f"run {run.id} is {run.state.value}, the last event said {seen.get(run.id)}"
+
+
+def events_tell_every_execution_once(history: History) -> Iterator[str]:
+    told = Counter((change.kind, change.execution_id) for change in history.changes(EXECUTION_EVENTS))
+    repeated = {what: count for what, count in told.items() if count > 1}
+    yield from (f"{kind.value} of execution {one} was told {count} times" for (kind, one), count in repeated.items())
+    if history.unpublished:
+        return
+    for one in history.executions:
+        ended = told[EventKind.EXECUTION_FINISHED, one.id] == 1
+        if told[EventKind.EXECUTION_STARTED, one.id] != 1 or ended != (one.completed_at is not None):
+            yield f"execution {one.id}, complete: {one.completed_at is not None}, end told: {ended}"
+
+
+def a_dead_node_begins_and_ends_nothing(history: History) -> Iterator[str]:
+    """Once a node is taken for dead its results are refused; nodes are told apart by name, unique among the live."""
+    dead = set[str]()
+    for change in (one.change for one in history.events):
+        if change.kind is EventKind.NODE_STOPPED:
+            dead.add(change.node or "")
+        elif change.kind is EventKind.NODE_STARTED:
+            dead.discard(change.node or "")
+        elif change.kind in EXECUTION_EVENTS and change.node in dead:
+            yield f"{change.kind.value} of execution {change.execution_id} by {change.node}"
+
+
+def only_dead_nodes_lose_executions(history: History) -> Iterator[str]:
+    """A loss is told together with the death of its node, unless the node itself never learnt of its claim."""
+    by_batch: dict[int, list[Change]] = {}
+    for one in history.events:
+        by_batch.setdefault(one.cursor.seq, []).append(one.change)
+    own = {one.id for one in history.executions if one.error_type == CLAIM_LOST}
+    for changes in by_batch.values():
+        died = {change.node for change in changes if change.kind is EventKind.NODE_STOPPED}
+        for change in changes:
+            lost = change.kind is EventKind.EXECUTION_FINISHED and change.state == Outcome.LOST.value
+            if lost and change.node not in died and change.execution_id not in own:
+                yield f"execution {change.execution_id} was lost while node {change.node} lived"
+
+
+def nothing_is_left_open(history: History) -> Iterator[str]:
+    yield from (f"execution {one.id} is open" for one in history.executions if one.completed_at is None)
+    yield from (f"run {one.id} is {one.state.value}" for one in history.runs if one.state in OCCUPYING)
+
+
+def nobody_is_left(history: History) -> Iterator[str]:
+    return (f"node {one.name} is {one.state.value}" for one in history.nodes if one.state in LIVE_NODES)
+
+
+def everything_is_published(history: History) -> Iterator[str]:
+    if history.unpublished:
+        yield f"{history.unpublished} batches of events have no number"
+
+
+RULES: tuple[Callable[[History], Iterator[str]], ...] = (
+    no_occurrence_has_two_runs,
+    every_occurrence_is_accounted_for_once,
+    what_was_dropped_says_why,
+    attempts_are_numbered_without_gap,
+    an_open_execution_belongs_to_a_running_run_of_a_live_node,
+    a_held_run_is_held_by_a_live_node,
+    a_run_ended_as_its_last_execution_did,
+    at_most_one_result_is_accepted,
+    failures_are_counted,
+    a_lost_execution_names_its_node,
+    the_attempts_of_an_exclusive_task_do_not_overlap,
+    events_are_numbered_without_gap,
+    events_tell_every_change_of_a_run_once,
+    events_tell_every_execution_once,
+    a_dead_node_begins_and_ends_nothing,
+    only_dead_nodes_lose_executions,
+)
+RULES_AT_REST: tuple[Callable[[History], Iterator[str]], ...] = (
+    nothing_is_left_open,
+    nobody_is_left,
+    everything_is_published,
+)

@@ -1,0 +1,103 @@
+"""The checker sees: it finds nothing in what the product does, and finds each fault of a product that is broken."""
+
+import pytest
+
+from cronograph.jobs.actions.finish import rescue
+from cronograph.jobs.actions.nodes import leave
+from cronograph.jobs.core.model import NodeState, OverlapPolicy, SkipReason
+from cronograph.jobs.core.outcome import Failed, HandedBack, Succeeded
+from cronograph.jobs.core.schedule import Syntax
+from cronograph.jobs.store import events, tables
+from tests.chaos.broken import BREAKS, Break, dispatch_again, execute, lose_a_started_run, stored_node
+from tests.chaos.history import History, read_history
+from tests.chaos.rules import RULES, RULES_AT_REST, Violation, violations
+from tests.support.storage import Stored, Worker
+
+
+def published(stored: Stored) -> History:
+    """The history after everything committed so far was published."""
+    stored.do(lambda tx: events.publish(tx.conn))
+    return read(stored)
+
+
+def read(stored: Stored) -> History:
+    return read_history(stored.database.url.render_as_string(hide_password=False))
+
+
+def found(stored: Stored, *, at_rest: bool = False) -> list[Violation]:
+    return violations(published(stored), at_rest=at_rest)
+
+
+@pytest.fixture
+def worker(stored: Stored) -> Worker:
+    """A node with a history that has something of everything: skips, drops, failures, a loss, a hand-back."""
+    worker = stored.node()
+    stored.task("* * * * * *", name="often", misfire_grace=2.0)
+    stored.task("* * * * * *", name="always", overlap=OverlapPolicy.ALLOW, misfire_grace=2.0, retry_delay=1.0)
+    stored.task("5s", Syntax.INTERVAL, name="evenly")
+    for second in (1.1, 2.1, 3.1, 9.1, 10.1, 11.1, 25.1, 29.9, 30.1):
+        stored.at(second)
+        stored.dispatch()
+        for number, started in enumerate(worker.take(4).started):
+            worker.end(started, Failed("ValueError", "no luck") if number == 3 else Succeeded(1))
+    other = stored.node("node-b")
+    stored.pass_time(1)
+    stored.dispatch()
+    other.take(2, prefetch=2)
+    stored.do(rescue, stored_node(stored, other), reason="it was killed")
+    stored.pass_time(1)
+    for started in worker.take(20).started:
+        worker.end(started, HandedBack("enough") if started.run.attempt == 2 else Succeeded())
+    return worker
+
+
+def test_the_sample_history_has_something_of_everything(stored: Stored, worker: Worker) -> None:
+    history = published(stored)
+    assert {row.reason for row in history.skipped} >= {SkipReason.OVERLAP, SkipReason.COALESCED, SkipReason.TOLERANCE}
+    outcomes = {one.outcome.value for one in history.executions if one.outcome is not None}
+    assert outcomes >= {"success", "failed", "lost", "handed_back"}
+
+
+def test_nothing_is_found_in_what_the_product_does(stored: Stored, worker: Worker) -> None:
+    assert found(stored) == []
+    dispatch_again(stored)
+    late, other, again = lose_a_started_run(stored)
+    assert Worker(stored, stored_node(stored, other), ("work",)).end(late).stale == {late.run.id}
+    other.end(again)
+    assert found(stored) == []
+
+
+def test_nothing_is_found_after_an_orderly_end(stored: Stored, worker: Worker) -> None:
+    late, other, _ = lose_a_started_run(stored)
+    for one in (worker, other):
+        stored.do(leave, one.node, NodeState.STOPPED, unfinished=HandedBack("stopped"))
+    assert found(stored, at_rest=True) == []
+
+
+@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+@pytest.mark.parametrize("broken", BREAKS, ids=lambda broken: str(broken.__name__))
+def test_a_broken_product_is_found_out(stored: Stored, worker: Worker, broken: Break) -> None:
+    published(stored)
+    broken(stored, worker)
+    assert BREAKS[broken] in {one.rule for one in found(stored)}
+
+
+def test_what_is_open_at_the_end_is_found(stored: Stored) -> None:
+    worker = stored.node()
+    stored.enqueue()
+    worker.take()
+    published(stored)
+    execute(stored, "UPDATE event SET seq = NULL WHERE seq > 1")
+    rules = {one.rule for one in violations(read(stored), at_rest=True)}
+    assert rules >= {"nothing is left open", "nobody is left", "everything is published"}
+
+
+def test_every_rule_has_been_seen_to_find_something() -> None:
+    names = {rule.__name__.replace("_", " ") for rule in RULES}
+    assert names == set(BREAKS.values())
+    assert len(RULES_AT_REST) == 3
+
+
+def test_an_empty_history_breaks_nothing(stored: Stored) -> None:
+    assert found(stored, at_rest=True) == []
+    assert stored.rows(tables.run) == []

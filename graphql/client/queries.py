@@ -13,6 +13,7 @@ from .records import (
     Explanation,
     Group,
     Job,
+    JobLog,
     Node,
     Page,
     Run,
@@ -141,7 +142,7 @@ def execution(id: str) -> Operation[Execution | None]:
 
 def job_logs(
     *, limit: int = 100, job_name: str | None = None, only_failures: bool = False
-) -> Operation[tuple[Execution, ...]]:
+) -> Operation[tuple[JobLog, ...]]:
     """The newest executions.
 
     Args:
@@ -154,7 +155,7 @@ def job_logs(
         "jobName": Argument("String", job_name),
         "onlyFailures": Argument("Boolean!", only_failures),
     }
-    return listed("jobLogs", arguments, Execution)
+    return listed("jobLogs", arguments, JobLog)
 
 
 def skipped_occurrences(

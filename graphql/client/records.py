@@ -108,8 +108,8 @@ class RunKey(Record):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Execution(Record):
-    """One attempt at a run: an entry of the execution log."""
+class JobLog(Record):
+    """What is asked of an execution in ``job_logs``: little enough for a thousand at once."""
 
     id: str
     job_name: str
@@ -119,11 +119,17 @@ class Execution(Record):
     error_message: str | None
     records_processed: int | None
     outcome: Outcome | None
-    run: RunKey | None
     task_name: str | None
     attempt: int
     node: str
     trigger: Trigger
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Execution(JobLog):
+    """One attempt at a run: an entry of the execution log."""
+
+    run: RunKey | None
     scheduled_for: datetime | None
     duration: float | None
     error_type: str | None

@@ -1,0 +1,187 @@
+"""The ready-made operations of the Python client fit the committed schema."""
+
+import inspect
+import subprocess
+import sys
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
+from typing import Any, TypeAlias
+
+import pytest
+from graphql.execution.values import VariableValues, get_variable_values
+
+from cronograph.graphql.client import (
+    AsyncClient,
+    Client,
+    EventFilter,
+    EventKind,
+    NewRun,
+    Operation,
+    Outcome,
+    OverlapPolicy,
+    Priority,
+    RunState,
+    Subscription,
+    TaskChanges,
+    cron,
+    enums,
+    interval,
+    mutations,
+    once,
+    queries,
+    subscriptions,
+)
+from cronograph.graphql.client.shapes import OpenEnum, camel
+from graphql import GraphQLEnumType, GraphQLInputObjectType, build_schema, parse, validate
+from tests.support.sources import ROOT
+
+SCHEMA = build_schema((ROOT / "graphql" / "schema.graphql").read_text())
+NOW = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
+WHERE: Mapping[str, Any] = {"id": {"in": ["1", "2"]}}
+ORDER = [{"field": "ID", "direction": "DESC"}]
+
+Sample: TypeAlias = Operation[Any] | Subscription[Any]
+
+SAMPLES: dict[Callable[..., object], list[Sample]] = {
+    queries.as_of: [queries.as_of()],
+    queries.available_jobs: [queries.available_jobs()],
+    queries.job: [queries.job("x")],
+    queries.tasks: [queries.tasks(first=3, after="x", filter=WHERE, order_by=ORDER)],
+    queries.task: [queries.task("x")],
+    queries.runs: [
+        queries.runs(),
+        queries.runs(
+            states=[RunState.STUCK], job_name="x", task_name="y", group="z", after="c", filter=WHERE, order_by=ORDER
+        ),
+    ],
+    queries.run: [queries.run("1")],
+    queries.executions: [
+        queries.executions(outcomes=[Outcome.LOST], job_name="x", task_name="y", run_id="1", filter=WHERE),
+        queries.executions(filter={"startedAt": {"gte": NOW}}, order_by=ORDER),
+    ],
+    queries.execution: [queries.execution("1")],
+    queries.job_logs: [queries.job_logs(limit=3, job_name="x", only_failures=True)],
+    queries.skipped_occurrences: [queries.skipped_occurrences(first=1, filter=WHERE, order_by=ORDER)],
+    queries.groups: [queries.groups()],
+    queries.nodes: [queries.nodes()],
+    queries.explain_task: [queries.explain_task("x")],
+    queries.explain_run: [queries.explain_run("1")],
+    queries.validate_schedule: [queries.validate_schedule(once(NOW), count=2, from_=NOW)],
+    mutations.trigger_job: [mutations.trigger_job("x", {"a": 1}, idempotency_key="k"), mutations.trigger_job("x")],
+    mutations.trigger_task: [mutations.trigger_task("x", {"a": None}, idempotency_key="k")],
+    mutations.enqueue_runs: [
+        mutations.enqueue_runs(
+            [
+                NewRun(job_name="x"),
+                NewRun(
+                    job_name="y",
+                    args={"some_name": 1},
+                    group="g",
+                    priority=Priority.HIGH,
+                    run_at=NOW,
+                    unique_key="u",
+                    retries=1,
+                    retry_delay=2.5,
+                    timeout=3,
+                    description="d",
+                ),
+            ],
+            idempotency_key="k",
+        )
+    ],
+    mutations.cancel_run: [mutations.cancel_run("1", reason="r")],
+    mutations.cancel_runs: [mutations.cancel_runs(filter=WHERE, reason="r", dry_run=True)],
+    mutations.retry_run: [mutations.retry_run("1", args={})],
+    mutations.retry_runs: [mutations.retry_runs(ids=["1"])],
+    mutations.retry_now: [mutations.retry_now("1")],
+    mutations.set_run_priority: [mutations.set_run_priority(Priority.HIGH, ids=["1"])],
+    mutations.create_task: [
+        mutations.create_task("x", "y", interval("90s")),
+        mutations.create_task(
+            "x", "y", cron("0 0 * * * *", "Europe/Berlin"), overlap=OverlapPolicy.ALLOW, start_at=NOW, retry_delay=1
+        ),
+    ],
+    mutations.update_task: [
+        mutations.update_task("x", expected_version=1, schedule=interval(90), misfire_grace=None, args={"some_name": 1})
+    ],
+    mutations.delete_task: [mutations.delete_task("x")],
+    mutations.pause_task: [mutations.pause_task("x", reason="r")],
+    mutations.resume_task: [mutations.resume_task("x")],
+    mutations.reset_task: [mutations.reset_task("x")],
+    mutations.pause_group: [mutations.pause_group("x", reason="r")],
+    mutations.resume_group: [mutations.resume_group("x")],
+    mutations.limit_group: [mutations.limit_group("x", None), mutations.limit_group("x", 3)],
+    mutations.drain_node: [mutations.drain_node("x")],
+    subscriptions.events: [
+        subscriptions.events(),
+        subscriptions.events(
+            after="1.0",
+            filter=EventFilter(kinds=[EventKind.RUN_CREATED], job_name="x", task_name="y", run_id="1", group="g"),
+        ),
+    ],
+    subscriptions.detailed_events: [subscriptions.detailed_events()],
+    subscriptions.run_updates: [subscriptions.run_updates("1")],
+    subscriptions.execution_log: [subscriptions.execution_log("1", after_line=3)],
+}
+"""Calls of every function that makes an operation."""
+
+
+def public_functions() -> list[Callable[..., object]]:
+    return [
+        function
+        for module in (queries, mutations, subscriptions)
+        for name, function in inspect.getmembers(module, inspect.isfunction)
+        if function.__module__ == module.__name__ and not name.startswith("_")
+    ]
+
+
+def operation_in(sample: Sample) -> Operation[Any]:
+    return sample.operation if isinstance(sample, Subscription) else sample
+
+
+@pytest.mark.parametrize("make", public_functions(), ids=lambda make: make.__name__)
+def test_every_document_fits_the_schema_and_so_do_its_variables(make: Callable[..., object]) -> None:
+    for sample in SAMPLES[make]:
+        operation = operation_in(sample)
+        document = parse(operation.document)
+        assert validate(SCHEMA, document) == []
+        definition: Any = document.definitions[0]
+        values = get_variable_values(SCHEMA, definition.variable_definitions or (), dict(operation.variables))
+        assert isinstance(values, VariableValues), values
+
+
+@pytest.mark.parametrize("make", public_functions(), ids=lambda make: make.__name__)
+def test_both_clients_have_every_operation_as_a_method_with_its_documentation(make: Callable[..., object]) -> None:
+    with Client() as plain:
+        assert getattr(plain, make.__name__).__doc__ == make.__doc__
+    assert getattr(AsyncClient, make.__name__).__wrapped__ is make
+
+
+def test_names_of_settings_and_arguments_reach_the_server_as_they_should() -> None:
+    sent = mutations.update_task("x", misfire_grace=None, args={"some_name": {"x_y": NOW}}).variables["input"]
+    assert sent == {"name": "x", "misfireGrace": None, "args": {"some_name": {"x_y": "2026-03-01T12:00:00Z"}}}
+    run = mutations.enqueue_runs([NewRun(job_name="x", args={"a_b": None})]).variables["input"]["runs"]
+    assert run == [{"jobName": "x", "args": {"a_b": None}}]
+
+
+def test_every_enum_has_the_values_of_the_schema() -> None:
+    ours = {name: kind for name, kind in vars(enums).items() if inspect.isclass(kind) and issubclass(kind, OpenEnum)}
+    del ours["OpenEnum"]
+    for name, kind in ours.items():
+        theirs = SCHEMA.type_map[name]
+        assert isinstance(theirs, GraphQLEnumType)
+        assert {member.value for member in kind} == set(theirs.values), name
+
+
+def test_task_settings_are_all_that_the_schema_takes() -> None:
+    theirs = SCHEMA.type_map["UpdateTaskInput"]
+    assert isinstance(theirs, GraphQLInputObjectType)
+    ours = {camel(name) for name in TaskChanges.__annotations__}
+    assert ours == set(theirs.fields) - {"name", "expectedVersion", "idempotencyKey"}
+
+
+def test_the_client_loads_neither_the_server_nor_the_schema() -> None:
+    heavy = ["cronograph.jobs", "cronograph.server", "graphql", "sqlalchemy", "starlette", "strawberry", "uvicorn"]
+    code = f"import sys, cronograph.graphql.client; print([name for name in {heavy} if name in sys.modules])"
+    answer = subprocess.run([sys.executable, "-c", code], cwd="/", capture_output=True, text=True, check=True)
+    assert answer.stdout.strip() == "[]"

@@ -4,6 +4,7 @@ import { integer, words } from "../lib/format";
 import { paths } from "../lib/paths";
 import { executionStatus } from "../lib/status";
 import { Command, Empty } from "./feedback";
+import { Name } from "./name";
 import { Duration, Progress } from "./progress";
 import { FreshButton } from "./running-now";
 import { Status } from "./status";
@@ -41,13 +42,19 @@ function ExecutionLine({ execution, ofOneTask }: { execution: ExecutionRow; ofOn
       </td>
       {!ofOneTask && (
         <td data-label="Job" class="cell-name">
-          {taskName === null ? <span>{jobName}</span> : <a href={paths.task(taskName)}>{taskName}</a>}
+          {taskName === null ? (
+            <Name text={jobName} />
+          ) : (
+            <a href={paths.task(taskName)}>
+              <Name text={taskName} />
+            </a>
+          )}
           {taskName !== null && taskName !== jobName && <span class="dim cell-sub">{jobName}</span>}
         </td>
       )}
       <td data-label="Trigger" class="dim">
         {words(execution.trigger)}
-        {execution.attempt > 1 && `, attempt ${execution.attempt}`}
+        {execution.attempt > 1 && <span class="cell-sub">attempt {execution.attempt}</span>}
       </td>
       <td data-label="Started">
         <Time at={execution.startedAt} form="moment" />

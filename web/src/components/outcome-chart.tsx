@@ -1,17 +1,9 @@
-import { linear, niceCeiling } from "../lib/chart";
+import { type Bucket, linear, niceCeiling } from "../lib/chart";
 import { compact, integer } from "../lib/format";
 import { full, moment } from "../lib/time";
 import { serverNow } from "../live/clock";
 import { zone } from "../state/prefs";
 import { ChartFrame } from "./chart-frame";
-
-/** One stretch of time in a chart of the log. */
-export interface OutcomeBucket {
-  readonly at: string;
-  readonly count: number;
-  readonly failures: number;
-  readonly records: number;
-}
 
 const WIDTH = 640;
 const HEIGHT = 120;
@@ -19,10 +11,10 @@ const LEFT = 40;
 const BOTTOM = 18;
 
 interface BarsProps {
-  buckets: readonly OutcomeBucket[];
+  buckets: readonly Bucket[];
   title: string;
-  total: (bucket: OutcomeBucket) => number;
-  part?: (bucket: OutcomeBucket) => number;
+  total: (bucket: Bucket) => number;
+  part?: (bucket: Bucket) => number;
 }
 
 function Bars({ buckets, title, total, part }: BarsProps) {
@@ -75,7 +67,7 @@ function Bars({ buckets, title, total, part }: BarsProps) {
 }
 
 /** Executions by outcome, and records, over time. */
-export function OutcomeCharts({ buckets }: { buckets: readonly OutcomeBucket[] }) {
+export function OutcomeCharts({ buckets }: { buckets: readonly Bucket[] }) {
   return (
     <div class="columns">
       <section class="panel" aria-label="Executions over time">

@@ -4,6 +4,7 @@ import { paths } from "../lib/paths";
 import { runActions } from "../lib/run-filter";
 import { cancelRun, retryNow, retryRun } from "../services/runs";
 import { Icon } from "./icon";
+import { Name } from "./name";
 import { Progress } from "./progress";
 import { FreshButton } from "./running-now";
 import { Status } from "./status";
@@ -79,7 +80,13 @@ function RunLine({ run, selected, toggle }: { run: ExplainedRun; selected: boole
         </a>
       </td>
       <td class="cell-name">
-        {run.taskName === null ? run.jobName : <a href={paths.task(run.taskName)}>{run.taskName}</a>}
+        {run.taskName === null ? (
+          <Name text={run.jobName} />
+        ) : (
+          <a href={paths.task(run.taskName)}>
+            <Name text={run.taskName} />
+          </a>
+        )}
         <span class="dim cell-sub">
           {run.taskName !== null && run.taskName !== run.jobName && `${run.jobName} · `}
           {words(run.trigger)}

@@ -6,6 +6,7 @@ import { executionStatus, taskStatus } from "../lib/status";
 import { durations, quantile } from "../lib/strip";
 import { runTask } from "../services/tasks";
 import { Icon } from "./icon";
+import { Name } from "./name";
 import { Duration } from "./progress";
 import { Status } from "./status";
 import { Strip } from "./strip";
@@ -77,7 +78,7 @@ function TaskLine({ task, strip, selected, toggle, actions }: TaskLineProps) {
       </td>
       <td class="cell-name">
         <a class="row-main" href={paths.task(task.name)} data-key="Enter">
-          {task.name}
+          <Name text={task.name} />
         </a>
         <span class="dim cell-sub">
           {task.jobName !== task.name && `${task.jobName} · `}

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { heatMap, linear, logarithmic, logTicks, niceCeiling } from "./chart";
+import { fillBuckets, heatMap, linear, logarithmic, logTicks, niceCeiling } from "./chart";
 
 test("scales map the ends of a domain to the ends of a range", () => {
   expect([linear([0, 10], [0, 100])(5), linear([3, 3], [0, 100])(3)]).toEqual([50, 50]);
@@ -14,4 +14,11 @@ test("axes end at a round number", () => expect([0, 1, 3, 7, 12, 340].map(niceCe
 test("the heat map counts by weekday from Monday and by hour", () => {
   const monday = Date.UTC(2026, 10, 23, 5, 30);
   expect(heatMap([{ at: monday, failed: true }, { at: monday, failed: false }], false)).toEqual([{ day: 0, hour: 5, count: 2, failed: 1 }]);
+});
+
+test("empty stretches of time are filled in", () => {
+  const hour = 3_600_000;
+  const known = { at: "2026-01-01T01:00:00Z", count: 5, failures: 1, records: 9 };
+  const filled = fillBuckets([known], Date.UTC(2026, 0, 1) - 1, Date.UTC(2026, 0, 1, 2, 30), hour);
+  expect(filled.map((bucket) => bucket.count)).toEqual([0, 5, 0]);
 });

@@ -30,6 +30,24 @@ export function niceCeiling(value: number): number {
   return factor * power;
 }
 
+/** Counts of one stretch of time. */
+export interface Bucket {
+  readonly at: string;
+  readonly count: number;
+  readonly failures: number;
+  readonly records: number;
+}
+
+/** The buckets from `from` to `to` with the empty ones in between, which the server leaves out; `step` in milliseconds. */
+export function fillBuckets(buckets: readonly Bucket[], from: number, to: number, step: number): readonly Bucket[] {
+  const known = new Map(buckets.map((bucket) => [Date.parse(bucket.at), bucket]));
+  const filled: Bucket[] = [];
+  for (let at = Math.ceil(from / step) * step; at <= to; at += step) {
+    filled.push(known.get(at) ?? { at: new Date(at).toISOString(), count: 0, failures: 0, records: 0 });
+  }
+  return filled;
+}
+
 /** Failures and successes by weekday (0 = Monday) and hour. */
 export interface HeatCell {
   readonly day: number;

@@ -7,6 +7,7 @@ import { Pager } from "../components/pager";
 import { PageHead } from "../components/section";
 import { ExecutionRowFragment, type ExecutionRow, type LiveEvent } from "../graphql/fragments";
 import { graphql } from "../graphql/tada";
+import { fillBuckets } from "../lib/chart";
 import { words } from "../lib/format";
 import { isFiltered, type LogFilter, logFilterInput, matchesLogFilter, OUTCOMES, RANGES, readLogFilter, TRIGGERS } from "../lib/log-filter";
 import { serverNow } from "../live/clock";
@@ -66,6 +67,7 @@ export function reduceLog(state: State, event: LiveEvent, filter: LogFilter, new
 function useCharts(filter: LogFilter) {
   const hours = filter.range === "" ? 24 : RANGES[filter.range];
   const bucket = hours <= 6 ? "MINUTE" : hours <= 168 ? "HOUR" : "DAY";
+  const step = { MINUTE: 60_000, HOUR: 3_600_000, DAY: 86_400_000 }[bucket];
   return useLive(`statistics${JSON.stringify([filter.job, filter.task, hours])}`, {
     document: StatisticsDocument,
     variables: {
@@ -74,7 +76,7 @@ function useCharts(filter: LogFilter) {
       from: new Date(serverNow() - hours * 3_600_000).toISOString(),
       bucket,
     } as const,
-    init: (data) => data.statistics.points,
+    init: (data) => fillBuckets(data.statistics.points, serverNow() - hours * 3_600_000, serverNow(), step),
     outdates: (event) => event.kind === "EXECUTION_FINISHED",
     every: 10_000,
   });
@@ -97,7 +99,7 @@ export function Log() {
       <PageHead title="Execution log" />
       <LogFilters filter={filter} />
       {error !== null && <ErrorBox error={error} retry={reload} />}
-      {charts.state !== null && charts.state.length > 0 && after === null && <OutcomeCharts buckets={charts.state} />}
+      {charts.state !== null && charts.state.some((bucket) => bucket.count > 0) && after === null && <OutcomeCharts buckets={charts.state} />}
       {state === null && error === null && <Skeleton rows={12} />}
       {state !== null && (
         <section class={error === null && !loading ? "panel" : "panel loading"} aria-label="Executions">

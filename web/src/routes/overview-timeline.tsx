@@ -1,15 +1,15 @@
+import { useEffect } from "preact/hooks";
 import { ErrorBox, Skeleton } from "../components/feedback";
 import { Section } from "../components/section";
 import { Timeline } from "../components/timeline";
 import { request } from "../graphql/client";
 import { ExecutionRowFragment, type ExecutionRow } from "../graphql/fragments";
-import { graphql } from "../graphql/tada";
+import { graphql, type ResultOf, type TadaDocumentNode } from "../graphql/tada";
 import { serverNow } from "../live/clock";
-import { useLive } from "../live/use-live";
+import { type LiveResult, useLive } from "../live/use-live";
 import { type Planned, reduceTimeline } from "../model/timeline";
-import { searchParams, setParams } from "../state/route";
-import { useEffect } from "preact/hooks";
 import { notify } from "../state/announce";
+import { searchParams, setParams } from "../state/route";
 
 const PAGE = 200;
 /** Pages of executions that are drawn at most; older ones are left out, and the title says so. */
@@ -30,18 +30,47 @@ const PastDocument = graphql(
 );
 
 const FutureDocument = graphql(`
-  query TimelineFuture($to: DateTime!) {
-    upcoming(to: $to, first: 200) {
+  query TimelineFuture($to: DateTime!, $after: String) {
+    upcoming(to: $to, first: 200, after: $after) {
       nodes { effectiveAt task { name } }
+      pageInfo { hasNextPage endCursor }
     }
   }
 `);
 
-interface Past {
-  readonly executions: readonly ExecutionRow[];
+interface Pages {
   /** Cursor of the next page that is still to be read, null when all are there. */
   readonly next: string | null;
   readonly pages: number;
+}
+
+interface Past extends Pages {
+  readonly executions: readonly ExecutionRow[];
+}
+
+function nextCursor({ hasNextPage, endCursor }: { readonly hasNextPage: boolean; readonly endCursor: string | null }): string | null {
+  return hasNextPage ? endCursor : null;
+}
+
+interface Rest<R, V, S> {
+  readonly document: TadaDocumentNode<R, V>;
+  variables(state: S): V;
+  append(page: R, before: S): S;
+}
+
+/** Reads the pages behind the first one, until all are there or enough is drawn. */
+function useRest<R, V, S extends Pages>({ state, patch }: LiveResult<S>, { document, variables, append }: Rest<R, V, S>): void {
+  useEffect(() => {
+    if (state === null || state.next === null || state.pages >= PAGES) return undefined;
+    const controller = new AbortController();
+    request(document, variables(state), controller.signal).then(
+      (page) => patch((before) => append(page, before)),
+      (error: unknown) => {
+        if (!controller.signal.aborted) notify(`The timeline could not be read in full: ${error instanceof Error ? error.message : String(error)}`, { tone: "bad" });
+      },
+    );
+    return () => controller.abort();
+  }, [state?.next]);
 }
 
 function readHours(): Hours {
@@ -55,41 +84,48 @@ function usePast(hours: number) {
   const past = useLive(`timeline/${hours}`, {
     document: PastDocument,
     variables: { from, after: null },
-    init: ({ executions }): Past => ({ executions: executions.nodes, next: executions.pageInfo.hasNextPage ? executions.pageInfo.endCursor : null, pages: 1 }),
+    init: ({ executions }): Past => ({ executions: executions.nodes, next: nextCursor(executions.pageInfo), pages: 1 }),
     reduce: (state, event) => {
       const executions = reduceTimeline(state.executions, event);
       return executions === state.executions ? state : { ...state, executions };
     },
   });
-  const { state, patch } = past;
-  useEffect(() => {
-    if (state === null || state.next === null || state.pages >= PAGES) return undefined;
-    const controller = new AbortController();
-    request(PastDocument, { from, after: state.next }, controller.signal).then(
-      ({ executions }) =>
-        patch((before) => ({
-          executions: [...before.executions, ...executions.nodes],
-          next: executions.pageInfo.hasNextPage ? executions.pageInfo.endCursor : null,
-          pages: before.pages + 1,
-        })),
-      (error: unknown) => {
-        if (!controller.signal.aborted) notify(`Older executions could not be read: ${error instanceof Error ? error.message : String(error)}`, { tone: "bad" });
-      },
-    );
-    return () => controller.abort();
-  }, [state?.next]);
+  useRest(past, {
+    document: PastDocument,
+    variables: (state) => ({ from, after: state.next }),
+    append: ({ executions }, before): Past => ({ executions: [...before.executions, ...executions.nodes], next: nextCursor(executions.pageInfo), pages: before.pages + 1 }),
+  });
   return past;
 }
 
+type FuturePage = ResultOf<typeof FutureDocument>["upcoming"];
+
+function plannedOf(page: FuturePage): readonly Planned[] {
+  return page.nodes.map(({ effectiveAt, task }) => ({ taskName: task.name, at: Date.parse(effectiveAt) }));
+}
+
+interface Future extends Pages {
+  readonly planned: readonly Planned[];
+  /** The end of the hour, the same for all its pages. */
+  readonly to: string;
+}
+
+/** The plan of the next hour, page after page like the past. */
 function usePlanned(): readonly Planned[] {
-  const { state } = useLive("timeline/future", {
+  const to = new Date(serverNow() + 3_600_000).toISOString();
+  const future = useLive("timeline/future", {
     document: FutureDocument,
-    variables: { to: new Date(serverNow() + 3_600_000).toISOString() },
-    init: ({ upcoming }): readonly Planned[] => upcoming.nodes.map(({ effectiveAt, task }) => ({ taskName: task.name, at: Date.parse(effectiveAt) })),
+    variables: { to, after: null },
+    init: ({ upcoming }): Future => ({ planned: plannedOf(upcoming), next: nextCursor(upcoming.pageInfo), pages: 1, to }),
     outdates: (event) => event.kind.startsWith("TASK_") || event.kind === "RUN_CREATED",
-    every: 20_000,
+    every: 30_000,
   });
-  return state ?? [];
+  useRest(future, {
+    document: FutureDocument,
+    variables: (state) => ({ to: state.to, after: state.next }),
+    append: ({ upcoming }, before): Future => ({ ...before, planned: [...before.planned, ...plannedOf(upcoming)], next: nextCursor(upcoming.pageInfo), pages: before.pages + 1 }),
+  });
+  return future.state?.planned ?? [];
 }
 
 /** The timeline of the overview, with its span in the address. */

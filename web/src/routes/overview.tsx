@@ -114,7 +114,12 @@ export function Overview() {
         <div class={error === null ? "overview" : "overview dimmed"}>
           {tiles !== null && <Tiles tiles={tiles} />}
           <div class="columns overview-columns">
-            <RunningNow runs={state.runs} />
+            <div class="stack">
+              <RunningNow runs={state.runs} />
+              <Section title="Last failures" aside={<a href="/log?outcome=failures">All failures</a>}>
+                <FailureGroups groups={state.failures} />
+              </Section>
+            </div>
             <NextTasks
               tasks={state.tasks}
               patchTask={(name, change) =>
@@ -124,9 +129,6 @@ export function Overview() {
             />
           </div>
           <OverviewTimeline />
-          <Section title="Last failures" aside={<a href="/log?outcome=failures">All failures</a>}>
-            <FailureGroups groups={state.failures} />
-          </Section>
           <Section title="Newest executions" aside={<a href="/log">Whole log</a>}>
             <ExecutionTable executions={state.recent} />
           </Section>

@@ -19,7 +19,8 @@ import { pauseTask, resumeTask, runTask } from "../services/tasks";
 import { searchParams, setParams } from "../state/route";
 import { setTitle } from "../state/title";
 
-const PAGE = 50;
+/** With their strips of sixty occurrences, more would exceed what the server lets one question cost. */
+const PAGE = 30;
 const FILTERS = ["q", "state", "group", "owner"] as const;
 
 const TasksDocument = graphql(
@@ -98,7 +99,7 @@ function useTasks(params: URLSearchParams) {
     outdates: (event) => event.kind === "EXECUTION_FINISHED" || event.kind === "OCCURRENCE_SKIPPED" || event.kind === "TASK_CREATED",
     every: 4_000,
   });
-  return { list, strips: strips.state ?? new Map() };
+  return { list, strips };
 }
 
 type Asking = { readonly kind: "pause"; readonly names: readonly string[] } | { readonly kind: "edit"; readonly name: string } | null;
@@ -154,6 +155,7 @@ export function Tasks() {
         </div>
       )}
       {error !== null && <ErrorBox error={error} retry={reload} />}
+      {strips.error !== null && error === null && <ErrorBox error={strips.error} retry={strips.reload} />}
       {state === null && error === null && <Skeleton rows={10} />}
       {state !== null && (
         <section class={error !== null || loading ? "panel loading" : "panel"} aria-label="Tasks">
@@ -162,7 +164,7 @@ export function Tasks() {
           ) : (
             <TaskTable
               tasks={state.tasks}
-              strips={strips}
+              strips={strips.state ?? new Map()}
               selected={selection.selected}
               toggle={selection.toggle}
               toggleAll={() => selection.toggleAll(state.tasks.map((task) => task.name))}

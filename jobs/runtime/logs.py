@@ -15,7 +15,7 @@ from typing import NamedTuple
 from typing_extensions import override
 
 from ..actions.claim import Started
-from ..actions.logs import KEPT_LINES, append_lines
+from ..actions.logs import KEPT_LINES, append_lines, cut_lines
 from ..context import Host, current_host
 from ..core.model import Json
 from ..store.database import Database, SQLAlchemyError
@@ -29,13 +29,13 @@ MAX_LINE = 8 * 1024
 """Characters of one line; the rest is cut, and the line says so."""
 MAX_FIELDS = 8 * 1024
 """Characters of the JSON of a line's fields; larger ones are replaced by a note."""
-BATCH = 500
-"""Lines of one transaction: some 8 ms of work, so that nobody waits long behind it."""
-PAUSE = 0.05
-"""Seconds between two transactions; so 10,000 lines a second are written at most, of all executions together."""
-LAST_PAUSE = 0.01
+BATCH = 250
+"""Lines of one transaction: some 4 ms of work, so that nobody waits long behind it."""
+PAUSE = 0.1
+"""Seconds between two transactions; so 2,500 lines a second are written at most, of all executions together."""
+LAST_PAUSE = 0.03
 """Seconds between two transactions that write the rest of an execution's lines once it has ended."""
-MANY_WAITING = 1000
+MANY_WAITING = 500
 """Waiting lines from which on a thread that writes more is slowed down."""
 SLOWED_EVERY = 20
 """A slowed thread pauses after so many lines."""
@@ -151,7 +151,8 @@ class LogWriter(Service):
         self._in_flight = frozenset(batch)
         self._landed.clear()
         try:
-            await self._database.write(append_lines, [line for lines in batch.values() for line in lines])
+            lines = [line for lines in batch.values() for line in lines]
+            await self._database.write(append_lines, lines, cut_at_most=BATCH)
             return self._forget(batch)
         finally:
             self._in_flight = frozenset()
@@ -181,17 +182,25 @@ class LogWriter(Service):
             await self._landed.wait()
         with self._lock:
             buffer = self._buffers.pop(execution_id)
-        while len(buffer.pending) > BATCH:
-            piece = buffer.oldest(execution_id, BATCH)
-            try:
-                await self._database.write(append_lines, piece)
-            except (SQLAlchemyError, OSError) as error:
-                log.warning("%d log lines wait for the end of execution %d: %s", len(piece), execution_id, error)
-                break
-            buffer.forget(piece[-1].line)
-            await asyncio.sleep(LAST_PAUSE)
+        try:
+            await self._write_rest(execution_id, buffer)
+        except (SQLAlchemyError, OSError) as error:
+            log.warning(
+                "the log of execution %d is written with its end, because now that failed: %s", execution_id, error
+            )
         kept = min(buffer.count, KEPT_LINES)
         return LogTail(tuple(buffer.oldest(execution_id, KEPT_LINES)), kept, buffer.count - kept)
+
+    async def _write_rest(self, execution_id: int, buffer: _Buffer) -> None:
+        while len(buffer.pending) > BATCH:
+            piece = buffer.oldest(execution_id, BATCH)
+            await self._database.write(append_lines, piece, cut_at_most=2 * BATCH)
+            buffer.forget(piece[-1].line)
+            await asyncio.sleep(LAST_PAUSE)
+        too_many = buffer.count > KEPT_LINES
+        while too_many:
+            too_many = await self._database.write(cut_lines, execution_id, buffer.count, 2 * BATCH)
+            await asyncio.sleep(LAST_PAUSE)
 
 
 def _stored(execution_id: int, number: int, raw: RawLine) -> LogLine:

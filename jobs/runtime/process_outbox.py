@@ -6,7 +6,7 @@ import time
 from collections import deque
 
 from ..actions.logs import KEPT_LINES
-from .logs import RawLine
+from .logs import MANY_WAITING, SLOWED_BY, SLOWED_EVERY, RawLine
 from .messages import HEADER, Line, Lines, Message, Progress, frame, length_of
 
 AT_ONCE = 100
@@ -73,6 +73,7 @@ class Outbox:
         self._lock = threading.Lock()
         self._pending: deque[RawLine] = deque(maxlen=KEPT_LINES)
         self._dropped = 0
+        self._taken = 0
         self._window = 0.0
         self._sent = 0
         self._progress: Progress | None = None
@@ -89,7 +90,12 @@ class Outbox:
             if len(self._pending) == KEPT_LINES:
                 self._dropped += 1
             self._pending.append(line)
+            self._taken += 1
+            is_too_fast = len(self._pending) >= MANY_WAITING and self._taken % SLOWED_EVERY == 0
             self._wake()
+        if is_too_fast:
+            # A flood leaves the processor to others now and then.
+            time.sleep(SLOWED_BY)
 
     def progress(self, progress: Progress) -> None:
         """Take a value, which replaces one that waits; safe from any thread."""

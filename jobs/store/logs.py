@@ -43,9 +43,12 @@ def append(conn: Connection, lines: Sequence[LogLine]) -> None:
     conn.execute(statement, parameters)
 
 
-def cut(conn: Connection, execution_id: int, before: int) -> int:
-    """Delete the lines of an execution before line ``before``; returns how many."""
-    return conn.execute(delete(l).where(l.c.execution_id == execution_id, l.c.line < before)).rowcount
+def cut(conn: Connection, execution_id: int, before: int, limit: int | None = None) -> int:
+    """Delete the lines of an execution before line ``before``, the oldest ``limit`` of them; returns how many."""
+    doomed = (l.c.execution_id == execution_id) & (l.c.line < before)
+    if limit is not None:
+        doomed &= l.c.line.in_(select(l.c.line).where(doomed).order_by(l.c.line).limit(limit))
+    return conn.execute(delete(l).where(doomed)).rowcount
 
 
 def after(conn: Connection, execution_id: int, line: int, limit: int) -> list[LogLine]:

@@ -48,7 +48,8 @@ def _continues(task: Task, newest: SkippedOccurrence, skip: Skip) -> bool:
         newest.reason is skip.reason
         and newest.policy == skip.policy
         and newest.last_scheduled_for == task.last_due_at
-        and newest.last_scheduled_for < skip.first
+        # Nor within this visit: the skip is about the first occurrence that it found.
+        and skip.first == task.next_occurrence_at
     )
 
 

@@ -38,12 +38,23 @@ class ProgressWriter(Service):
 
     async def run(self) -> None:
         """Write what waits, at most four times a second."""
+        self._wanted.set()
         while True:
             await self._wanted.wait()
             self._wanted.clear()
-            with self._lock:
-                newest, self._newest = self._newest, {}
-            if newest:
-                rows = [(started.run, progress) for started, progress in newest.values()]
-                await self._database.write(save_progress, rows)
+            await self._write()
             await asyncio.sleep(_PAUSE)
+
+    async def _write(self) -> None:
+        with self._lock:
+            newest, self._newest = self._newest, {}
+        if not newest:
+            return
+        try:
+            rows = [(started.run, progress) for started, progress in newest.values()]
+            await self._database.write(save_progress, rows)
+        except Exception:
+            # Kept for the next try, unless something newer has come meanwhile.
+            with self._lock:
+                self._newest = newest | self._newest
+            raise

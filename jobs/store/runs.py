@@ -253,13 +253,21 @@ def next_available(conn: Connection, now: datetime) -> datetime | None:
     return found
 
 
-def save_progress(conn: Connection, rows: Sequence[tuple[int, Any]]) -> list[int]:
-    """Keep the latest progress of running runs: (id, document)."""
-    columns = {"id": dialect.KINDS[int], "progress": dialect.KINDS[dict]}
+def save_progress(conn: Connection, rows: Sequence[tuple[int, int, int | None, Any]]) -> list[int]:
+    """Keep the latest progress of running attempts: (run id, attempt, node id, document); returns the runs changed.
+
+    A late value of an attempt that has ended, or was taken from its node, is left out.
+    """
+    columns = {name: dialect.KINDS[int] for name in ("id", "attempt", "node_id")} | {"progress": dialect.KINDS[dict]}
     batch, parameters = dialect.batch(conn, columns, rows)
     statement = (
         update(r)
-        .where(r.c.id == batch.c.id, r.c.state == RunState.RUNNING.value)
+        .where(
+            r.c.id == batch.c.id,
+            r.c.attempt == batch.c.attempt,
+            r.c.node_id == batch.c.node_id,
+            r.c.state == RunState.RUNNING.value,
+        )
         .values(progress=batch.c.progress)
         .returning(r.c.id)
     )

@@ -12,7 +12,6 @@ from cronograph.jobs.core.occurrence import first_occurrence, following
 from cronograph.jobs.core.outcome import CLAIM_LOST
 from cronograph.jobs.core.policies import schedule_of
 from cronograph.jobs.core.states import FINAL, OCCUPYING, TRANSITIONS, RunState
-
 from tests.chaos.history import EXECUTION_EVENTS, RUN_EVENTS, History
 
 ENDS: dict[RunState, frozenset[Outcome]] = {

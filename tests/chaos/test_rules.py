@@ -68,7 +68,7 @@ def test_nothing_is_found_in_what_the_product_does(stored: Stored, worker: Worke
 
 
 def test_nothing_is_found_after_an_orderly_end(stored: Stored, worker: Worker) -> None:
-    late, other, _ = lose_a_started_run(stored)
+    __late, other, _ = lose_a_started_run(stored)
     for one in (worker, other):
         stored.do(leave, one.node, NodeState.STOPPED, unfinished=HandedBack("stopped"))
     assert found(stored, at_rest=True) == []

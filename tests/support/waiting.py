@@ -68,3 +68,8 @@ def wait_until(
         if time.monotonic() >= give_up_at:
             raise NeverHeldError(condition, within, last, message)
         time.sleep(interval)
+
+
+def let_pass(seconds: float) -> None:
+    """Let real time go by, where it is the time itself that acts: a node stays paused, an occurrence is missed."""
+    time.sleep(seconds)

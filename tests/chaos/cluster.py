@@ -1,0 +1,228 @@
+"""Real nodes that run jobs which leave a witness outside the database, and short ways to steer and to judge them."""
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import Any
+
+import httpx
+from sqlalchemy import select, text, update
+
+from cronograph.jobs.core.model import Outcome
+from cronograph.jobs.store.database import parse_url, sync_engine
+from cronograph.jobs.store.tables import periodic_task, run, skipped_occurrence
+from tests.chaos.history import History, read_history
+from tests.chaos.rules import Violation, violations
+from tests.support.processes import CronographProcess, ProcessStarter
+from tests.support.waiting import wait_until
+
+HEARTBEAT, LEASE = 0.5, 3.0
+"""Seconds; a node is missed after the lease and then some, and even a busy machine beats in time."""
+
+SETTINGS = {
+    "CRONOGRAPH_HEARTBEAT": str(HEARTBEAT),
+    "CRONOGRAPH_LEASE": str(LEASE),
+    "CRONOGRAPH_DRAIN_TIMEOUT": "20",
+    "CRONOGRAPH_HARD_STOP_GRACE": "2",
+}
+
+MODULE = "chaos_jobs"
+WITNESS = "witness.txt"
+
+TASK_TIMES = ("created_at", "anchor_at", "next_occurrence_at", "next_run_at", "last_due_at")
+SKIP_TIMES = ("first_scheduled_for", "last_scheduled_for")
+
+SOURCE = """
+import asyncio
+import os
+import signal
+
+from cronograph.jobs import JobContext, job
+
+WITNESS = os.open("witness.txt", os.O_WRONLY | os.O_APPEND | os.O_CREAT)
+
+
+def testify(what: str, ctx: JobContext) -> None:
+    os.write(WITNESS, f"{what} {ctx.run_id} {ctx.attempt} {os.getpid()}\\n".encode())
+
+
+@job("work")
+async def work(ctx: JobContext, seconds: float = 0.0) -> int:
+    testify("begin", ctx)
+    await asyncio.sleep(seconds)
+    testify("end", ctx)
+    return 1
+
+
+@job("poison")
+async def poison(ctx: JobContext) -> None:
+    testify("begin", ctx)
+    os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+@dataclass(frozen=True)
+class Testimony:
+    """What the jobs themselves wrote down: attempts (run, number) that began, and those that came to their end."""
+
+    __test__ = False
+
+    begun: Counter[tuple[int, int]]
+    ended: Counter[tuple[int, int]]
+
+    def contradictions(self, history: History) -> Iterator[str]:
+        """Where the execution log and the jobs disagree."""
+        logged = {(one.run_id, one.attempt): one for one in history.executions}
+        yield from (f"attempt {attempt} began {count} times" for attempt, count in self.begun.items() if count > 1)
+        yield from (f"attempt {attempt} began without an execution" for attempt in self.begun.keys() - logged.keys())
+        for attempt, one in logged.items():
+            if one.outcome is Outcome.SUCCESS and not (self.begun[attempt] and self.ended[attempt]):
+                yield f"attempt {attempt} succeeded without having been run to its end"
+
+
+@dataclass
+class Cluster:
+    """Nodes on one database.
+
+    Attributes:
+        starter: Starts the processes.
+        url: The database.
+        nodes: The running ones by name.
+    """
+
+    starter: ProcessStarter
+    url: str
+    nodes: dict[str, CronographProcess] = field(default_factory=dict[str, CronographProcess])
+
+    def begin(self, name: str, *, url: str | None = None, **env: str) -> CronographProcess:
+        """Start a node, without waiting for it."""
+        (self.starter.folder / f"{MODULE}.py").write_text(SOURCE)
+        arguments = ("--jobs", MODULE, "--node-name", name)
+        self.nodes[name] = self.starter.begin_serve(url or self.url, *arguments, env={**SETTINGS, **env})
+        return self.nodes[name]
+
+    def start(self, *names: str, **env: str) -> None:
+        """Start nodes together and wait until all serve."""
+        for name in names:
+            self.begin(name, **env)
+        for name in names:
+            self.nodes[name].wait_ready()
+
+    def kill(self, name: str) -> None:
+        """SIGKILL."""
+        self.nodes.pop(name).kill()
+
+    def stop_all(self) -> None:
+        """SIGTERM to all at once; each must end with status 0 and without a traceback."""
+        for process in self.nodes.values():
+            process.terminate()
+        for name, process in self.nodes.items():
+            assert process.wait(60) == 0, f"{name}:\n{process.output()[-4000:]}"
+        self.nodes.clear()
+
+    def ask(self, query: str, node: str | None = None, **variables: object) -> dict[str, Any]:
+        """The data of an operation, answered by some node."""
+        process = self.nodes[node] if node else next(iter(self.nodes.values()))
+        body = {"query": query, "variables": variables}
+        answer = httpx.post(f"{process.url}/graphql", json=body, timeout=30, trust_env=False).json()
+        assert "errors" not in answer, answer
+        data: dict[str, Any] = answer["data"]
+        return data
+
+    def create_task(self, name: str, *, value: str = "* * * * * *", syntax: str = "CRON", **more: object) -> None:
+        """Create a task of job ``work``."""
+        query = "mutation ($input: CreateTaskInput!) { createTask(input: $input) { errors { message } } }"
+        schedule = {"syntax": syntax, "value": value}
+        made = self.ask(query, input={"name": name, "jobName": "work", "schedule": schedule, **more})
+        assert made["createTask"]["errors"] == []
+
+    def trigger(self, job: str = "work", node: str | None = None, **args: object) -> None:
+        """Run a job now."""
+        query = "mutation ($job: String!, $args: JSON) { triggerJob(jobName: $job, args: $args) { success message } }"
+        assert self.ask(query, node, job=job, args=args)["triggerJob"]["success"]
+
+    def rows(self, statement: str, **parameters: object) -> list[tuple[Any, ...]]:
+        """What the database holds."""
+        engine = sync_engine(parse_url(self.url))
+        try:
+            with engine.connect() as conn:
+                return [tuple(row) for row in conn.execute(text(statement), parameters)]
+        finally:
+            engine.dispose()
+
+    def move_into_the_past(self, task: str, by: timedelta) -> None:
+        """Make a task, and all that is remembered of its occurrences, older: as if nothing had run for so long."""
+        engine = sync_engine(parse_url(self.url))
+        with engine.begin() as conn:
+            for table, condition, columns in (
+                (periodic_task, periodic_task.c.name == task, TASK_TIMES),
+                (run, run.c.task_name == task, ("scheduled_for",)),
+                (skipped_occurrence, skipped_occurrence.c.task_name == task, SKIP_TIMES),
+            ):
+                for row in conn.execute(select(table).where(condition)).all():
+                    moved = {name: getattr(row, name) - by for name in columns if getattr(row, name) is not None}
+                    conn.execute(update(table).where(table.c.id == row.id).values(**moved))
+        engine.dispose()
+
+    def count(self, table: str, condition: str = "1 = 1", **parameters: object) -> int:
+        """How many rows of a table meet a condition."""
+        counted: int = self.rows(f"SELECT count(*) FROM {table} WHERE {condition}", **parameters)[0][0]
+        return counted
+
+    def wait_rows(self, table: str, condition: str, more_than: int = 0, within: float = 30) -> None:
+        """Wait until more than so many rows of a table meet a condition."""
+        wait_until(
+            lambda: self.count(table, condition) > more_than,
+            within=within,
+            interval=0.05,
+            message=f"more than {more_than} rows of {table} with {condition}",
+        )
+
+    def wait_executions(self, more: int, within: float = 60) -> None:
+        """Wait until so many more executions than now have ended well."""
+        condition = "success = true"
+        self.wait_rows("job_execution", condition, self.count("job_execution", condition) + more - 1, within)
+
+    def wait_caught_up(self, within: float = 30) -> None:
+        """Wait until every task is past this moment: nothing that was due before is left undecided."""
+        now = self.history().read_at
+        wait_until(lambda: self._is_past(now), within=within, interval=0.1, message=f"every task to be past {now}")
+
+    def _is_past(self, moment: datetime) -> bool:
+        waiting = [task.next_occurrence_at for task in self.history().tasks]
+        return all(at is None or at > moment for at in waiting)
+
+    def history(self) -> History:
+        """All that the database remembers."""
+        return read_history(self.url)
+
+    def testimony(self) -> Testimony:
+        """What the jobs wrote down."""
+        begun, ended = Counter[tuple[int, int]](), Counter[tuple[int, int]]()
+        path = self.starter.folder / WITNESS
+        lines = path.read_text().splitlines() if path.exists() else []
+        for what, run_id, attempt, _pid in (line.split() for line in lines):
+            (begun if what == "begin" else ended)[int(run_id), int(attempt)] += 1
+        return Testimony(begun, ended)
+
+    def verify(self, *, at_rest: bool) -> History:
+        """Judge all that happened; returns the history when nothing is wrong with it."""
+        history = self.history()
+        wrong = [*violations(history, at_rest=at_rest)]
+        wrong += [Violation("the log says what the jobs say", one) for one in self.testimony().contradictions(history)]
+        assert wrong == [], "\n".join(map(str, [f"{len(wrong)} violations", *wrong[:30]]))
+        return history
+
+
+def figures(history: History) -> str:
+    """What happened, in numbers, for a report."""
+    outcomes = Counter(one.outcome.value if one.outcome else "open" for one in history.executions)
+    skips: Counter[str] = Counter()
+    for row in history.skipped:
+        skips[row.reason.value] += row.count
+    states = Counter(run.state.value for run in history.runs)
+    return (
+        f"{len(history.runs)} runs {dict(states)}, {len(history.executions)} executions {dict(outcomes)}, "
+        f"skipped {dict(skips)}, {len(history.events)} events, {len(history.nodes)} lives of nodes"
+    )

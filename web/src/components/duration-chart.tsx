@@ -13,6 +13,8 @@ const WIDTH = 640;
 const HEIGHT = 170;
 const LEFT = 52;
 const BOTTOM = 20;
+/** Room for the names of the marks. */
+const RIGHT = 78;
 
 interface Point {
   readonly execution: ExecutionRow;
@@ -35,9 +37,13 @@ export function DurationChart({ executions }: { executions: readonly ExecutionRo
   const times = points.map((point) => point.at);
   const span: [number, number] = [Math.min(...times), Math.max(...times)];
   const range: [number, number] = [Math.min(...seconds) * 0.7, Math.max(...seconds) * 1.4];
-  const x = linear(span, [LEFT, WIDTH - 8]);
+  const x = linear(span, [LEFT + 4, WIDTH - RIGHT - 6]);
   const y = logarithmic(range, [HEIGHT - BOTTOM, 8]);
   const marks = ([["p50", 0.5], ["p95", 0.95]] as const).map(([name, q]) => ({ name, value: quantile(seconds, q) ?? 0 }));
+  const [p50Y, p95Y] = marks.map(({ value }) => y(value));
+  // Marks that lie close together keep their names apart.
+  const apart = Math.max(0, 13 - ((p50Y ?? 0) - (p95Y ?? 0))) / 2;
+  const labelY = (name: string, at: number): number => at + 4 + (name === "p50" ? apart : -apart);
   return (
     <ChartFrame
       title={`Duration of the last ${points.length} executions`}
@@ -47,7 +53,7 @@ export function DurationChart({ executions }: { executions: readonly ExecutionRo
       <svg class="plot" viewBox={`0 0 ${WIDTH} ${HEIGHT}`} role="img" aria-label={`Durations from ${duration(Math.min(...seconds))} to ${duration(Math.max(...seconds))}`}>
         {logTicks(...range).map((tick) => (
           <g key={tick}>
-            <line class="grid" x1={LEFT} x2={WIDTH} y1={y(tick)} y2={y(tick)} />
+            <line class="grid" x1={LEFT} x2={WIDTH - RIGHT} y1={y(tick)} y2={y(tick)} />
             <text class="axis" x={LEFT - 6} y={y(tick) + 4} text-anchor="end">
               {duration(tick)}
             </text>
@@ -55,8 +61,8 @@ export function DurationChart({ executions }: { executions: readonly ExecutionRo
         ))}
         {marks.map(({ name, value }) => (
           <g key={name}>
-            <line class={`mark mark-${name}`} x1={LEFT} x2={WIDTH} y1={y(value)} y2={y(value)} />
-            <text class="axis strong" x={WIDTH - 4} y={y(value) - 4} text-anchor="end">
+            <line class={`mark mark-${name}`} x1={LEFT} x2={WIDTH - RIGHT} y1={y(value)} y2={y(value)} />
+            <text class="axis strong" x={WIDTH - RIGHT + 6} y={labelY(name, y(value))}>
               {name} {duration(value)}
             </text>
           </g>
@@ -69,7 +75,7 @@ export function DurationChart({ executions }: { executions: readonly ExecutionRo
         <text class="axis" x={LEFT} y={HEIGHT - 4}>
           {moment(span[0], serverNow(), zone.value)}
         </text>
-        <text class="axis" x={WIDTH - 4} y={HEIGHT - 4} text-anchor="end">
+        <text class="axis" x={WIDTH - RIGHT} y={HEIGHT - 4} text-anchor="end">
           {moment(span[1], serverNow(), zone.value)}
         </text>
       </svg>

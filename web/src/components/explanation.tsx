@@ -4,12 +4,17 @@ interface ExplanationProps {
   explain: { readonly sentence: string; readonly details: readonly string[]; readonly until: string | null };
 }
 
+/** The server's "…, in 14 s." is true only for a moment: the page shows the same as a time that ticks. */
+function withoutCountdown(sentence: string): string {
+  return sentence.replace(/, in [^,.]+\.$/, ".");
+}
+
 /** Why something is as it is, and what happens next, in the server's words. */
 export function ExplanationView({ explain }: ExplanationProps) {
   return (
     <div class="explain">
       <p class="explain-sentence">
-        {explain.sentence}
+        {explain.until === null ? explain.sentence : withoutCountdown(explain.sentence)}
         {explain.until !== null && (
           <>
             {" "}

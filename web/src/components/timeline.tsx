@@ -104,11 +104,19 @@ function Plot({ rows, frame }: { rows: readonly TimelineRow[]; frame: Frame }) {
 /** A count is written into a bar that has room for it. */
 const ROOM = 22;
 
+/** How much of a merged bar is red: the share of failures, and never too little to be seen. */
+function redShare(bar: Bar): number {
+  return Math.max(3, (bar.failed / bar.count) * BAR);
+}
+
 function BarView({ bar, name }: { bar: Bar; name: string }) {
   const failed = bar.failed > 0 ? `, ${bar.failed} failed` : "";
   return (
     <g class="timeline-bar" onClick={() => navigate(paths.execution(bar.id))}>
       <rect class={`fill-${bar.tone}`} x={bar.x} y={(ROW - BAR) / 2} width={bar.width} height={BAR} rx={2} />
+      {bar.failed > 0 && bar.failed < bar.count && (
+        <rect class="fill-bad" x={bar.x} y={(ROW + BAR) / 2 - redShare(bar)} width={bar.width} height={redShare(bar)} rx={2} />
+      )}
       {bar.count > 1 && bar.width >= ROOM && (
         <text class="bar-count" x={bar.x + bar.width / 2} y={ROW / 2 + 3.5} text-anchor="middle">
           {bar.count}

@@ -7,7 +7,10 @@ test("scales map the ends of a domain to the ends of a range", () => {
   expect([log(0.01), log(1), log(100), log(0)].map(Math.round)).toEqual([100, 50, 0, 100]);
 });
 
-test("ticks are powers of ten", () => expect(logTicks(0.05, 200)).toEqual([0.1, 1, 10, 100]));
+test("ticks are powers of ten, and more of them in a narrow range", () => {
+  expect(logTicks(0.05, 200)).toEqual([0.1, 1, 10, 100]);
+  expect(logTicks(0.15, 0.6)).toEqual([0.2, 0.5]);
+});
 
 test("axes end at a round number", () => expect([0, 1, 3, 7, 12, 340].map(niceCeiling)).toEqual([1, 1, 5, 10, 20, 500]));
 

@@ -12,12 +12,19 @@ export function logarithmic([from, to]: readonly [number, number], range: readon
   return (value) => scale(Math.log(Math.max(from, value)));
 }
 
-/** Powers of ten, and their neighbours when few, between two positive numbers. */
+/** Powers of ten between two positive numbers; when there are fewer than two, also their doubles and fives. */
 export function logTicks(from: number, to: number): readonly number[] {
+  const powers = ticksOf(from, to, [1]);
+  return powers.length >= 2 ? powers : ticksOf(from, to, [1, 2, 5]);
+}
+
+function ticksOf(from: number, to: number, factors: readonly number[]): readonly number[] {
   const ticks: number[] = [];
   for (let power = Math.floor(Math.log10(from)); power <= Math.ceil(Math.log10(to)); power += 1) {
-    const tick = 10 ** power;
-    if (tick >= from * 0.999 && tick <= to * 1.001) ticks.push(tick);
+    for (const factor of factors) {
+      const tick = factor * 10 ** power;
+      if (tick >= from * 0.999 && tick <= to * 1.001) ticks.push(tick);
+    }
   }
   return ticks;
 }

@@ -22,9 +22,9 @@ test("bars lie where their times are; a running one reaches to now", () => {
   expect(row?.bars).toEqual([{ x: 300, width: 60, tone: "active", count: 1, failed: 0, id: "1" }]);
 });
 
-test("overlapping bars become one with a count, in the most urgent colour", () => {
+test("overlapping bars become one that counts them and their failures", () => {
   const [row] = timelineRows([execution("1", "a", -100, -90, "SUCCESS"), execution("2", "a", -95, -80, "FAILED"), execution("3", "a", -1000, -999, "SUCCESS")], [], frame);
-  expect(row?.bars.map((bar) => [bar.count, bar.tone, bar.failed])).toEqual([[1, "good", 0], [2, "bad", 1]]);
+  expect(row?.bars.map((bar) => [bar.count, bar.tone, bar.failed])).toEqual([[1, "good", 0], [2, "good", 1]]);
   expect([row?.count, row?.failed]).toEqual([3, 1]);
 });
 
@@ -37,6 +37,14 @@ test("what ended before the frame, or is planned behind it, is not drawn", () =>
 test("runs without a task stand under their job; rows are in the order of their names", () => {
   const rows = timelineRows([execution("1", "z", -10, -5, "SUCCESS"), execution("2", null, -10, -5, "SUCCESS")], [], frame);
   expect(rows.map((row) => [row.name, row.isTask])).toEqual([["job", false], ["z", true]]);
+});
+
+test("a dense row is cut into bars that still show where its failures were", () => {
+  const bars = Array.from({ length: 100 }, (_, index) => ({ x: index * 2, width: 3, tone: "good" as const, count: 1, failed: index < 5 ? 1 : 0, id: String(index + 1) }));
+  const merged = mergeBars(bars);
+  expect(merged.length).toBeGreaterThan(5);
+  expect(merged.reduce((sum, bar) => sum + bar.count, 0)).toBe(100);
+  expect(merged.map((bar) => bar.failed > 0).lastIndexOf(true)).toBe(0);
 });
 
 test("merging keeps the newest execution", () => {

@@ -13,6 +13,7 @@ export interface Bar {
   /** Pixels. */
   readonly x: number;
   readonly width: number;
+  /** The colour; failures among several are drawn as a red share of the bar. */
   readonly tone: Tone;
   /** How many executions are drawn as this one bar. */
   readonly count: number;
@@ -45,8 +46,10 @@ const NARROWEST = 3;
 const GAP = 1;
 const KEEP = 2000;
 
-/** The more urgent of two tones decides the colour of a merged bar. */
-const URGENCY: readonly Tone[] = ["good", "idle", "active", "warn", "bad"];
+/** A merged bar grows no wider than this, so that a dense row still shows when its failures were. */
+const WIDEST_MERGED = 26;
+/** The more urgent of two tones decides the colour of a merged bar; failures have their share of it instead. */
+const URGENCY: readonly Tone[] = ["bad", "good", "idle", "active", "warn"];
 
 function urgent(left: Tone, right: Tone): Tone {
   return URGENCY.indexOf(left) >= URGENCY.indexOf(right) ? left : right;
@@ -63,13 +66,18 @@ function barOf(execution: ExecutionRow, frame: Frame): Bar | null {
   return { x, width: Math.max(NARROWEST, right - x), tone, count: 1, failed: tone === "bad" ? 1 : 0, id: execution.id };
 }
 
-/** Joins bars that overlap or touch; the count says how many they stand for. */
+/** Joins bars that overlap or touch, up to a width; the count says how many they stand for. */
 export function mergeBars(bars: readonly Bar[]): readonly Bar[] {
   const merged: Bar[] = [];
   for (const bar of [...bars].sort((left, right) => left.x - right.x)) {
     const last = merged.at(-1);
     if (last === undefined || bar.x > last.x + last.width + GAP) {
       merged.push(bar);
+      continue;
+    }
+    if (last.width >= WIDEST_MERGED && bar.x + bar.width > last.x + last.width) {
+      const x = last.x + last.width + GAP;
+      merged.push({ ...bar, x, width: Math.max(NARROWEST, bar.x + bar.width - x) });
       continue;
     }
     merged[merged.length - 1] = {

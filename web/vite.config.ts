@@ -47,5 +47,4 @@ export default defineConfig({
   server: {
     proxy: { "/graphql": { target: server, ws: true }, "/schema.graphql": server },
   },
-  test: { environment: "node", include: ["src/**/*.test.ts"] },
-} as Parameters<typeof defineConfig>[0]);
+});

@@ -11,7 +11,7 @@ import { navigate } from "../state/route";
 import { ChartFrame } from "./chart-frame";
 import { useWidth } from "./use-width";
 
-const ROW = 22;
+const ROW = 24;
 const BAR = 12;
 const FEW = 14;
 const FUTURE = 3_600_000;

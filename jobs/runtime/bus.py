@@ -1,7 +1,6 @@
 """Live events inside one process: numbered in the database, fanned out to bounded queues."""
 
 import asyncio
-from collections import deque
 from collections.abc import AsyncGenerator, AsyncIterator
 from datetime import UTC, datetime
 

@@ -6,8 +6,8 @@ ADJECTIVES = (
     "agile amber ancient bold brave bright brisk calm candid careful cheerful clever cosmic crisp curious daring deep "
     "eager early earnest elegant evasive fair fearless fluent gentle glad golden graceful happy hidden honest humble "
     "keen kind lively loyal lucid mellow merry mighty modest nimble noble patient placid polite proud quick quiet "
-    "rapid ready serene sharp silent silver sincere sleepy smooth solar stable steady subtle sunny swift tidy tranquil true "
-    "vivid warm watchful wise witty"
+    "rapid ready serene sharp silent silver sincere sleepy smooth solar stable steady subtle sunny swift tidy tranquil "
+    "true vivid warm watchful wise witty"
 ).split()
 SURNAMES = (
     "archimedes babbage bell bohr boole curie darwin dijkstra edison einstein euclid euler faraday fermi feynman "

@@ -258,7 +258,7 @@ def save_progress(conn: Connection, rows: Sequence[tuple[int, int, int | None, A
 
     A late value of an attempt that has ended, or was taken from its node, is left out.
     """
-    columns = {name: dialect.KINDS[int] for name in ("id", "attempt", "node_id")} | {"progress": dialect.KINDS[dict]}
+    columns = dict.fromkeys(("id", "attempt", "node_id"), dialect.KINDS[int]) | {"progress": dialect.KINDS[dict]}
     batch, parameters = dialect.batch(conn, columns, rows)
     statement = (
         update(r)

@@ -8,7 +8,7 @@ per run and statements per run say more than runs a second when others are busy.
 import argparse
 import asyncio
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -75,7 +75,7 @@ class Bench:
 
 
 @asynccontextmanager
-async def engine_on(url: str, settings: EngineSettings, statements: Statements) -> AsyncIterator[Bench]:
+async def engine_on(url: str, settings: EngineSettings, statements: Statements) -> AsyncGenerator[Bench]:
     """An engine that is made but not started yet; it is stopped afterwards."""
     recorder = Recorder()
     database = Database(url)

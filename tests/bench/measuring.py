@@ -5,7 +5,7 @@ import resource
 import shutil
 import tempfile
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -24,7 +24,7 @@ DATABASES = ("sqlite", "postgres")
 
 
 @contextmanager
-def fresh_database(kind: str) -> Iterator[str]:
+def fresh_database(kind: str) -> Generator[str]:
     """The address of a migrated database on a disk, durable like an operator's; it is gone afterwards."""
     if kind == "sqlite":
         folder = Path(tempfile.mkdtemp(prefix="cronograph-bench-", dir=DISK))
@@ -85,7 +85,7 @@ class Statements:
 
 
 @contextmanager
-def counting_statements(*, listed: bool = False) -> Iterator[Statements]:
+def counting_statements(*, listed: bool = False) -> Generator[Statements]:
     """Count what every engine of this process sends while the block runs."""
     statements = Statements(listed)
 

@@ -56,7 +56,7 @@ async def test_a_cancelled_thread_stays_running_until_it_ends_and_then_ends_canc
     run_id = await engine.enqueue("ignores", {"until": str(tmp_path / "end")})
     await engine.wait_line(run_id, "begun")
     await engine.cancel_elsewhere(run_id)
-    await eventually(lambda: engine.unstoppable() == {run_id})
+    await eventually(lambda: set(engine.unstoppable()) == {run_id})
     assert (await engine.run(run_id)).state is RunState.RUNNING
     (tmp_path / "end").touch()
     assert (await engine.run_until_finished(run_id)).state is RunState.CANCELLED

@@ -1,6 +1,6 @@
 """A whole engine in the test's own event loop: a registry of the test's jobs, a real database, short waits."""
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import replace
 from typing import Any
@@ -154,7 +154,7 @@ def _checkpoint(conn: Connection, task_name: str) -> Any:
 @asynccontextmanager
 async def running_engine(
     url: str, registry: Registry, settings: EngineSettings = QUICK
-) -> AsyncIterator[RunningEngine]:
+) -> AsyncGenerator[RunningEngine]:
     """Start an engine on a migrated database, and stop it afterwards."""
     database = Database(url)
     engine = Engine(Services(database), registry, settings)

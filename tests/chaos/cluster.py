@@ -4,12 +4,14 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from functools import cached_property
 from typing import Any
 
 import httpx
-from sqlalchemy import select, text, update
+from sqlalchemy import Engine, select, text, update
 
 from cronograph.jobs.core.model import Outcome
+from cronograph.jobs.core.states import RunState
 from cronograph.jobs.store.database import parse_url, sync_engine
 from cronograph.jobs.store.tables import periodic_task, run, skipped_occurrence
 from tests.chaos.history import History, read_history
@@ -77,7 +79,8 @@ class Testimony:
         yield from (f"attempt {attempt} began {count} times" for attempt, count in self.begun.items() if count > 1)
         yield from (f"attempt {attempt} began without an execution" for attempt in self.begun.keys() - logged.keys())
         for attempt, one in logged.items():
-            if one.outcome is Outcome.SUCCESS and not (self.begun[attempt] and self.ended[attempt]):
+            bears_witness = one.job_name == "work" and one.outcome is Outcome.SUCCESS
+            if bears_witness and not (self.begun[attempt] and self.ended[attempt]):
                 yield f"attempt {attempt} succeeded without having been run to its end"
 
 
@@ -94,6 +97,11 @@ class Cluster:
     starter: ProcessStarter
     url: str
     nodes: dict[str, CronographProcess] = field(default_factory=dict[str, CronographProcess])
+
+    @cached_property
+    def engine(self) -> Engine:
+        """The way to the database past the nodes."""
+        return sync_engine(parse_url(self.url))
 
     def begin(self, name: str, *, url: str | None = None, **env: str) -> CronographProcess:
         """Start a node, without waiting for it."""
@@ -144,17 +152,12 @@ class Cluster:
 
     def rows(self, statement: str, **parameters: object) -> list[tuple[Any, ...]]:
         """What the database holds."""
-        engine = sync_engine(parse_url(self.url))
-        try:
-            with engine.connect() as conn:
-                return [tuple(row) for row in conn.execute(text(statement), parameters)]
-        finally:
-            engine.dispose()
+        with self.engine.connect() as conn:
+            return [tuple(row) for row in conn.execute(text(statement), parameters)]
 
     def move_into_the_past(self, task: str, by: timedelta) -> None:
         """Make a task, and all that is remembered of its occurrences, older: as if nothing had run for so long."""
-        engine = sync_engine(parse_url(self.url))
-        with engine.begin() as conn:
+        with self.engine.begin() as conn:
             for table, condition, columns in (
                 (periodic_task, periodic_task.c.name == task, TASK_TIMES),
                 (run, run.c.task_name == task, ("scheduled_for",)),
@@ -163,7 +166,6 @@ class Cluster:
                 for row in conn.execute(select(table).where(condition)).all():
                     moved = {name: getattr(row, name) - by for name in columns if getattr(row, name) is not None}
                     conn.execute(update(table).where(table.c.id == row.id).values(**moved))
-        engine.dispose()
 
     def count(self, table: str, condition: str = "1 = 1", **parameters: object) -> int:
         """How many rows of a table meet a condition."""
@@ -213,6 +215,16 @@ class Cluster:
         wrong += [Violation("the log says what the jobs say", one) for one in self.testimony().contradictions(history)]
         assert wrong == [], "\n".join(map(str, [f"{len(wrong)} violations", *wrong[:30]]))
         return history
+
+
+def losses_were_made_good(history: History) -> int:
+    """Every lost execution names its node and was followed by a further attempt; how many were lost."""
+    lost = [one for one in history.executions if one.outcome is Outcome.LOST]
+    for one in lost:
+        attempts = history.executions_of[one.run_id]
+        assert f"node {one.node} was lost while it ran this job" in (one.error_message or "")
+        assert len(attempts) > one.attempt or history.run_of[one.run_id].state is RunState.FAILED
+    return len(lost)
 
 
 def figures(history: History) -> str:

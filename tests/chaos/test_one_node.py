@@ -2,6 +2,7 @@
 
 import os
 import random
+import signal
 from collections import Counter
 from datetime import timedelta
 
@@ -9,8 +10,7 @@ import pytest
 
 from cronograph.jobs.core.model import Outcome
 from cronograph.jobs.core.states import RunState
-from tests.chaos.cluster import Cluster, figures
-from tests.chaos.history import History
+from tests.chaos.cluster import Cluster, figures, losses_were_made_good
 from tests.chaos.rules import nominal_times
 from tests.support.processes import ProcessStarter
 from tests.support.waiting import let_pass, wait_until
@@ -31,16 +31,6 @@ def seeded() -> random.Random:
     seed = int(os.environ.get("CRONOGRAPH_CHAOS_SEED", random.SystemRandom().randrange(2**32)))
     print(f"CRONOGRAPH_CHAOS_SEED={seed}")  # noqa: T201 - pytest shows it when the test fails
     return random.Random(seed)
-
-
-def losses_were_made_good(history: History) -> int:
-    """Every lost execution names its node and was followed by a further attempt; how many were lost."""
-    lost = [one for one in history.executions if one.outcome is Outcome.LOST]
-    for one in lost:
-        attempts = history.executions_of[one.run_id]
-        assert f"node {one.node} was lost while it ran this job" in (one.error_message or "")
-        assert len(attempts) > one.attempt or history.run_of[one.run_id].state is RunState.FAILED
-    return len(lost)
 
 
 @pytest.mark.timeout(60 + 3 * SOAK)
@@ -70,14 +60,14 @@ def test_no_second_is_lost_or_doubled_by_kills_at_random_moments(cluster: Cluste
 def test_a_task_of_every_second_runs_every_second(cluster: Cluster) -> None:
     cluster.start("steady")
     cluster.create_task("tick")
-    let_pass(max(6.0, SOAK))
+    let_pass(max(4.0, SOAK))
     cluster.stop_all()
     history = cluster.verify(at_rest=True)
     print(figures(history))  # noqa: T201 - pytest shows it on request
     (task,) = [task for task in history.tasks if task.name == "tick"]
     due = list(nominal_times(task))
     assert due == [due[0] + timedelta(seconds=second) for second in range(len(due))]
-    assert len(due) >= max(6.0, SOAK)
+    assert len(due) >= max(4.0, SOAK)
     ran = Counter(one.scheduled_for for one in history.executions if one.task_name == "tick")
     skipped = sum(row.count for row in history.skipped if row.task_name == "tick")
     assert set(ran.values()) == {1}
@@ -116,3 +106,20 @@ def test_two_hours_of_downtime_become_one_run_and_one_folded_row(cluster: Cluste
     newest = folded.last_scheduled_for + timedelta(seconds=1)
     (newest_missed,) = [run for run in history.runs if run.scheduled_for == newest]
     assert newest_missed.state is RunState.SUCCESS
+
+
+def test_a_second_signal_ends_at_once_and_the_next_start_takes_over(cluster: Cluster) -> None:
+    cluster.start("ada")
+    cluster.trigger("work", seconds=2.0)
+    cluster.wait_rows("run", "state = 'running'")
+    ada = cluster.nodes.pop("ada")
+    ada.terminate()
+    wait_until(lambda: not ada.is_ready(), message="readiness to turn false")
+    ada.terminate()
+    assert ada.wait() == 128 + signal.SIGTERM
+    cluster.start("bob")
+    cluster.wait_rows("run", "state = 'success'")
+    cluster.stop_all()
+    history = cluster.verify(at_rest=True)
+    attempts = [(one.node, one.outcome) for one in history.executions if one.job_name == "work"]
+    assert attempts == [("ada", Outcome.LOST), ("bob", Outcome.SUCCESS)]

@@ -1,0 +1,141 @@
+"""Several processes on one PostgreSQL: killed, paused, cut off and stopped, they make of every occurrence one run."""
+
+import os
+from collections import Counter
+
+import psycopg
+import pytest
+
+from cronograph.jobs.core.model import NodeState, Outcome
+from cronograph.jobs.core.states import RunState
+from tests.chaos.cluster import Cluster, figures, losses_were_made_good
+from tests.chaos.history import History
+from tests.chaos.proxy import Proxy
+from tests.support.processes import ProcessStarter
+from tests.support.waiting import let_pass, wait_until
+
+pytestmark = [pytest.mark.chaos, pytest.mark.postgres]
+
+SOAK = float(os.environ.get("CRONOGRAPH_SOAK_SECONDS", "0"))
+"""Seconds of the long versions of these tests; 0 = the short ones."""
+TASKS = 10
+
+
+@pytest.fixture
+def cluster(processes: ProcessStarter, postgres_url: str) -> Cluster:
+    return Cluster(processes, postgres_url)
+
+
+def create_tasks(cluster: Cluster, seconds: float = 0.1) -> None:
+    """Ten tasks due every second, each of the overlap policies among them."""
+    for number in range(TASKS):
+        overlap = ("SKIP", "QUEUE", "ALLOW", "SKIP", "ALLOW")[number % 5]
+        cluster.create_task(f"task-{number}", overlap=overlap, retries=9, args={"seconds": seconds})
+
+
+def settle(cluster: Cluster) -> History:
+    """Let the nodes catch up, stop them, and judge everything."""
+    cluster.wait_caught_up()
+    wait_until(lambda: cluster.count("run", "state = 'stuck'") == 0, message="what was lost to be tried again")
+    cluster.stop_all()
+    history = cluster.verify(at_rest=True)
+    print(figures(history))  # noqa: T201 - pytest shows it on request
+    return history
+
+
+@pytest.mark.timeout(60 + 2 * SOAK)
+def test_two_nodes_make_of_every_occurrence_exactly_one_run(cluster: Cluster) -> None:
+    cluster.start("ada", "bob")
+    create_tasks(cluster)
+    let_pass(max(4.0, SOAK))
+    history = settle(cluster)
+    made = Counter((run.task_name, run.scheduled_for) for run in history.runs)
+    assert set(made.values()) == {1}
+    assert {one.node for one in history.executions} == {"ada", "bob"}
+    assert {one.outcome for one in history.executions} == {Outcome.SUCCESS}
+
+
+def test_a_killed_node_and_a_paused_one_lose_nothing(cluster: Cluster) -> None:
+    cluster.start("ada", "bob", "cyd")
+    create_tasks(cluster, seconds=0.9)
+    cluster.wait_rows("job_execution", "node = 'ada' AND completed_at IS NULL")
+    cluster.kill("ada")
+    cluster.wait_rows("job_execution", "node = 'bob' AND completed_at IS NULL")
+    paused = cluster.nodes["bob"]
+    paused.pause()
+    cluster.wait_rows("node", "state = 'expired'", more_than=1)
+    # It has been missed and rescued: what it knows is no longer true, and what its jobs now return is too late.
+    paused.resume()
+    cluster.wait_rows("job_execution", "node LIKE 'bob%' AND node_id > 3 AND success")
+    history = settle(cluster)
+    assert losses_were_made_good(history) > 0
+    lost = Counter(one.node for one in history.executions if one.outcome is Outcome.LOST)
+    assert lost.keys() == {"ada", "bob"}
+    assert "is dead: no heartbeat since" in cluster.starter.started[2].output() + paused.output()
+    assert "was taken for dead; it ends its jobs and joins again" in paused.output()
+    assert "was refused: the run had been taken from this node" in paused.output()
+
+
+def test_cutting_every_connection_loses_nothing(cluster: Cluster) -> None:
+    cluster.start("ada", "bob")
+    create_tasks(cluster)
+    cut = "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE application_name = 'cronograph'"
+    with psycopg.connect(cluster.url, autocommit=True) as connection:
+        for _ in range(3):
+            cluster.wait_executions(TASKS)
+            row = connection.execute(cut).fetchone()
+            assert row is not None
+            assert row[0] > 0
+    cluster.wait_executions(TASKS)
+    history = settle(cluster)
+    assert {node.state for node in history.nodes} == {NodeState.STOPPED}
+
+
+def test_lost_answers_of_commits_lose_nothing(cluster: Cluster) -> None:
+    with Proxy(cluster.url) as proxy:
+        cluster.begin("ada", url=proxy.url, CRONOGRAPH_PREFETCH="5").wait_ready()
+        cluster.begin("bob").wait_ready()
+        create_tasks(cluster)
+        for _ in range(5):
+            cluster.wait_executions(5)
+            proxy.lose_answers(3)
+            wait_until(lambda: proxy.to_lose == 0, message="commits to lose the answers of")
+        cluster.wait_executions(TASKS)
+        wait_until(lambda: not abandoned(cluster.history()), message="what nobody runs to be settled")
+        settle(cluster)
+
+
+def abandoned(history: History) -> list[int]:
+    """Executions that have been open for longer than any of the jobs here takes."""
+    open_ones = [one for one in history.executions if one.completed_at is None]
+    return [one.id for one in open_ones if (history.read_at - one.started_at).total_seconds() > 2]
+
+
+def test_a_node_that_stops_finishes_what_runs_and_hands_back_the_rest(cluster: Cluster) -> None:
+    cluster.start("ada", CRONOGRAPH_SLOTS="1", CRONOGRAPH_PREFETCH="3")
+    for _ in range(4):
+        cluster.trigger("work", seconds=5.0)
+    # Arriving one by one, they are reserved until more than half of the places are taken.
+    cluster.wait_rows("run", "state = 'scheduled'", more_than=1)
+    cluster.nodes["ada"].terminate()
+    cluster.wait_rows("run", "state = 'waiting'", more_than=2)
+    assert cluster.count("run", "state = 'running'") == 1
+    assert cluster.nodes.pop("ada").wait(30) == 0
+    history = cluster.verify(at_rest=True)
+    (execution,) = history.executions
+    assert (execution.outcome, execution.records_processed, execution.error_message) == (Outcome.SUCCESS, 1, None)
+    assert Counter(run.state for run in history.runs) == {RunState.SUCCESS: 1, RunState.WAITING: 3}
+
+
+def test_a_drained_node_serves_on_and_takes_nothing(cluster: Cluster) -> None:
+    cluster.start("ada", "bob")
+    create_tasks(cluster)
+    cluster.wait_executions(TASKS)
+    drained = cluster.ask('mutation { drainNode(input: { name: "ada" }) { errors { message } } }', "bob")
+    assert drained["drainNode"]["errors"] == []
+    wait_until(lambda: "this node was drained by request" in cluster.nodes["ada"].output(), message="ada to drain")
+    before = cluster.count("job_execution", "node = 'ada'")
+    cluster.wait_executions(2 * TASKS)
+    assert cluster.count("job_execution", "node = 'ada'") == before
+    assert cluster.ask("{ viewer { name } }", "ada")["viewer"]["name"]
+    settle(cluster)

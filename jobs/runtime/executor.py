@@ -16,7 +16,7 @@ from .results import from_exception
 from .stopping import StopSignal
 
 
-async def execute(attempt: Attempt, services: Services, spawner: Spawner, *, grace: float) -> JobOutcome:
+async def execute(attempt: Attempt, services: Services | None, spawner: Spawner, *, grace: float) -> JobOutcome:
     """Run the job to its end, its deadline or its cancel.
 
     Args:

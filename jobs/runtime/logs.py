@@ -205,7 +205,7 @@ class LogWriter(Service):
 
 def _stored(execution_id: int, number: int, raw: RawLine) -> LogLine:
     at = datetime.fromtimestamp(raw.at, UTC)
-    return LogLine(execution_id, number, at, _LEVELS[_level(raw.level)], raw.message, raw.fields)
+    return LogLine(execution_id, number, at, level_name(raw.level), raw.message, raw.fields)
 
 
 _LEVELS = {
@@ -265,6 +265,11 @@ class JobLogHandler(logging.Handler):
             host.log(_level(record.levelno), self.format(record), None)
         except Exception:
             self.handleError(record)
+
+
+def level_name(level: int) -> str:
+    """The word under which a level is stored."""
+    return _LEVELS[_level(level)]
 
 
 def _level(levelno: int) -> int:

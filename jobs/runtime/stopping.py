@@ -2,6 +2,7 @@
 
 import threading
 import time
+from collections.abc import Callable
 
 from ..context import StopReason
 
@@ -11,10 +12,12 @@ class StopSignal:
 
     Args:
         timeout: Seconds of the time box from now; None = none.
+        clock: Seconds that only grow; the system's monotonic clock unless a test brings its own.
     """
 
-    def __init__(self, timeout: float | None) -> None:
-        self._deadline = None if timeout is None else time.monotonic() + timeout
+    def __init__(self, timeout: float | None, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._deadline = None if timeout is None else clock() + timeout
         self._asked: StopReason | None = None
         self._lock = threading.Lock()
 
@@ -27,7 +30,7 @@ class StopSignal:
 
     def remaining(self) -> float | None:
         """Seconds left of the time box, never negative; None = no time box."""
-        return None if self._deadline is None else max(0.0, self._deadline - time.monotonic())
+        return None if self._deadline is None else max(0.0, self._deadline - self._clock())
 
     def ask(self, reason: StopReason) -> None:
         """Ask the job to stop; the first reason stays, but a cancel outranks the others."""

@@ -1,0 +1,51 @@
+"""A clock for tests."""
+
+from datetime import UTC, datetime, timedelta
+
+START = datetime(2026, 1, 1, tzinfo=UTC)
+"""Where a ``FakeClock`` stands unless told otherwise."""
+
+
+class FakeClock:
+    """A clock that moves only when it is told to.
+
+    Args:
+        now: Where it stands, with a zone; 1 January 2026, 00:00 UTC unless given.
+    """
+
+    def __init__(self, now: datetime = START) -> None:
+        self._now = _in_utc(now)
+
+    def __call__(self) -> datetime:
+        """The same as ``now``."""
+        return self._now
+
+    def now(self) -> datetime:
+        """The time it shows, in UTC."""
+        return self._now
+
+    def monotonic(self) -> float:
+        """The same in seconds."""
+        return self._now.timestamp()
+
+    def advance(self, seconds: float | timedelta) -> datetime:
+        """Move on by so many seconds; the new time."""
+        return self.set(self._now + (seconds if isinstance(seconds, timedelta) else timedelta(seconds=seconds)))
+
+    def set(self, now: datetime) -> datetime:
+        """Move to a time, with a zone; the new time.
+
+        Raises:
+            ValueError: it lies in the past; this clock does not go back.
+        """
+        later = _in_utc(now)
+        if later < self._now:
+            raise ValueError(f"FakeClock: must not go back, it shows {self._now.isoformat()}, got {later.isoformat()}")
+        self._now = later
+        return self._now
+
+
+def _in_utc(now: datetime) -> datetime:
+    if now.tzinfo is None:
+        raise ValueError(f"FakeClock: must get a time with a zone, got {now.isoformat()}; add tzinfo=UTC")
+    return now.astimezone(UTC)

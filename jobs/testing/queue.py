@@ -1,0 +1,268 @@
+"""A real queue in a temporary SQLite file, worked off by moving a clock."""
+
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from pathlib import Path
+from types import TracebackType
+from typing import Self, TypedDict, Unpack
+
+from ..actions.checkpoints import save_checkpoint
+from ..actions.claim import Claimant, Started, claim
+from ..actions.dispatch import dispatch_due, next_due
+from ..actions.finish import Finish, finish
+from ..actions.nodes import NewNode, join
+from ..actions.runs import enqueue_runs
+from ..actions.tasks import create_task, trigger_task
+from ..core.fairness import FairnessState
+from ..core.model import Json, MisfirePolicy, NewRun, OverlapPolicy, Priority, Run, ScheduleSpec, TaskSpec, Trigger
+from ..core.schedule import Syntax
+from ..core.states import RunState
+from ..registry import Registry, default_registry
+from ..services import Services
+from ..store import runs as run_store
+from ..store import tasks as task_store
+from ..store.database import Connection, Database
+from ..store.scratch import create_tables
+from ..store.transaction import Tx
+from .clock import FakeClock
+from .single import AttemptResult, Recorder, carry
+
+_TICK = timedelta(microseconds=1)
+_FOREVER = 366 * 86400.0
+
+
+class RunSettings(TypedDict, total=False):
+    """What ``enqueue`` takes beside job and arguments; seconds, times in UTC, and defaults as in ``NewRun``."""
+
+    group: str
+    priority: Priority
+    available_at: datetime | None
+    retries: int
+    retry_delay: float
+    timeout: float | None
+    unique_key: str | None
+
+
+class TaskSettings(TypedDict, total=False):
+    """What ``schedule`` takes beside job, schedule and arguments; as in ``TaskSpec``."""
+
+    group: str
+    priority: Priority
+    overlap: OverlapPolicy | None
+    misfire: MisfirePolicy
+    misfire_grace: float
+    catch_up_limit: int
+    tolerance: float | None
+    timeout: float | None
+    retries: int
+    retry_delay: float
+    jitter: float
+    start_at: datetime | None
+    end_at: datetime | None
+
+
+class DrainError(Exception):
+    """The queue does not become empty."""
+
+
+@dataclass(frozen=True, slots=True)
+class DrainedRun:
+    """A run and all its attempts so far.
+
+    Attributes:
+        run: As it is stored now: ``state``, ``args``, ``scheduled_for``, ``error``, ``result``, ``progress`` …
+        attempts: In order.
+    """
+
+    run: Run
+    attempts: tuple[AttemptResult, ...]
+
+    @property
+    def state(self) -> RunState:
+        """Where the run stands."""
+        return self.run.state
+
+    @property
+    def job_name(self) -> str:
+        """Its job."""
+        return self.run.job_name
+
+    @property
+    def last(self) -> AttemptResult:
+        """The newest attempt."""
+        return self.attempts[-1]
+
+
+class Queue:
+    """A queue of its own, with one node that knows the jobs of ``registry``; use it in ``async with``.
+
+    Args:
+        registry: The jobs; the default registry unless given.
+        clock: The time of everything; a new ``FakeClock`` unless given.
+
+    Attributes:
+        clock: The time of everything.
+        database: The database behind it; gone afterwards.
+    """
+
+    def __init__(self, registry: Registry | None = None, clock: FakeClock | None = None) -> None:
+        self.clock = clock or FakeClock()
+        self.registry = registry if registry is not None else default_registry()
+        self._folder = tempfile.TemporaryDirectory(prefix="cronograph-test-")
+        url = f"sqlite:///{Path(self._folder.name) / 'queue.db'}"
+        create_tables(url)
+        self.database = Database(url, clock=self.clock)
+        self._fairness = FairnessState()
+        self._claimant = Claimant(0, "test", self.registry.names())
+        self._attempts: dict[int, list[AttemptResult]] = {}
+
+    async def __aenter__(self) -> Self:
+        new = NewNode("test", 1, "0", tuple(job.info for job in self.registry), _FOREVER)
+        node = await self.database.write(join, new, alone=True)
+        self._claimant = Claimant(node.id, node.name, self.registry.names())
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.database.close()
+        self._folder.cleanup()
+
+    async def enqueue(self, job: str, args: Mapping[str, Json] | None = None, **settings: Unpack[RunSettings]) -> int:
+        """Put a run into the queue; its id.
+
+        Args:
+            job: The job's name.
+            args: Its arguments.
+            settings: See ``RunSettings``.
+
+        Raises:
+            UserError: unknown job, arguments that do not fit.
+        """
+        new = NewRun(job, Trigger.API, args=dict(args or {}), **settings)
+        (enqueued,) = await self.database.write(enqueue_runs, [new])
+        return enqueued.run.id
+
+    async def schedule(
+        self,
+        job: str,
+        schedule: str | ScheduleSpec,
+        args: Mapping[str, Json] | None = None,
+        *,
+        name: str | None = None,
+        **settings: Unpack[TaskSettings],
+    ) -> str:
+        """Make a task; its name. Its occurrences become runs while ``drain`` moves the clock.
+
+        Args:
+            job: The job's name.
+            schedule: A six-field cron string in UTC, or a ``ScheduleSpec``.
+            args: The job's arguments.
+            name: The task's name; the job's unless given.
+            settings: See ``TaskSettings``.
+
+        Raises:
+            UserError: what the API would refuse.
+        """
+        spec = ScheduleSpec(Syntax.CRON, schedule) if isinstance(schedule, str) else schedule
+        task = TaskSpec(name or job, job, spec, args=dict(args or {}), **settings)
+        await self.database.write(create_task, task, submitter=None)
+        return task.name
+
+    async def trigger(self, task: str, args: Mapping[str, Json] | None = None) -> int:
+        """Trigger a task by hand; the run's id."""
+        given = None if args is None else dict(args)
+        return (await self.database.write(trigger_task, task, args=given, actor="test")).id
+
+    async def checkpoint(self, task: str) -> Json:
+        """The stored checkpoint of a task; None if there is no such task."""
+        return await self.database.read(_checkpoint, task)
+
+    async def run(self, run_id: int) -> DrainedRun:
+        """A run as it is now, with its attempts so far."""
+        stored = (await self.database.read(run_store.by_ids, [run_id]))[run_id]
+        return DrainedRun(stored, tuple(self._attempts.get(run_id, ())))
+
+    async def step(self) -> int | None:
+        """Let what is due become runs, take the next run, and carry out one attempt; its id, None = nothing to take."""
+        while (await self.database.write(dispatch_due, self._claimant.node)).more:
+            continue
+        claimed = await self.database.write(claim, self._claimant, self._fairness, slots=1)
+        self._fairness = claimed.fairness
+        for started in claimed.started:
+            await self._carry(started)
+            return started.run.id
+        return None
+
+    async def _carry(self, started: Started) -> None:
+        definition = self.registry.get(started.run.job_name)
+        if definition is None:
+            raise LookupError(f"job '{started.run.job_name}' has left the registry")
+        recorder = Recorder(self.clock, started.checkpoint)
+        services = Services(self.database)
+        carried = await carry(started, definition, recorder, clock=self.clock, save=self._save, services=services)
+        shown = recorder.shown[-1] if recorder.shown else None
+        ended = Finish(started.run, started.execution_id, carried.outcome, cancelled=carried.cancelled, progress=shown)
+        await self.database.write(finish, self._claimant.node_id, self._claimant.node, [ended])
+        self._attempts.setdefault(started.run.id, []).append(carried.result())
+
+    async def _save(self, started: Started, value: Json) -> None:
+        await self.database.write(save_checkpoint, started.run, value)
+
+    async def next_time(self, *, schedules: bool) -> datetime | None:
+        """When something becomes due by time alone: a retry, a later run, and with ``schedules`` an occurrence."""
+        return await self.database.write(_next_time, schedules)
+
+
+async def drain(queue: Queue, *, until: datetime | None = None, limit: int = 1000) -> list[DrainedRun]:
+    """Carry out attempt after attempt until nothing is left, moving the clock to whatever is due next.
+
+    Args:
+        queue: The queue.
+        until: Work up to this time and leave the clock there; occurrences of tasks count too. None = until no run is
+            waiting for anything but a schedule.
+        limit: How many attempts at most.
+
+    Returns:
+        Every run that was attempted, in the order of their first attempts.
+
+    Raises:
+        DrainError: more than ``limit`` attempts; perhaps a job snoozes for ever.
+    """
+    seen: dict[int, None] = {}
+    for _ in range(limit):
+        run_id = await _attempt_next(queue, until)
+        if run_id is None:
+            break
+        seen[run_id] = None
+    else:
+        raise DrainError(f"drain: still not empty after {limit} attempts; does a job snooze for ever? See ``limit``")
+    if until is not None:
+        queue.clock.set(max(until, queue.clock.now()))
+    return [await queue.run(run_id) for run_id in seen]
+
+
+async def _attempt_next(queue: Queue, until: datetime | None) -> int | None:
+    """Carry out the next attempt, once it is due; None if there is none before ``until``."""
+    while (run_id := await queue.step()) is None:
+        due = await queue.next_time(schedules=until is not None)
+        if due is None or (until is not None and due > until):
+            return None
+        # A retry is due strictly after its time.
+        queue.clock.set(due if due > queue.clock.now() else queue.clock.now() + _TICK)
+    return run_id
+
+
+def _checkpoint(conn: Connection, task: str) -> Json:
+    found = task_store.by_name(conn, task)
+    return None if found is None else found.checkpoint
+
+
+def _next_time(tx: Tx, schedules: bool) -> datetime | None:
+    # A retry that waits no time is available now, and due in a moment.
+    times = [run_store.next_available(tx.conn, tx.now - _TICK)]
+    if schedules:
+        times.append(next_due(tx))
+    return min((time for time in times if time is not None), default=None)

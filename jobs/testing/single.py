@@ -1,0 +1,321 @@
+"""One attempt of a job in a test, and what became of it."""
+
+import logging
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from difflib import get_close_matches
+from inspect import iscoroutinefunction
+
+from ..actions.claim import Started
+from ..context import StopReason, current_host
+from ..core.arguments import check_args
+from ..core.errors import NotFound
+from ..core.model import DEFAULT_GROUP, DEFAULT_RETRIES, DEFAULT_RETRY_DELAY, Json, Outcome, Priority, Run, Trigger
+from ..core.outcome import JobOutcome, settle
+from ..core.states import RunState
+from ..registry import Handler, Isolation, JobDefinition, Registry, default_registry, define
+from ..runtime.attempt import Attempt
+from ..runtime.executor import execute
+from ..runtime.host import LocalHost, SaveCheckpoint
+from ..runtime.logs import JobLogHandler, RawLine, level_name
+from ..runtime.process_spawner import Spawner
+from ..runtime.stopping import StopSignal
+from ..services import Services
+from .clock import FakeClock
+
+GRACE = 10.0
+"""Seconds of real time between "please stop" and the hard stop."""
+
+
+@dataclass(frozen=True, slots=True)
+class LoggedLine:
+    """A line that the job wrote by ``ctx.log`` or ``logging``. ``level`` is ``debug`` … ``critical``."""
+
+    at: datetime
+    level: str
+    message: str
+    fields: Json = None
+
+
+@dataclass(frozen=True, slots=True)
+class AttemptResult:
+    """How one attempt ended, and all that the job said.
+
+    Attributes:
+        attempt: 1 for the first.
+        outcome: ``success``, ``failed``, ``timed_out``, ``cancelled``, ``snoozed`` or ``handed_back``.
+        state: Of its run afterwards: ``success``, ``failed``, ``cancelled``, ``stuck`` (to be retried) or ``waiting``.
+        retry_in: Seconds until the next attempt; None = there is none.
+        records_processed: What the job counted.
+        value: Its JSON result.
+        error: The message, set whenever it did not succeed.
+        error_type: The exception's name.
+        traceback: Where it was raised.
+        lines: All log lines.
+        progress: Every value that was shown: ``done``, ``total`` and ``message``.
+        checkpoint: The last one, saved by this attempt or given to it.
+        started_at: By the clock.
+        completed_at: By the clock.
+    """
+
+    attempt: int
+    outcome: Outcome
+    state: RunState
+    retry_in: float | None
+    records_processed: int | None
+    value: Json
+    error: str | None
+    error_type: str | None
+    traceback: str | None
+    lines: tuple[LoggedLine, ...]
+    progress: tuple[Json, ...]
+    checkpoint: Json
+    started_at: datetime
+    completed_at: datetime
+
+    @property
+    def success(self) -> bool:
+        """What the execution log would say: true for ``success`` and ``snoozed``."""
+        return self.outcome.is_success
+
+    @property
+    def messages(self) -> list[str]:
+        """The messages of the lines."""
+        return [line.message for line in self.lines]
+
+
+class Recorder:
+    """Keeps what a job says during one attempt.
+
+    Args:
+        now: The time of its lines.
+        checkpoint: The last one of the task.
+        stop_after: Ask the job to stop once it has shown progress so many times.
+    """
+
+    def __init__(self, now: Callable[[], datetime], checkpoint: Json, stop_after: int | None = None) -> None:
+        self._now = now
+        self._stop_after = stop_after
+        self.lines: list[LoggedLine] = []
+        self.shown: list[Json] = []
+        self.checkpoint = checkpoint
+        self.signal: StopSignal | None = None
+
+    def write(self, started: Started, level: int, message: str, fields: Mapping[str, Json] | None) -> float:
+        """Keep a line."""
+        return self.write_all(started, (RawLine.now(level, message, fields),))
+
+    def write_all(self, started: Started, lines: Iterable[RawLine], *, dropped: int = 0) -> float:
+        """Keep lines."""
+        del started, dropped
+        self.lines += [LoggedLine(self._now(), level_name(one.level), one.message, one.fields) for one in lines]
+        return 0.0
+
+    def show(self, _started: Started, progress: Json) -> None:
+        """Keep a value."""
+        self.shown.append(progress)
+        if len(self.shown) == self._stop_after and self.signal is not None:
+            self.signal.ask(StopReason.CANCEL)
+
+
+@dataclass(frozen=True, slots=True)
+class Carried:
+    """An attempt that was carried out: how it ended, and what it said."""
+
+    started: Started
+    outcome: JobOutcome
+    cancelled: bool
+    recorder: Recorder
+    completed_at: datetime
+
+    def result(self) -> AttemptResult:
+        """All of it, judged as the node would."""
+        run = self.started.run
+        settled = settle(
+            self.outcome,
+            failures=run.failures,
+            retries=run.retries,
+            base_delay=run.retry_delay,
+            cancelled=self.cancelled,
+        )
+        return AttemptResult(
+            attempt=run.attempt,
+            outcome=settled.outcome,
+            state=settled.state,
+            retry_in=settled.delay,
+            records_processed=settled.records_processed,
+            value=settled.value,
+            error=settled.error,
+            error_type=settled.error_type,
+            traceback=settled.traceback,
+            lines=tuple(self.recorder.lines),
+            progress=tuple(self.recorder.shown),
+            checkpoint=self.recorder.checkpoint,
+            started_at=run.started_at or self.completed_at,
+            completed_at=self.completed_at,
+        )
+
+
+async def carry(
+    started: Started,
+    definition: JobDefinition,
+    recorder: Recorder,
+    *,
+    clock: FakeClock | None,
+    save: SaveCheckpoint | None = None,
+    stop: StopReason | None = None,
+    services: Services | None = None,
+) -> Carried:
+    """Carry out one attempt in this process."""
+
+    async def keep(of: Started, value: Json) -> None:
+        recorder.checkpoint = value
+        if save is not None:
+            await save(of, value)
+
+    timeout = started.run.timeout
+    signal = StopSignal(timeout) if clock is None else StopSignal(timeout, clock.monotonic)
+    recorder.signal = signal
+    host = LocalHost(
+        started, signal, checkpoint=started.checkpoint, save=keep, lines=recorder, show_progress=recorder.show
+    )
+    if stop is not None:
+        host.ask_to_stop(stop)
+    attempt = Attempt(started, in_this_process(definition), signal, host)
+    with _ordinary_logging(host):
+        outcome = await execute(attempt, services, Spawner(), grace=GRACE)
+    fault = await host.settle()
+    if fault is not None:
+        raise fault
+    now = clock.now() if clock is not None else datetime.now(UTC)
+    return Carried(started, outcome, signal.reason is StopReason.CANCEL, recorder, now)
+
+
+@contextmanager
+def _ordinary_logging(host: LocalHost) -> Iterator[None]:
+    """Let calls of ``logging`` made by the job of ``host`` reach it, at the levels that the test has set."""
+    handler = JobLogHandler()
+    handler.addFilter(lambda _record: current_host.get() is host)
+    logging.getLogger().addHandler(handler)
+    try:
+        yield
+    finally:
+        logging.getLogger().removeHandler(handler)
+
+
+def in_this_process(definition: JobDefinition) -> JobDefinition:
+    """The job as it is, but never in a child process."""
+    kind = Isolation.ASYNC if iscoroutinefunction(definition.handler) else Isolation.THREAD
+    return replace(definition, isolation=kind)
+
+
+def find(job: str | Handler | JobDefinition, registry: Registry | None) -> JobDefinition:
+    """The job that a test names.
+
+    Raises:
+        NotFound: no job has this name; with the nearest one that exists.
+    """
+    known = registry if registry is not None else default_registry()
+    if isinstance(job, JobDefinition):
+        return job
+    if not isinstance(job, str):
+        found = next((one for one in known if one.handler is job), None)
+        return found or define(getattr(job, "__name__", "job"), job)
+    definition = known.get(job)
+    if definition is None:
+        near = get_close_matches(job, known.names(), 1)
+        hint = f"did you mean '{near[0]}'?" if near else f"the registry has {', '.join(known.names()) or 'no jobs'}"
+        raise NotFound(f"Unknown job: {job}; {hint}", path=("job",), code="UNKNOWN_JOB")
+    return definition
+
+
+async def run_job(  # noqa: PLR0913 - every setting of a test has a name of its own
+    job: str | Handler | JobDefinition,
+    args: Mapping[str, Json] | None = None,
+    *,
+    registry: Registry | None = None,
+    clock: FakeClock | None = None,
+    attempt: int = 1,
+    retries: int = DEFAULT_RETRIES,
+    retry_delay: float = DEFAULT_RETRY_DELAY,
+    timeout: float | None = None,
+    checkpoint: Json = None,
+    scheduled_for: datetime | None = None,
+    stop: StopReason | None = None,
+    stop_after: int | None = None,
+    services: Services | None = None,
+) -> AttemptResult:
+    """Run one attempt of a job in this process.
+
+    Args:
+        job: Its name, its function (registered or not), or its definition.
+        args: Its arguments as JSON, judged as when a run is submitted.
+        registry: Where to look the job up; the default registry unless given.
+        clock: Judges the time box and stamps the lines; real time unless given. A job moves it by ``clock.advance``.
+        attempt: Which attempt this is; the earlier ones count as failed.
+        retries: How many failures the run survives.
+        retry_delay: Seconds before the first retry.
+        timeout: Seconds of the time box; None = none.
+        checkpoint: What ``ctx.checkpoint`` reads.
+        scheduled_for: The nominal time of the occurrence; None = as if triggered by hand.
+        stop: ``ctx.should_stop`` is true from the start, for this reason.
+        stop_after: Ask the job to stop (a cancel) once it has shown progress so many times.
+        services: What ``ctx.services`` offers; None = nothing.
+
+    Raises:
+        NotFound: no job has this name.
+        InvalidInput: the arguments do not fit; names the argument.
+    """
+    definition = find(job, registry)
+    given = dict(args or {})
+    check_args(definition.name, definition.args_schema, given)
+    now = clock if clock is not None else _real_now
+    run = _run(definition.name, given, now(), scheduled_for)
+    run = replace(run, attempt=attempt, failures=attempt - 1, retries=retries, retry_delay=retry_delay, timeout=timeout)
+    recorder = Recorder(now, checkpoint, stop_after)
+    started = Started(run, 1, checkpoint)
+    carried = await carry(started, definition, recorder, clock=clock, stop=stop, services=services)
+    return carried.result()
+
+
+def _real_now() -> datetime:
+    return datetime.now(UTC)
+
+
+def _run(job_name: str, args: dict[str, Json], now: datetime, scheduled_for: datetime | None) -> Run:
+    """A run as a node would have it in hand."""
+    return Run(
+        id=1,
+        job_name=job_name,
+        state=RunState.RUNNING,
+        trigger=Trigger.MANUAL if scheduled_for is None else Trigger.SCHEDULE,
+        args=args,
+        group=DEFAULT_GROUP,
+        priority=Priority.LOW,
+        task_id=1,
+        task_name=job_name,
+        scheduled_for=scheduled_for,
+        submitted_at=now,
+        available_at=now,
+        started_at=now,
+        finished_at=None,
+        attempt=1,
+        failures=0,
+        retries=DEFAULT_RETRIES,
+        retry_delay=DEFAULT_RETRY_DELAY,
+        timeout=None,
+        exclusive=False,
+        node_id=1,
+        node_name="test",
+        cancel_requested_at=None,
+        cancel_reason=None,
+        unique_key=None,
+        retried_from=None,
+        progress=None,
+        result=None,
+        error=None,
+        submitter=None,
+        description="",
+    )

@@ -1,0 +1,97 @@
+"""`Queue` and `drain`: a whole queue in a test, in no time."""
+
+from datetime import timedelta
+
+import pytest
+
+from cronograph.jobs import JobContext, Snooze, job
+from cronograph.jobs.core.errors import UserError
+from cronograph.jobs.core.model import ScheduleSpec
+from cronograph.jobs.core.schedule import Syntax
+from cronograph.jobs.registry import Registry
+from cronograph.jobs.testing import DrainError, FakeClock, Queue, drain
+from cronograph.jobs.testing.clock import START
+
+JOBS = Registry()
+
+
+@job("fails", registry=JOBS)
+async def fails(ctx: JobContext, times: int = 99) -> int:
+    if ctx.attempt <= times:
+        raise ValueError(f"attempt {ctx.attempt}")
+    return ctx.attempt
+
+
+@job("snoozes", registry=JOBS)
+def snoozes(ctx: JobContext, seconds: float, times: int = 99) -> None:
+    if ctx.attempt <= times:
+        raise Snooze(seconds)
+
+
+@job("counts", registry=JOBS)
+async def counts(ctx: JobContext) -> None:
+    await ctx.save_checkpoint((ctx.checkpoint or 0) + 1)
+
+
+async def test_retries_come_when_they_are_due_and_not_a_second_earlier() -> None:
+    async with Queue(JOBS) as queue:
+        run_id = await queue.enqueue("fails", retries=3, retry_delay=10)
+        (run,) = await drain(queue)
+        assert run == await queue.run(run_id)
+    assert (run.state, run.job_name, run.run.error) == ("failed", "fails", "attempt 4")
+    begun = [round((one.started_at - START).total_seconds(), 3) for one in run.attempts]
+    assert begun == [0, 10, 30, 70]
+    assert [one.retry_in for one in run.attempts] == [10, 20, 40, None]
+    assert run.last.state == "failed"
+
+
+async def test_a_retry_without_a_delay_comes_a_moment_later() -> None:
+    async with Queue(JOBS) as queue:
+        await queue.enqueue("fails", {"times": 2}, retry_delay=0)
+        (run,) = await drain(queue)
+    assert (run.state, run.last.records_processed) == ("success", 3)
+    assert (queue.clock.now() - START) < timedelta(milliseconds=1)
+
+
+async def test_snoozes_and_later_runs_are_waited_for() -> None:
+    async with Queue(JOBS) as queue:
+        later = await queue.enqueue("snoozes", {"seconds": 3600, "times": 2}, available_at=START + timedelta(days=1))
+        at_once = await queue.enqueue("fails", {"times": 0})
+        runs = await drain(queue)
+    assert [run.run.id for run in runs] == [at_once, later]
+    assert queue.clock.now() == START + timedelta(days=1, hours=2)
+
+
+async def test_schedules_fire_until_the_given_time() -> None:
+    async with Queue(JOBS, FakeClock(START + timedelta(minutes=30))) as queue:
+        name = await queue.schedule("counts", "0 0 * * * *")
+        runs = await drain(queue, until=START + timedelta(hours=5, minutes=10))
+        assert await queue.checkpoint(name) == 5
+    assert [run.run.scheduled_for for run in runs] == [START + timedelta(hours=hour) for hour in (1, 2, 3, 4, 5)]
+    assert queue.clock.now() == START + timedelta(hours=5, minutes=10)
+
+
+async def test_without_a_time_no_schedule_fires() -> None:
+    async with Queue(JOBS) as queue:
+        await queue.schedule("counts", ScheduleSpec(Syntax.INTERVAL, "60s"), name="each minute")
+        assert await drain(queue) == []
+        await queue.trigger("each minute")
+        assert [run.run.task_name for run in await drain(queue)] == ["each minute"]
+
+
+async def test_a_queue_that_never_becomes_empty_is_an_error() -> None:
+    async with Queue(JOBS) as queue:
+        await queue.enqueue("snoozes", {"seconds": 1})
+        with pytest.raises(DrainError, match="still not empty after 20 attempts"):
+            await drain(queue, limit=20)
+
+
+async def test_what_the_api_refuses_the_queue_refuses() -> None:
+    async with Queue(JOBS) as queue:
+        with pytest.raises(UserError, match="Unknown job: fail; did you mean 'fails'"):
+            await queue.enqueue("fail")
+        with pytest.raises(UserError, match="argument 'times'"):
+            await queue.enqueue("fails", {"times": "many"})
+        with pytest.raises(UserError, match="has five fields"):
+            await queue.schedule("counts", "* * * * *")
+        assert await queue.checkpoint("nothing") is None

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from .core.model import Json
+from .core.rules import MAX_SECONDS
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,12 +31,12 @@ class Snooze(JobSignal):
     """Try again in ``seconds``; this is not a failure and uses no retry.
 
     Args:
-        seconds: From now, at least 0.
+        seconds: From now, 0 to ten years.
     """
 
     def __init__(self, seconds: float) -> None:
-        if not 0 <= seconds < float("inf"):
-            raise ValueError(f"Snooze: seconds must be at least 0 and finite, got {seconds!r}")
+        if not 0 <= seconds <= MAX_SECONDS:
+            raise ValueError(f"Snooze: seconds must be from 0 to {MAX_SECONDS:.0f} (ten years), got {seconds!r}")
         super().__init__(f"snoozed for {seconds:g} s")
         self.seconds = float(seconds)
 

@@ -1,7 +1,6 @@
 """Values that come from jobs, made fit for every database: plain JSON, bounded, without characters none can store."""
 
 import json
-import math
 import re
 
 from ..core.model import Json
@@ -10,6 +9,7 @@ MAX_VALUE = 1_000_000
 """Characters of a JSON value that is kept: a result, a checkpoint."""
 MAX_NOTE = 500
 """Characters of a progress message that are kept."""
+_LARGEST = 1e300
 _SUSPECT = re.compile(r"\\u(?:0000|[dD][89a-fA-F])")
 """In JSON text: perhaps a NUL, which PostgreSQL cannot store, or a half of a surrogate pair, which is no character."""
 
@@ -72,6 +72,7 @@ def _number(value: float, what: str) -> float:
         number = value if type(value) is int else float(value)
     except (TypeError, ValueError) as error:
         raise TypeError(f"progress: {what} must be a number, got {type(value).__name__}") from error
-    if not math.isfinite(number) or abs(number) > 1e300:
-        raise ValueError(f"progress: {what} must be a finite number, got {value!r}")
+    if not -_LARGEST < number < _LARGEST:
+        got = repr(number) if isinstance(number, float) else f"one of {number.bit_length()} bits"
+        raise ValueError(f"progress: {what} must be a finite number, got {got}")
     return number

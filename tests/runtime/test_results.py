@@ -1,0 +1,80 @@
+"""What a handler returned or raised, in the light of why it had been asked to stop."""
+
+import pytest
+
+from cronograph.jobs import Cancel, PermanentFailure, Result, Snooze
+from cronograph.jobs.context import StopReason
+from cronograph.jobs.core.outcome import Cancelled, Failed, HandedBack, JobOutcome, Snoozed, Succeeded, TimedOut
+from cronograph.jobs.runtime.results import MAX_TRACEBACK, from_exception, from_return, stopped
+
+
+def raised(error: Exception, stop: StopReason | None = None) -> JobOutcome:
+    with pytest.raises(type(error)) as caught:
+        raise error
+    return from_exception(caught.value, stop)
+
+
+@pytest.mark.parametrize(
+    ("stop", "expected"),
+    [
+        (None, Failed("ValueError", "no")),
+        (StopReason.CANCEL, Cancelled("cancelled; the job left with no")),
+        (StopReason.DEADLINE, TimedOut("used up its time box and left with no")),
+        (StopReason.SHUTDOWN, HandedBack("its node shut down and the job left with no")),
+    ],
+)
+def test_an_error_is_judged_by_why_the_job_was_asked_to_stop(stop: StopReason | None, expected: JobOutcome) -> None:
+    outcome = raised(ValueError("no"), stop)
+    assert type(outcome) is type(expected)
+    for name in ("error_type", "message", "reason"):
+        assert getattr(outcome, name, None) == getattr(expected, name, None)
+
+
+@pytest.mark.parametrize("stop", [None, *StopReason])
+def test_what_a_job_says_by_an_exception_counts_whatever_it_was_asked(stop: StopReason | None) -> None:
+    assert raised(Snooze(5), stop) == Snoozed(5)
+    assert raised(Cancel("why"), stop) == Cancelled("why")
+    permanent = raised(PermanentFailure("never"), stop)
+    assert isinstance(permanent, Failed)
+    assert permanent.permanent
+
+
+@pytest.mark.parametrize(
+    ("reason", "expected"),
+    [
+        (StopReason.CANCEL, Cancelled("did not stop when asked to and was stopped hard")),
+        (StopReason.SHUTDOWN, HandedBack("its node shut down before the job ended")),
+        (StopReason.DEADLINE, TimedOut("used up its time box and did not leave when asked to")),
+        (None, TimedOut("used up its time box and did not leave when asked to")),
+    ],
+)
+def test_a_hard_stop_is_judged_by_its_reason(reason: StopReason | None, expected: JobOutcome) -> None:
+    assert stopped(reason) == expected
+
+
+def test_subclasses_of_what_a_job_may_raise_count_as_such() -> None:
+    class Gone(PermanentFailure):
+        """An application's own."""
+
+    outcome = raised(Gone("for ever"))
+    assert isinstance(outcome, Failed)
+    assert (outcome.error_type, outcome.permanent) == ("Gone", True)
+
+
+def test_a_traceback_is_bounded() -> None:
+    outcome = raised(ValueError("y" * 100_000))
+    assert isinstance(outcome, Failed)
+    assert outcome.traceback is not None
+    assert len(outcome.traceback) <= MAX_TRACEBACK + 40
+
+
+@pytest.mark.parametrize("seconds", [-1, float("nan"), float("inf"), 1e12])
+def test_a_snooze_that_cannot_be_is_refused(seconds: float) -> None:
+    with pytest.raises(ValueError, match="Snooze: seconds must be from 0 to 316224000"):
+        Snooze(seconds)
+
+
+def test_numbers_of_records_at_the_bounds() -> None:
+    assert from_return(2**63 - 1) == Succeeded(2**63 - 1)
+    assert isinstance(from_return(2**63), Failed)
+    assert from_return(Result(0)) == Succeeded(0)

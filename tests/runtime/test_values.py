@@ -1,0 +1,103 @@
+"""Values that come from jobs, made fit for every database."""
+
+import decimal
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cronograph.jobs.runtime.values import MAX_NOTE, plain_json, plain_text, progress_document
+
+DOCUMENTS = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
+    lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
+    max_leaves=20,
+)
+
+
+@given(DOCUMENTS)
+def test_a_document_without_odd_characters_stays_as_it_is(document: Any) -> None:
+    text = json.dumps(document)
+    copy = plain_json(document, "it")
+    if "\\u0000" not in text and "\\ud" not in text:
+        assert copy == document
+    assert "\x00" not in json.dumps(copy, ensure_ascii=False)
+    json.dumps(copy, ensure_ascii=False).encode()
+
+
+def test_a_later_change_does_not_reach_the_copy() -> None:
+    original = {"a": [1]}
+    copy = plain_json(original, "it")
+    original["a"].append(2)
+    assert copy == {"a": [1]}
+
+
+@pytest.mark.parametrize(
+    ("value", "plain"),
+    [
+        ((1, (2,)), [1, [2]]),
+        ({2: None, True: "x"}, {"2": None, "true": "x"}),
+        ("\\u0000 \\ud800", "\\u0000 \\ud800"),
+        ("a\x00b", "a\ufffdb"),
+        ({"\x00": ["\ud800\udc00", "\udfff"]}, {"\ufffd": ["\U00010000", "?"]}),
+        ("😀", "😀"),
+        (10**400, 10**400),
+    ],
+)
+def test_what_json_changes_and_what_no_database_stores_is_replaced(value: Any, plain: Any) -> None:
+    assert plain_json(value, "it") == plain
+
+
+def nested(depth: int) -> list[Any]:
+    value: list[Any] = []
+    for _ in range(depth):
+        value = [value]
+    return value
+
+
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        (float("inf"), "it must be JSON, got float: Out of range float values are not JSON compliant"),
+        ({"a": {1}}, "it must be JSON, got dict: Object of type set is not JSON serializable"),
+        ({"a": nested(100_000)}, "it must be JSON, got dict: maximum recursion depth exceeded"),
+        ([10**5000], "it must be JSON, got list: Exceeds the limit"),
+        ("x" * 99, "it may have 100 characters of JSON, got 101; keep large data elsewhere"),
+    ],
+)
+def test_what_cannot_be_kept_is_refused_with_the_reason(value: Any, message: str) -> None:
+    with pytest.raises(ValueError, match=f"^{message}"):
+        plain_json(value, "it", 100)
+
+
+@given(st.text(st.characters(exclude_categories=[])), st.integers(0, 50))
+def test_text_can_always_be_stored(text: str, limit: int) -> None:
+    plain = plain_text(text, limit)
+    assert "\x00" not in plain
+    plain.encode()
+    assert len(plain) <= limit + 40
+
+
+def test_progress_takes_any_kind_of_number() -> None:
+    assert progress_document(decimal.Decimal("1.5"), 3, "x" * 600) == {  # type: ignore[arg-type]
+        "done": 1.5,
+        "total": 3,
+        "message": "x" * MAX_NOTE + "… (100 characters cut)",
+    }
+    assert progress_document(True, None, None) == {"done": 1.0, "total": None, "message": None}
+
+
+@pytest.mark.parametrize(
+    ("done", "total", "message"),
+    [
+        (float("nan"), None, "progress: done must be a finite number, got nan"),
+        (1, float("inf"), "progress: total must be a finite number, got inf"),
+        (10**400, None, "progress: done must be a finite number"),
+        ("a lot", None, "progress: done must be a number, got str"),
+    ],
+)
+def test_progress_that_is_no_number_is_refused(done: Any, total: Any, message: str) -> None:
+    with pytest.raises((ValueError, TypeError), match=f"^{message}"):
+        progress_document(done, total, None)

@@ -167,8 +167,8 @@ def check_findable(definition: JobDefinition) -> None:
         return
     raise ConfigurationError(
         f"job '{definition.name}' at {definition.where}: isolation 'process' needs a function that a new process can "
-        f"find, but '{qualname}' of module {module_name} is something else now; register it in the default registry, or put "
-        "'@job' outermost"
+        f"find, but '{qualname}' of module {module_name} is something else now; register it in the default registry, "
+        "or put '@job' outermost"
     )
 
 

@@ -30,6 +30,8 @@ from .process_outbox import NodeGoneError
 
 PR_SET_PDEATHSIG = 1
 """Linux: the signal that a process gets when its parent dies."""
+PR_SET_CHILD_SUBREAPER = 36
+"""Linux: what loses its parent below this process becomes its child, and is collected here when it ends."""
 NOT_FORKED = 71
 """The status reported for a child that could not be forked; ``EX_OSERR`` of ``sysexits.h``."""
 _MAX_SOCKETS = 64
@@ -78,7 +80,9 @@ class Launcher:
         signal.set_wakeup_fd(self._waker.fileno(), warn_on_full_buffer=False)
         for number in (signal.SIGCHLD, signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
             signal.signal(number, _nothing)
-        die_with_parent(signal.SIGTERM)
+        control_process(PR_SET_PDEATHSIG, signal.SIGTERM)
+        # In a container the node is often process 1, which is expected to collect orphans, and does not.
+        control_process(PR_SET_CHILD_SUBREAPER, 1)
 
     def _wake(self) -> None:
         self._woken.recv(_CHUNK)
@@ -126,7 +130,7 @@ class Launcher:
         signal.signal(signal.SIGINT, signal.default_int_handler)
         for inherited in (self._control, self._woken, self._waker):
             inherited.close()
-        die_with_parent(signal.SIGKILL)
+        control_process(PR_SET_PDEATHSIG, signal.SIGKILL)
         if os.getppid() != launcher:
             os._exit(1)
 
@@ -137,10 +141,11 @@ class Launcher:
                 pid, status = os.waitpid(-1, os.WNOHANG)
                 if pid == 0:
                     return
-                kill_group(pid)
-                identity = identities[pid]
-                del self._pids[identity]
-                self._report(identity, os.waitstatus_to_exitcode(status))
+                identity = identities.get(pid)
+                if identity is not None:
+                    kill_group(pid)
+                    del self._pids[identity]
+                    self._report(identity, os.waitstatus_to_exitcode(status))
 
     def _report(self, identity: int, status: int) -> None:
         self._control.sendall(b"exited %d %d\n" % (identity, status))
@@ -157,10 +162,10 @@ def kill_group(pid: int) -> None:
             kill(pid, signal.SIGKILL)
 
 
-def die_with_parent(number: signal.Signals) -> None:
-    """Ask the kernel to send this process a signal when its parent dies; a no-op where it cannot."""
+def control_process(option: int, value: int) -> None:
+    """Ask the kernel for something that only Linux offers; elsewhere a no-op."""
     if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, int(number), 0, 0, 0)
+        ctypes.CDLL(None).prctl(option, int(value), 0, 0, 0)
 
 
 def _nothing(_number: int, _frame: FrameType | None) -> None:

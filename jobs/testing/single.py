@@ -1,7 +1,7 @@
 """One attempt of a job in a test, and what became of it."""
 
 import logging
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterable, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -194,7 +194,7 @@ async def carry(
 
 
 @contextmanager
-def _ordinary_logging(host: LocalHost) -> Iterator[None]:
+def _ordinary_logging(host: LocalHost) -> Generator[None]:
     """Let calls of ``logging`` made by the job of ``host`` reach it, at the levels that the test has set."""
     handler = JobLogHandler()
     handler.addFilter(lambda _record: current_host.get() is host)

@@ -39,13 +39,18 @@ Listener = Callable[[Wake], None]
 
 SQLITE_READERS = 4
 POSTGRES_POOL = 10
-# Deadlock, serialization failure, lock timeout, and a unique constraint that another transaction was faster to meet:
-# the transaction is rolled back whole and, tried again, sees what the other one did.
-_RETRYABLE = frozenset({"40P01", "40001", "55P03", "23505"})
+# Deadlock, serialization failure, lock timeout, a unique constraint that another transaction was faster to meet, and a
+# transaction in which this process sat idle for too long (something blocked its event loop): it is rolled back whole
+# and, tried again, sees what the others did.
+_RETRYABLE = frozenset({"40P01", "40001", "55P03", "23505", "25P03"})
 _ATTEMPTS = 4
+# A node that hangs within a transaction holds locks, and cannot be declared dead before these are gone: idle in a
+# transaction must end well before a lease does.
 _POSTGRES_SETTINGS = (
-    "-c statement_timeout=30s -c lock_timeout=10s -c idle_in_transaction_session_timeout=60s -c timezone=UTC"
+    "-c statement_timeout=30s -c lock_timeout=10s -c idle_in_transaction_session_timeout=10s -c timezone=UTC"
 )
+# Seconds: a peer that vanished without a word is noticed within a minute, on connections that only wait, too.
+_KEEPALIVES = {"keepalives_idle": "30", "keepalives_interval": "10", "keepalives_count": "3"}
 
 
 def parse_url(text: str) -> URL:
@@ -96,8 +101,9 @@ def sync_engine(url: URL, *, pooled: bool = False, read_only: bool = False) -> E
 
 def _postgres_arguments(url: URL) -> dict[str, Any]:
     options = " ".join(part for part in (str(url.query.get("options", "")), _POSTGRES_SETTINGS) if part)
-    # A peer that vanished without a word frees its connection after this many milliseconds.
-    return {"options": options, "application_name": "cronograph", "connect_timeout": 10, "tcp_user_timeout": 10_000}
+    # What was sent and is not acknowledged for this many milliseconds ends its connection.
+    ours = {"application_name": "cronograph", "connect_timeout": 10, "tcp_user_timeout": 10_000, **_KEEPALIVES}
+    return {**{name: value for name, value in ours.items() if name not in url.query}, "options": options}
 
 
 def _prepare_sqlite(engine: Engine, *, read_only: bool) -> None:
@@ -187,7 +193,8 @@ class Database:
 
     def libpq_url(self) -> str:
         """The address for a plain psycopg connection."""
-        return self.url.set(drivername="postgresql").render_as_string(hide_password=False)
+        url = self.url.set(drivername="postgresql", query={**_KEEPALIVES, **self.url.query})
+        return url.render_as_string(hide_password=False)
 
     async def close(self) -> None:
         """Close every connection."""

@@ -1,0 +1,49 @@
+"""A transaction that the server ends from its side is done again; a client that hangs blocks nobody for long."""
+
+import pytest
+from sqlalchemy import text
+
+from cronograph.jobs.store.database import Database
+from cronograph.jobs.store.transaction import Tx
+from tests.support.waiting import let_pass
+
+pytestmark = pytest.mark.postgres
+
+
+class Dawdler:
+    """Sits idle within its first transaction for longer than the server allows."""
+
+    def __init__(self) -> None:
+        self.attempts = 0
+
+    def __call__(self, tx: Tx) -> int:
+        self.attempts += 1
+        if self.attempts == 1:
+            tx.conn.execute(text("SET LOCAL idle_in_transaction_session_timeout = 20"))
+            let_pass(0.2)
+        answer: int = tx.conn.execute(text("SELECT 7")).scalar_one()
+        return answer
+
+
+async def test_a_transaction_that_sat_idle_too_long_is_done_again(postgres_url: str) -> None:
+    database = Database(postgres_url)
+    dawdler = Dawdler()
+    assert await database.write(dawdler) == 7
+    assert dawdler.attempts == 2
+    await database.close()
+
+
+async def test_a_client_that_hangs_within_a_transaction_is_cut_off_before_its_lease_ends(postgres_url: str) -> None:
+    database = Database(postgres_url)
+    limits = await database.read(
+        lambda conn: {
+            name: conn.execute(text(f"SHOW {name}")).scalar_one()
+            for name in ("statement_timeout", "lock_timeout", "idle_in_transaction_session_timeout")
+        }
+    )
+    assert limits == {
+        "statement_timeout": "30s",
+        "lock_timeout": "10s",
+        "idle_in_transaction_session_timeout": "10s",
+    }
+    await database.close()

@@ -8,7 +8,7 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 import pytest
 from typing_extensions import override
 
-from cronograph.jobs.actions.claim import claim, start_reserved
+from cronograph.jobs.actions.turn import turn
 from cronograph.jobs.core.model import Outcome
 from cronograph.jobs.core.states import RunState
 from cronograph.jobs.registry import Registry, define
@@ -83,7 +83,7 @@ async def engine(line: UnreliableLine) -> AsyncIterator[RunningEngine]:
 async def test_a_run_whose_claim_was_never_answered_is_settled_and_tried_again(
     line: UnreliableLine, engine: RunningEngine
 ) -> None:
-    line.lose[claim] = 1
+    line.lose[turn] = 1
     run_id = await engine.enqueue("work", retries=2)
     done = await engine.finished(run_id)
     lost, again = done.executions
@@ -100,7 +100,7 @@ async def test_a_reservation_whose_start_was_never_answered_is_settled(line: Unr
     made = Engine(Services(line), registry(), replace(ALERT, slots=1, prefetch=3))
     await made.start()
     engine = RunningEngine(made, line)
-    line.lose[start_reserved] = 1
+    line.lose[turn] = 1
     ids = [await engine.enqueue("work", retries=2) for _ in range(6)]
     states = [(await engine.run_until_finished(run_id)).state for run_id in ids]
     assert set(states) == {RunState.SUCCESS}
@@ -110,7 +110,7 @@ async def test_a_reservation_whose_start_was_never_answered_is_settled(line: Unr
 async def test_a_claim_that_is_answered_during_the_stop_still_runs_its_runs_to_the_end(
     line: UnreliableLine, engine: RunningEngine
 ) -> None:
-    line.delayed = claim
+    line.delayed = turn
     run_id = await engine.enqueue("work")
     await line.committed.wait()
     draining = asyncio.ensure_future(engine.engine.drain())

@@ -1,21 +1,37 @@
-import type { ComponentChildren } from "preact";
+import { type ComponentChildren, createContext } from "preact";
+import { useContext, useId } from "preact/hooks";
+
+/** What a field tells the control in it: its id, and the id of the hint or error that describes it. */
+const FieldContext = createContext<{ readonly id: string; readonly describedBy: string } | null>(null);
 
 interface FieldProps {
   label: string;
   hint?: ComponentChildren;
   error?: string | undefined;
-  wide?: boolean;
   children: ComponentChildren;
 }
 
 /** A labelled control with its hint or, instead of that, its error. */
-export function Field({ label, hint, error, wide = false, children }: FieldProps) {
+export function Field({ label, hint, error, children }: FieldProps) {
+  const id = useId();
+  const describedBy = `${id}-about`;
   return (
-    <label class={wide ? "field wide" : "field"}>
-      <span class="field-label">{label}</span>
-      {children}
-      {error === undefined ? hint !== undefined && <span class="field-hint">{hint}</span> : <span class="field-error" role="alert">{error}</span>}
-    </label>
+    <div class="field">
+      <label class="field-label" for={id}>
+        {label}
+      </label>
+      <FieldContext.Provider value={{ id, describedBy }}>{children}</FieldContext.Provider>
+      {error !== undefined && (
+        <span class="field-error" id={describedBy} role="alert">
+          {error}
+        </span>
+      )}
+      {error === undefined && hint !== undefined && (
+        <span class="field-hint" id={describedBy}>
+          {hint}
+        </span>
+      )}
+    </div>
   );
 }
 
@@ -27,22 +43,23 @@ interface TextProps {
   list?: string;
   type?: "text" | "datetime-local" | "number";
   mono?: boolean;
-  disabled?: boolean;
+  /** The id of a further description, besides the field's hint or error. */
   describedBy?: string;
 }
 
-export function TextInput({ value, onChange, invalid = false, placeholder, list, type = "text", mono = false, disabled = false, describedBy }: TextProps) {
+export function TextInput({ value, onChange, invalid = false, placeholder, list, type = "text", mono = false, describedBy }: TextProps) {
+  const field = useContext(FieldContext);
   return (
     <input
+      id={field?.id}
       class={mono ? "input mono" : "input"}
       type={type}
       value={value}
       placeholder={placeholder}
       list={list}
-      disabled={disabled}
       step={type === "datetime-local" ? 1 : undefined}
       aria-invalid={invalid}
-      aria-describedby={describedBy}
+      aria-describedby={[field?.describedBy, describedBy].filter((name) => name !== undefined).join(" ")}
       autocomplete="off"
       spellcheck={false}
       onInput={(event) => onChange(event.currentTarget.value)}
@@ -57,8 +74,9 @@ interface SelectProps {
 }
 
 export function Select({ value, onChange, options }: SelectProps) {
+  const field = useContext(FieldContext);
   return (
-    <select class="select" value={value} onChange={(event) => onChange(event.currentTarget.value)}>
+    <select id={field?.id} class="select" value={value} aria-describedby={field?.describedBy} onChange={(event) => onChange(event.currentTarget.value)}>
       {options.map(([option, word]) => (
         <option key={option} value={option}>
           {word}

@@ -1,5 +1,6 @@
 import { useState } from "preact/hooks";
 import { Dialog } from "./dialog";
+import { Field, TextInput } from "./field";
 
 interface PauseDialogProps {
   name: string;
@@ -19,10 +20,9 @@ export function PauseDialog({ name, onClose, onPause }: PauseDialogProps) {
           onPause(reason.trim());
         }}
       >
-        <label class="field">
-          <span class="field-label">Reason (shown to everybody)</span>
-          <input class="input" value={reason} maxLength={500} placeholder="database maintenance" onInput={(event) => setReason(event.currentTarget.value)} />
-        </label>
+        <Field label="Reason" hint="Shown to everybody">
+          <TextInput value={reason} onChange={setReason} placeholder="database maintenance" />
+        </Field>
         <p class="dim">Occurrences while it is paused are recorded as skipped. What runs now goes on.</p>
         <div class="form-actions">
           <button type="button" class="button" onClick={onClose}>

@@ -37,6 +37,15 @@ const OverviewDocument = graphql(
     overview { ...Tiles }
     tasks(first: 100, orderBy: [{ field: NEXT_EXECUTION }]) { nodes { ...TaskRow } }
     runs(first: 50, filter: { state: { eq: RUNNING } }) { nodes { ...RunRow } }
+    executions(first: 15, orderBy: [{ field: ID, direction: DESC }]) { nodes { ...ExecutionRow } }
+  }
+`,
+  [TilesFragment, TaskRowFragment, RunRowFragment, ExecutionRowFragment],
+);
+
+/** Which failures belong together the server decides; a small question of its own, asked again when something fails. */
+const FailuresDocument = graphql(`
+  query OverviewFailures {
     failureGroups(first: 6) {
       jobName
       errorType
@@ -46,11 +55,8 @@ const OverviewDocument = graphql(
       last
       execution { id }
     }
-    executions(first: 15, orderBy: [{ field: ID, direction: DESC }]) { nodes { ...ExecutionRow } }
   }
-`,
-  [TilesFragment, TaskRowFragment, RunRowFragment, ExecutionRowFragment],
-);
+`);
 
 const TickDocument = graphql(
   `
@@ -78,9 +84,19 @@ function useTiles(first: TilesData | null): TilesData | null {
   return ticked ?? first;
 }
 
+function useFailures(): readonly FailureGroupRow[] {
+  const { state } = useLive("overview/failures", {
+    document: FailuresDocument,
+    variables: {},
+    init: (data): readonly FailureGroupRow[] => data.failureGroups,
+    outdates: ({ execution }) => execution !== null && execution.outcome !== null && FAILURES.includes(execution.outcome),
+    every: 2_000,
+  });
+  return state ?? [];
+}
+
 interface State extends OverviewState {
   readonly tiles: TilesData;
-  readonly failures: readonly FailureGroupRow[];
 }
 
 export function Overview() {
@@ -89,7 +105,6 @@ export function Overview() {
     variables: {},
     init: (data): State => ({
       tiles: data.overview,
-      failures: data.failureGroups,
       tasks: data.tasks.nodes,
       runs: data.runs.nodes,
       recent: data.executions.nodes,
@@ -98,10 +113,8 @@ export function Overview() {
       const after = reduceOverview(before, event);
       return after === before ? before : { ...before, ...after };
     },
-    // Which failures belong together the server decides.
-    outdates: (event) => event.execution !== null && event.execution.outcome !== null && FAILURES.includes(event.execution.outcome),
-    every: 5_000,
   });
+  const failures = useFailures();
   const tiles = useTiles(state?.tiles ?? null);
   useEffect(() => setTitle("Overview", tiles?.failedLast24h ?? 0), [tiles?.failedLast24h]);
   return (
@@ -117,7 +130,7 @@ export function Overview() {
             <div class="stack">
               <RunningNow runs={state.runs} />
               <Section title="Last failures" aside={<a href="/log?outcome=failures">All failures</a>}>
-                <FailureGroups groups={state.failures} />
+                <FailureGroups groups={failures} />
               </Section>
             </div>
             <NextTasks

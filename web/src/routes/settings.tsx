@@ -1,6 +1,6 @@
 import { useEffect } from "preact/hooks";
 import { ErrorBox, Skeleton } from "../components/feedback";
-import { Select } from "../components/field";
+import { Field, Select } from "../components/field";
 import { PageHead, Section } from "../components/section";
 import { Facts } from "../components/task-facts";
 import { NodeRowFragment } from "../graphql/fragments";
@@ -35,14 +35,12 @@ export function Settings() {
       <div class="columns">
         <Section title="This browser">
           <div class="panel-body form">
-            <label class="field">
-              <span class="field-label">Theme</span>
+            <Field label="Theme">
               <Select value={theme.value} onChange={(value) => (theme.value = value as Theme)} options={[["auto", "as the system has it"], ["light", "light"], ["dark", "dark"]]} />
-            </label>
-            <label class="field">
-              <span class="field-label">Times</span>
+            </Field>
+            <Field label="Times">
               <Select value={zone.value} onChange={(value) => (zone.value = value === "local" ? "local" : "utc")} options={[["utc", "UTC"], ["local", "local time"]]} />
-            </label>
+            </Field>
           </div>
         </Section>
         <Section title="This server">

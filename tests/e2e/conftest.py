@@ -1,0 +1,128 @@
+"""A real server with jobs that the tests steer, and a real browser on it."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from tests.support.ports import free_port
+from tests.support.processes import CronographProcess, ProcessStarter
+from tests.support.project import ROOT
+from tests.support.requirements import unavailable
+
+MODULE = "dashboard_jobs"
+
+SOURCE = '''
+import asyncio
+import logging
+from pathlib import Path
+
+from cronograph.jobs import JobContext, PermanentFailure, job
+
+
+@job("quick", description="Is over at once")
+async def quick(batch: int = 7) -> int:
+    return batch
+
+
+@job("gated", description="Reports progress, and goes on until the file of that name exists")
+async def gated(ctx: JobContext, gate: str = "gate") -> int:
+    ctx.progress(1, 4, "waiting at the gate")
+    logging.getLogger("gated").info("arrived at the gate")
+    while not ctx.should_stop and not Path(gate).exists():
+        await asyncio.sleep(0.02)
+    logging.getLogger("gated").warning("through the gate")
+    return 4
+
+
+@job("broken", description="Always fails")
+async def broken(reason: str = "no luck") -> None:
+    raise PermanentFailure(f"it broke: {reason}")
+
+
+@job("chatty", description="Logs many lines")
+async def chatty(ctx: JobContext, lines: int = 1000) -> int:
+    for number in range(1, lines + 1):
+        logging.getLogger("chatty").info("line number %d", number)
+    return lines
+'''
+
+
+@dataclass
+class Site:
+    """A running server, and what a test needs to steer it from outside the browser."""
+
+    process: CronographProcess
+    folder: Path
+
+    @property
+    def url(self) -> str:
+        """Its address."""
+        return self.process.url
+
+    def ask(self, query: str, **variables: object) -> Any:  # noqa: ANN401 - the data of any query
+        """The data of a GraphQL operation; an answer with errors fails the test."""
+        answer = httpx.post(f"{self.url}/graphql", json={"query": query, "variables": variables}, trust_env=False)
+        body = answer.json()
+        assert "errors" not in body, body["errors"]
+        return body["data"]
+
+    def trigger(self, job: str, **args: object) -> str:
+        """Make a run of a job; its id."""
+        query = "mutation($job: String!, $args: JSON) { triggerJob(jobName: $job, args: $args) { run { id } } }"
+        run_id: str = self.ask(query, job=job, args=args)["triggerJob"]["run"]["id"]
+        return run_id
+
+    def create_task(self, name: str, job: str, value: str = "0 0 0 1 1 *", **more: object) -> None:
+        """Make a task, by default one that is not due while the test lasts."""
+        query = "mutation($input: CreateTaskInput!) { createTask(input: $input) { errors { message } } }"
+        schedule = {"syntax": "CRON", "value": value}
+        answer = self.ask(query, input={"name": name, "jobName": job, "schedule": schedule, **more})
+        assert answer["createTask"]["errors"] == []
+
+    def task(self, name: str) -> Any:  # noqa: ANN401 - null or an object
+        """What the server knows of a task."""
+        fields = "name description pausedAt pauseReason args schedule { value timezone }"
+        return self.ask(f"query($name: String!) {{ task(name: $name) {{ {fields} }} }}", name=name)["task"]
+
+    def run_state(self, run_id: str) -> str:
+        """The state of a run."""
+        state: str = self.ask("query($id: ID!) { run(id: $id) { state } }", id=run_id)["run"]["state"]
+        return state
+
+    def execution_of(self, run_id: str) -> str | None:
+        """The newest execution of a run, if there is one."""
+        query = "query($id: ID!) { run(id: $id) { executions(last: 1) { nodes { id } } } }"
+        nodes = self.ask(query, id=run_id)["run"]["executions"]["nodes"]
+        return nodes[0]["id"] if nodes else None
+
+    def open_gate(self, gate: str = "gate") -> None:
+        """Let the jobs go on that wait for this file."""
+        (self.folder / gate).touch()
+
+
+def need_dashboard() -> None:
+    """Skip (under CI: fail) when the dashboard was not built."""
+    if not (ROOT / "server" / "static" / "index.html").is_file():
+        unavailable("The built dashboard", "install the project without CRONOGRAPH_SKIP_WEB")
+
+
+def start_site(folder: Path, starter: ProcessStarter, port: int) -> Site:
+    """Start a server on a port of its own choice, so that it can come back there."""
+    arguments = ("--host", "127.0.0.1", "--port", str(port), "--database-url", f"sqlite:///{folder / 'e2e.db'}")
+    process = starter.start("serve", *arguments, "--no-auth", "--jobs", MODULE, port=port)
+    return Site(process.wait_ready(), folder)
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+    """A server for all tests of a module: they use tasks and gates of their own names."""
+    need_dashboard()
+    folder = tmp_path_factory.mktemp("dashboard")
+    (folder / f"{MODULE}.py").write_text(SOURCE)
+    starter = ProcessStarter(folder)
+    yield start_site(folder, starter, free_port())
+    starter.end_all()

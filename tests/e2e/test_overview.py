@@ -1,0 +1,71 @@
+"""The overview shows what happens while it happens."""
+
+import re
+
+from playwright.sync_api import expect
+
+from tests.support.browser import PageOpener
+from tests.support.waiting import wait_until
+
+from .conftest import Site
+
+
+class TestLive:
+    def test_a_run_started_elsewhere_shows_with_its_progress_and_then_its_outcome(
+        self, site: Site, new_page: PageOpener
+    ) -> None:
+        page = new_page(site.url)
+        page.goto("/")
+        expect(page.locator(".pill")).to_have_text("live")
+        site.trigger("gated", gate="overview-gate")
+        running = page.get_by_role("region", name="Running now").locator("[data-row]", has_text="gated")
+        expect(running).to_contain_text("25 % · waiting at the gate")
+        site.open_gate("overview-gate")
+        expect(running.locator(".status")).to_have_text("success")
+        newest = page.get_by_role("region", name="Newest executions").locator("tr", has_text="gated").first
+        expect(newest).to_contain_text("success")
+        expect(newest).to_contain_text("4")
+
+    def test_a_failure_shows_with_its_error_and_in_the_title(self, site: Site, new_page: PageOpener) -> None:
+        page = new_page(site.url)
+        page.goto("/")
+        site.trigger("broken", reason="the disk is full")
+        failures = page.get_by_role("region", name="Last failures")
+        expect(failures).to_contain_text("it broke: the disk is full")
+        expect(page).to_have_title(re.compile(r"^\(\d+\) Overview"))
+
+    def test_the_page_does_not_poll(self, site: Site, new_page: PageOpener) -> None:
+        page = new_page(site.url)
+        page.goto("/groups")
+        expect(page.locator(".pill")).to_have_text("live")
+        asked: list[str] = []
+        page.on("request", lambda request: asked.append(request.url))
+        # Nothing changes on the server: ticking clocks must not ask it.
+        first = page.evaluate("Date.now()")
+        wait_until(lambda: page.evaluate("Date.now()") - first > 2500, message="two and a half seconds of silence")
+        assert asked == []
+
+
+class TestActions:
+    def test_run_now_makes_a_run_at_once(self, site: Site, new_page: PageOpener) -> None:
+        site.create_task("overview-run", "quick")
+        page = new_page(site.url)
+        page.goto("/")
+        page.get_by_role("button", name="Run overview-run now").click()
+        expect(page.locator(".notice")).to_contain_text("is on its way")
+        row = page.get_by_role("region", name="Newest executions").locator("tr", has_text="overview-run")
+        expect(row.locator(".status")).to_have_text("success")
+
+    def test_pausing_asks_for_a_reason_and_can_be_undone(self, site: Site, new_page: PageOpener) -> None:
+        site.create_task("overview-pause", "quick")
+        page = new_page(site.url)
+        page.goto("/")
+        page.get_by_role("button", name="Pause overview-pause").click()
+        page.get_by_label("Reason").fill("moving house")
+        page.get_by_role("button", name="Pause", exact=True).click()
+        row = page.locator(".next-item", has_text="overview-pause")
+        expect(row).to_contain_text("paused")
+        wait_until(lambda: site.task("overview-pause")["pauseReason"] == "moving house", message="the pause to arrive")
+        page.get_by_role("button", name="Undo").click()
+        expect(row).not_to_contain_text("paused")
+        wait_until(lambda: site.task("overview-pause")["pausedAt"] is None, message="the pause to be undone")

@@ -1,0 +1,108 @@
+"""Tasks are made, changed and deleted in the browser; the server judges every schedule while one types."""
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.support.browser import PageOpener
+from tests.support.waiting import wait_until
+
+from .conftest import Site
+
+
+@pytest.fixture
+def page(site: Site, new_page: PageOpener) -> Page:
+    """A page on the list of tasks."""
+    page = new_page(site.url)
+    page.goto("/tasks")
+    expect(page.locator(".pill")).to_have_text("live")
+    return page
+
+
+class TestScheduleField:
+    def test_the_sentence_and_the_next_times_come_while_typing(self, page: Page) -> None:
+        page.get_by_role("button", name="New task").click()
+        page.get_by_label("When", exact=True).fill("0 30 9 * * MON-FRI")
+        expect(page.locator(".preview-sentence")).to_contain_text("At 09:30 from Monday to Friday")
+        expect(page.locator(".preview-times li")).to_have_count(5)
+        expect(page.locator(".preview-times li").first).to_contain_text("09:30:00 UTC")
+
+    def test_an_error_is_marked_where_it_is_and_its_suggestion_can_be_used(self, page: Page) -> None:
+        page.get_by_role("button", name="New task").click()
+        field = page.get_by_label("When", exact=True)
+        field.fill("0 /5 * * * *")
+        expect(page.locator(".fault mark")).to_have_text("/5")
+        expect(field).to_have_attribute("aria-invalid", "true")
+        page.get_by_role("button", name="Use 0 */5 * * * *").click()
+        expect(field).to_have_value("0 */5 * * * *")
+        expect(page.locator(".preview-sentence")).to_contain_text("Every 5 minutes")
+
+    def test_five_fields_are_answered_with_the_six_field_form(self, page: Page) -> None:
+        page.get_by_role("button", name="New task").click()
+        page.get_by_label("When", exact=True).fill("*/5 * * * *")
+        expect(page.locator(".fault")).to_contain_text("0 */5 * * * *")
+
+
+class TestForm:
+    def test_a_task_is_created_and_shows_in_the_list(self, page: Page, site: Site) -> None:
+        page.get_by_role("button", name="New task").click()
+        page.get_by_label("Name", exact=True).fill("made-in-browser")
+        page.get_by_label("Job", exact=True).fill("quick")
+        page.get_by_label("When", exact=True).fill("0 0 4 * * *")
+        page.get_by_label("batch").fill("12")
+        page.get_by_role("button", name="Create task").click()
+        expect(page.locator("tr", has_text="made-in-browser")).to_contain_text("At 04:00 every day")
+        assert site.task("made-in-browser")["args"] == {"batch": 12}
+
+    def test_refusals_of_the_server_stand_at_their_field(self, page: Page, site: Site) -> None:
+        site.create_task("taken", "quick")
+        page.get_by_role("button", name="New task").click()
+        page.get_by_label("Name", exact=True).fill("taken")
+        page.get_by_label("Job", exact=True).fill("quick")
+        page.get_by_label("When", exact=True).fill("0 0 4 * * *")
+        page.get_by_role("button", name="Create task").click()
+        name_field = page.locator(".field", has=page.get_by_label("Name", exact=True))
+        expect(name_field.get_by_role("alert")).to_contain_text("taken")
+
+    def test_only_what_was_edited_changes(self, page: Page, site: Site) -> None:
+        site.create_task("edited", "quick", description="as it was")
+        page.goto("/tasks/edited")
+        page.get_by_role("button", name="Edit").click()
+        page.get_by_label("When", exact=True).fill("0 0 6 * * *")
+        page.get_by_role("button", name="Save changes").click()
+        expect(page.get_by_role("region", name="Schedule", exact=True)).to_contain_text("At 06:00 every day")
+        assert site.task("edited")["description"] == "as it was"
+
+    def test_an_open_dialog_survives_live_updates(self, page: Page, site: Site) -> None:
+        page.get_by_role("button", name="New task").click()
+        page.get_by_label("Name", exact=True).fill("half-typed")
+        site.create_task("came-meanwhile", "quick")
+        expect(page.locator("tr", has_text="came-meanwhile")).to_be_attached()
+        expect(page.get_by_label("Name", exact=True)).to_have_value("half-typed")
+
+
+class TestTaskPage:
+    def test_it_says_in_words_what_happens_next_and_by_which_policies(self, page: Page, site: Site) -> None:
+        site.create_task("explained", "quick")
+        page.goto("/tasks/explained")
+        expect(page.get_by_role("region", name="What happens next")).to_contain_text("next time")
+        expect(page.get_by_role("region", name="Policies")).to_contain_text("further occurrences are skipped")
+
+    def test_it_runs_with_other_arguments(self, page: Page, site: Site) -> None:
+        site.create_task("other-arguments", "quick")
+        page.goto("/tasks/other-arguments")
+        page.get_by_role("button", name="Run with…").click()
+        page.get_by_label("batch").fill("41")
+        page.get_by_role("dialog").get_by_role("button", name="Run now").click()
+        expect(page.get_by_role("region", name="Executions").locator("tbody tr").first).to_contain_text("41")
+
+    def test_deleting_asks_first_and_leads_back_to_the_list(self, page: Page, site: Site) -> None:
+        site.create_task("doomed", "quick")
+        page.goto("/tasks/doomed")
+        page.get_by_role("button", name="Delete").click()
+        page.get_by_role("button", name="Delete the task").click()
+        expect(page).to_have_url(f"{site.url}/tasks")
+        wait_until(lambda: site.task("doomed") is None, message="the task to be gone")
+
+    def test_a_task_that_is_not_there_is_said_to_be_missing(self, page: Page) -> None:
+        page.goto("/tasks/nobody")
+        expect(page.get_by_text("There is no task 'nobody'")).to_be_visible()

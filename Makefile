@@ -50,9 +50,10 @@ format: install-test ## Put the sources into the project's form
 	$(BIN)/ruff check --fix
 	$(BIN)/ruff format
 
-schema: install-test ## Write graphql/schema.graphql anew
+schema: install-test ## Write graphql/schema.graphql and its page in docs/ anew
 	$(BIN)/cronograph schema > graphql/schema.graphql.new
 	mv graphql/schema.graphql.new graphql/schema.graphql
+	$(BIN)/python -m cronograph.graphql.reference > docs/api-reference.md
 
 bench: install-test ## Measure throughput and latency
 	$(BIN)/cronograph bench $(BENCH_ARGS)

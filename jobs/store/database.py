@@ -100,7 +100,8 @@ def sync_engine(url: URL, *, pooled: bool = False, read_only: bool = False) -> E
 
 
 def _postgres_arguments(url: URL) -> dict[str, Any]:
-    options = " ".join(part for part in (str(url.query.get("options", "")), _POSTGRES_SETTINGS) if part)
+    # Of two settings of one name the later holds: who writes options into the address means it.
+    options = f"{_POSTGRES_SETTINGS} {url.query.get('options', '')}".strip()
     # What was sent and is not acknowledged for this many milliseconds ends its connection.
     ours = {"application_name": "cronograph", "connect_timeout": 10, "tcp_user_timeout": 10_000, **_KEEPALIVES}
     return {**{name: value for name, value in ours.items() if name not in url.query}, "options": options}

@@ -15,7 +15,8 @@ class Proxy:
     """Forwards connections to a database; ``url`` is the address to use instead of the real one.
 
     ``lose_answers(n)`` arms it: of the next n transactions that commit, the commit reaches the server, its answer is
-    awaited and thrown away, and the connection is cut.
+    awaited and thrown away, and the connection is cut. ``hold`` makes it a black hole until ``let_go``: nothing passes,
+    and nobody is told.
     """
 
     def __init__(self, url: str) -> None:
@@ -28,6 +29,8 @@ class Proxy:
         self.to_lose = 0
         self._lock = threading.Lock()
         self._closing = threading.Event()
+        self._open = threading.Event()
+        self._open.set()
 
     def __enter__(self) -> Self:
         threading.Thread(target=self._accept, daemon=True).start()
@@ -37,12 +40,21 @@ class Proxy:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._closing.set()
+        self._open.set()
         self._listener.close()
 
     def lose_answers(self, count: int) -> None:
         """Arm it."""
         with self._lock:
             self.to_lose = count
+
+    def hold(self) -> None:
+        """Let nothing pass any more, in either direction."""
+        self._open.clear()
+
+    def let_go(self) -> None:
+        """Let pass what was held, and everything after it."""
+        self._open.set()
 
     def _accept(self) -> None:
         while not self._closing.is_set():
@@ -59,6 +71,7 @@ class Proxy:
         with client, server:
             while not self._closing.is_set():
                 ready, _, _ = select.select([client, server], [], [], 0.2)
+                self._open.wait()
                 for source in ready:
                     if not self._pass_on(source, server if source is client else client, from_client=source is client):
                         return

@@ -33,6 +33,13 @@ async def test_a_transaction_that_sat_idle_too_long_is_done_again(postgres_url: 
     await database.close()
 
 
+async def test_a_setting_in_the_address_is_stronger_than_ours(postgres_url: str) -> None:
+    database = Database(f"{postgres_url}?options=-c%20lock_timeout%3D3s")
+    shown = await database.read(lambda conn: conn.execute(text("SHOW lock_timeout")).scalar_one())
+    assert shown == "3s"
+    await database.close()
+
+
 async def test_a_client_that_hangs_within_a_transaction_is_cut_off_before_its_lease_ends(postgres_url: str) -> None:
     database = Database(postgres_url)
     limits = await database.read(

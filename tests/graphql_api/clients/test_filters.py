@@ -1,0 +1,112 @@
+"""Every condition and every order that the schema offers, asked of a real server, one by one."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import pytest
+
+from cronograph.graphql.client import Client
+from graphql import (
+    GraphQLEnumType,
+    GraphQLInputField,
+    GraphQLInputObjectType,
+    GraphQLNamedType,
+    build_schema,
+    print_ast,
+)
+from tests.support.processes import CronographProcess
+from tests.support.sources import ROOT
+
+SCHEMA = build_schema((ROOT / "graphql" / "schema.graphql").read_text())
+LISTS = {"tasks": "Task", "runs": "Run", "executions": "Execution", "skippedOccurrences": "SkippedOccurrence"}
+VALUES = {
+    "ID": "7",
+    "String": "x",
+    "Int": 3,
+    "BigInt": 2**40,
+    "Float": 1.5,
+    "Boolean": True,
+    "DateTime": "2026-03-01T12:00:00Z",
+}
+PER_REQUEST = 10
+
+
+def type_text(field: GraphQLInputField) -> str:
+    """The type of a field as it is written, e.g. `[RunState!]`."""
+    assert field.ast_node is not None
+    return print_ast(field.ast_node.type)
+
+
+def named_type(field: GraphQLInputField) -> GraphQLNamedType:
+    """The type of a field without its wrappers."""
+    return SCHEMA.type_map[type_text(field).strip("[]!")]
+
+
+def value_of(field: GraphQLInputField) -> Any:
+    """Some value of the type of a field."""
+    named = named_type(field)
+    single = next(iter(named.values)) if isinstance(named, GraphQLEnumType) else VALUES[named.name]
+    return [single] if type_text(field).startswith("[") else single
+
+
+def fields_of(thing: str) -> dict[str, GraphQLInputField]:
+    """The fields of the filter of a list."""
+    kind = SCHEMA.type_map[f"{thing}Filter"]
+    assert isinstance(kind, GraphQLInputObjectType)
+    return {name: field for name, field in kind.fields.items() if named_type(field) is not kind}
+
+
+def conditions(thing: str, name: str) -> Iterator[dict[str, Any]]:
+    """One filter for each operator of a field."""
+    operators = named_type(fields_of(thing)[name])
+    assert isinstance(operators, GraphQLInputObjectType)
+    for operator, operand in operators.fields.items():
+        yield {name: {operator: value_of(operand)}}
+        if operator in {"eq", "ne"}:
+            yield {name: {operator: None}}
+
+
+def orders(thing: str) -> list[list[dict[str, str]]]:
+    """Each field in both directions."""
+    kind = SCHEMA.type_map[f"{thing}OrderField"]
+    assert isinstance(kind, GraphQLEnumType)
+    return [[{"field": name, "direction": direction}] for name in kind.values for direction in ("ASC", "DESC")]
+
+
+def ask_all(server: CronographProcess, field: str, argument: str, kind: str, values: Sequence[object]) -> None:
+    """Ask for a list with each of these values of an argument, some of them in one request."""
+    with Client(server.url) as client:
+        for start in range(0, len(values), PER_REQUEST):
+            part = {f"v{number}": value for number, value in enumerate(values[start : start + PER_REQUEST])}
+            declared = ", ".join(f"${name}: {kind}" for name in part)
+            lists = " ".join(
+                f"{name}: {field}(first: 2, {argument}: ${name}) {{ nodes {{ id }} totalCount }}" for name in part
+            )
+            assert client.execute(f"query({declared}) {{ {lists} }}", part).keys() == part.keys()
+
+
+UNANSWERED = pytest.mark.xfail(reason="the list of tasks has no field `overlap` to filter by: an internal error")
+"""To be removed together with the fault: a strict expectation fails once the filter works."""
+
+
+@pytest.mark.parametrize(
+    ("field", "thing", "name"),
+    [
+        pytest.param(field, thing, name, marks=[UNANSWERED] if (thing, name) == ("Task", "overlap") else [])
+        for field, thing in LISTS.items()
+        for name in fields_of(thing)
+    ],
+)
+def test_every_condition_is_answered(server: CronographProcess, field: str, thing: str, name: str) -> None:
+    ask_all(server, field, "filter", f"{thing}Filter", list(conditions(thing, name)))
+
+
+@pytest.mark.parametrize(("field", "thing"), LISTS.items())
+def test_conditions_are_combined(server: CronographProcess, field: str, thing: str) -> None:
+    combined: dict[str, object] = {"and": [{"id": {"ne": "1"}}], "or": [{"id": {"eq": "2"}}], "not": {"id": {"in": []}}}
+    ask_all(server, field, "filter", f"{thing}Filter", [combined])
+
+
+@pytest.mark.parametrize(("field", "thing"), LISTS.items())
+def test_every_order_is_answered(server: CronographProcess, field: str, thing: str) -> None:
+    ask_all(server, field, "orderBy", f"[{thing}Order!]", orders(thing))

@@ -52,7 +52,7 @@ async def test_every_change_comes_with_its_state_and_the_thing_as_it_is_now(api:
     assert created["group"] == {"name": "mail", "paused": False}
     assert created["run"] is not None
     assert finished["nodeName"] == "w"
-    assert finished["node"] == {"state": "STARTING"}
+    assert finished["node"] == {"state": "ACTIVE"}
     assert finished["execution"] == {"outcome": "SUCCESS"}
     assert created["task"] is None
 

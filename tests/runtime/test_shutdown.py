@@ -13,7 +13,7 @@ from tests.support.waiting import eventually
 
 @pytest.mark.parametrize("kind", KINDS)
 async def test_a_job_that_ends_within_the_drain_time_is_complete(start_engine: StartEngine, kind: str) -> None:
-    engine = await start_engine(registry_of(kind), drain_timeout=15.0)
+    engine = await start_engine(registry_of(kind), drain_timeout=15.0, hard_stop_grace=15.0)
     run_id = await engine.enqueue("leaves", timeout=1.0)
     await engine.wait_line(run_id, "begun")
     await engine.engine.drain()

@@ -16,7 +16,7 @@ from tests.support.waiting import eventually
 async def test_a_job_that_leaves_at_its_deadline_succeeds_and_keeps_its_checkpoint(
     start_engine: StartEngine, kind: str
 ) -> None:
-    engine = await start_engine(registry_of(kind))
+    engine = await start_engine(registry_of(kind), hard_stop_grace=15.0)
     run_id = await engine.trigger_new_task(TaskSpec("t", "leaves", ScheduleSpec(Syntax.CRON, "@yearly"), timeout=0.3))
     done = await engine.finished(run_id)
     assert (done.run.state, done.execution.outcome) == (RunState.SUCCESS, Outcome.SUCCESS)
@@ -27,7 +27,7 @@ async def test_a_job_that_leaves_at_its_deadline_succeeds_and_keeps_its_checkpoi
 
 @pytest.mark.parametrize("kind", KINDS)
 async def test_leaving_with_an_error_after_the_deadline_is_a_time_out(start_engine: StartEngine, kind: str) -> None:
-    engine = await start_engine(registry_of(kind))
+    engine = await start_engine(registry_of(kind), hard_stop_grace=15.0)
     done = await engine.finish("leaves", {"error": "half done"}, timeout=0.3)
     assert (done.run.state, done.execution.outcome) == (RunState.FAILED, Outcome.TIMED_OUT)
     assert done.execution.error_message == "used up its time box and left with half done"

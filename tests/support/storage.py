@@ -11,13 +11,14 @@ from sqlalchemy import Table, event, select
 from cronograph.jobs.actions.claim import Claimant, Claimed, Started, claim
 from cronograph.jobs.actions.dispatch import dispatch_due
 from cronograph.jobs.actions.finish import Finish, Finished, finish
-from cronograph.jobs.actions.nodes import NewNode, join, set_state
+from cronograph.jobs.actions.nodes import NewNode, join
 from cronograph.jobs.actions.runs import enqueue_runs
 from cronograph.jobs.actions.tasks import create_task
 from cronograph.jobs.core.fairness import FairnessState
 from cronograph.jobs.core.model import JobInfo, NewRun, Node, NodeState, Run, ScheduleSpec, Task, TaskSpec, Trigger
 from cronograph.jobs.core.outcome import JobOutcome, Succeeded
 from cronograph.jobs.core.schedule import Syntax
+from cronograph.jobs.store import nodes
 from cronograph.jobs.store.database import Database
 from cronograph.jobs.store.transaction import Tx
 
@@ -77,7 +78,7 @@ class Stored:
         """Register a node that knows these jobs."""
         infos = tuple(JobInfo(job, args_schema=ANY_ARGS) for job in jobs)
         node = self.do(join, NewNode(name, slots, "1", infos, 60.0), alone=False)
-        self.do(set_state, node, NodeState.ACTIVE)
+        self.do(lambda tx: nodes.set_state(tx.conn, node.id, NodeState.ACTIVE))
         return Worker(self, node, tuple(jobs))
 
     def task(self, value: str = "0 * * * * *", syntax: Syntax = Syntax.CRON, **changes: Any) -> Task:

@@ -8,7 +8,7 @@ from itertools import accumulate
 
 from ..core.dispatch import Decision, PlannedRun, decide
 from ..core.errors import InvalidState
-from ..core.events import Change, EventKind
+from ..core.events import EventKind
 from ..core.model import Json, NewRun, OverlapPolicy, Task, Trigger
 from ..core.policies import effective_overlap, effective_timeout
 from ..core.states import RunState
@@ -16,7 +16,7 @@ from ..store import jobs, skipped, tasks
 from ..store import runs as run_store
 from ..store.transaction import Tx, Wake
 from .cancel import cancel_all
-from .changes import task_change
+from .changes import run_change, task_change
 from .skips import record_skips
 
 log = logging.getLogger(__name__)
@@ -169,29 +169,13 @@ def _occurrence_run(task: Task, planned: PlannedRun) -> NewRun:
 
 
 def _insert_runs(tx: Tx, pairs: Sequence[tuple[Task, Decision]]) -> int:
-    wanted = {
-        (task.id, planned.scheduled_for): (task, _occurrence_run(task, planned))
-        for task, decision in pairs
-        for planned in decision.runs
-    }
+    wanted = [_occurrence_run(task, planned) for task, decision in pairs for planned in decision.runs]
     if not wanted:
         return 0
-    inserted = run_store.insert_occurrences(tx.conn, [run for _, run in wanted.values()], tx.now)
-    tx.emit(_created(run_id, *wanted[task_id, nominal]) for run_id, task_id, nominal in inserted)
+    inserted = run_store.insert_occurrences(tx.conn, wanted, tx.now)
+    tx.emit(run_change(run, run.state, kind=EventKind.RUN_CREATED) for run in inserted)
     tx.wake(Wake.RUNS)
     return len(inserted)
-
-
-def _created(run_id: int, task: Task, run: NewRun) -> Change:
-    return Change(
-        EventKind.RUN_CREATED,
-        task_id=task.id,
-        task_name=task.name,
-        run_id=run_id,
-        job_name=run.job_name,
-        group=run.group,
-        state=run.state.value,
-    )
 
 
 def _cancel_replaced(tx: Tx, pairs: Sequence[tuple[Task, Decision]]) -> None:

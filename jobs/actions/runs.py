@@ -91,12 +91,11 @@ def check_new_run(run: NewRun) -> None:
 def put(tx: Tx, runs: Sequence[NewRun]) -> list[Enqueued]:
     """Insert runs without judging them; ``enqueue`` in the user's own transaction accepts any job."""
     plain = [run for run in runs if run.unique_key is None]
-    ids = iter(run_store.insert_all(tx.conn, plain, tx.now) if plain else ())
-    placed: list[tuple[int, bool]] = [
-        (next(ids), False) if run.unique_key is None else _put_unique(tx, run, run.unique_key) for run in runs
+    inserted = iter(run_store.insert_all(tx.conn, plain, tx.now) if plain else ())
+    enqueued = [
+        Enqueued(next(inserted), deduplicated=False) if run.unique_key is None else _put_unique(tx, run, run.unique_key)
+        for run in runs
     ]
-    stored = run_store.by_ids(tx.conn, sorted({run_id for run_id, _ in placed}))
-    enqueued = [Enqueued(stored[run_id], deduplicated) for run_id, deduplicated in placed]
     tx.emit(_created(one.run) for one in enqueued if not one.deduplicated)
     tx.wake(Wake.RUNS)
     return enqueued
@@ -107,15 +106,15 @@ def submit(tx: Tx, runs: Sequence[NewRun]) -> list[Run]:
     return [one.run for one in put(tx, runs)]
 
 
-def _put_unique(tx: Tx, run: NewRun, key: str) -> tuple[int, bool]:
+def _put_unique(tx: Tx, run: NewRun, key: str) -> Enqueued:
     # The run that has the key may finish between the two statements; then the key is free again.
     for _ in range(10):
         inserted = run_store.insert_unique(tx.conn, run, tx.now)
         if inserted is not None:
-            return inserted, False
+            return Enqueued(inserted, deduplicated=False)
         existing = run_store.unfinished_with_key(tx.conn, key)
         if existing is not None:
-            return existing, True
+            return Enqueued(existing, deduplicated=True)
     raise InvalidState(f"uniqueKey: '{key}' changes hands too fast; try again", path=("uniqueKey",))
 
 

@@ -53,7 +53,12 @@ def notify(conn: Connection, payload: str) -> None:
 
 def insert_or_ignore(conn: Connection, table: Table) -> Any:
     """``INSERT … ON CONFLICT DO NOTHING`` into ``table``: what a unique constraint forbids is left out."""
-    if is_postgresql(conn):
+    return ignoring_conflicts(table, postgres=is_postgresql(conn))
+
+
+def ignoring_conflicts(table: Table, *, postgres: bool) -> Any:
+    """``insert_or_ignore`` for statements that are put together once."""
+    if postgres:
         return postgresql.insert(table).on_conflict_do_nothing()
     return sqlite.insert(table).on_conflict_do_nothing()
 

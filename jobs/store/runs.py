@@ -2,9 +2,10 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
+from functools import cache
 from typing import Any
 
-from sqlalchemy import Connection, Row, Select, func, insert, select, update
+from sqlalchemy import Connection, Row, Select, func, null, select, update
 
 from ..core.model import NewRun, Priority, Run, Trigger
 from ..core.states import CLAIMABLE, FINAL, OCCUPYING, UNFINISHED, RunState, sources_of
@@ -90,29 +91,75 @@ def new_values(run: NewRun, now: datetime) -> dict[str, Any]:
     }
 
 
-def insert_all(conn: Connection, runs: Sequence[NewRun], now: datetime) -> list[int]:
-    """Insert runs without unique keys; their ids, in the order of ``runs``."""
-    statement = insert(r).returning(r.c.id, sort_by_parameter_order=True)
-    return list(conn.execute(statement, [new_values(run, now) for run in runs]).scalars())
+_KINDS = dialect.KINDS
+_NEW = {
+    "task_id": _KINDS[int],
+    "task_name": _KINDS[str],
+    "job_name": _KINDS[str],
+    "args": _KINDS[dict],
+    "group_name": _KINDS[str],
+    "priority": _KINDS[str],
+    "state": _KINDS[str],
+    "trigger": _KINDS[str],
+    "scheduled_for": _KINDS[datetime],
+    "submitted_at": _KINDS[datetime],
+    "available_at": _KINDS[datetime],
+    "finished_at": _KINDS[datetime],
+    "attempt": _KINDS[int],
+    "failures": _KINDS[int],
+    "retries": _KINDS[int],
+    "retry_delay": _KINDS[float],
+    "timeout": _KINDS[float],
+    "exclusive": _KINDS[bool],
+    "unique_key": _KINDS[str],
+    "retried_from": _KINDS[int],
+    "error": _KINDS[str],
+    "submitter": _KINDS[str],
+    "description": _KINDS[str],
+}
+_PLACED = {**_NEW, "place": _KINDS[int]}
 
 
-def insert_occurrences(conn: Connection, runs: Sequence[NewRun], now: datetime) -> list[tuple[int, int, datetime]]:
-    """Insert runs of due occurrences; (id, task id, scheduled for) of those that no one had inserted before."""
-    statement = dialect.insert_or_ignore(conn, r).returning(r.c.id, r.c.task_id, r.c.scheduled_for)
-    rows = conn.execute(statement, [new_values(run, now) for run in runs])
-    return [(row.id, row.task_id, row.scheduled_for) for row in rows]
+@cache
+def _inserting(*, postgres: bool) -> Any:
+    """Many runs in one statement of one parameter, numbered in their order; what a constraint forbids is left out."""
+    batch = dialect.batch_source(_PLACED, "new", postgres=postgres)
+    # SQLite needs a WHERE between a SELECT and ON CONFLICT to tell it from a join's ON.
+    source = select(*(batch.c[name] for name in _NEW)).where(batch.c.place.is_not(None)).order_by(batch.c.place)
+    statement = dialect.ignoring_conflicts(r, postgres=postgres).from_select(list(_NEW), source)
+    return statement.returning(*r.c, null().label("node_name"))
 
 
-def insert_unique(conn: Connection, run: NewRun, now: datetime) -> int | None:
+def _insert(conn: Connection, runs: Sequence[NewRun], now: datetime) -> list[Run]:
+    postgres = dialect.is_postgresql(conn)
+    rows = [(*new_values(run, now).values(), place) for place, run in enumerate(runs)]
+    parameters = dialect.batch_rows(_PLACED, rows, "new", postgres=postgres)
+    return sorted(map(run_from, conn.execute(_inserting(postgres=postgres), parameters)), key=lambda run: run.id)
+
+
+def insert_all(conn: Connection, runs: Sequence[NewRun], now: datetime) -> list[Run]:
+    """Insert runs without unique keys and occurrences, which nothing forbids; what is stored, in the same order."""
+    stored = _insert(conn, runs, now)
+    assert len(stored) == len(runs), "a run that no unique constraint covers was left out"
+    return stored
+
+
+def insert_occurrences(conn: Connection, runs: Sequence[NewRun], now: datetime) -> list[Run]:
+    """Insert runs of due occurrences; those that no one had inserted before."""
+    return _insert(conn, runs, now)
+
+
+def insert_unique(conn: Connection, run: NewRun, now: datetime) -> Run | None:
     """Insert a run with a unique key; None if an unfinished run has that key."""
-    statement = dialect.insert_or_ignore(conn, r).values(**new_values(run, now)).returning(r.c.id)
-    return conn.execute(statement).scalar_one_or_none()
+    inserted = _insert(conn, [run], now)
+    return inserted[0] if inserted else None
 
 
-def unfinished_with_key(conn: Connection, unique_key: str) -> int | None:
+def unfinished_with_key(conn: Connection, unique_key: str) -> Run | None:
     """The unfinished run that has this unique key."""
-    statement = select(r.c.id).where(r.c.unique_key == unique_key, r.c.state.in_(values_of(UNFINISHED)))
-    return conn.execute(statement).scalar_one_or_none()
+    statement = select_runs().where(r.c.unique_key == unique_key, r.c.state.in_(values_of(UNFINISHED)))
+    row = conn.execute(statement).one_or_none()
+    return None if row is None else run_from(row)
 
 
 def by_ids(conn: Connection, ids: Sequence[int]) -> dict[int, Run]:

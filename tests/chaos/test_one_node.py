@@ -5,6 +5,7 @@ import random
 import signal
 from collections import Counter
 from datetime import timedelta
+from functools import partial
 
 import pytest
 
@@ -12,7 +13,7 @@ from cronograph.jobs.core.model import Outcome
 from cronograph.jobs.core.states import RunState
 from tests.chaos.cluster import Cluster, figures, losses_were_made_good
 from tests.chaos.rules import nominal_times
-from tests.support.processes import ProcessStarter
+from tests.support.processes import CronographProcess, ProcessStarter
 from tests.support.waiting import let_pass, wait_until
 
 pytestmark = pytest.mark.chaos
@@ -74,12 +75,17 @@ def test_a_task_of_every_second_runs_every_second(cluster: Cluster) -> None:
     assert len(ran) + skipped == len(due)
 
 
+def is_over(process: CronographProcess) -> bool:
+    return not process.running
+
+
 def test_a_job_that_kills_its_node_ends_failed_and_names_the_nodes(cluster: Cluster) -> None:
     cluster.start("victim-0")
     query = "mutation ($runs: [EnqueueRunInput!]!) { enqueueRuns(input: { runs: $runs }) { errors { message } } }"
     cluster.ask(query, runs=[{"jobName": "poison", "retries": 1}])
     for life in range(2):
-        wait_until(lambda life=life: not cluster.nodes[f"victim-{life}"].running, message="the poison to work")
+        victim = cluster.nodes[f"victim-{life}"]
+        wait_until(partial(is_over, victim), message="the poison to work")
         cluster.nodes.pop(f"victim-{life}")
         cluster.begin(f"victim-{life + 1}")
     cluster.nodes["victim-2"].wait_ready()

@@ -10,12 +10,12 @@ import pytest
 
 from tests.support.ports import free_port
 from tests.support.processes import CronographProcess, ProcessStarter
-from tests.support.project import ROOT
 from tests.support.requirements import unavailable
+from tests.support.sources import ROOT
 
 MODULE = "dashboard_jobs"
 
-SOURCE = '''
+SOURCE = """
 import asyncio
 import logging
 from pathlib import Path
@@ -48,7 +48,7 @@ async def chatty(ctx: JobContext, lines: int = 1000) -> int:
     for number in range(1, lines + 1):
         logging.getLogger("chatty").info("line number %d", number)
     return lines
-'''
+"""
 
 
 @dataclass
@@ -63,7 +63,7 @@ class Site:
         """Its address."""
         return self.process.url
 
-    def ask(self, query: str, **variables: object) -> Any:  # noqa: ANN401 - the data of any query
+    def ask(self, query: str, **variables: object) -> Any:
         """The data of a GraphQL operation; an answer with errors fails the test."""
         answer = httpx.post(f"{self.url}/graphql", json={"query": query, "variables": variables}, trust_env=False)
         body = answer.json()
@@ -83,7 +83,7 @@ class Site:
         answer = self.ask(query, input={"name": name, "jobName": job, "schedule": schedule, **more})
         assert answer["createTask"]["errors"] == []
 
-    def task(self, name: str) -> Any:  # noqa: ANN401 - null or an object
+    def task(self, name: str) -> Any:
         """What the server knows of a task."""
         fields = "name description pausedAt pauseReason args schedule { value timezone }"
         return self.ask(f"query($name: String!) {{ task(name: $name) {{ {fields} }} }}", name=name)["task"]

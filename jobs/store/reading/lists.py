@@ -5,9 +5,10 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Generic, TypeVar
 
-from sqlalchemy import ColumnElement, Row, Select, select, text
+from sqlalchemy import ColumnElement, Row, Select, case, func, select, text
 
-from ...core.model import Execution, Run, SkippedOccurrence, Task
+from ...core.model import Execution, OverlapPolicy, Run, SkippedOccurrence, Task
+from ...core.schedule import Syntax
 from ..executions import execution_from
 from ..runs import run_from, select_runs
 from ..skipped import skipped_from
@@ -55,6 +56,15 @@ class Listing(Generic[M]):
         return (*keys, OrderKey("id", descending=keys[0].descending))
 
 
+# What holds when nothing is set depends on the syntax; readers filter by what holds.
+_EFFECTIVE_OVERLAP = func.coalesce(
+    periodic_task.c.overlap,
+    case(
+        (periodic_task.c.schedule_syntax == Syntax.INTERVAL.value, OverlapPolicy.QUEUE.value),
+        else_=OverlapPolicy.SKIP.value,
+    ),
+)
+
 TASKS: Listing[Task] = Listing(
     name="tasks",
     rows=select(periodic_task),
@@ -73,6 +83,7 @@ TASKS: Listing[Task] = Listing(
         "syntax": periodic_task.c.schedule_syntax,
         "timezone": periodic_task.c.timezone,
         "overridden": periodic_task.c.overridden,
+        "overlap": _EFFECTIVE_OVERLAP,
         "next_execution": periodic_task.c.next_run_at,
         "paused_at": periodic_task.c.paused_at,
         "last_due_at": periodic_task.c.last_due_at,

@@ -19,6 +19,7 @@ from sqlalchemy.pool import NullPool
 
 from ..core.errors import ConfigurationError
 from . import events
+from .idle_check import check_when_idle
 from .transaction import Clock, Tx, Wake
 
 __all__ = [
@@ -243,12 +244,22 @@ class _Postgres:
 
     def __init__(self, url: URL) -> None:
         self._engine: AsyncEngine = create_async_engine(
-            url, pool_size=POSTGRES_POOL, max_overflow=5, pool_pre_ping=True, connect_args=_postgres_arguments(url)
+            url, pool_size=POSTGRES_POOL, max_overflow=5, connect_args=_postgres_arguments(url)
         )
+        check_when_idle(self._engine.sync_engine)
+        self._snapshots = self._engine.execution_options(isolation_level="REPEATABLE READ", postgresql_readonly=True)
 
     async def read(self, function: Callable[[Connection], T]) -> T:
-        async with self._engine.connect() as conn:
-            await conn.execution_options(isolation_level="REPEATABLE READ", postgresql_readonly=True)
+        try:
+            return await self._read(function)
+        except DBAPIError as error:
+            if not error.connection_invalidated:
+                raise
+        # The connection had died unnoticed; a read can be done again on another one.
+        return await self._read(function)
+
+    async def _read(self, function: Callable[[Connection], T]) -> T:
+        async with self._snapshots.connect() as conn:
             return await conn.run_sync(function)
 
     async def write(self, function: Callable[[Connection], T]) -> T:

@@ -6,7 +6,7 @@ On SQLite there is one writer at a time, so that a row gets its number in the tr
 from collections.abc import Sequence
 from datetime import datetime
 
-from sqlalchemy import Connection, bindparam, delete, func, insert, select, text, update
+from sqlalchemy import BigInteger, Connection, bindparam, delete, func, insert, select, text, update
 
 from ..core.events import Change, Cursor, Event
 from . import dialect
@@ -20,6 +20,13 @@ _NEXT_NUMBER = (
 )
 _APPEND = insert(event).inline()
 _UNPUBLISHED = select(event.c.id).where(event.c.seq.is_(None)).limit(1)
+_LOCK_PUBLISHER = select(event_publisher.c.last_seq).where(event_publisher.c.id == 1).with_for_update()
+_oldest = select(event.c.id).where(event.c.seq.is_(None)).order_by(event.c.id).limit(bindparam("rows")).subquery()
+_ranked = select(
+    _oldest.c.id, (func.row_number().over(order_by=_oldest.c.id) + bindparam("last", type_=BigInteger)).label("seq")
+).subquery("ranked")
+_NUMBER = update(event).where(event.c.id == _ranked.c.id).values(seq=_ranked.c.seq)
+_ADVANCE = update(event_publisher).where(event_publisher.c.id == 1).values(last_seq=bindparam("last"))
 _NEWEST = select(event_publisher.c.last_seq).where(event_publisher.c.id == 1)
 _AFTER = (
     select(event.c.seq, event.c.at, event.c.changes)
@@ -43,40 +50,21 @@ def publish(conn: Connection, limit: int = 500) -> int:
     if not has_unpublished(conn):
         return 0
     last = lock_publisher(conn)
-    pending = unpublished(conn, limit)
-    if not pending:
-        return 0
-    number(conn, pending, last)
-    advance_publisher(conn, last + len(pending))
-    return len(pending)
+    numbered = conn.execute(_NUMBER, {"last": last, "rows": limit}).rowcount
+    if numbered:
+        advance_publisher(conn, last + numbered)
+    return numbered
 
 
 def lock_publisher(conn: Connection) -> int:
     """The last number given out; holds the publisher's row until the end of the transaction."""
-    statement = select(event_publisher.c.last_seq).where(event_publisher.c.id == 1).with_for_update()
-    last: int = conn.execute(statement).scalar_one()
+    last: int = conn.execute(_LOCK_PUBLISHER).scalar_one()
     return last
-
-
-def unpublished(conn: Connection, limit: int) -> list[int]:
-    """The ids of committed rows without a number, oldest first."""
-    statement = select(event.c.id).where(event.c.seq.is_(None)).order_by(event.c.id).limit(limit)
-    return list(conn.execute(statement).scalars())
-
-
-def number(conn: Connection, ids: Sequence[int], last: int) -> None:
-    """Give the rows the numbers after ``last``, in their order."""
-    ranked = (
-        select(event.c.id, (func.row_number().over(order_by=event.c.id) + last).label("seq"))
-        .where(event.c.id.in_(ids))
-        .subquery("ranked")
-    )
-    conn.execute(update(event).where(event.c.id == ranked.c.id).values(seq=ranked.c.seq))
 
 
 def advance_publisher(conn: Connection, last: int) -> None:
     """Remember the last number given out."""
-    conn.execute(update(event_publisher).where(event_publisher.c.id == 1).values(last_seq=last))
+    conn.execute(_ADVANCE, {"last": last})
 
 
 def has_unpublished(conn: Connection) -> bool:

@@ -6,6 +6,9 @@ import { type Page, readPath } from "./lib/paths";
 import { startKeys } from "./state/keys";
 import { place, takeScroll } from "./state/route";
 
+/** Milliseconds after the start when the other pages are fetched too. */
+const PRELOAD_AFTER = 1_500;
+
 const Overview = lazy(() => import("./routes/overview").then((module) => module.Overview));
 const Tasks = lazy(() => import("./routes/tasks").then((module) => module.Tasks));
 const TaskPage = lazy(() => import("./routes/task").then((module) => module.TaskPage));
@@ -16,6 +19,8 @@ const ExecutionPage = lazy(() => import("./routes/execution").then((module) => m
 const Groups = lazy(() => import("./routes/groups").then((module) => module.Groups));
 const Nodes = lazy(() => import("./routes/nodes").then((module) => module.Nodes));
 const Settings = lazy(() => import("./routes/settings").then((module) => module.Settings));
+
+const PAGES = [Overview, Tasks, TaskPage, Jobs, Runs, Log, ExecutionPage, Groups, Nodes, Settings];
 
 function NotFound() {
   return (
@@ -81,6 +86,7 @@ export function App() {
   const page = readPath(place.value.path);
   const [help, setHelp] = useState(false);
   useEffect(() => startKeys(() => setHelp(true)), []);
+  useEffect(() => void window.setTimeout(() => PAGES.forEach((each) => each.preload()), PRELOAD_AFTER), []);
   useScrollRestoration(place.value.path + place.value.search);
   return (
     <Shell page={page} help={help} setHelp={setHelp}>

@@ -1,26 +1,39 @@
 import type { ComponentType } from "preact";
 import { useEffect, useState } from "preact/hooks";
+import { LinkError } from "../graphql/client";
 import { ErrorBox, Skeleton } from "./feedback";
 
-/** A page whose code is fetched when it is first shown; a failed fetch can be tried again. */
-export function lazy<P extends object>(load: () => Promise<ComponentType<P>>): ComponentType<P> {
+const RETRY_AFTER = 3_000;
+
+type LazyComponent<P> = ComponentType<P> & { preload(): void };
+
+/**
+ * A page whose code is fetched when it is first shown, or before by `preload()`, so that the page is there even when
+ * the server is not. A failed fetch is tried again by itself and by hand.
+ */
+export function lazy<P extends object>(load: () => Promise<ComponentType<P>>): LazyComponent<P> {
   let loaded: ComponentType<P> | null = null;
-  return function Lazy(props: P) {
+  const keep = (component: ComponentType<P>): ComponentType<P> => (loaded = component);
+  // A failure here is no news: it shows when the page is asked for.
+  const preload = (): void => void load().then(keep, () => undefined);
+  function Lazy(props: P) {
     const [Page, setPage] = useState<{ readonly component: ComponentType<P> | null }>({ component: loaded });
     const [error, setError] = useState<Error | null>(null);
     const [attempt, setAttempt] = useState(0);
     useEffect(() => {
-      if (loaded !== null) return;
-      setError(null);
+      if (loaded !== null) return undefined;
+      let timer = 0;
       load().then(
-        (component) => {
-          loaded = component;
-          setPage({ component });
+        (component) => setPage({ component: keep(component) }),
+        (cause: unknown) => {
+          setError(new LinkError("This page cannot be fetched: the server cannot be reached, or has been updated (then reload)", { cause }));
+          timer = window.setTimeout(() => setAttempt(attempt + 1), RETRY_AFTER);
         },
-        (cause: unknown) => setError(cause instanceof Error ? cause : new Error(String(cause))),
       );
+      return () => window.clearTimeout(timer);
     }, [attempt]);
     if (Page.component !== null) return <Page.component {...props} />;
     return error === null ? <Skeleton rows={8} /> : <ErrorBox error={error} retry={() => setAttempt(attempt + 1)} />;
-  };
+  }
+  return Object.assign(Lazy, { preload });
 }

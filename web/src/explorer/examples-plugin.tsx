@@ -1,5 +1,6 @@
 /** @jsxImportSource react */
 import { type GraphiQLPlugin, useGraphiQL, useGraphiQLActions } from "@graphiql/react";
+import { Kind, parse } from "graphql";
 import { EXAMPLES, type Example } from "./examples";
 
 function ExamplesIcon() {
@@ -10,16 +11,25 @@ function ExamplesIcon() {
   );
 }
 
+function factsOf({ query }: Example) {
+  const documentAST = parse(query);
+  const operations = documentAST.definitions.filter((definition) => definition.kind === Kind.OPERATION_DEFINITION);
+  return { documentAST, operations, operationName: operations[0]?.name?.value ?? "" };
+}
+
 /** Opens an example in a tab of its own: nothing that was typed is lost. */
 function useOpenExample(): (example: Example) => void {
-  const { addTab, updateActiveTabValues } = useGraphiQLActions();
+  const { addTab, setOperationFacts, updateActiveTabValues } = useGraphiQLActions();
   const queryEditor = useGraphiQL((state) => state.queryEditor);
   const variableEditor = useGraphiQL((state) => state.variableEditor);
   return (example) => {
     addTab();
     queryEditor?.setValue(example.query);
     variableEditor?.setValue(example.variables ?? "");
-    updateActiveTabValues({ query: example.query, variables: example.variables ?? "" });
+    const { operationName, ...facts } = factsOf(example);
+    updateActiveTabValues({ query: example.query, variables: example.variables ?? "", operationName });
+    // The editor finds these facts itself, but only when typing pauses: running at once would ask for the last tab's operation.
+    setOperationFacts({ ...facts, operationName });
   };
 }
 

@@ -1,5 +1,5 @@
 import type { ExecutionRow, LiveEvent, RunRow, TaskRow } from "../graphql/fragments";
-import { upsertFirst, without } from "./rows";
+import { upsertFirst, withProgress, without } from "./rows";
 
 /** What the overview page shows, apart from the tiles and the timeline. */
 export interface OverviewState {
@@ -24,7 +24,7 @@ export function reduceOverview(state: OverviewState, event: LiveEvent): Overview
       return { ...state, tasks: without(state.tasks, event.taskId) };
     case "RUN_CREATED":
     case "RUN_UPDATED":
-      return withRun(withTask(state, event), event);
+      return withProgressOf(withRun(withTask(state, event), event), event);
     case "EXECUTION_STARTED":
     case "EXECUTION_FINISHED":
       return withExecution(withRun(withTask(state, event), event), event);
@@ -46,6 +46,11 @@ function withRun(state: OverviewState, { run, runId }: LiveEvent): OverviewState
     return known || run.startedAt !== null ? { ...state, runs: upsertFirst(state.runs, run, RUNS) } : state;
   }
   return known ? { ...state, runs: without(state.runs, run.id) } : state;
+}
+
+function withProgressOf(state: OverviewState, { run }: LiveEvent): OverviewState {
+  const recent = withProgress(state.recent, run);
+  return recent === state.recent ? state : { ...state, recent };
 }
 
 function withExecution(state: OverviewState, { execution, executionId }: LiveEvent): OverviewState {

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { replace, steady, upsertFirst, without } from "./rows";
+import { replace, steady, upsertFirst, withProgress, without } from "./rows";
 
 const rows = [{ id: "2", n: 0 }, { id: "1", n: 0 }];
 
@@ -17,4 +17,12 @@ test("replace and without leave the array alone when nothing changes", () => {
 test("held rows keep their place and show their newest state; newcomers are counted", () => {
   const current = [{ id: "3", n: 0 }, { id: "1", n: 5 }];
   expect(steady(rows, current)).toEqual({ rows: [{ id: "2", n: 0 }, { id: "1", n: 5 }], fresh: 1 });
+});
+
+test("the progress of a run shows at its open execution only", () => {
+  const progress = { done: 1 };
+  const open = { id: "2", completedAt: null, progress: null as unknown, run: { id: "7" } };
+  const over = { ...open, id: "1", completedAt: "2026-01-01T00:00:00Z" };
+  expect(withProgress([open, over], { id: "7", progress })).toEqual([{ ...open, progress }, over]);
+  expect(withProgress([over], { id: "7", progress })).toEqual([over]);
 });

@@ -22,6 +22,20 @@ export function without<T extends Identified>(rows: readonly T[], id: string | n
   return rows.some((row) => row.id === id) ? rows.filter((row) => row.id !== id) : rows;
 }
 
+interface Running extends Identified {
+  readonly completedAt: string | null;
+  readonly progress: unknown;
+  readonly run: Identified | null;
+}
+
+/** The open execution of a run with the progress that the run reports: events bring it with the run. */
+export function withProgress<T extends Running>(rows: readonly T[], run: { readonly id: string; readonly progress: T["progress"] } | null): readonly T[] {
+  if (run === null) return rows;
+  const index = rows.findIndex((row) => row.run?.id === run.id && row.completedAt === null);
+  const row = rows[index];
+  return row === undefined ? rows : rows.with(index, { ...row, progress: run.progress });
+}
+
 /** Puts rows where the pointer does not lose them: known rows keep their place, newcomers wait. */
 export function steady<T extends Identified>(held: readonly T[], current: readonly T[]): { rows: readonly T[]; fresh: number } {
   const byId = new Map(current.map((row) => [row.id, row]));

@@ -44,6 +44,7 @@ const ExecutionDocument = graphql(
         priority
         retries
         failures
+        progress { done total message }
         submittedAt
         availableAt
         cancelRequestedAt
@@ -71,6 +72,11 @@ interface State {
   readonly execution: Execution | null;
 }
 
+/** While it runs, its progress is that of the run. */
+function withRunProgress(execution: Execution | null): Execution | null {
+  return execution === null || execution.completedAt !== null || execution.run === null ? execution : { ...execution, progress: execution.run.progress };
+}
+
 function reduceExecution(state: State, event: LiveEvent, id: string): State {
   const { execution } = state;
   if (execution === null || execution.run === null || event.runId !== execution.run.id) return state;
@@ -85,7 +91,7 @@ export function ExecutionPage({ id }: { id: string }) {
   const { state, error, reload } = useLive(`execution/${id}`, {
     document: ExecutionDocument,
     variables: { id },
-    init: (data): State => ({ execution: data.execution }),
+    init: (data): State => ({ execution: withRunProgress(data.execution) }),
     reduce: (before, event) => reduceExecution(before, event, id),
     outdates: (event, now) => event.runId !== null && event.runId === now.execution?.run?.id && event.kind !== "RUN_UPDATED",
   });

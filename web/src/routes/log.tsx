@@ -12,7 +12,7 @@ import { words } from "../lib/format";
 import { isFiltered, type LogFilter, logFilterInput, matchesLogFilter, OUTCOMES, RANGES, readLogFilter, TRIGGERS } from "../lib/log-filter";
 import { serverNow } from "../live/clock";
 import { useLive } from "../live/use-live";
-import { replace, upsertFirst, without } from "../model/rows";
+import { replace, upsertFirst, withProgress, without } from "../model/rows";
 import { searchParams } from "../state/route";
 import { setTitle } from "../state/title";
 
@@ -49,7 +49,10 @@ interface State {
 
 /** New executions join the newest page if they match; rows that are there change in place. */
 export function reduceLog(state: State, event: LiveEvent, filter: LogFilter, newest: boolean): State {
-  if (event.executionId === null) return state;
+  if (event.executionId === null) {
+    const executions = withProgress(state.executions, event.run);
+    return executions === state.executions ? state : { ...state, executions };
+  }
   const { execution } = event;
   if (execution === null) {
     const executions = without(state.executions, event.executionId);

@@ -1,0 +1,82 @@
+"""A page never pretends to be live: it says that the connection is lost, stands still, and catches up."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.support.browser import BrowserWatch, PageOpener
+from tests.support.ports import free_port
+from tests.support.processes import ProcessStarter
+
+from .conftest import MODULE, SOURCE, Site, need_dashboard, start_site
+
+
+@pytest.fixture
+def mortal(tmp_path: Path) -> Iterator[tuple[Site, ProcessStarter]]:
+    """A server that the test may end and start again on its port."""
+    need_dashboard()
+    (tmp_path / f"{MODULE}.py").write_text(SOURCE)
+    starter = ProcessStarter(tmp_path)
+    yield start_site(tmp_path, starter, free_port()), starter
+    starter.end_all()
+
+
+@pytest.fixture
+def tolerant(browser_watch: BrowserWatch) -> BrowserWatch:
+    """Lets the browser complain about the connection that the test cuts."""
+    browser_watch.allow(r"WebSocket connection|ERR_CONNECTION_REFUSED|Failed to load resource|ERR_INCOMPLETE")
+    return browser_watch
+
+
+def test_a_lost_connection_is_said_and_what_happened_meanwhile_shows_afterwards(
+    mortal: tuple[Site, ProcessStarter], tolerant: BrowserWatch, new_page: PageOpener
+) -> None:
+    site, starter = mortal
+    page = new_page(site.url)
+    page.goto("/")
+    pill = page.locator(".pill")
+    expect(pill).to_have_text("live")
+    site.trigger("quick")
+    rows = page.get_by_role("region", name="Newest executions").locator("tbody tr")
+    expect(rows).to_have_count(1)
+    site.process.kill()
+    expect(pill).to_contain_text("reconnecting")
+    expect(rows).to_have_count(1)
+    back = start_site(site.folder, starter, site.process.port)
+    back.trigger("broken", reason="behind your back")
+    expect(pill).to_have_text("live", timeout=30_000)
+    expect(rows.first).to_contain_text("behind your back")
+    expect(rows).to_have_count(2)
+
+
+def test_timers_stand_still_while_the_connection_is_down(
+    mortal: tuple[Site, ProcessStarter], tolerant: BrowserWatch, new_page: PageOpener
+) -> None:
+    site, _ = mortal
+    page = new_page(site.url)
+    page.goto("/")
+    site.trigger("gated")
+    elapsed = page.get_by_role("region", name="Running now").locator(".run-elapsed .num")
+    expect(elapsed).to_have_text("1 s")
+    site.process.kill()
+    expect(elapsed).to_have_class("num frozen")
+    stopped_at = elapsed.text_content()
+    expect(page.locator(".pill")).to_contain_text("offline since", timeout=40_000)
+    assert elapsed.text_content() == stopped_at
+
+
+def test_a_page_opened_without_a_server_recovers_by_itself(
+    mortal: tuple[Site, ProcessStarter], tolerant: BrowserWatch, new_page: PageOpener
+) -> None:
+    site, starter = mortal
+    page = new_page(site.url)
+    page.goto("/")
+    expect(page.locator(".pill")).to_have_text("live")
+    site.process.kill()
+    page.get_by_role("link", name="Nodes").click()
+    expect(page.get_by_role("alert")).to_contain_text("cannot be reached")
+    start_site(site.folder, starter, site.process.port)
+    expect(page.get_by_role("region", name="Nodes").locator("tbody tr").first).to_contain_text("active", timeout=30_000)
+    expect(page.get_by_role("alert")).to_have_count(0)

@@ -1,0 +1,119 @@
+"""The execution log, its filters in the address, and an execution with its live log."""
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.support.browser import PageOpener
+from tests.support.waiting import wait_until
+
+from .conftest import Site
+
+
+@pytest.fixture
+def page(site: Site, new_page: PageOpener) -> Page:
+    """A page with nothing opened."""
+    return new_page(site.url)
+
+
+def ended(site: Site, job: str, **args: object) -> str:
+    """The id of an execution that has ended."""
+    run = site.trigger(job, **args)
+    wait_until(lambda: site.run_state(run) in {"SUCCESS", "FAILED"}, message=f"{job} to end")
+    execution = site.execution_of(run)
+    assert execution is not None
+    return execution
+
+
+def begun(site: Site, job: str, **args: object) -> str:
+    """The id of an execution that has begun."""
+    run = site.trigger(job, **args)
+    return wait_until(lambda: site.execution_of(run), message=f"{job} to begin") or ""
+
+
+class TestFilters:
+    def test_they_live_in_the_address_and_come_back_with_it(self, page: Page, site: Site) -> None:
+        ended(site, "quick")
+        failed = ended(site, "broken")
+        page.goto("/log")
+        page.get_by_label("Outcome", exact=True).select_option("failures")
+        expect(page).to_have_url(f"{site.url}/log?outcome=failures")
+        expect(page.locator("tbody .status", has_text="success")).to_have_count(0)
+        page.locator("tbody a", has_text=f"#{failed}").click()
+        expect(page.get_by_role("heading", level=1)).to_contain_text(f"#{failed}")
+        page.go_back()
+        expect(page.get_by_label("Outcome", exact=True)).to_have_value("failures")
+        expect(page.locator("tbody .status", has_text="success")).to_have_count(0)
+
+    def test_only_matching_executions_join_live(self, page: Page, site: Site) -> None:
+        page.goto("/log?job=broken")
+        expect(page.locator(".pill")).to_have_text("live")
+        other = ended(site, "quick")
+        failed = ended(site, "broken")
+        expect(page.locator("tbody tr").first).to_contain_text(f"#{failed}")
+        expect(page.locator("tbody a", has_text=f"#{other}")).to_have_count(0)
+
+    def test_new_rows_wait_while_the_pointer_is_on_the_list(self, page: Page, site: Site) -> None:
+        shown = ended(site, "broken")
+        page.goto("/log?job=broken")
+        page.locator("tbody tr").first.hover()
+        ended(site, "broken")
+        expect(page.get_by_role("button", name="+1 new")).to_be_visible()
+        expect(page.locator("tbody tr").first).to_contain_text(f"#{shown}")
+        page.get_by_role("button", name="+1 new").click()
+        expect(page.locator("tbody tr").first).not_to_contain_text(f"#{shown}")
+
+    def test_nothing_that_matches_is_said_with_a_way_out(self, page: Page) -> None:
+        page.goto("/log?job=nobody-knows-it")
+        expect(page.get_by_text("No execution matches")).to_be_visible()
+        page.get_by_role("region", name="Executions").get_by_role("button", name="Clear filters").click()
+        expect(page).to_have_url(page.url.split("?")[0])
+
+
+class TestExecution:
+    def test_its_log_follows_the_job_and_ends_with_a_mark(self, page: Page, site: Site) -> None:
+        execution = begun(site, "gated", gate="log-gate")
+        page.goto(f"/log/{execution}")
+        log = page.get_by_role("log")
+        expect(log).to_contain_text("arrived at the gate")
+        expect(page.locator(".log-bar")).to_contain_text("live")
+        expect(page.locator(".big-progress")).to_contain_text("25 %")
+        site.open_gate("log-gate")
+        expect(log).to_contain_text("through the gate")
+        expect(log).to_contain_text("end of the log")
+        expect(page.get_by_role("heading", level=1)).to_contain_text("success")
+
+    def test_a_long_log_is_whole_and_shows_its_end(self, page: Page, site: Site) -> None:
+        execution = ended(site, "chatty", lines=1000)
+        page.goto(f"/log/{execution}")
+        expect(page.locator(".log-bar")).to_contain_text("1,000 lines · complete")
+        expect(page.locator("#L1000")).to_be_in_viewport()
+        assert page.locator(".log-line").count() == 1000
+
+    def test_scrolling_up_stops_following(self, page: Page, site: Site) -> None:
+        execution = ended(site, "chatty", lines=500)
+        page.goto(f"/log/{execution}#L120")
+        expect(page.locator("#L120")).to_be_in_viewport()
+        expect(page.locator("#L120")).to_have_class("log-line level-info marked")
+
+    def test_a_failure_shows_its_error_and_its_traceback(self, page: Page, site: Site) -> None:
+        execution = ended(site, "broken", reason="no ink")
+        page.goto(f"/log/{execution}")
+        expect(page.locator(".error-full")).to_contain_text("it broke: no ink")
+        page.get_by_text("Traceback", exact=True).click()
+        expect(page.locator(".traceback pre")).to_contain_text(f"{'dashboard_jobs'}.py")
+
+    def test_it_is_run_again_with_other_arguments(self, page: Page, site: Site) -> None:
+        execution = ended(site, "quick", batch=3)
+        page.goto(f"/log/{execution}")
+        page.get_by_role("button", name="Run again with…").click()
+        page.get_by_label("Arguments as JSON").fill('{"batch": 99}')
+        page.get_by_role("dialog").get_by_role("button", name="Run again").click()
+        expect(page.locator("tbody tr").first).to_contain_text("99")
+
+    def test_its_log_can_be_downloaded(self, page: Page, site: Site) -> None:
+        execution = ended(site, "chatty", lines=3)
+        page.goto(f"/log/{execution}")
+        with page.expect_download() as waiting:
+            page.get_by_role("button", name="Download").click()
+        text = waiting.value.path().read_text()
+        assert [line.rpartition(" ")[2] for line in text.splitlines()] == ["1", "2", "3"]

@@ -1,0 +1,82 @@
+"""The queue: why a run waits, and what can be done about it, for one and for many."""
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.support.browser import PageOpener
+from tests.support.waiting import wait_until
+
+from .conftest import Site
+
+PAUSE = "mutation($name: String!) { pauseGroup(input: { name: $name }) { errors { message } } }"
+ENQUEUE = (
+    "mutation($runs: [EnqueueRunInput!]!) { enqueueRuns(input: { runs: $runs }) { runs { id } errors { message } } }"
+)
+
+
+def enqueue(site: Site, group: str, count: int) -> list[str]:
+    """Runs that wait, because their group is paused."""
+    site.ask(PAUSE, name=group)
+    runs = [{"jobName": "quick", "group": group} for _ in range(count)]
+    return [run["id"] for run in site.ask(ENQUEUE, runs=runs)["enqueueRuns"]["runs"]]
+
+
+@pytest.fixture
+def page(site: Site, new_page: PageOpener) -> Page:
+    """A page with nothing opened."""
+    return new_page(site.url)
+
+
+def test_a_waiting_run_says_why_it_waits(page: Page, site: Site) -> None:
+    [run] = enqueue(site, "why", 1)
+    page.goto("/runs?group=why")
+    row = page.locator("tbody tr")
+    expect(row).to_contain_text(run)
+    expect(row.locator(".why")).to_contain_text("paused")
+
+
+def test_the_counts_of_the_tabs_obey_the_filters(page: Page, site: Site) -> None:
+    enqueue(site, "counted", 3)
+    enqueue(site, "other", 2)
+    page.goto("/runs?group=counted")
+    expect(page.get_by_role("button", name="waiting")).to_contain_text("3")
+    page.get_by_label("Group", exact=True).fill("other")
+    expect(page.get_by_role("button", name="waiting")).to_contain_text("2")
+    expect(page).to_have_url(f"{site.url}/runs?group=other")
+
+
+def test_a_run_is_cancelled_and_the_row_shows_it_without_a_reload(page: Page, site: Site) -> None:
+    [run] = enqueue(site, "cancel-one", 1)
+    page.goto("/runs?group=cancel-one")
+    page.get_by_role("button", name=f"Cancel run {run}").click()
+    wait_until(lambda: site.run_state(run) == "CANCELLED", message="the run to be cancelled")
+    expect(page.get_by_role("button", name="cancelled")).to_contain_text("1")
+
+
+def test_a_failed_run_is_run_again_as_a_new_one(page: Page, site: Site) -> None:
+    run = site.trigger("broken")
+    wait_until(lambda: site.run_state(run) == "FAILED", message="the run to fail")
+    page.goto("/runs?state=FAILED")
+    page.get_by_role("button", name=f"Run {run} again").click()
+    expect(page.locator(".notice")).to_contain_text(f"Run {run} is tried again as run")
+
+
+def test_all_that_match_are_cancelled_after_the_server_has_counted_them(page: Page, site: Site) -> None:
+    runs = enqueue(site, "cancel-all", 60)
+    page.goto("/runs?group=cancel-all")
+    page.get_by_role("button", name="Cancel all 60").click()
+    dialog = page.get_by_role("dialog")
+    expect(dialog).to_contain_text("60 runs, all that match the filter")
+    dialog.get_by_role("button", name="Cancel them").click()
+    expect(page.get_by_text("No run matches")).to_be_visible()
+    assert {site.run_state(run) for run in (runs[0], runs[-1])} == {"CANCELLED"}
+
+
+def test_the_selection_is_changed_in_bulk(page: Page, site: Site) -> None:
+    chosen, left = enqueue(site, "selection", 2)
+    page.goto("/runs?group=selection")
+    page.get_by_label(f"Select run {chosen}").check()
+    page.get_by_role("toolbar").get_by_role("button", name="Cancel").click()
+    page.get_by_role("dialog").get_by_role("button", name="Cancel them").click()
+    wait_until(lambda: site.run_state(chosen) == "CANCELLED", message="the chosen run to be cancelled")
+    assert site.run_state(left) == "WAITING"

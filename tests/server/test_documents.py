@@ -47,9 +47,9 @@ class Served:
     def finished(self, job: str) -> dict[str, Any]:
         """The newest log entry of a job, once it is complete."""
         return wait_until(
-            lambda: next((one for one in self.logs(jobName=job) if one["completedAt"] is not None), {}),
+            lambda: [one for one in self.logs(jobName=job) if one["completedAt"] is not None],
             message=f"{job} to finish",
-        )
+        )[0]
 
     def logs(self, **variables: object) -> list[dict[str, Any]]:
         """What `jobLogs` answers."""

@@ -154,7 +154,8 @@ def test_a_body_that_is_none_is_refused(client: httpx.Client, name: str) -> None
 def test_a_document_that_is_none_is_refused(client: httpx.Client, name: str) -> None:
     answer = answered(client.post("/graphql", json={"query": DOCUMENTS[name]}))
     assert len(answer["errors"][0]["message"]) > 10
-    assert not any((answer.get("data") or {}).values())
+    data: dict[str, Any] = answer.get("data") or {}
+    assert not any(data.values())
 
 
 def test_a_query_by_get_is_refused(client: httpx.Client) -> None:

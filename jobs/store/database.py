@@ -196,7 +196,9 @@ class Database:
     def libpq_url(self) -> str:
         """The address for a plain psycopg connection."""
         url = self.url.set(drivername="postgresql", query={**_KEEPALIVES, **self.url.query})
-        return url.render_as_string(hide_password=False)
+        place, _, query = url.render_as_string(hide_password=False).partition("?")
+        # SQLAlchemy writes a blank as ``+``, which libpq takes for what it is.
+        return f"{place}?{query.replace('+', '%20')}"
 
     async def close(self) -> None:
         """Close every connection."""

@@ -1,5 +1,6 @@
 """A transaction that the server ends from its side is done again; a client that hangs blocks nobody for long."""
 
+import psycopg
 import pytest
 from sqlalchemy import text
 
@@ -53,4 +54,12 @@ async def test_a_client_that_hangs_within_a_transaction_is_cut_off_before_its_le
         "lock_timeout": "10s",
         "idle_in_transaction_session_timeout": "10s",
     }
+    await database.close()
+
+
+async def test_the_address_for_a_plain_connection_keeps_its_options(postgres_url: str) -> None:
+    database = Database(f"{postgres_url}?options=-c%20lock_timeout%3D3s%20-c%20search_path%3Da%2Bb")
+    with psycopg.connect(database.libpq_url()) as connection:
+        assert connection.execute("SHOW lock_timeout").fetchone() == ("3s",)
+        assert connection.execute("SHOW search_path").fetchone() == ("a+b",)
     await database.close()

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, TypeVar
 
 from ..core.dispatch import Skip
 from ..core.fairness import Candidate, FairnessState, take
@@ -24,8 +24,6 @@ MAX_DEPTH = 50
 _ROUNDS = 20
 
 T = TypeVar("T")
-_Begun: TypeAlias = tuple[Run, int]
-"""A run whose attempt has begun, and its execution."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,12 +78,13 @@ def may_take(tx: Tx, claimant: Claimant) -> bool:
 def claim_more(tx: Tx, claimant: Claimant, fairness: FairnessState, *, slots: int, prefetch: int) -> Claimed:
     """``claim`` for a node of which this transaction knows already that it may take runs."""
     state = fairness.copy()
-    begun = [one for some in _rounds(tx, claimant, state, slots, partial(_start, tx, claimant)) for one in some]
+    rounds = _rounds(tx, claimant, state, slots, partial(_start, tx, claimant))
+    started = tuple(one for some in rounds for one in some)
+    _tell(tx, claimant, started)
     reserved: list[Reserved] = []
-    if len(begun) == slots:
-        rounds = _rounds(tx, claimant, state, prefetch, partial(_reserve, tx, claimant))
-        reserved = [one for some in rounds for one in some]
-    started = _started(tx, claimant, begun)
+    if len(started) == slots:
+        ahead = _rounds(tx, claimant, state, prefetch, partial(_reserve, tx, claimant))
+        reserved = [one for some in ahead for one in some]
     tx.emit(run_change(one, RunState.SCHEDULED, node=claimant.node) for one in reserved)
     return Claimed(started, tuple(one.id for one in reserved), state)
 
@@ -103,7 +102,9 @@ def start_more(tx: Tx, claimant: Claimant, ids: Sequence[int]) -> tuple[Started,
         locked = claims.lock_scheduled(tx.conn, judged, claimant.node_id)
         kept = _without_dropped(tx, claimant, [locked[run_id] for run_id in judged if run_id in locked])
         begun |= _begin(tx, claimant, [run.id for run in kept], Source.RESERVE)
-    return _started(tx, claimant, [begun[run_id] for run_id in ids if run_id in begun])
+    started = tuple(begun[run_id] for run_id in ids if run_id in begun)
+    _tell(tx, claimant, started)
+    return started
 
 
 def _rounds(
@@ -144,7 +145,7 @@ def _reserve(tx: Tx, claimant: Claimant, chosen: list[Candidate]) -> dict[int, R
     return claims.reserve(tx.conn, [one.run_id for one in chosen], claimant.node_id)
 
 
-def _start(tx: Tx, claimant: Claimant, chosen: list[Candidate]) -> dict[int, _Begun]:
+def _start(tx: Tx, claimant: Claimant, chosen: list[Candidate]) -> dict[int, Started]:
     judged = [one.run_id for one in chosen if one.judged]
     refused: set[int] = set()
     if judged:
@@ -154,14 +155,18 @@ def _start(tx: Tx, claimant: Claimant, chosen: list[Candidate]) -> dict[int, _Be
     return _begin(tx, claimant, [one.run_id for one in chosen if one.run_id not in refused], Source.QUEUE)
 
 
-def _begin(tx: Tx, claimant: Claimant, ids: Sequence[int], source: Source) -> dict[int, _Begun]:
+def _begin(tx: Tx, claimant: Claimant, ids: Sequence[int], source: Source) -> dict[int, Started]:
     if not ids:
         return {}
     begun = claims.start(tx.conn, ids, (claimant.node_id, claimant.node), tx.now, source)
     firsts = _tasks_of_first_starts((run for run, _ in begun.values()), attempt=1)
-    if firsts:
-        tasks.mark_started(tx.conn, firsts, tx.now)
-    return begun
+    checkpoints = tasks.mark_started(tx.conn, firsts, tx.now) if firsts else {}
+    others = {run.task_id for run, _ in begun.values() if run.task_id is not None} - checkpoints.keys()
+    if others:
+        checkpoints |= tasks.checkpoints(tx.conn, sorted(others))
+    return {
+        run.id: Started(run, execution_id, checkpoints.get(run.task_id or 0)) for run, execution_id in begun.values()
+    }
 
 
 def _without_dropped(tx: Tx, claimant: Claimant, runs: Sequence[Run]) -> list[Run]:
@@ -207,10 +212,6 @@ def _drop(tx: Tx, claimant: Claimant, run: Run, task: Task, earliest: datetime) 
     tx.emit([run_change(run, RunState.SKIPPED, node=claimant.node)])
 
 
-def _started(tx: Tx, claimant: Claimant, begun: Sequence[_Begun]) -> tuple[Started, ...]:
-    """What was begun, with its events and what belongs to its task."""
-    for run, execution_id in begun:
-        tx.emit(started_changes(run, execution_id, claimant.node))
-    of_tasks = sorted({run.task_id for run, _ in begun if run.task_id is not None})
-    checkpoints = tasks.checkpoints(tx.conn, of_tasks) if of_tasks else {}
-    return tuple(Started(run, execution_id, checkpoints.get(run.task_id or 0)) for run, execution_id in begun)
+def _tell(tx: Tx, claimant: Claimant, started: Iterable[Started]) -> None:
+    for one in started:
+        tx.emit(started_changes(one.run, one.execution_id, claimant.node))

@@ -32,11 +32,15 @@ _SETTLING_ROUNDS = 20
 
 @dataclass(frozen=True, slots=True)
 class Dispatched:
-    """What one transaction did: tasks visited, runs made, and whether due tasks may be left."""
+    """What one transaction did: tasks visited, runs made, and whether due tasks may be left.
+
+    If none are, ``next_in`` is the time until the next task is due, in seconds; None = none has an occurrence left.
+    """
 
     visited: int
     made: int
     more: bool
+    next_in: float | None = None
 
 
 def dispatch_due(tx: Tx, node: str | None, *, batch: int = BATCH) -> Dispatched:
@@ -46,10 +50,11 @@ def dispatch_due(tx: Tx, node: str | None, *, batch: int = BATCH) -> Dispatched:
     their nominal time. A crash before the commit leaves everything as it was.
     """
     due = tasks.due(tx.conn, tx.now, batch)
-    if not due:
-        return Dispatched(0, 0, False)
-    visited = visit(tx, due, node)
-    return Dispatched(visited.tasks, visited.made, visited.behind or len(due) == batch)
+    visited = visit(tx, due, node) if due else Visited(0, 0, False)
+    if visited.behind or len(due) == batch:
+        return Dispatched(visited.tasks, visited.made, True)
+    at = next_due(tx)
+    return Dispatched(visited.tasks, visited.made, False, None if at is None else (at - tx.now).total_seconds())
 
 
 def settle_due(tx: Tx, task: Task, node: str | None = None) -> Task:

@@ -22,6 +22,8 @@ _TURN = 100
 """Events that are handed out before the readers get a turn."""
 _PAUSE = 0.02
 """Seconds between two rounds: the first event goes out at once, and under load many are numbered together."""
+_LONG_PAUSE = 0.1
+"""The same while nobody here listens: other nodes may number for their own audience."""
 
 
 class EventBus(Service):
@@ -69,7 +71,7 @@ class EventBus(Service):
             self._wanted.clear()
             await self._publish()
             await self._deliver()
-            await asyncio.sleep(_PAUSE)
+            await asyncio.sleep(_PAUSE if self._audience else _LONG_PAUSE)
 
     async def _publish(self) -> None:
         # On SQLite only rows of an older version have no number.

@@ -2,11 +2,10 @@
 
 import asyncio
 import logging
-from datetime import datetime
 
-from ..actions.dispatch import dispatch_due, next_due
+from ..actions.dispatch import dispatch_due
 from ..store.database import Database
-from ..store.transaction import Tx, Wake
+from ..store.transaction import Wake
 from .alarm import Alarm
 from .service import Service
 
@@ -21,11 +20,13 @@ class Dispatcher(Service):
         self._database = database
         self._node = node
         self._due = asyncio.Event()
+        self._rounds: asyncio.Task[None] | None = None
         self.alarm = Alarm(self._due.set)
 
     def on_wake(self, wakes: Wake) -> None:
         """Look again when tasks have changed."""
-        if wakes & Wake.TASKS:
+        # A round looks for the next due time after all that it has changed itself.
+        if wakes & Wake.TASKS and asyncio.current_task() is not self._rounds:
             self._due.set()
 
     def poke(self) -> None:
@@ -34,6 +35,7 @@ class Dispatcher(Service):
 
     async def run(self) -> None:
         """Dispatch until stopped."""
+        self._rounds = asyncio.current_task()
         self._due.set()
         while True:
             await self._due.wait()
@@ -41,12 +43,7 @@ class Dispatcher(Service):
             await self._round()
 
     async def _round(self) -> None:
-        while (await self._database.write(dispatch_due, self._node)).more:
+        while (dispatched := await self._database.write(dispatch_due, self._node)).more:
             log.debug("more tasks are due")
         # A due time may have changed while this round was under way; then the event is set again.
-        now, due = await self._database.write(_next)
-        self.alarm.set(None if due is None else (due - now).total_seconds())
-
-
-def _next(tx: Tx) -> tuple[datetime, datetime | None]:
-    return tx.now, next_due(tx)
+        self.alarm.set(dispatched.next_in)

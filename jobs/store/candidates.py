@@ -9,6 +9,7 @@ from sqlalchemy import Connection, text
 
 from ..core.fairness import Candidate
 from ..core.model import Priority
+from ..core.schedule import Syntax
 from ..core.states import CLAIMABLE, OCCUPYING, RunState
 from . import dialect
 from .tables import quoted
@@ -19,8 +20,9 @@ _FREE = f"""(NOT r.exclusive OR r.task_id IS NULL OR NOT EXISTS (
 # The general condition is repeated beside the special one so that SQLite sees that its partial index applies.
 _CLAIMABLE = f"state IN ({quoted(CLAIMABLE)})"
 
-JUDGED = "(r.trigger = 'schedule' AND r.attempt = 0 AND r.task_id IS NOT NULL)"
-"""Only the first start of a run made by the schedule is judged by its task's tolerance."""
+JUDGED = f"""(r.trigger = 'schedule' AND r.attempt = 0 AND EXISTS (
+    SELECT 1 FROM periodic_task t WHERE t.id = r.task_id AND t.schedule_syntax = '{Syntax.INTERVAL.value}'))"""
+"""Only the first start of a run that an interval made is judged by its task's tolerance."""
 
 
 def _lane(condition: str, jobs: str) -> str:

@@ -6,15 +6,16 @@ It never decides anything: every alarm calls the same idempotent dispatch, and t
 # APScheduler 3 has no types; what is used of it is annotated here.
 # pyright: reportUnknownMemberType=false, reportUnknownArgumentType=false, reportIncompatibleMethodOverride=false
 
+import asyncio
 import logging
 from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime, timedelta
 
-from apscheduler.events import EVENT_JOB_ERROR, JobExecutionEvent
 from apscheduler.schedulers.asyncio import AsyncIOScheduler
 from apscheduler.triggers.base import BaseTrigger
 
 from ..core.schedule import Schedule
+from .faults import log_fault
 
 log = logging.getLogger(__name__)
 
@@ -65,7 +66,6 @@ class Alarm:
         self._scheduler = AsyncIOScheduler(
             timezone=UTC, job_defaults={"misfire_grace_time": None, "coalesce": True, "max_instances": 1}
         )
-        self._scheduler.add_listener(_report, EVENT_JOB_ERROR)
 
     def start(self) -> None:
         """Begin; the alarm is not set yet."""
@@ -73,8 +73,18 @@ class Alarm:
         self._scheduler.start()
 
     def every(self, seconds: float, name: str, duty: Duty) -> None:
-        """Do ``duty`` every so many seconds, never twice at once."""
-        self._scheduler.add_job(duty, _Every(seconds), id=name)
+        """Do ``duty`` every so many seconds, never twice at once; a fault is logged, and its turn comes again."""
+
+        async def guarded() -> None:
+            # APScheduler logs whatever leaves a job, the cancel by ``stop`` included.
+            try:
+                await duty()
+            except asyncio.CancelledError:
+                log.debug("duty %s was cut short by the stop", name)
+            except Exception as error:
+                log_fault(log, f"duty {name} failed", error)
+
+        self._scheduler.add_job(guarded, _Every(seconds), id=name)
 
     def set(self, delay: float | None) -> None:
         """Ring in ``delay`` seconds (at once if it is not positive); None = not at all."""
@@ -88,8 +98,3 @@ class Alarm:
 
     async def _ring(self) -> None:
         self._on_alarm()
-
-
-def _report(event: JobExecutionEvent) -> None:
-    """A duty that failed is tried again at its next time; an operator should know why."""
-    log.error("duty %s failed", event.job_id, exc_info=event.exception)

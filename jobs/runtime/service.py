@@ -5,6 +5,8 @@ import contextlib
 import logging
 from abc import ABC, abstractmethod
 
+from .faults import log_fault
+
 log = logging.getLogger(__name__)
 
 _FIRST_PAUSE = 0.1
@@ -48,7 +50,7 @@ class Service(ABC):
                 await self.run()
                 return
             except Exception as error:
-                log.error("%s failed and starts again in %.1f s: %s", self.name, pause, error, exc_info=error)
+                log_fault(log, f"{self.name} failed and starts again in {pause:.1f} s", error)
             await asyncio.sleep(pause)
             steady = loop.time() - began > 60
             pause = _FIRST_PAUSE if steady else min(_LONGEST_PAUSE, pause * 2)

@@ -39,6 +39,7 @@ def settle(cluster: Cluster) -> History:
     cluster.wait_caught_up()
     wait_until(lambda: cluster.count("run", "state = 'stuck'") == 0, message="what was lost to be tried again")
     cluster.stop_all()
+    assert "Traceback" not in "".join(one.output() for one in cluster.starter.started)
     history = cluster.verify(at_rest=True)
     print(figures(history))  # noqa: T201 - pytest shows it on request
     return history
@@ -55,6 +56,7 @@ def test_two_nodes_make_of_every_occurrence_exactly_one_run(cluster: Cluster) ->
     assert set(made.values()) == {1}
     assert {one.node for one in history.executions} == {"ada", "bob"}
     assert {one.outcome for one in history.executions} == {Outcome.SUCCESS}
+    assert "error" not in "".join(one.output() for one in cluster.starter.started)
 
 
 def test_a_killed_node_and_a_paused_one_lose_nothing(cluster: Cluster) -> None:

@@ -1,0 +1,40 @@
+"""How a fault of a part that starts again by itself is logged: whole, but in one line while the database is away."""
+
+import logging
+from collections.abc import Iterator
+
+import psycopg
+
+from ..store.database import InterfaceError, OperationalError
+
+_AWAY = (OperationalError, InterfaceError, psycopg.OperationalError, OSError)
+"""What is raised when a connection ends or cannot be made; a traceback would say nothing about the reason."""
+
+
+def log_fault(log: logging.Logger, what: str, error: BaseException) -> None:
+    """Log that ``what`` happened because of ``error``.
+
+    Args:
+        log: Whose fault it is.
+        what: In words, without the reason.
+        error: The reason; of a group, what it holds.
+    """
+    reasons = list(_leaves(error))
+    if all(isinstance(reason, _AWAY) for reason in reasons):
+        log.error("%s: %s", what, "; ".join(dict.fromkeys(map(_first_line, reasons))))
+    else:
+        log.error("%s: %s", what, error, exc_info=error)
+
+
+def _leaves(error: BaseException) -> Iterator[BaseException]:
+    if isinstance(error, BaseExceptionGroup):
+        for inner in error.exceptions:
+            yield from _leaves(inner)
+    else:
+        yield error
+
+
+def _first_line(error: BaseException) -> str:
+    """What the driver said, without the statement that SQLAlchemy adds."""
+    original: object = getattr(error, "orig", None) or error
+    return str(original).partition("\n")[0] or type(original).__name__

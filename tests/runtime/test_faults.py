@@ -1,0 +1,79 @@
+"""Faults are logged whole, in one line while the database is away; an orderly stop says nothing of its duties."""
+
+import asyncio
+import logging
+
+import psycopg
+import pytest
+
+from cronograph.jobs.runtime.alarm import Alarm
+from cronograph.jobs.runtime.faults import log_fault
+from cronograph.jobs.store.database import OperationalError
+from tests.support.waiting import eventually
+
+LOG = logging.getLogger("cronograph.tests")
+
+CUT = OperationalError("SELECT 1\nFROM run", None, psycopg.OperationalError("the server closed the connection\nsadly"))
+
+
+@pytest.mark.parametrize(
+    "error",
+    [CUT, ExceptionGroup("two", [CUT, CUT]), ExceptionGroup("one", [ExceptionGroup("in one", [CUT])])],
+)
+def test_a_lost_connection_is_one_line(caplog: pytest.LogCaptureFixture, error: Exception) -> None:
+    log_fault(LOG, "the worker failed", error)
+    (record,) = caplog.records
+    assert record.getMessage() == "the worker failed: the server closed the connection"
+    assert record.exc_info is None
+
+
+def test_a_refused_connection_is_one_line(caplog: pytest.LogCaptureFixture) -> None:
+    log_fault(LOG, "the worker failed", ConnectionRefusedError())
+    assert caplog.messages == ["the worker failed: ConnectionRefusedError"]
+
+
+def test_every_other_fault_is_logged_whole(caplog: pytest.LogCaptureFixture) -> None:
+    error = ExceptionGroup("two", [CUT, ValueError("no luck")])
+    log_fault(LOG, "the worker failed", error)
+    (record,) = caplog.records
+    assert record.exc_info is not None
+    assert record.exc_info[1] is error
+
+
+async def test_a_duty_that_fails_is_reported_once_and_done_again(caplog: pytest.LogCaptureFixture) -> None:
+    done: list[int] = []
+
+    async def duty() -> None:
+        done.append(1)
+        if len(done) == 1:
+            raise ConnectionResetError("cut off")
+
+    alarm = Alarm(lambda: None)
+    alarm.start()
+    alarm.every(0.02, "look", duty)
+    await eventually(lambda: len(done) > 1)
+    alarm.stop()
+    errors = [record.getMessage() for record in caplog.records if record.levelno >= logging.ERROR]
+    assert errors == ["duty look failed: cut off"]
+
+
+async def test_a_duty_that_is_under_way_when_the_alarm_stops_is_cancelled_without_a_word(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    begun, ended = asyncio.Event(), asyncio.Event()
+
+    async def duty() -> None:
+        begun.set()
+        try:
+            await asyncio.Event().wait()
+        finally:
+            ended.set()
+
+    alarm = Alarm(lambda: None)
+    alarm.start()
+    alarm.every(0.01, "look", duty)
+    await begun.wait()
+    alarm.stop()
+    await ended.wait()
+    await asyncio.sleep(0)
+    assert [record.getMessage() for record in caplog.records if record.levelno >= logging.WARNING] == []

@@ -1,7 +1,6 @@
 """Runs one attempt of one run and says how it ended, as a value; storing that is another step."""
 
 import asyncio
-from typing import Any
 
 from ..context import JobContext, StopReason
 from ..core.errors import InvalidInput
@@ -13,7 +12,6 @@ from .bodies import Body, CoroutineBody, Running, ThreadBody
 from .process import ProcessBody
 from .process_spawner import Spawner
 from .results import from_exception
-from .stopping import StopSignal
 
 
 async def execute(attempt: Attempt, services: Services | None, spawner: Spawner, *, grace: float) -> JobOutcome:
@@ -44,7 +42,7 @@ async def _supervise(body: Body, attempt: Attempt, grace: float) -> JobOutcome:
     """Wait for the body; once it should stop, give it ``grace`` seconds, then stop it hard."""
     running = asyncio.ensure_future(body.run())
     try:
-        await _until_stop_or_end(running, attempt.signal, attempt.host.stop_asked)
+        await _until_stop_or_end(running, attempt)
         if not running.done():
             await asyncio.wait([running], timeout=grace)
         if running.done():
@@ -55,13 +53,25 @@ async def _supervise(body: Body, attempt: Attempt, grace: float) -> JobOutcome:
         raise
 
 
-async def _until_stop_or_end(running: Running, signal: StopSignal, asked: asyncio.Event) -> None:
-    stop = asyncio.ensure_future(asked.wait())
-    either: list[asyncio.Future[Any]] = [running, stop]
+async def _until_stop_or_end(running: Running, attempt: Attempt) -> None:
+    # One future instead of a task that waits for the stop: most jobs are never asked to stop.
+    loop = asyncio.get_running_loop()
+    over: asyncio.Future[None] = loop.create_future()
+
+    def end(*_: object) -> None:
+        if not over.done():
+            over.set_result(None)
+
+    remaining = attempt.signal.remaining()
+    deadline = None if remaining is None else loop.call_later(remaining, end)
+    running.add_done_callback(end)
+    attempt.host.tell_stops(end)
     try:
-        await asyncio.wait(either, timeout=signal.remaining(), return_when=asyncio.FIRST_COMPLETED)
+        await over
     finally:
-        stop.cancel()
+        running.remove_done_callback(end)
+        if deadline is not None:
+            deadline.cancel()
 
 
 async def _ended(running: Running, stop: StopReason | None) -> JobOutcome:

@@ -96,18 +96,18 @@ class LocalHost:
         self.abandoned = asyncio.Event()
         self.unstoppable = False
         self.latest_progress: Json = None
-        self._on_stop: Callable[[StopReason], None] | None = None
+        self._on_stop: list[Callable[[StopReason], object]] = []
 
     def ask_to_stop(self, reason: StopReason) -> None:
         """Ask the job to stop; called in the event loop."""
         self._signal.ask(reason)
         self.stop_asked.set()
-        if self._on_stop is not None:
-            self._on_stop(reason)
+        for listener in self._on_stop:
+            listener(reason)
 
-    def tell_stops(self, listener: Callable[[StopReason], None]) -> None:
+    def tell_stops(self, listener: Callable[[StopReason], object]) -> None:
         """Call ``listener`` in the event loop whenever the job is asked to stop; at once if it was already."""
-        self._on_stop = listener
+        self._on_stop.append(listener)
         if self.stop_asked.is_set() and (reason := self._signal.reason) is not None:
             listener(reason)
 

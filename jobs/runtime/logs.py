@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from itertools import islice
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 from typing_extensions import override
 
@@ -62,15 +62,20 @@ class RawLine(NamedTuple):
         return cls(time.time(), level, plain_text(str(message), MAX_LINE), bounded_fields(fields))
 
 
+# A line that waits: its number and the parts of its ``RawLine``. Plain tuples of plain values are of no interest to the
+# garbage collector; thousands of anything else would make it search the whole heap again and again.
+_Waiting: TypeAlias = tuple[int, float, int, str, Json]
+
+
 @dataclass(slots=True)
 class _Buffer:
     """The lines of one execution that wait to be written, with their numbers, and how many there were in all."""
 
-    pending: deque[tuple[int, RawLine]] = field(default_factory=lambda: deque[tuple[int, RawLine]](maxlen=KEPT_LINES))
+    pending: deque[_Waiting] = field(default_factory=lambda: deque[_Waiting](maxlen=KEPT_LINES))
     count: int = 0
 
     def oldest(self, execution_id: int, limit: int) -> list[LogLine]:
-        return [_stored(execution_id, number, raw) for number, raw in islice(self.pending, limit)]
+        return [_stored(execution_id, waiting) for waiting in islice(self.pending, limit)]
 
     def forget(self, until: int) -> None:
         while self.pending and self.pending[0][0] <= until:
@@ -125,7 +130,7 @@ class LogWriter(Service):
             number = buffer.count + dropped
             for line in lines:
                 number += 1
-                buffer.pending.append((number, line))
+                buffer.pending.append((number, line.at, line.level, line.message, line.fields))
             buffer.count = number
             is_too_fast = len(buffer.pending) >= MANY_WAITING and number % SLOWED_EVERY == 0
         if was_idle:
@@ -203,9 +208,9 @@ class LogWriter(Service):
             await asyncio.sleep(LAST_PAUSE)
 
 
-def _stored(execution_id: int, number: int, raw: RawLine) -> LogLine:
-    at = datetime.fromtimestamp(raw.at, UTC)
-    return LogLine(execution_id, number, at, level_name(raw.level), raw.message, raw.fields)
+def _stored(execution_id: int, waiting: _Waiting) -> LogLine:
+    number, at, level, message, fields = waiting
+    return LogLine(execution_id, number, datetime.fromtimestamp(at, UTC), level_name(level), message, fields)
 
 
 _LEVELS = {

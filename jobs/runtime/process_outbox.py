@@ -11,7 +11,7 @@ from .messages import HEADER, Line, Lines, Message, Progress, frame, length_of
 
 AT_ONCE = 100
 """Lines of a tenth of a second that are sent at once, so that the last words before a crash arrive."""
-PIECE = 500
+PIECE = 250
 """Lines of one message; with ``PAUSE``, this is also how many a talkative job sends in a tenth of a second."""
 PAUSE = 0.1
 """Seconds between two messages of gathered lines, and between two about progress."""

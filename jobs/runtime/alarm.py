@@ -63,6 +63,7 @@ class Alarm:
 
     def __init__(self, on_alarm: Callable[[], None]) -> None:
         self._on_alarm = on_alarm
+        self._under_way: dict[str, asyncio.Task[None]] = {}
         self._scheduler = AsyncIOScheduler(
             timezone=UTC, job_defaults={"misfire_grace_time": None, "coalesce": True, "max_instances": 1}
         )
@@ -75,16 +76,14 @@ class Alarm:
     def every(self, seconds: float, name: str, duty: Duty) -> None:
         """Do ``duty`` every so many seconds, never twice at once; a fault is logged, and its turn comes again."""
 
-        async def guarded() -> None:
-            # APScheduler logs whatever leaves a job, the cancel by ``stop`` included.
-            try:
-                await duty()
-            except asyncio.CancelledError:
-                log.debug("duty %s was cut short by the stop", name)
-            except Exception as error:
-                log_fault(log, f"duty {name} failed", error)
+        async def begin() -> None:
+            # A task of our own: APScheduler warns when a duty outlasts its distance, and logs its cancel by ``stop``.
+            if name not in self._under_way:
+                task = asyncio.get_running_loop().create_task(_done(name, duty), name=f"cronograph-{name}")
+                self._under_way[name] = task
+                task.add_done_callback(lambda _: self._under_way.pop(name, None))
 
-        self._scheduler.add_job(guarded, _Every(seconds), id=name)
+        self._scheduler.add_job(begin, _Every(seconds), id=name)
 
     def set(self, delay: float | None) -> None:
         """Ring in ``delay`` seconds (at once if it is not positive); None = not at all."""
@@ -92,9 +91,18 @@ class Alarm:
         self._scheduler.modify_job("alarm", next_run_time=datetime.now(UTC) + wait)
 
     def stop(self) -> None:
-        """End all alarms and duties; what is under way is not waited for. Stopping twice is fine."""
+        """End all alarms and duties; what is under way is cancelled, not waited for. Stopping twice is fine."""
         if self._scheduler.running:
             self._scheduler.shutdown(wait=False)
+        for task in list(self._under_way.values()):
+            task.cancel()
 
     async def _ring(self) -> None:
         self._on_alarm()
+
+
+async def _done(name: str, duty: Duty) -> None:
+    try:
+        await duty()
+    except Exception as error:
+        log_fault(log, f"duty {name} failed", error)

@@ -19,6 +19,8 @@ pytestmark = [pytest.mark.chaos, pytest.mark.postgres]
 SOAK = float(os.environ.get("CRONOGRAPH_SOAK_SECONDS", "0"))
 """Seconds of the long versions of these tests; 0 = the short ones."""
 TASKS = 10
+FEW_SLOTS = {"CRONOGRAPH_SLOTS": "4", "CRONOGRAPH_PREFETCH": "0"}
+"""No node can take all that is due at once, so that every node has its part."""
 
 
 @pytest.fixture
@@ -47,8 +49,7 @@ def settle(cluster: Cluster) -> History:
 
 @pytest.mark.timeout(60 + 2 * SOAK)
 def test_two_nodes_make_of_every_occurrence_exactly_one_run(cluster: Cluster) -> None:
-    # Neither has slots enough for what is due at once.
-    cluster.start("ada", "bob", CRONOGRAPH_SLOTS="4", CRONOGRAPH_PREFETCH="0")
+    cluster.start("ada", "bob", **FEW_SLOTS)
     create_tasks(cluster, seconds=0.3)
     let_pass(max(4.0, SOAK))
     history = settle(cluster)
@@ -60,7 +61,7 @@ def test_two_nodes_make_of_every_occurrence_exactly_one_run(cluster: Cluster) ->
 
 
 def test_a_killed_node_and_a_paused_one_lose_nothing(cluster: Cluster) -> None:
-    cluster.start("ada", "bob", "cyd")
+    cluster.start("ada", "bob", "cyd", **FEW_SLOTS)
     create_tasks(cluster, seconds=0.9)
     cluster.wait_rows("job_execution", "node = 'ada' AND completed_at IS NULL")
     cluster.kill("ada")

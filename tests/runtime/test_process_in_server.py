@@ -36,9 +36,12 @@ def serve(processes: ProcessStarter, database_url: str) -> CronographProcess:
     return processes.serve(database_url, "--jobs", "heavy_jobs")
 
 
-def newest(server: CronographProcess) -> Any:
-    logs = query(server, '{ jobLogs(limit: 1, jobName: "heavy") { success errorMessage } }')["jobLogs"]
-    return logs[0] if logs else None
+def newest(server: CronographProcess) -> dict[str, Any]:
+    """The newest execution; empty while there is none."""
+    logs: list[dict[str, Any]] = query(server, '{ jobLogs(limit: 1, jobName: "heavy") { success errorMessage } }')[
+        "jobLogs"
+    ]
+    return logs[0] if logs else {}
 
 
 def child_pid(folder: Path) -> int:
@@ -55,7 +58,7 @@ def begin(processes: ProcessStarter, server: CronographProcess, args: str) -> in
 def test_a_process_job_of_the_working_directory_runs(processes: ProcessStarter, sqlite_url: str) -> None:
     server = serve(processes, sqlite_url)
     begin(processes, server, "{}")
-    wait_until(lambda: (newest(server) or {}).get("success"), message="the job to succeed")
+    wait_until(lambda: newest(server).get("success"), message="the job to succeed")
     assert server.stop() == 0
 
 

@@ -1,12 +1,18 @@
 import { render } from "preact";
 import { App } from "./app";
-import { startLive } from "./live";
+import { feed, link, startLive } from "./live";
+import { startNarrator } from "./live/narrator";
+import { startHealth } from "./state/health";
 import { startPrefs } from "./state/prefs";
 import { startRouter } from "./state/route";
+import { startTitle } from "./state/title";
 
 startPrefs();
 startRouter();
 startLive();
+startHealth();
+startTitle();
+startNarrator(feed, link);
 
 const root = document.getElementById("app");
 if (root === null) throw new Error("index.html must contain an element with the id 'app'");

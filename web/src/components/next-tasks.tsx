@@ -3,7 +3,7 @@ import type { TaskRow } from "../graphql/fragments";
 import { paths } from "../lib/paths";
 import { taskStatus } from "../lib/status";
 import { byNextExecution } from "../model/overview";
-import { pauseTask, resumeTask, runTask } from "../services/tasks";
+import { pauseTasks, resumeTasks, runTask } from "../services/tasks";
 import { Command, Empty } from "./feedback";
 import { Icon } from "./icon";
 import { PauseDialog } from "./pause-dialog";
@@ -51,7 +51,7 @@ export function NextTasks({ tasks, ...actions }: NextTasksProps) {
           onPause={(reason) => {
             setPausing(null);
             actions.patchTask(pausing, { pausedAt: new Date().toISOString(), pauseReason: reason });
-            void pauseTask(pausing, reason).then((done) => done || actions.reload());
+            void pauseTasks([pausing], reason).then((done) => done || actions.reload());
           }}
         />
       )}
@@ -73,7 +73,7 @@ function NextTask({ task, patchTask, reload, askPause }: NextTaskProps) {
   };
   const resume = async (): Promise<void> => {
     patchTask(task.name, { pausedAt: null, pauseReason: null });
-    if (!(await resumeTask(task.name))) reload();
+    if (!(await resumeTasks([task.name]))) reload();
   };
   const status = taskStatus(task);
   return (

@@ -16,15 +16,21 @@ export interface ExplainedRun extends RunRow {
   readonly explain?: { readonly sentence: string; readonly until: string | null };
 }
 
+/** The selected rows, and how they change. */
+export interface RowSelection {
+  readonly selected: ReadonlySet<string>;
+  toggle(id: string): void;
+  toggleAll(): void;
+}
+
 interface RunTableProps {
   runs: readonly ExplainedRun[];
-  selected: ReadonlySet<string>;
-  toggle: (id: string) => void;
-  toggleAll: () => void;
+  /** Without it rows cannot be selected. */
+  selection?: RowSelection;
 }
 
 /** The queue: what waits and why, what runs and how far it is. */
-export function RunTable({ runs, selected, toggle, toggleAll }: RunTableProps) {
+export function RunTable({ runs, selection }: RunTableProps) {
   const { rows, fresh, release, bind } = useSteady(runs);
   return (
     <div class="table-wrap" {...bind}>
@@ -36,9 +42,11 @@ export function RunTable({ runs, selected, toggle, toggleAll }: RunTableProps) {
       <table class="table runs">
         <thead>
           <tr>
-            <th class="col-check">
-              <input type="checkbox" aria-label="Select all runs shown" checked={rows.length > 0 && rows.every((run) => selected.has(run.id))} onChange={toggleAll} />
-            </th>
+            {selection !== undefined && (
+              <th class="col-check">
+                <input type="checkbox" aria-label="Select all runs shown" checked={rows.length > 0 && rows.every((run) => selection.selected.has(run.id))} onChange={selection.toggleAll} />
+              </th>
+            )}
             <th class="col-status">State</th>
             <th class="col-id">Run</th>
             <th class="col-run">Task or job</th>
@@ -52,7 +60,7 @@ export function RunTable({ runs, selected, toggle, toggleAll }: RunTableProps) {
         </thead>
         <tbody>
           {rows.map((run) => (
-            <RunLine key={run.id} run={run} selected={selected.has(run.id)} toggle={toggle} />
+            <RunLine key={run.id} run={run} {...(selection === undefined ? {} : { selection })} />
           ))}
         </tbody>
       </table>
@@ -65,16 +73,19 @@ function since(run: RunRow): string {
   return run.state === "RUNNING" ? (run.startedAt ?? run.submittedAt) : run.submittedAt;
 }
 
-function RunLine({ run, selected, toggle }: { run: ExplainedRun; selected: boolean; toggle: (id: string) => void }) {
+function RunLine({ run, selection }: { run: ExplainedRun; selection?: RowSelection }) {
+  const selected = selection?.selected.has(run.id) ?? false;
   return (
     <tr data-row tabIndex={-1} class={selected ? "selected" : ""}>
-      <td class="cell-check">
-        <input type="checkbox" data-key="x" aria-label={`Select run ${run.id}`} checked={selected} onChange={() => toggle(run.id)} />
-      </td>
-      <td>
+      {selection !== undefined && (
+        <td class="cell-check">
+          <input type="checkbox" data-key="x" aria-label={`Select run ${run.id}`} checked={selected} onChange={() => selection.toggle(run.id)} />
+        </td>
+      )}
+      <td class="cell-run-state">
         <Status name={run.state} />
       </td>
-      <td>
+      <td class="cell-run-id">
         <a class="row-main num" href={paths.logOfRun(run.id)} data-key="Enter" title="Its executions">
           {run.id}
         </a>
@@ -96,7 +107,7 @@ function RunLine({ run, selected, toggle }: { run: ExplainedRun; selected: boole
         <a href={paths.group(run.group)}>{run.group}</a>
         <span class="dim cell-sub">{words(run.priority)}</span>
       </td>
-      <td data-label={run.finishedAt === null ? "For" : "Ended"}>
+      <td data-label={run.finishedAt === null ? "For" : "Ended"} class="cell-since">
         {run.finishedAt === null ? <Elapsed since={since(run)} /> : <Time at={since(run)} />}
         {run.failures > 0 && (
           <span class="dim cell-sub num">

@@ -1,5 +1,5 @@
 import { capped, compact, percent } from "../lib/format";
-import type { TilesData } from "../routes/overview";
+import type { TilesData } from "../state/health";
 import { Sparkline } from "./sparkline";
 
 interface TileProps {

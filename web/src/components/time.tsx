@@ -1,8 +1,8 @@
-import { useRef } from "preact/hooks";
+import { useState } from "preact/hooks";
 import { clock, countdown, full, moment, relative, wholeDuration, zoneName } from "../lib/time";
 import { frozen, now } from "../live/clock";
-import { zone } from "../state/prefs";
 import { announce } from "../state/announce";
+import { zone } from "../state/prefs";
 
 type Form = "relative" | "moment" | "clock" | "countdown" | "full";
 
@@ -28,41 +28,50 @@ interface TimeProps {
   form?: Form;
 }
 
-/** A time; hovering or focusing it gives UTC, local and ISO, a click copies the latter. */
+/** A time; hovering or focusing it gives UTC, local and ISO until Escape, a click copies the latter. */
 export function Time({ at, form = "relative" }: TimeProps) {
-  const anchor = useRef<HTMLTimeElement>(null);
-  const instant = Date.parse(at);
+  const [open, setOpen] = useState(false);
   const ticking = form === "relative" || form === "countdown";
-  const copy = async (event: Event): Promise<void> => {
-    event.preventDefault();
+  const copy = async (): Promise<void> => {
     await navigator.clipboard.writeText(at);
     announce("Time copied");
   };
   return (
     <time
-      ref={anchor}
       dateTime={at}
-      class={`time ${ticking && frozen.value ? "frozen" : ""}`}
+      class={ticking && frozen.value ? "time frozen" : "time"}
       tabIndex={0}
-      onClick={(event) => void copy(event)}
+      onPointerEnter={() => setOpen(true)}
+      onPointerLeave={() => setOpen(false)}
+      onFocus={() => setOpen(true)}
+      onBlur={() => setOpen(false)}
+      onClick={() => void copy()}
       onKeyDown={(event) => {
-        if (event.key === "Enter") void copy(event);
+        if (event.key === "Enter") void copy();
+        if (event.key === "Escape") setOpen(false);
       }}
     >
-      {written(instant, form)}
-      <span class="time-card" role="tooltip">
-        <span>{full(instant, "utc")} UTC</span>
-        <span>
-          {full(instant, "local")} {zoneName(instant, "local")}
-        </span>
-        <span class="mono">{at}</span>
-        <span class="dim">{relative(instant, now.value)} · click to copy</span>
-      </span>
+      {written(Date.parse(at), form)}
+      {open && <TimeCard at={at} />}
     </time>
+  );
+}
+
+function TimeCard({ at }: { at: string }) {
+  const instant = Date.parse(at);
+  return (
+    <span class="time-card" role="tooltip">
+      <span>{full(instant, "utc")} UTC</span>
+      <span>
+        {full(instant, "local")} {zoneName(instant, "local")}
+      </span>
+      <span class="mono">{at}</span>
+      <span class="dim">{relative(instant, now.value)} · click to copy</span>
+    </span>
   );
 }
 
 /** Time since `since`, ticking; grey and still while the connection is down. */
 export function Elapsed({ since }: { since: string }) {
-  return <span class={`num ${frozen.value ? "frozen" : ""}`}>{wholeDuration((now.value - Date.parse(since)) / 1000)}</span>;
+  return <span class={frozen.value ? "num frozen" : "num"}>{wholeDuration((now.value - Date.parse(since)) / 1000)}</span>;
 }

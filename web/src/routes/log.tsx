@@ -21,10 +21,10 @@ const FILTERS = ["job", "task", "outcome", "trigger", "node", "run", "q", "range
 
 const LogDocument = graphql(
   `
-  query LogPage($first: Int!, $after: String, $filter: ExecutionFilter) {
+  query LogPage($first: Int!, $after: String, $filter: ExecutionFilter, $orderBy: [ExecutionOrder!]) {
     asOf
     serverTime
-    executions(first: $first, after: $after, filter: $filter, orderBy: [{ field: ID, direction: DESC }]) {
+    executions(first: $first, after: $after, filter: $filter, orderBy: $orderBy) {
       nodes { ...ExecutionRow }
       pageInfo { hasNextPage endCursor }
     }
@@ -40,6 +40,19 @@ const StatisticsDocument = graphql(`
     }
   }
 `);
+
+const ORDERS = {
+  newest: { field: "ID", direction: "DESC" },
+  oldest: { field: "ID", direction: "ASC" },
+  longest: { field: "DURATION", direction: "DESC" },
+  records: { field: "RECORDS_PROCESSED", direction: "DESC" },
+} as const;
+type Sort = keyof typeof ORDERS;
+
+function readSort(params: URLSearchParams): Sort {
+  const sort = params.get("sort") ?? "";
+  return sort in ORDERS ? (sort as Sort) : "newest";
+}
 
 interface State {
   readonly executions: readonly ExecutionRow[];
@@ -89,18 +102,19 @@ export function Log() {
   const params = searchParams.value;
   const filter = readLogFilter(params);
   const after = params.get("after");
-  const { state, error, loading, reload } = useLive(`log${JSON.stringify([filter, after])}`, {
+  const sort = readSort(params);
+  const { state, error, loading, reload } = useLive(`log${JSON.stringify([filter, after, sort])}`, {
     document: LogDocument,
-    variables: { first: PAGE, after, filter: logFilterInput(filter, serverNow()) },
+    variables: { first: PAGE, after, filter: logFilterInput(filter, serverNow()), orderBy: [ORDERS[sort]] },
     init: ({ executions }): State => ({ executions: executions.nodes, end: executions.pageInfo.endCursor, more: executions.pageInfo.hasNextPage }),
-    reduce: (before, event) => reduceLog(before, event, filter, after === null),
+    reduce: (before, event) => reduceLog(before, event, filter, after === null && sort === "newest"),
   });
   const charts = useCharts(filter);
   useEffect(() => setTitle("Log"), []);
   return (
     <>
       <PageHead title="Execution log" />
-      <LogFilters filter={filter} />
+      <LogFilters filter={filter} sort={sort} />
       {error !== null && <ErrorBox error={error} retry={reload} />}
       {charts.state !== null && charts.state.some((bucket) => bucket.count > 0) && after === null && <OutcomeCharts buckets={charts.state} />}
       {state === null && error === null && <Skeleton rows={12} />}
@@ -125,7 +139,7 @@ export function Log() {
   );
 }
 
-function LogFilters({ filter }: { filter: LogFilter }) {
+function LogFilters({ filter, sort }: { filter: LogFilter; sort: Sort }) {
   return (
     <FilterBar>
       <TextFilter name="job" value={filter.job} label="Job" main />
@@ -139,6 +153,7 @@ function LogFilters({ filter }: { filter: LogFilter }) {
       />
       <SelectFilter name="trigger" value={filter.trigger} label="Trigger" all="Any trigger" options={TRIGGERS.map((trigger) => [trigger, words(trigger)] as const)} />
       <SelectFilter name="range" value={filter.range} label="Started within" all="Any time" options={Object.keys(RANGES).map((range) => [range, `last ${range.replace("h", " h").replace("d", " d")}`] as const)} />
+      <SelectFilter name="sort" value={sort === "newest" ? "" : sort} label="Order" all="newest first" options={[["oldest", "oldest first"], ["longest", "longest first"], ["records", "most records first"]]} />
       <TextFilter name="node" value={filter.node} label="Node" />
       {filter.task !== "" && <span class="chip">task {filter.task}</span>}
       {filter.run !== "" && <span class="chip">run {filter.run}</span>}

@@ -1,4 +1,4 @@
-import { useEffect, useState } from "preact/hooks";
+import { useEffect } from "preact/hooks";
 import { ExecutionTable } from "../components/execution-table";
 import { FailureGroups, type FailureGroupRow } from "../components/failure-groups";
 import { ErrorBox, Skeleton } from "../components/feedback";
@@ -7,27 +7,14 @@ import { RunningNow } from "../components/running-now";
 import { PageHead, Section } from "../components/section";
 import { Tiles } from "../components/tiles";
 import { ExecutionRowFragment, RunRowFragment, TaskRowFragment } from "../graphql/fragments";
-import { graphql, type FragmentOf } from "../graphql/tada";
+import { graphql } from "../graphql/tada";
 import { FAILURES } from "../lib/log-filter";
-import { link } from "../live";
 import { useLive } from "../live/use-live";
 import { type OverviewState, reduceOverview } from "../model/overview";
+import { health, TilesFragment, type TilesData } from "../state/health";
 import { setTitle } from "../state/title";
+import { OverviewQueue } from "./overview-queue";
 import { OverviewTimeline } from "./overview-timeline";
-
-export const TilesFragment = graphql(`
-  fragment Tiles on Overview {
-    running
-    waiting
-    scheduled
-    stuck
-    failedLast24h
-    failedPrevious24h
-    successRate
-    runsPerMinute
-    perMinute
-  }
-`);
 
 const OverviewDocument = graphql(
   `
@@ -57,32 +44,6 @@ const FailuresDocument = graphql(`
     }
   }
 `);
-
-const TickDocument = graphql(
-  `
-  subscription OverviewTick {
-    statisticsTick(seconds: 2) { ...Tiles }
-  }
-`,
-  [TilesFragment],
-);
-
-export type TilesData = FragmentOf<typeof TilesFragment>;
-
-/** The tiles are counted by the server: a few numbers, pushed every two seconds. */
-function useTiles(first: TilesData | null): TilesData | null {
-  const [ticked, setTicked] = useState<TilesData | null>(null);
-  useEffect(
-    () =>
-      link.subscribe({
-        document: TickDocument,
-        variables: () => ({}),
-        next: ({ statisticsTick }) => setTicked(statisticsTick),
-      }),
-    [],
-  );
-  return ticked ?? first;
-}
 
 function useFailures(): readonly FailureGroupRow[] {
   const { state } = useLive("overview/failures", {
@@ -115,8 +76,8 @@ export function Overview() {
     },
   });
   const failures = useFailures();
-  const tiles = useTiles(state?.tiles ?? null);
-  useEffect(() => setTitle("Overview", tiles?.failedLast24h ?? 0), [tiles?.failedLast24h]);
+  const tiles = health.value ?? state?.tiles ?? null;
+  useEffect(() => setTitle("Overview"), []);
   return (
     <>
       <PageHead title="Overview" />
@@ -132,6 +93,7 @@ export function Overview() {
               <Section title="Last failures" aside={<a href="/log?outcome=failures">All failures</a>}>
                 <FailureGroups groups={failures} />
               </Section>
+              <OverviewQueue />
             </div>
             <NextTasks
               tasks={state.tasks}

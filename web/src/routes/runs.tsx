@@ -149,9 +149,7 @@ export function Runs() {
           ) : (
             <RunTable
               runs={state.runs}
-              selected={selection.selected}
-              toggle={selection.toggle}
-              toggleAll={() => selection.toggleAll(state.runs.map((run) => run.id))}
+              selection={{ ...selection, toggleAll: () => selection.toggleAll(state.runs.map((run) => run.id)) }}
             />
           )}
           <Pager after={after ?? ""} end={state.end} more={state.more} shown={state.runs.length} />

@@ -9,6 +9,7 @@ import { HeatMap } from "../components/heat-map";
 import { Icon } from "../components/icon";
 import { JsonView } from "../components/json-view";
 import { PauseDialog } from "../components/pause-dialog";
+import { RunTable } from "../components/run-table";
 import { RunWithArgs } from "../components/run-with-args";
 import { PageHead, Section } from "../components/section";
 import { SkippedTable } from "../components/skipped-table";
@@ -16,7 +17,7 @@ import { Status } from "../components/status";
 import { Strip } from "../components/strip";
 import { TaskFacts } from "../components/task-facts";
 import { Time } from "../components/time";
-import { ExecutionRowFragment, type LiveEvent, TaskRowFragment } from "../graphql/fragments";
+import { ExecutionRowFragment, type LiveEvent, RunRowFragment, TaskRowFragment } from "../graphql/fragments";
 import { SkippedFragment } from "../graphql/skipped";
 import { StripFragment } from "../graphql/strip";
 import { graphql, type ResultOf } from "../graphql/tada";
@@ -24,7 +25,8 @@ import { policySentences } from "../lib/policies";
 import { taskStatus } from "../lib/status";
 import { useLive } from "../live/use-live";
 import { upsertFirst } from "../model/rows";
-import { deleteTask, pauseTask, resetTask, resumeTask, runTask } from "../services/tasks";
+import { deleteTask, pauseTasks, resetTask, resumeTasks, runTask } from "../services/tasks";
+import { pendingRuns, stillPending } from "../state/pending";
 import { navigate } from "../state/route";
 import { setTitle } from "../state/title";
 
@@ -60,12 +62,18 @@ const TaskDocument = graphql(
       updatedAt
       explain { code sentence details until run { id } }
       occurrences(first: 60) { nodes { ...StripOccurrence } }
+      runs(first: 10, filter: { state: { in: [WAITING, SCHEDULED, RUNNING, STUCK] } }, orderBy: [{ field: ID }]) {
+        nodes {
+          ...RunRow
+          explain { sentence until }
+        }
+      }
       executions(first: 100, orderBy: [{ field: ID, direction: DESC }]) { nodes { ...ExecutionRow } }
       skippedOccurrences(first: 20, orderBy: [{ field: ID, direction: DESC }]) { nodes { ...Skipped } }
     }
   }
 `,
-  [TaskRowFragment, StripFragment, ExecutionRowFragment, SkippedFragment],
+  [TaskRowFragment, StripFragment, RunRowFragment, ExecutionRowFragment, SkippedFragment],
 );
 
 export type TaskDetail = NonNullable<ResultOf<typeof TaskDocument>["task"]>;
@@ -124,6 +132,7 @@ function TaskBody({ task }: { task: TaskDetail }) {
           <ExplanationView explain={task.explain} />
         </div>
       </Section>
+      <Unfinished task={task} />
       <div class="columns">
         <Section title="Schedule" aside={<span class="zone-tag">{task.schedule.timezone}</span>}>
           <div class="panel-body">
@@ -199,6 +208,24 @@ function TaskBody({ task }: { task: TaskDetail }) {
   );
 }
 
+/** Its runs that are not over, and those that were asked for a moment ago. */
+function Unfinished({ task }: { task: TaskDetail }) {
+  const runs = task.runs.nodes;
+  const pending = stillPending(pendingRuns.value, [...runs.map((run) => run.id), ...task.executions.nodes.map((execution) => execution.run?.id)]);
+  const asked = pending.filter((run) => run.name === task.name);
+  if (runs.length === 0 && asked.length === 0) return null;
+  return (
+    <Section title="Unfinished runs">
+      {asked.map((run) => (
+        <p key={run.key} class="panel-body dim">
+          A run was asked for…
+        </p>
+      ))}
+      {runs.length > 0 && <RunTable runs={runs} />}
+    </Section>
+  );
+}
+
 interface TaskHeadProps {
   task: TaskDetail;
   mark: (change: Partial<TaskDetail>) => void;
@@ -210,12 +237,12 @@ function TaskHead({ task, mark, reload }: TaskHeadProps) {
   const close = (): void => setAsking(null);
   const resume = async (): Promise<void> => {
     mark({ pausedAt: null, pauseReason: null });
-    if (!(await resumeTask(task.name))) reload();
+    if (!(await resumeTasks([task.name]))) reload();
   };
   const pause = async (reason: string): Promise<void> => {
     close();
     mark({ pausedAt: new Date().toISOString(), pauseReason: reason });
-    if (!(await pauseTask(task.name, reason))) reload();
+    if (!(await pauseTasks([task.name], reason))) reload();
   };
   return (
     <>

@@ -11,11 +11,11 @@ import { useSelection } from "../components/use-selection";
 import { TaskRowFragment, type LiveEvent, type TaskRow } from "../graphql/fragments";
 import { StripFragment } from "../graphql/strip";
 import { graphql } from "../graphql/tada";
-import { plural } from "../lib/format";
+import { capped, plural } from "../lib/format";
 import { useLive } from "../live/use-live";
 import { replace, without } from "../model/rows";
 import { type Strips, stripsOf } from "../model/strips";
-import { pauseTask, resumeTask, runTask } from "../services/tasks";
+import { pauseTasks, resumeTasks, runTask } from "../services/tasks";
 import { searchParams, setParams } from "../state/route";
 import { setTitle } from "../state/title";
 
@@ -25,10 +25,10 @@ const FILTERS = ["q", "state", "group", "owner"] as const;
 
 const TasksDocument = graphql(
   `
-  query TasksPage($first: Int!, $after: String, $filter: TaskFilter) {
+  query TasksPage($first: Int!, $after: String, $filter: TaskFilter, $orderBy: [TaskOrder!]) {
     asOf
     serverTime
-    tasks(first: $first, after: $after, filter: $filter, orderBy: [{ field: NAME }]) {
+    tasks(first: $first, after: $after, filter: $filter, orderBy: $orderBy) {
       nodes { ...TaskRow }
       pageInfo { hasNextPage endCursor }
       totalCount
@@ -40,8 +40,8 @@ const TasksDocument = graphql(
 
 const StripsDocument = graphql(
   `
-  query TaskStrips($first: Int!, $after: String, $filter: TaskFilter) {
-    tasks(first: $first, after: $after, filter: $filter, orderBy: [{ field: NAME }]) {
+  query TaskStrips($first: Int!, $after: String, $filter: TaskFilter, $orderBy: [TaskOrder!]) {
+    tasks(first: $first, after: $after, filter: $filter, orderBy: $orderBy) {
       nodes {
         id
         occurrences(first: 60) { nodes { ...StripOccurrence } }
@@ -51,6 +51,20 @@ const StripsDocument = graphql(
 `,
   [StripFragment],
 );
+
+const ORDERS = {
+  name: { field: "NAME", direction: "ASC" },
+  next: { field: "NEXT_EXECUTION", direction: "ASC" },
+  started: { field: "LAST_STARTED_AT", direction: "DESC" },
+  created: { field: "CREATED_AT", direction: "DESC" },
+  group: { field: "GROUP", direction: "ASC" },
+} as const;
+type Sort = keyof typeof ORDERS;
+
+function readSort(params: URLSearchParams): Sort {
+  const sort = params.get("sort") ?? "";
+  return sort in ORDERS ? (sort as Sort) : "name";
+}
 
 interface State {
   readonly tasks: readonly TaskRow[];
@@ -83,8 +97,9 @@ function reduceTasks(state: State, event: LiveEvent): State {
 }
 
 function useTasks(params: URLSearchParams) {
-  const variables = { first: PAGE, after: params.get("after"), filter: taskFilter(params) };
-  const key = ["after", ...FILTERS].map((name) => params.get(name) ?? "").join("&");
+  const orderBy = ORDERS[readSort(params)];
+  const variables = { first: PAGE, after: params.get("after"), filter: taskFilter(params), orderBy: [orderBy] };
+  const key = ["after", "sort", ...FILTERS].map((name) => params.get(name) ?? "").join("&");
   const list = useLive(`tasks?${key}`, {
     document: TasksDocument,
     variables,
@@ -115,12 +130,12 @@ export function Tasks() {
     patch((before) => ({ ...before, tasks: before.tasks.map((task) => (names.includes(task.name) ? { ...task, ...change } : task)) }));
   const resume = (names: readonly string[]): void => {
     mark(names, { pausedAt: null, pauseReason: null });
-    void Promise.all(names.map((name) => resumeTask(name))).then((done) => done.every(Boolean) || reload());
+    void resumeTasks(names).then((done) => done || reload());
   };
   const pause = (names: readonly string[], reason: string): void => {
     setAsking(null);
     mark(names, { pausedAt: new Date().toISOString(), pauseReason: reason });
-    void Promise.all(names.map((name) => pauseTask(name, reason))).then((done) => done.every(Boolean) || reload());
+    void pauseTasks(names, reason).then((done) => done || reload());
   };
   const names = [...selection.selected];
   const filtered = FILTERS.some((name) => params.has(name));
@@ -134,8 +149,15 @@ export function Tasks() {
       <FilterBar>
         <TextFilter name="q" value={params.get("q") ?? ""} label="Name, job or owner" main />
         <SelectFilter name="state" value={params.get("state") ?? ""} label="State" all="Any state" options={[["on", "on"], ["paused", "paused"]]} />
+        <SelectFilter
+          name="sort"
+          value={params.get("sort") ?? ""}
+          label="Order"
+          all="by name"
+          options={[["next", "by next time"], ["started", "by last start"], ["created", "newest first"], ["group", "by group"]]}
+        />
         {filtered && <ClearFilters names={FILTERS} />}
-        {state !== null && <span class="dim num filter-count">{plural(state.total, "task")}</span>}
+        {state !== null && <span class="dim num filter-count">{capped(state.total)} {state.total === 1 ? "task" : "tasks"}</span>}
       </FilterBar>
       {names.length > 0 && (
         <div class="bulk-bar" role="toolbar" aria-label="Selected tasks">

@@ -32,7 +32,7 @@ export async function mutate<R, V, P extends Payload>(
 }
 
 /** Shows the errors of a refused action; answers whether it went well. */
-export function report<T>(outcome: Outcome<T>): outcome is { ok: true; value: T } {
+export function report<T>(outcome: Outcome<T>): outcome is { readonly ok: true; readonly value: T } {
   if (!outcome.ok) for (const error of outcome.errors) notify(error.message, { tone: "bad" });
   return outcome.ok;
 }

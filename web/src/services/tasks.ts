@@ -1,7 +1,9 @@
 import { RunRowFragment, TaskRowFragment } from "../graphql/fragments";
 import { graphql, type VariablesOf } from "../graphql/tada";
+import { plural } from "../lib/format";
 import { notify } from "../state/announce";
-import { mutate, type Outcome, report, type UserError } from "./mutate";
+import { beginRun } from "../state/pending";
+import { mutate, report, type UserError } from "./mutate";
 
 const TriggerTask = graphql(
   `
@@ -118,26 +120,38 @@ export async function deleteTask(name: string): Promise<boolean> {
   return true;
 }
 
-/** Makes a run of the task now; its schedule does not move. */
+/** Makes a run of the task now; its schedule does not move. The run shows as pending at once. */
 export async function runTask(name: string, args?: unknown): Promise<boolean> {
+  const pending = beginRun(name);
   const outcome = await mutate(TriggerTask, { input: args === undefined ? { name } : { name, args } }, (data) => data.triggerTask);
-  if (!report(outcome)) return false;
-  notify(`${name}: run ${outcome.value.run?.id ?? ""} is on its way`);
+  if (!report(outcome)) {
+    pending.drop();
+    return false;
+  }
+  const id = outcome.value.run?.id ?? "";
+  pending.confirm(id);
+  notify(`${name}: run ${id} is on its way`);
   return true;
 }
 
-/** Pauses the task; the message offers to undo it. */
-export async function pauseTask(name: string, reason: string): Promise<boolean> {
-  const input = reason === "" ? { name } : { name, reason };
-  const outcome = await mutate(PauseTask, { input }, (data) => data.pauseTask);
-  if (!report(outcome)) return false;
-  notify(`${name} is paused`, { action: { label: "Undo", run: () => void resumeTask(name) } });
-  return true;
+function named(names: readonly string[]): string {
+  return names.length === 1 ? (names[0] ?? "") : plural(names.length, "task");
 }
 
-export async function resumeTask(name: string): Promise<boolean> {
-  const outcome: Outcome<unknown> = await mutate(ResumeTask, { input: { name } }, (data) => data.resumeTask);
-  if (!report(outcome)) return false;
-  notify(`${name} goes on by its schedule`);
-  return true;
+/** Pauses tasks; the message offers to undo it. Answers whether all went well. */
+export async function pauseTasks(names: readonly string[], reason: string): Promise<boolean> {
+  const inputs = names.map((name) => (reason === "" ? { name } : { name, reason }));
+  const outcomes = await Promise.all(inputs.map((input) => mutate(PauseTask, { input }, (data) => data.pauseTask)));
+  const done = names.filter((_, index) => outcomes[index]?.ok);
+  outcomes.forEach(report);
+  if (done.length > 0) notify(`${named(done)} ${done.length === 1 ? "is" : "are"} paused`, { action: { label: "Undo", run: () => void resumeTasks(done) } });
+  return done.length === names.length;
+}
+
+export async function resumeTasks(names: readonly string[]): Promise<boolean> {
+  const outcomes = await Promise.all(names.map((name) => mutate(ResumeTask, { input: { name } }, (data) => data.resumeTask)));
+  const done = names.filter((_, index) => outcomes[index]?.ok);
+  outcomes.forEach(report);
+  if (done.length > 0) notify(`${named(done)} ${done.length === 1 ? "goes" : "go"} on`);
+  return done.length === names.length;
 }

@@ -1,10 +1,20 @@
-let failures = 0;
+import { effect, signal } from "@preact/signals";
+import { health } from "./health";
 
-/** The title of the browser tab; failures of the last day show in it and in the icon. */
-export function setTitle(page: string, failed: number = failures): void {
-  failures = failed;
-  document.title = `${failed > 0 ? `(${failed}) ` : ""}${page} · Cronograph`;
-  const icon = document.querySelector<HTMLLinkElement>('link[rel="icon"]');
-  const href = failed > 0 ? "/icon-failed.svg" : "/icon.svg";
-  if (icon !== null && icon.getAttribute("href") !== href) icon.setAttribute("href", href);
+const page = signal("Cronograph");
+
+/** Names the page in the browser's tab. */
+export function setTitle(name: string): void {
+  page.value = name;
+}
+
+/** Writes title and icon; failures of the last day show in both, on every page. */
+export function startTitle(): void {
+  effect(() => {
+    const failed = health.value?.failedLast24h ?? 0;
+    document.title = `${failed > 0 ? `(${failed}) ` : ""}${page.value} · Cronograph`;
+    const icon = document.querySelector<HTMLLinkElement>('link[rel="icon"]');
+    const href = failed > 0 ? "/icon-failed.svg" : "/icon.svg";
+    if (icon !== null && icon.getAttribute("href") !== href) icon.setAttribute("href", href);
+  });
 }

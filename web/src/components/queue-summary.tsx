@@ -1,0 +1,48 @@
+import type { GroupRow, NodeRow } from "../graphql/fragments";
+import { capped } from "../lib/format";
+import { paths } from "../lib/paths";
+import { wholeDuration } from "../lib/time";
+import { Status } from "./status";
+import { Time } from "./time";
+
+interface QueueSummaryProps {
+  groups: readonly GroupRow[];
+  nodes: readonly NodeRow[];
+}
+
+const GROUPS = 6;
+const NODES = 6;
+
+/** The fullest groups and the nodes that are up. */
+export function QueueSummary({ groups, nodes }: QueueSummaryProps) {
+  const depth = (group: GroupRow): number => group.waiting + group.scheduled + group.running + group.stuck;
+  const fullest = [...groups].sort((left, right) => depth(right) - depth(left)).slice(0, GROUPS);
+  const up = nodes.filter((node) => node.state !== "STOPPED" && node.state !== "EXPIRED").slice(0, NODES);
+  return (
+    <div class="summary">
+      <ul>
+        {fullest.map((group) => (
+          <li key={group.name} class="summary-line">
+            <a href={paths.group(group.name)}>{group.name}</a>
+            <span class="num">
+              {group.paused ? <Status name="PAUSED" title={group.pauseReason ?? undefined} /> : `${capped(group.running)} running, ${capped(group.waiting + group.scheduled)} queued`}
+              {group.stuck > 0 && <span class="tone-warn">, {capped(group.stuck)} stuck</span>}
+              {group.oldestWait !== null && group.oldestWait >= 1 && <span class="dim">, oldest {wholeDuration(group.oldestWait)}</span>}
+            </span>
+          </li>
+        ))}
+      </ul>
+      <ul>
+        {up.map((node) => (
+          <li key={node.id} class="summary-line">
+            <a href={`/log?node=${encodeURIComponent(node.name)}`}>{node.name}</a>
+            <span class="num">
+              {node.running} of {node.slots} slots, <Status name={node.state} /> <span class="dim">heartbeat <Time at={node.heartbeatAt} /></span>
+            </span>
+          </li>
+        ))}
+        {up.length === 0 && <li class="summary-line tone-bad">No node is up: nothing will run.</li>}
+      </ul>
+    </div>
+  );
+}

@@ -1,0 +1,32 @@
+import { Skeleton } from "../components/feedback";
+import { QueueSummary } from "../components/queue-summary";
+import { Section } from "../components/section";
+import { GroupRowFragment, NodeRowFragment } from "../graphql/fragments";
+import { graphql } from "../graphql/tada";
+import { useLive } from "../live/use-live";
+
+const QueueDocument = graphql(
+  `
+  query OverviewQueue {
+    groups { ...GroupRow }
+    nodes { ...NodeRow }
+  }
+`,
+  [GroupRowFragment, NodeRowFragment],
+);
+
+/** The queue by group, and the nodes. */
+export function OverviewQueue() {
+  const { state } = useLive("overview/queue", {
+    document: QueueDocument,
+    variables: {},
+    init: (data) => data,
+    outdates: (event) => event.kind.startsWith("RUN_") || event.kind.startsWith("NODE_") || event.kind === "GROUP_UPDATED",
+    every: 3_000,
+  });
+  return (
+    <Section title="Queue and nodes" aside={<a href="/groups">Groups</a>}>
+      {state === null ? <Skeleton rows={2} /> : <QueueSummary groups={state.groups} nodes={state.nodes} />}
+    </Section>
+  );
+}

@@ -1,0 +1,44 @@
+import { signal } from "@preact/signals";
+import { graphql, type FragmentOf } from "../graphql/tada";
+import { link } from "../live";
+
+export const TilesFragment = graphql(`
+  fragment Tiles on Overview {
+    running
+    waiting
+    scheduled
+    stuck
+    failedLast24h
+    failedPrevious24h
+    successRate
+    runsPerMinute
+    perMinute
+    stalledTasks
+    liveNodes
+  }
+`);
+
+const TickDocument = graphql(
+  `
+  subscription OverviewTick {
+    statisticsTick(seconds: 2) { ...Tiles }
+  }
+`,
+  [TilesFragment],
+);
+
+export type TilesData = FragmentOf<typeof TilesFragment>;
+
+/** The server's figures, pushed every two seconds: for the tiles, and for the title and icon of every page. */
+export const health = signal<TilesData | null>(null);
+
+/** Follows the figures. */
+export function startHealth(): void {
+  link.subscribe({
+    document: TickDocument,
+    variables: () => ({}),
+    next: ({ statisticsTick }) => {
+      health.value = statisticsTick;
+    },
+  });
+}

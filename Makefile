@@ -5,6 +5,7 @@ VENV ?= .venv
 PYTHON ?= $(firstword $(foreach name,python3 python3.14 python3.13 python3.12 python3.11,$(if $(shell $(name) -c 'import sys; print(*"y"*(sys.version_info >= (3, 11)))' 2>/dev/null),$(name))))
 BIN := $(VENV)/bin
 LOCK := .ci/requirements.txt
+PYTEST_ARGS ?= -n auto --dist loadfile
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint $(LOCK)
 WEB_SOURCES := $(shell find web graphql/schema.graphql -name node_modules -prune -o -name __pycache__ -prune -o -type f -print 2>/dev/null)
 INSTALL_SOURCES := pyproject.toml $(LOCK) $(WEB_SOURCES)
@@ -27,7 +28,7 @@ test: install-test browser test-web test-python ## Run all tests: Python, Postgr
 test-web: install-test ## Type-check and test the dashboard's sources
 	@$(BIN)/python web/node_tools.py check test
 
-test-python: install-test ## Run pytest; PYTEST_ARGS="-n 2 tests/core" is passed on
+test-python: install-test ## Run pytest, one worker a core; PYTEST_ARGS="-n 0 tests/core" replaces the options
 	@$(BIN)/python -m pytest $(PYTEST_ARGS)
 
 check: check-style check-types check-imports check-schema ## Style, types, import contracts, the committed schema (-k shows all failures)

@@ -7,7 +7,7 @@ import { Pager } from "../components/pager";
 import { PageHead } from "../components/section";
 import { ExecutionRowFragment, type ExecutionRow, type LiveEvent } from "../graphql/fragments";
 import { graphql } from "../graphql/tada";
-import { fillBuckets } from "../lib/chart";
+import { type Bucket, fillBuckets } from "../lib/chart";
 import { words } from "../lib/format";
 import { isFiltered, type LogFilter, logFilterInput, matchesLogFilter, OUTCOMES, RANGES, readLogFilter, TRIGGERS } from "../lib/log-filter";
 import { serverNow } from "../live/clock";
@@ -80,11 +80,13 @@ export function reduceLog(state: State, event: LiveEvent, filter: LogFilter, new
   return executions === state.executions ? state : { ...state, executions };
 }
 
-function useCharts(filter: LogFilter) {
+/** Executions and records over time; until the server has answered the charts are empty, so that nothing below them moves. */
+function useCharts(filter: LogFilter): readonly Bucket[] {
   const hours = filter.range === "" ? 24 : RANGES[filter.range];
   const bucket = hours <= 6 ? "MINUTE" : hours <= 168 ? "HOUR" : "DAY";
   const step = { MINUTE: 60_000, HOUR: 3_600_000, DAY: 86_400_000 }[bucket];
-  return useLive(`statistics${JSON.stringify([filter.job, filter.task, hours])}`, {
+  const buckets = (points: Parameters<typeof fillBuckets>[0]): readonly Bucket[] => fillBuckets(points, serverNow() - hours * 3_600_000, serverNow(), step);
+  const { state } = useLive(`statistics${JSON.stringify([filter.job, filter.task, hours])}`, {
     document: StatisticsDocument,
     variables: {
       jobName: filter.job === "" ? null : filter.job,
@@ -92,10 +94,11 @@ function useCharts(filter: LogFilter) {
       from: new Date(serverNow() - hours * 3_600_000).toISOString(),
       bucket,
     } as const,
-    init: (data) => fillBuckets(data.statistics.points, serverNow() - hours * 3_600_000, serverNow(), step),
+    init: (data) => buckets(data.statistics.points),
     outdates: (event) => event.kind === "EXECUTION_FINISHED",
     every: 10_000,
   });
+  return state ?? buckets([]);
 }
 
 export function Log() {
@@ -116,7 +119,7 @@ export function Log() {
       <PageHead title="Execution log" />
       <LogFilters filter={filter} sort={sort} />
       {error !== null && <ErrorBox error={error} retry={reload} />}
-      {charts.state !== null && charts.state.some((bucket) => bucket.count > 0) && after === null && <OutcomeCharts buckets={charts.state} />}
+      {after === null && <OutcomeCharts buckets={charts} />}
       {state === null && error === null && <Skeleton rows={12} />}
       {state !== null && (
         <section class={error === null && !loading ? "panel" : "panel loading"} aria-label="Executions">

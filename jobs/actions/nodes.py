@@ -79,6 +79,8 @@ def leave(tx: Tx, node: Node, state: NodeState, *, unfinished: JobOutcome) -> in
     Nothing may be left to a node that is not live any more, because only live nodes are rescued. Returns how many
     runs it still held.
     """
+    # A claim whose caller has gone may still be on its way to its commit.
+    nodes.lock(tx.conn, node.id)
     stopped = nodes.set_state(tx.conn, node.id, state)
     released = release(tx, node.id, node.name, unfinished)
     if stopped:

@@ -1,7 +1,7 @@
 """The way to a database: engines, connections, and how a transaction runs without blocking the event loop.
 
-Store functions are synchronous and take a connection. On PostgreSQL they run on an asynchronous connection through
-``run_sync``; on SQLite every write runs in one writer thread, and reads in threads of their own.
+Store functions are synchronous and take a connection; they run in threads. On PostgreSQL these are as many as there are
+connections; on SQLite every write runs in one writer thread, and reads in threads of their own.
 """
 
 import asyncio
@@ -14,7 +14,6 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError, InterfaceError, OperationalError, SQLAlchemyError
-from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 from sqlalchemy.pool import NullPool
 
 from ..core.errors import ConfigurationError
@@ -41,8 +40,8 @@ Listener = Callable[[Wake], None]
 SQLITE_READERS = 4
 POSTGRES_POOL = 10
 # Deadlock, serialization failure, lock timeout, a unique constraint that another transaction was faster to meet, and a
-# transaction in which this process sat idle for too long (something blocked its event loop): it is rolled back whole
-# and, tried again, sees what the others did.
+# transaction in which this process sat idle for too long (it was frozen, or a job kept the interpreter to itself): it
+# is rolled back whole and, tried again, sees what the others did.
 _RETRYABLE = frozenset({"40P01", "40001", "55P03", "23505", "25P03"})
 _ATTEMPTS = 4
 # A node that hangs within a transaction holds locks, and cannot be declared dead before these are gone: idle in a
@@ -221,13 +220,10 @@ class _Sqlite:
         self._read_engine = sync_engine(url, read_only=True)
 
     async def read(self, function: Callable[[Connection], T]) -> T:
-        return await self._run(self._readers, self._read_engine, function)
+        return await _in_thread(self._readers, self._read_engine, function)
 
     async def write(self, function: Callable[[Connection], T]) -> T:
-        return await self._run(self._writer, self._write_engine, function)
-
-    async def _run(self, pool: ThreadPoolExecutor, engine: Engine, function: Callable[[Connection], T]) -> T:
-        return await asyncio.get_running_loop().run_in_executor(pool, partial(_in_transaction, engine, function))
+        return await _in_thread(self._writer, self._write_engine, function)
 
     async def close(self) -> None:
         for pool in (self._writer, self._readers):
@@ -236,37 +232,42 @@ class _Sqlite:
         self._read_engine.dispose()
 
 
+async def _in_thread(pool: ThreadPoolExecutor, engine: Engine, function: Callable[[Connection], T]) -> T:
+    return await asyncio.get_running_loop().run_in_executor(pool, partial(_in_transaction, engine, function))
+
+
 def _in_transaction(engine: Engine, function: Callable[[Connection], T]) -> T:
     with engine.begin() as conn:
         return function(conn)
 
 
 class _Postgres:
-    """A pool of asynchronous connections."""
+    """A pool of connections, each used by one thread at a time.
+
+    In threads, because an event loop in which a job works would be asked for its turn at every answer of the database:
+    a transaction of ten statements would wait for thirty turns, holding its locks meanwhile.
+    """
 
     def __init__(self, url: URL) -> None:
-        self._engine: AsyncEngine = create_async_engine(
-            url, pool_size=POSTGRES_POOL, max_overflow=5, connect_args=_postgres_arguments(url)
+        self._threads = ThreadPoolExecutor(POSTGRES_POOL, "cronograph-database")
+        self._engine = create_engine(
+            url, pool_size=POSTGRES_POOL, max_overflow=0, connect_args=_postgres_arguments(url)
         )
-        check_when_idle(self._engine.sync_engine)
+        check_when_idle(self._engine)
         self._snapshots = self._engine.execution_options(isolation_level="REPEATABLE READ", postgresql_readonly=True)
 
     async def read(self, function: Callable[[Connection], T]) -> T:
         try:
-            return await self._read(function)
+            return await _in_thread(self._threads, self._snapshots, function)
         except DBAPIError as error:
             if not error.connection_invalidated:
                 raise
         # The connection had died unnoticed; a read can be done again on another one.
-        return await self._read(function)
-
-    async def _read(self, function: Callable[[Connection], T]) -> T:
-        async with self._snapshots.connect() as conn:
-            return await conn.run_sync(function)
+        return await _in_thread(self._threads, self._snapshots, function)
 
     async def write(self, function: Callable[[Connection], T]) -> T:
-        async with self._engine.begin() as conn:
-            return await conn.run_sync(function)
+        return await _in_thread(self._threads, self._engine, function)
 
     async def close(self) -> None:
-        await self._engine.dispose()
+        await asyncio.to_thread(self._threads.shutdown)
+        self._engine.dispose()

@@ -111,6 +111,11 @@ def is_live(conn: Connection, node_id: int) -> bool:
     return conn.execute(statement).first() is not None
 
 
+def lock(conn: Connection, node_id: int) -> None:
+    """Wait until no claim of this node is under way (``is_live``), and let none begin before the commit."""
+    conn.execute(select(n.c.id).where(n.c.id == node_id).with_for_update())
+
+
 def live(conn: Connection) -> list[Node]:
     """All nodes not known to have stopped or died, by id."""
     return [node_from(row) for row in conn.execute(select(n).where(n.c.state.in_(_LIVE)).order_by(n.c.id))]

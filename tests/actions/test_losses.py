@@ -11,7 +11,7 @@ from cronograph.jobs.core.fairness import FairnessState
 from cronograph.jobs.core.model import NodeState
 from cronograph.jobs.core.outcome import HandedBack, Lost
 from cronograph.jobs.store import nodes, tables
-from cronograph.jobs.store.database import Connection, sync_engine
+from cronograph.jobs.store.database import Connection, OperationalError, sync_engine
 from cronograph.jobs.store.transaction import Tx
 from tests.support.storage import Stored, Worker
 
@@ -180,3 +180,24 @@ def test_a_node_that_is_being_rescued_takes_nothing(stored: Stored, claiming: Co
 
 def test_a_loss_says_by_itself_that_the_node_died() -> None:
     assert Lost("gone").error_type == "NodeLost"
+
+
+@pytest.mark.postgres
+@pytest.mark.parametrize("database_url", ["postgres"], indirect=True)
+def test_a_node_does_not_leave_before_the_end_of_a_claim_that_nobody_waits_for(
+    stored: Stored, claiming: Connection
+) -> None:
+    worker = stored.node()
+    stored.enqueue()
+
+    def leave_impatiently(tx: Tx) -> int:
+        tx.conn.exec_driver_sql("SET LOCAL lock_timeout = '50ms'")
+        return leave(tx, worker.node, NodeState.STOPPED, unfinished=HandedBack("the node stopped"))
+
+    with closing(claiming):
+        claim(Tx(claiming, lambda: stored.now), worker.claimant, FairnessState(), slots=1)
+        with pytest.raises(OperationalError, match="lock timeout"):
+            stored.do(leave_impatiently)
+        claiming.commit()
+    assert stored.do(leave_impatiently) == 1
+    assert [row.state for row in stored.rows(tables.run)] == ["waiting"]

@@ -1,18 +1,13 @@
-"""The command line: ``cronograph`` and its commands, one module each."""
+"""The command line: ``cronograph`` and its commands, one module each, named like its command."""
 
 import io
 import sys
+from collections.abc import Sequence
+from importlib import import_module
 
 import typer
 
-from .check import check
-from .demo import demo
-from .migrate import migrate
-from .schema import schema
-from .serve import serve
-from .trigger import trigger
-from .version import version
-
+COMMANDS = ("serve", "demo", "check", "migrate", "schema", "trigger", "version")
 HELP = """Durable schedules, a fair job queue and an execution log behind one GraphQL API, with a live dashboard.
 
 Try it with `cronograph demo`.
@@ -24,16 +19,26 @@ EXIT_CODES = (
     "3 server or database not reachable, 4 port or database file in use."
 )
 
-app = typer.Typer(
-    help=HELP,
-    epilog=EXIT_CODES,
-    no_args_is_help=True,
-    add_completion=True,
-    pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"]},
-)
-for command in (serve, demo, check, migrate, schema, trigger, version):
-    app.command()(command)
+
+def application(names: Sequence[str] = COMMANDS) -> typer.Typer:
+    """The command line with these commands; each brings its imports, the server's take a second."""
+    app = typer.Typer(
+        help=HELP,
+        epilog=EXIT_CODES,
+        no_args_is_help=True,
+        add_completion=True,
+        pretty_exceptions_enable=False,
+        context_settings={"help_option_names": ["-h", "--help"]},
+    )
+    # With it a single command still has to be named.
+    app.callback()(_nothing)
+    for name in names:
+        app.command()(getattr(import_module(f".{name}", __package__), name))
+    return app
+
+
+def _nothing() -> None:
+    pass
 
 
 def main() -> None:
@@ -42,4 +47,5 @@ def main() -> None:
         if isinstance(stream, io.TextIOWrapper):
             # A terminal that cannot show a character is no reason to fail.
             stream.reconfigure(errors="replace")
-    app()
+    named = sys.argv[1] if len(sys.argv) > 1 else ""
+    application((named,) if named in COMMANDS else COMMANDS)()

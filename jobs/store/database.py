@@ -19,6 +19,7 @@ from sqlalchemy.pool import NullPool
 from ..core.errors import ConfigurationError
 from . import events
 from .idle_check import check_when_idle
+from .journal import use_wal
 from .transaction import Clock, Tx, Wake
 
 __all__ = [
@@ -114,8 +115,9 @@ def _prepare_sqlite(engine: Engine, *, read_only: bool) -> None:
     def configure(connection: sqlite3.Connection, _record: Any) -> None:  # pyright: ignore[reportUnusedFunction]
         # Python's own transaction control begins too late and never IMMEDIATE.
         connection.isolation_level = None
-        for pragma in ("journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON", "busy_timeout=30000"):
+        for pragma in ("busy_timeout=30000", "synchronous=FULL", "foreign_keys=ON"):
             connection.execute(f"PRAGMA {pragma}")
+        use_wal(connection)
         if read_only:
             connection.execute("PRAGMA query_only=ON")
 

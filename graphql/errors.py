@@ -3,11 +3,16 @@
 A deliberate error (:class:`UserFacingError`, any `GraphQLError`) reaches the client as it is. Everything else is a
 fault of this server: the client gets `Internal error, id XXXXXXXX`, and the log gets the whole traceback, once, under
 that id. Mistakes of clients never write a traceback: one short line at debug level.
+
+Each error has `extensions.code`, which says what is the matter, and `extensions.classification`, which says whose
+matter it is. The words of the latter are those of graphql-java and Apollo, so that tools and gateways that know nothing
+of this server tell refusals from faults.
 """
 
 import logging
 import secrets
 from collections.abc import Sequence
+from enum import StrEnum
 from typing import Any, Final
 
 from graphql import GraphQLError
@@ -16,6 +21,38 @@ logger = logging.getLogger("cronograph.graphql")
 
 LOGGED_CHARACTERS: Final = 300
 """How much of a client's mistake is logged, at debug level."""
+
+
+class Classification(StrEnum):
+    """Whose matter an error is, in `extensions.classification`.
+
+    `BAD_REQUEST`: the request's; repeated unchanged it is refused again. `FORBIDDEN`: who asks, or from where, may not.
+    `UNAVAILABLE`: nobody's; the same request may succeed later. `INTERNAL_SERVER_ERROR`: a fault of this server.
+    """
+
+    BAD_REQUEST = "BAD_REQUEST"
+    FORBIDDEN = "FORBIDDEN"
+    UNAVAILABLE = "UNAVAILABLE"
+    INTERNAL_SERVER_ERROR = "INTERNAL_SERVER_ERROR"
+
+
+CLASSIFIED: Final = {
+    "INTERNAL_ERROR": Classification.INTERNAL_SERVER_ERROR,
+    "FORBIDDEN": Classification.FORBIDDEN,
+    "CROSS_SITE": Classification.FORBIDDEN,
+    "HOST_NOT_ALLOWED": Classification.FORBIDDEN,
+    "TIMEOUT": Classification.UNAVAILABLE,
+    "STARTING": Classification.UNAVAILABLE,
+    "SHUTTING_DOWN": Classification.UNAVAILABLE,
+    "LIMIT_OPEN_STREAMS": Classification.UNAVAILABLE,
+    "SLOW_READER": Classification.UNAVAILABLE,
+}
+"""The codes that are not a matter of the request."""
+
+
+def classify(code: str) -> Classification:
+    """Whose matter an error of this code is; the request's unless `CLASSIFIED` says otherwise."""
+    return CLASSIFIED.get(code, Classification.BAD_REQUEST)
 
 
 class UserFacingError(GraphQLError):
@@ -30,7 +67,9 @@ class UserFacingError(GraphQLError):
     def __init__(
         self, message: str, *, code: str, http_status: int | None = None, extensions: dict[str, Any] | None = None
     ) -> None:
-        super().__init__(message, extensions={"code": code, **(extensions or {})})
+        super().__init__(
+            message, extensions={"code": code, "classification": classify(code).value, **(extensions or {})}
+        )
         self.code = code
         self.http_status = http_status
 
@@ -43,7 +82,11 @@ class InternalError(GraphQLError):
             f"Internal error, id {error_id}",
             nodes=located.nodes if located else None,
             path=located.path if located else None,
-            extensions={"code": "INTERNAL_ERROR", "id": error_id},
+            extensions={
+                "code": "INTERNAL_ERROR",
+                "classification": Classification.INTERNAL_SERVER_ERROR.value,
+                "id": error_id,
+            },
         )
 
 
@@ -126,10 +169,11 @@ def shorten(error: GraphQLError, characters: int) -> GraphQLError:
 
 
 def coded(error: GraphQLError, code: str) -> GraphQLError:
-    """The error with `extensions.code` set to `code` unless it has one already."""
+    """The error with `extensions.code` set to `code` unless it has one already, and the classification of its code."""
     if error.extensions is None:
         error.extensions = {}
     error.extensions.setdefault("code", code)
+    error.extensions.setdefault("classification", classify(error.extensions["code"]).value)
     return error
 
 

@@ -10,6 +10,8 @@ from typing import Any, Final
 
 from graphql import GraphQLError, Node
 
+from .errors import classify
+
 MIB: Final = 1024 * 1024
 
 
@@ -100,7 +102,7 @@ class LimitExceeded(GraphQLError):  # noqa: N818 - a decision, not a fault
     """A request passed a limit.
 
     The message names the limit, its maximum and what the request asked for; `extensions` carries the same as
-    `code` ("LIMIT_DEPTH"), `limit`, `maximum` and `requested`.
+    `code` ("LIMIT_DEPTH"), `classification`, `limit`, `maximum` and `requested`.
     """
 
     def __init__(self, limit: str, maximum: int, requested: int, what: str, nodes: list[Node] | None = None) -> None:
@@ -116,6 +118,7 @@ class LimitExceeded(GraphQLError):  # noqa: N818 - a decision, not a fault
         got = f"at least {SATURATED:,}" if requested >= SATURATED else f"{requested:,}"
         extensions: Mapping[str, Any] = {
             "code": f"LIMIT_{limit.upper()}",
+            "classification": classify(f"LIMIT_{limit.upper()}").value,
             "limit": limit,
             "maximum": maximum,
             "requested": min(requested, SATURATED),

@@ -4,7 +4,16 @@ import logging
 
 import pytest
 
-from cronograph.graphql.errors import InternalError, UserFacingError, is_public, mask_all, shorten
+from cronograph.graphql.client.errors import RETRYABLE_CODES
+from cronograph.graphql.errors import (
+    Classification,
+    InternalError,
+    UserFacingError,
+    classify,
+    is_public,
+    mask_all,
+    shorten,
+)
 from graphql import GraphQLError
 from tests.graphql_api.frontdoor.sample import SampleContext, sample_schema
 from tests.graphql_api.frontdoor.serving import Served
@@ -32,8 +41,31 @@ async def test_a_deliberate_error_passes_with_its_code_and_leaves_no_trace(
 ) -> None:
     answer = await server.query("{ refused }")
     assert answer["errors"][0]["message"] == "Only operators may do this."
-    assert answer["errors"][0]["extensions"] == {"code": "FORBIDDEN"}
+    assert answer["errors"][0]["extensions"] == {"code": "FORBIDDEN", "classification": "FORBIDDEN"}
     assert not [one for one in caplog.records if one.name == "cronograph.graphql"]
+
+
+@pytest.mark.parametrize(
+    ("query", "code", "classification"),
+    [
+        ("{ boom }", "INTERNAL_ERROR", "INTERNAL_SERVER_ERROR"),
+        ('{ tasks(after: "tampered") { totalCount } }', "INVALID_CURSOR", "BAD_REQUEST"),
+        ("{ hello", "SYNTAX_ERROR", "BAD_REQUEST"),
+        ("{ nothing }", "VALIDATION_ERROR", "BAD_REQUEST"),
+        ("query ($first: Int!) { tasks(first: $first) { totalCount } }", "INVALID_VARIABLES", "BAD_REQUEST"),
+        ("{ tasks { nodes " + "{ a " * 60 + "}" * 62, "LIMIT_DEPTH", "BAD_REQUEST"),
+    ],
+)
+async def test_every_error_says_whose_matter_it_is(server: Served, query: str, code: str, classification: str) -> None:
+    (error,) = (await server.query(query))["errors"]
+    assert (error["extensions"]["code"], error["extensions"]["classification"]) == (code, classification)
+
+
+def test_what_may_succeed_later_is_not_the_requests_matter() -> None:
+    assert {classify(code) for code in RETRYABLE_CODES} == {
+        Classification.UNAVAILABLE,
+        Classification.INTERNAL_SERVER_ERROR,
+    }
 
 
 async def test_a_tampered_cursor_is_the_resolvers_own_refusal(server: Served) -> None:

@@ -1,7 +1,7 @@
 """What resolvers work with: the database, the live events, who asks, and the loaders of one operation."""
 
 from collections.abc import AsyncIterator, Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Concatenate, Final, ParamSpec, Protocol, TypeAlias, TypeVar
 
@@ -51,22 +51,25 @@ class Context:
         bus: The live events.
         person: Who asks; written into what they change.
         as_of: The event cursor taken before anything was read, once the operation asks for it.
-        loaders: Batch and remember reads; a subscription gets new ones for each of its events.
     """
 
     database: Database
     bus: EventSource
     person: Person = LOCAL_ADMINISTRATOR
     as_of: str | None = None
-    loaders: Loaders = field(init=False)
+    _loaders: Loaders | None = None
     _now: datetime | None = None
 
-    def __post_init__(self) -> None:
-        self.loaders = Loaders(self.database)
+    @property
+    def loaders(self) -> Loaders:
+        """Batch and remember reads; a subscription gets new ones for each of its events."""
+        if self._loaders is None:
+            self._loaders = Loaders(self.database)
+        return self._loaders
 
     def renew(self) -> None:
         """Forget what was read, so that the next event of a subscription shows what is there then."""
-        self.loaders = Loaders(self.database)
+        self._loaders = None
         self._now = None
 
     async def now(self) -> datetime:

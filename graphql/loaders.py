@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Final, Generic, TypeVar
 
 from strawberry.dataloader import DataLoader
@@ -104,36 +105,113 @@ NEWEST_FINISHED: Final = PageRequest((OrderKey("id", descending=True),), 1, FINI
 class Loaders:
     """Everything that one operation reads by key. Results are remembered for its duration.
 
+    Each loader is made when it is first asked for: a subscription gets new ones with each event, and uses few of them.
+
     Args:
         database: Where it is.
     """
 
     def __init__(self, database: Database) -> None:
         self._database = database
-        self.tasks: DataLoader[int, Task | None] = self._by_key(tasks.by_ids)
-        self.tasks_by_name: DataLoader[str, Task | None] = self._by_key(lookups.tasks_by_names)
-        self.runs: DataLoader[int, Run | None] = self._by_key(runs.by_ids)
-        self.executions: DataLoader[int, Execution | None] = self._by_key(executions.by_ids)
-        self.skipped: DataLoader[int, SkippedOccurrence | None] = self._by_key(lookups.skipped_by_ids)
-        self.nodes_by_name: DataLoader[str, Node | None] = self._by_key(lookups.nodes_by_names)
-        self.jobs: DataLoader[str, JobInfo | None] = self._by_key(lookups.jobs_by_names)
-        self.group_settings: DataLoader[str, Group | None] = self._by_key(lookups.groups_by_names)
-        self.task_facts: DataLoader[Task, TaskFacts] = DataLoader(
-            self._load_task_facts, max_batch_size=MAX_BATCH, cache_key_fn=lambda task: task.id
-        )
-        self.run_facts: DataLoader[Run, RunFacts | None] = DataLoader(
-            self._load_run_facts, max_batch_size=MAX_BATCH, cache_key_fn=lambda run: run.id
-        )
-        self.depths: DataLoader[str, queue.Depth] = DataLoader(self._load_depths, max_batch_size=MAX_BATCH)
-        self._lists: DataLoader[ListKey, Page[Any]] = DataLoader(self._load_lists)
-        self.lines: DataLoader[LinesKey, logs.LogPart] = DataLoader(self._load_lines, max_batch_size=MAX_BATCH)
-        self.executions_of_task = Children(database, EXECUTIONS, "task_id")
-        self.executions_of_run = Children(database, EXECUTIONS, "run_id")
-        self.executions_of_job = Children(database, EXECUTIONS, "job_name")
-        self.runs_of_task = Children(database, RUNS, "task_id")
-        self.occurrences_of_task = Children(database, OCCURRENCES, "task_id")
-        self.tasks_of_job = Children(database, TASKS, "job_name")
-        self.skipped_of_task = Children(database, SKIPPED, "task_id")
+
+    @cached_property
+    def tasks(self) -> DataLoader[int, Task | None]:
+        """Tasks by key."""
+        return self._by_key(tasks.by_ids)
+
+    @cached_property
+    def tasks_by_name(self) -> DataLoader[str, Task | None]:
+        """Tasks by name."""
+        return self._by_key(lookups.tasks_by_names)
+
+    @cached_property
+    def runs(self) -> DataLoader[int, Run | None]:
+        """Runs by key."""
+        return self._by_key(runs.by_ids)
+
+    @cached_property
+    def executions(self) -> DataLoader[int, Execution | None]:
+        """Executions by key."""
+        return self._by_key(executions.by_ids)
+
+    @cached_property
+    def skipped(self) -> DataLoader[int, SkippedOccurrence | None]:
+        """Skipped occurrences by key."""
+        return self._by_key(lookups.skipped_by_ids)
+
+    @cached_property
+    def nodes_by_name(self) -> DataLoader[str, Node | None]:
+        """Nodes by name."""
+        return self._by_key(lookups.nodes_by_names)
+
+    @cached_property
+    def jobs(self) -> DataLoader[str, JobInfo | None]:
+        """Jobs by name."""
+        return self._by_key(lookups.jobs_by_names)
+
+    @cached_property
+    def group_settings(self) -> DataLoader[str, Group | None]:
+        """What is stored about groups, by name."""
+        return self._by_key(lookups.groups_by_names)
+
+    @cached_property
+    def task_facts(self) -> DataLoader[Task, TaskFacts]:
+        """What explains a task."""
+        return DataLoader(self._load_task_facts, max_batch_size=MAX_BATCH, cache_key_fn=lambda task: task.id)
+
+    @cached_property
+    def run_facts(self) -> DataLoader[Run, RunFacts | None]:
+        """What explains a run."""
+        return DataLoader(self._load_run_facts, max_batch_size=MAX_BATCH, cache_key_fn=lambda run: run.id)
+
+    @cached_property
+    def depths(self) -> DataLoader[str, queue.Depth]:
+        """How many runs of a group wait, by its name."""
+        return DataLoader(self._load_depths, max_batch_size=MAX_BATCH)
+
+    @cached_property
+    def lines(self) -> DataLoader[LinesKey, logs.LogPart]:
+        """Pages of log lines."""
+        return DataLoader(self._load_lines, max_batch_size=MAX_BATCH)
+
+    @cached_property
+    def _lists(self) -> DataLoader[ListKey, Page[Any]]:
+        return DataLoader(self._load_lists)
+
+    @cached_property
+    def executions_of_task(self) -> Children[Execution]:
+        """The execution log of a task."""
+        return Children(self._database, EXECUTIONS, "task_id")
+
+    @cached_property
+    def executions_of_run(self) -> Children[Execution]:
+        """The attempts at a run."""
+        return Children(self._database, EXECUTIONS, "run_id")
+
+    @cached_property
+    def executions_of_job(self) -> Children[Execution]:
+        """The execution log of a job."""
+        return Children(self._database, EXECUTIONS, "job_name")
+
+    @cached_property
+    def runs_of_task(self) -> Children[Run]:
+        """The runs of a task."""
+        return Children(self._database, RUNS, "task_id")
+
+    @cached_property
+    def occurrences_of_task(self) -> Children[Run]:
+        """The occurrences of a task, fired and skipped."""
+        return Children(self._database, OCCURRENCES, "task_id")
+
+    @cached_property
+    def tasks_of_job(self) -> Children[Task]:
+        """The tasks that run a job."""
+        return Children(self._database, TASKS, "job_name")
+
+    @cached_property
+    def skipped_of_task(self) -> Children[SkippedOccurrence]:
+        """The skipped occurrences of a task."""
+        return Children(self._database, SKIPPED, "task_id")
 
     async def page(self, listing: Listing[M], request: PageRequest) -> Page[M]:
         """One page of a whole list."""

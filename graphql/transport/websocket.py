@@ -132,7 +132,9 @@ class Session:
             case WebSocketDisconnect():
                 self._end(CloseSocket(None))
             case SlowReader():
-                logger.info("A WebSocket was cut off: its reader took nothing for %g s", self._limits.send_seconds)
+                # Every operation of the socket meets the same reader.
+                if not self._ended.done():
+                    logger.info("A WebSocket was cut off: its reader took nothing for %g s", self._limits.send_seconds)
                 self._end(CloseSocket(1013, "The reader is too slow; connect again"))
             case _:
                 self._end(CloseSocket(1011, mask(error).message))

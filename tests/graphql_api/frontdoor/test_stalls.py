@@ -66,12 +66,12 @@ async def stalled_websocket(server: Served) -> socket.socket:
     return connection
 
 
-async def websocket_flood(server: Served) -> socket.socket:
-    """A stalled WebSocket with an endless subscription."""
+async def websocket_flood(server: Served, subscriptions: int = 1) -> socket.socket:
+    """A stalled WebSocket with endless subscriptions."""
     connection = await stalled_websocket(server)
     loop = asyncio.get_running_loop()
-    subscribe = {"type": "subscribe", "id": "1", "payload": {"query": FLOOD}}
-    await loop.sock_sendall(connection, frame({"type": "connection_init"}) + frame(subscribe))
+    subscribes = [{"type": "subscribe", "id": f"{n}", "payload": {"query": FLOOD}} for n in range(subscriptions)]
+    await loop.sock_sendall(connection, b"".join(map(frame, [{"type": "connection_init"}, *subscribes])))
     return connection
 
 
@@ -93,6 +93,16 @@ async def test_a_reader_that_stalls_is_cut_off_alone(transport: str, caplog: pyt
         connection.close()
         assert "was cut off: its reader took nothing for 0.2 s" in caplog.text
         assert logged(caplog) <= LOG_CHARACTERS
+
+
+async def test_a_socket_of_many_operations_is_cut_off_once(caplog: pytest.LogCaptureFixture) -> None:
+    async with served(Limits(send_seconds=0.2)) as server:
+        caplog.set_level(logging.INFO)
+        connection = await websocket_flood(server, subscriptions=5)
+        await eventually(lambda: server.sample.context.opened == 5, message="the floods have begun")
+        await eventually(lambda: not server.sample.streams, message="the socket has been cut off")
+        connection.close()
+        assert caplog.text.count("was cut off: its reader took nothing for 0.2 s") == 1
 
 
 async def test_a_reader_that_only_pings_is_cut_off_too() -> None:

@@ -64,7 +64,7 @@ def test_a_failed_run_is_run_again_as_a_new_one(page: Page, site: Site) -> None:
 def test_all_that_match_are_cancelled_after_the_server_has_counted_them(page: Page, site: Site) -> None:
     runs = enqueue(site, "cancel-all", 60)
     page.goto("/runs?group=cancel-all")
-    page.get_by_role("button", name="Cancel all 60").click()
+    page.get_by_role("button", name="Cancel 60 runs").click()
     dialog = page.get_by_role("dialog")
     expect(dialog).to_contain_text("60 runs, all that match the filter")
     dialog.get_by_role("button", name="Cancel them").click()
@@ -80,3 +80,21 @@ def test_the_selection_is_changed_in_bulk(page: Page, site: Site) -> None:
     page.get_by_role("dialog").get_by_role("button", name="Cancel them").click()
     wait_until(lambda: site.run_state(chosen) == "CANCELLED", message="the chosen run to be cancelled")
     assert site.run_state(left) == "WAITING"
+
+
+def test_all_that_match_get_high_priority_after_the_server_has_counted_them(page: Page, site: Site) -> None:
+    enqueue(site, "priority-all", 3)
+    enqueue(site, "priority-other", 1)
+    page.goto("/runs?group=priority-all")
+    page.get_by_role("group", name="All that match").get_by_role("button", name="High priority").click()
+    dialog = page.get_by_role("dialog")
+    expect(dialog).to_contain_text("3 runs, all that match the filter")
+    dialog.get_by_role("button", name="Set high").click()
+    expect(page.locator("td[data-label=Group]", has_text="high")).to_have_count(3)
+    page.goto("/runs?group=priority-other")
+    expect(page.locator("td[data-label=Group]")).to_contain_text("low")
+
+
+def test_the_state_in_the_address_may_be_in_small_letters(page: Page) -> None:
+    page.goto("/runs?state=cancelled")
+    expect(page.get_by_role("button", name="cancelled")).to_have_attribute("aria-current", "true")

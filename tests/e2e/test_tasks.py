@@ -23,8 +23,66 @@ class TestScheduleField:
         page.get_by_role("button", name="New task").click()
         page.get_by_label("When", exact=True).fill("0 30 9 * * MON-FRI")
         expect(page.locator(".preview-sentence")).to_contain_text("At 09:30 from Monday to Friday")
-        expect(page.locator(".preview-times li")).to_have_count(5)
-        expect(page.locator(".preview-times li").first).to_contain_text("09:30:00 UTC")
+        expect(page.locator(".next-times tbody tr")).to_have_count(5)
+        expect(page.locator(".next-times th").first).to_have_text("UTC")
+        expect(page.locator(".next-times tbody tr").first).to_contain_text("09:30:00")
+
+    def test_the_next_times_of_a_zone_are_shown_on_its_clock_too(self, page: Page) -> None:
+        page.get_by_role("button", name="New task").click()
+        page.get_by_label("When", exact=True).fill("0 30 9 15 1 *")
+        page.get_by_label("Time zone", exact=True).fill("Asia/Tokyo")
+        expect(page.locator(".next-times th")).to_contain_text(["UTC", "Asia/Tokyo", "Here (UTC+1)"])
+        row = page.locator(".next-times tbody tr").first
+        expect(row.locator("td")).to_contain_text(["-01-15 00:30:00", "-01-15 09:30:00", "-01-15 01:30:00"])
+
+    @pytest.mark.parametrize(
+        ("kind", "value", "sentence"),
+        [
+            ("CALENDAR", "Mon..Fri 02:30", "At 02:30 from Monday to Friday"),
+            ("INTERVAL", "1h30m", "Every 1 hour 30 minutes"),
+            ("TIMESTAMP", "2126-01-31T12:00:00Z", "Once, on Thursday, 31 January 2126 at 12:00"),
+        ],
+    )
+    def test_every_kind_of_schedule_is_put_into_words(self, page: Page, kind: str, value: str, sentence: str) -> None:
+        page.get_by_role("button", name="New task").click()
+        page.get_by_label("Kind", exact=True).select_option(kind)
+        page.get_by_label("When", exact=True).fill(value)
+        expect(page.locator(".preview-sentence")).to_contain_text(sentence)
+
+    @pytest.mark.parametrize(
+        ("kind", "value", "reason"),
+        [
+            ("CRON", "0 0 0 31 2 *", "never fires"),
+            ("CRON", "0 0 0 * * FRI-MON", "runs backwards"),
+            ("INTERVAL", "0", "at least one second"),
+            ("TIMESTAMP", "2020-01-01T00:00:00Z", "in the past"),
+            ("CALENDAR", "daily Mars/Olympus", "unknown zone 'Mars/Olympus'"),
+        ],
+    )
+    def test_nonsense_is_refused_with_its_reason(self, page: Page, kind: str, value: str, reason: str) -> None:
+        page.get_by_role("button", name="New task").click()
+        page.get_by_label("Kind", exact=True).select_option(kind)
+        page.get_by_label("When", exact=True).fill(value)
+        expect(page.locator(".fault")).to_contain_text(reason)
+        expect(page.get_by_label("When", exact=True)).to_have_attribute("aria-invalid", "true")
+
+    def test_a_mistyped_zone_is_marked_at_its_field_and_the_near_name_can_be_used(self, page: Page) -> None:
+        page.get_by_role("button", name="New task").click()
+        page.get_by_label("When", exact=True).fill("0 30 9 * * *")
+        zone = page.get_by_label("Time zone", exact=True)
+        zone.fill("Europe/Berlim")
+        expect(zone).to_have_attribute("aria-invalid", "true")
+        expect(page.get_by_label("When", exact=True)).to_have_attribute("aria-invalid", "false")
+        page.get_by_role("button", name="Use Europe/Berlin").click()
+        expect(zone).to_have_value("Europe/Berlin")
+        expect(page.locator(".preview-sentence")).to_contain_text("At 09:30 every day")
+
+    def test_choosing_another_kind_does_not_open_the_policies(self, page: Page) -> None:
+        page.get_by_role("button", name="New task").click()
+        page.get_by_label("Kind", exact=True).select_option("INTERVAL")
+        page.get_by_label("When", exact=True).fill("5m")
+        expect(page.locator(".preview-sentence")).to_contain_text("Every 5 minutes")
+        expect(page.get_by_label("Overlap", exact=True)).to_be_hidden()
 
     def test_an_error_is_marked_where_it_is_and_its_suggestion_can_be_used(self, page: Page) -> None:
         page.get_by_role("button", name="New task").click()
@@ -86,6 +144,18 @@ class TestTaskPage:
         page.goto("/tasks/explained")
         expect(page.get_by_role("region", name="What happens next")).to_contain_text("next time")
         expect(page.get_by_role("region", name="Policies")).to_contain_text("further occurrences are skipped")
+
+    def test_it_draws_what_its_executions_took_and_counted(self, page: Page, site: Site) -> None:
+        site.create_task("drawn", "quick")
+        page.goto("/tasks/drawn")
+        for count in (1, 2):
+            page.get_by_role("button", name="Run now").click()
+            expect(page.get_by_role("region", name="Executions").locator("tbody tr")).to_have_count(count)
+        expect(page.get_by_role("region", name="Durations").locator("circle")).to_have_count(2)
+        records = page.get_by_role("region", name="Records")
+        expect(records.locator("rect")).to_have_count(2)
+        records.get_by_role("button", name="show as a table").click()
+        expect(records.locator("tbody tr").first).to_contain_text("7")
 
     def test_it_runs_with_other_arguments(self, page: Page, site: Site) -> None:
         site.create_task("other-arguments", "quick")

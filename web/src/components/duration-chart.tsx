@@ -1,5 +1,6 @@
 import type { ExecutionRow } from "../graphql/fragments";
 import { linear, logarithmic, logTicks } from "../lib/chart";
+import { plural } from "../lib/format";
 import { executionStatus, statusView } from "../lib/status";
 import { quantile } from "../lib/strip";
 import { duration, full, moment } from "../lib/time";
@@ -46,7 +47,7 @@ export function DurationChart({ executions }: { executions: readonly ExecutionRo
   const labelY = (name: string, at: number): number => at + 4 + (name === "p50" ? apart : -apart);
   return (
     <ChartFrame
-      title={`Duration of the last ${points.length} executions`}
+      title={`Durations of the last ${plural(points.length, "execution")}`}
       columns={["Execution", "Started", "Outcome", "Duration"]}
       rows={points.map(({ execution, seconds: value }) => [`#${execution.id}`, full(Date.parse(execution.startedAt), zone.value), statusView(executionStatus(execution)).word, duration(value)])}
     >

@@ -1,28 +1,44 @@
-import type { ExecutionRow } from "../graphql/fragments";
-import { heatMap } from "../lib/chart";
-import { FAILURES } from "../lib/log-filter";
+import { graphql } from "../graphql/tada";
+import { heatMap, type Hours } from "../lib/chart";
 import { plural } from "../lib/format";
+import { serverNow } from "../live/clock";
+import { useLive } from "../live/use-live";
 import { zone } from "../state/prefs";
 import { ChartFrame } from "./chart-frame";
 
+const WEEKS = 4;
 const DAYS = ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"] as const;
 const CELL = 24;
+const HEIGHT = 18;
 const LEFT = 36;
 const TOP = 16;
 
-/** When a task runs and when it fails: weekday by hour. */
-export function HeatMap({ executions }: { executions: readonly ExecutionRow[] }) {
-  const entries = executions.map((execution) => ({ at: Date.parse(execution.startedAt), failed: execution.outcome !== null && FAILURES.includes(execution.outcome) }));
-  const cells = heatMap(entries, zone.value === "local");
+const HoursDocument = graphql(`
+  query TaskHours($name: String!, $from: DateTime!) {
+    statistics(taskName: $name, from: $from, bucket: HOUR) {
+      points { at count failures }
+    }
+  }
+`);
+
+/** When a task ran and failed in the last weeks, as the server counted it: weekday by hour. */
+export function HeatMap({ task }: { task: string }) {
+  const { state } = useLive(`hours/${task}`, {
+    document: HoursDocument,
+    variables: { name: task, from: new Date(serverNow() - WEEKS * 7 * 86_400_000).toISOString() },
+    init: (data): readonly Hours[] => data.statistics.points,
+    outdates: (event) => event.taskName === task && event.kind === "EXECUTION_FINISHED",
+    every: 30_000,
+  });
+  const cells = heatMap(state ?? [], zone.value === "local");
   const most = Math.max(1, ...cells.map((cell) => cell.count));
-  const zoneLabel = zone.value === "utc" ? "UTC" : "local time";
   return (
     <ChartFrame
-      title={`Starts by weekday and hour, ${zoneLabel}`}
+      title={`Starts of ${WEEKS} weeks by weekday and hour, ${zone.value === "utc" ? "UTC" : "local time"}; failed ones red`}
       columns={["Day", "Hour", "Started", "Failed"]}
       rows={[...cells].sort((left, right) => left.day * 24 + left.hour - right.day * 24 - right.hour).map((cell) => [DAYS[cell.day] ?? "", `${cell.hour}:00`, String(cell.count), String(cell.failed)])}
     >
-      <svg class="plot" viewBox={`0 0 ${LEFT + 24 * CELL} ${TOP + 7 * 20}`} role="img" aria-label={`${plural(executions.length, "start")} by weekday and hour`}>
+      <svg class="plot" viewBox={`0 0 ${LEFT + 24 * CELL} ${TOP + 7 * 20}`} role="img" aria-label={`${plural(cells.reduce((sum, cell) => sum + cell.count, 0), "start")} by weekday and hour`}>
         {[0, 6, 12, 18].map((hour) => (
           <text key={hour} class="axis" x={LEFT + hour * CELL} y={11}>
             {`${hour}:00`}
@@ -34,22 +50,21 @@ export function HeatMap({ executions }: { executions: readonly ExecutionRow[] })
           </text>
         ))}
         {Array.from({ length: 168 }, (_, key) => (
-          <rect key={key} class="heat-empty" x={LEFT + (key % 24) * CELL} y={TOP + Math.floor(key / 24) * 20} width={CELL - 2} height={18} rx={2} />
+          <rect key={key} class="heat-empty" x={LEFT + (key % 24) * CELL} y={TOP + Math.floor(key / 24) * 20} width={CELL - 2} height={HEIGHT} rx={2} />
         ))}
-        {cells.map((cell) => (
-          <rect
-            key={`${cell.day}-${cell.hour}`}
-            class={cell.failed > 0 ? "fill-bad" : "fill-active"}
-            opacity={0.25 + 0.75 * (cell.count / most)}
-            x={LEFT + cell.hour * CELL}
-            y={TOP + cell.day * 20}
-            width={CELL - 2}
-            height={18}
-            rx={2}
-          >
-            <title>{`${DAYS[cell.day] ?? ""} ${cell.hour}:00: ${plural(cell.count, "start")}, ${cell.failed} failed`}</title>
-          </rect>
-        ))}
+        {cells.map((cell) => {
+          const [x, y] = [LEFT + cell.hour * CELL, TOP + cell.day * 20];
+          const red = cell.failed === 0 ? 0 : Math.max(3, (cell.failed / cell.count) * HEIGHT);
+          return (
+            <g key={`${cell.day}-${cell.hour}`}>
+              <rect class="fill-active" opacity={0.25 + 0.75 * (cell.count / most)} x={x} y={y} width={CELL - 2} height={HEIGHT} rx={2} />
+              {red > 0 && <rect class="fill-bad" x={x} y={y + HEIGHT - red} width={CELL - 2} height={red} rx={2} />}
+              <rect class="hit" x={x} y={y} width={CELL - 2} height={HEIGHT}>
+                <title>{`${DAYS[cell.day] ?? ""} ${cell.hour}:00: ${plural(cell.count, "start")}, ${cell.failed} failed`}</title>
+              </rect>
+            </g>
+          );
+        })}
       </svg>
     </ChartFrame>
   );

@@ -38,7 +38,7 @@ const SHAPES: Readonly<Record<IconName, string>> = {
   explorer: "M8 1.8l5.4 3.1v6.2L8 14.2l-5.4-3.1V4.9zM8 1.8v12.4M2.6 4.9L13.4 11.1M13.4 4.9L2.6 11.1",
   settings: "M3 4.5h10M3 11.5h10M6 3v3M10.5 10v3",
   close: "M4 4l8 8M12 4l-8 8",
-  undo: "M6 3.5L3 6.5l3 3M3 6.5h6.5a3.5 3.5 0 0 1 0 7H7",
+  resume: "M4 4v8M7.5 4l5.5 4-5.5 4z",
   download: "M8 2.5v7.5M4.8 7L8 10.2 11.2 7M3 13h10",
   link: "M6.5 9.5l3-3M7 5l1.5-1.5a2.8 2.8 0 0 1 4 4L11 9M5 7L3.5 8.5a2.8 2.8 0 0 0 4 4L9 11",
   menu: "M2.5 4.5h11M2.5 8h11M2.5 11.5h11",

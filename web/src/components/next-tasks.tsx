@@ -33,9 +33,9 @@ export function NextTasks({ tasks, ...actions }: NextTasksProps) {
       {rows.length === 0 ? (
         <Empty title="No tasks yet">
           <p class="dim">
-            A task runs a job on a schedule. <a href="/tasks?new=1">Make one here</a>, or apply a file:
+            A task runs a job on a schedule. <a href="/tasks?new=1">Make one here</a>, or declare a schedule in the code:
           </p>
-          <Command text="cronograph apply tasks.yaml" />
+          <Command text={'@job("nightly_report", schedule="0 30 2 * * *")'} />
         </Empty>
       ) : (
         <ul class="next-list" {...bind}>
@@ -102,7 +102,7 @@ function NextTask({ task, patchTask, reload, askPause }: NextTaskProps) {
           </button>
         ) : (
           <button type="button" class="icon-button" title="Resume" aria-label={`Resume ${task.name}`} onClick={() => void resume()}>
-            <Icon name="undo" />
+            <Icon name="resume" />
           </button>
         )}
       </span>

@@ -1,7 +1,7 @@
 import { type Bucket, linear, niceCeiling } from "../lib/chart";
 import { compact, integer } from "../lib/format";
-import { full, moment } from "../lib/time";
-import { serverNow } from "../live/clock";
+import { full, shortClock, shortDay } from "../lib/time";
+import { axisTicks } from "../model/timeline";
 import { zone } from "../state/prefs";
 import { ChartFrame } from "./chart-frame";
 
@@ -21,8 +21,6 @@ function Bars({ buckets, title, total, part }: BarsProps) {
   const top = niceCeiling(Math.max(1, ...buckets.map(total)));
   const y = linear([0, top], [HEIGHT - BOTTOM, 6]);
   const width = (WIDTH - LEFT) / Math.max(1, buckets.length);
-  const first = buckets[0];
-  const last = buckets.at(-1);
   return (
     <ChartFrame
       title={title}
@@ -51,19 +49,31 @@ function Bars({ buckets, title, total, part }: BarsProps) {
             </g>
           );
         })}
-        {first !== undefined && last !== undefined && (
-          <>
-            <text class="axis" x={LEFT} y={HEIGHT - 3}>
-              {moment(Date.parse(first.at), serverNow(), zone.value)}
-            </text>
-            <text class="axis" x={WIDTH} y={HEIGHT - 3} text-anchor="end">
-              {moment(Date.parse(last.at), serverNow(), zone.value)}
-            </text>
-          </>
-        )}
+        {axisOf(buckets).map(({ x, text }) => (
+          <text key={x} class="axis" x={x} y={HEIGHT - 3} text-anchor="middle">
+            {text}
+          </text>
+        ))}
       </svg>
     </ChartFrame>
   );
+}
+
+/** Room for half of a mark at either end of the axis. */
+const MARGIN = 18;
+
+/** Marks below the axis at round times: clock times within two days, days beyond. */
+function axisOf(buckets: readonly Bucket[]): readonly { readonly x: number; readonly text: string }[] {
+  const [first, second] = buckets;
+  const last = buckets.at(-1);
+  if (first === undefined || second === undefined || last === undefined) return [];
+  const [from, step] = [Date.parse(first.at), Date.parse(second.at) - Date.parse(first.at)];
+  const to = Date.parse(last.at) + step;
+  const x = linear([from, to], [LEFT, WIDTH]);
+  const write = to - from > 2 * 86_400_000 ? shortDay : shortClock;
+  return axisTicks(from, to)
+    .map((tick) => ({ x: x(tick), text: write(tick, zone.value) }))
+    .filter((mark) => mark.x > LEFT + MARGIN && mark.x < WIDTH - MARGIN);
 }
 
 /** Executions by outcome, and records, over time. */

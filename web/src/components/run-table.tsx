@@ -139,7 +139,7 @@ function Why({ run }: { run: ExplainedRun }) {
   }
   if (run.finishedAt !== null) {
     return run.error === null ? null : (
-      <span class="error-line" title={run.error}>
+      <span class={run.state === "FAILED" ? "error-line" : "error-line dim"} title={run.error}>
         {run.error.split("\n", 1)[0]}
       </span>
     );

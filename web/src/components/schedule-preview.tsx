@@ -1,9 +1,10 @@
 import { useEffect, useState } from "preact/hooks";
-import { applySuggestion, splitAtFault } from "../lib/fault";
+import { applySuggestion, isAtZone, splitAtFault, withoutField } from "../lib/fault";
+import { namesZone } from "../lib/time";
 import { scheduleInput, type TaskForm } from "../model/task-form";
 import { type Validation, validateSchedule } from "../services/schedule";
 import { Icon } from "./icon";
-import { Time } from "./time";
+import { NextTimes } from "./next-times";
 
 const TYPING_PAUSE = 180;
 
@@ -47,24 +48,27 @@ interface SchedulePreviewProps {
   onUse: (value: string) => void;
 }
 
-/** The sentence and the next times from the server, or the fault at its place with what to write instead. */
-export function SchedulePreview({ preview, timezone, onUse }: SchedulePreviewProps) {
+/** The sentence and the next times from the server, or the fault at its place with what to write instead; always as high, so that nothing jumps while one types. */
+export function SchedulePreview(props: SchedulePreviewProps) {
+  return (
+    <div class="preview-slot">
+      <PreviewContent {...props} />
+    </div>
+  );
+}
+
+function PreviewContent({ preview, timezone, onUse }: SchedulePreviewProps) {
   if (preview === null) return <p class="field-hint">The sentence and the next times show here while you type.</p>;
   const { value, answer, failure } = preview;
   if (answer === null) return <p class="field-error">The schedule could not be checked: {failure}</p>;
+  if (answer.error !== null && isAtZone(answer.error)) return <Suggestion better={answer.error.suggestion} onUse={onUse} />;
   if (answer.error !== null) return <FaultView value={value} fault={answer.error} onUse={onUse} />;
   return (
     <div class="preview" aria-live="polite">
       <p class="preview-sentence">
-        <Icon name="check" /> {answer.humanized} <span class="zone-tag">{timezone || "UTC"}</span>
+        <Icon name="check" /> {answer.humanized} {!namesZone(answer.humanized, timezone) && <span class="zone-tag">{timezone || "UTC"}</span>}
       </p>
-      <ol class="preview-times">
-        {answer.nextExecutions.map((at) => (
-          <li key={at}>
-            <Time at={at} form="full" /> <span class="dim">· <Time at={at} /></span>
-          </li>
-        ))}
-      </ol>
+      <NextTimes times={answer.nextExecutions} timezone={timezone} />
     </div>
   );
 }
@@ -81,12 +85,17 @@ function FaultView({ value, fault, onUse }: { value: string; fault: NonNullable<
           {after}
         </code>
       )}
-      <p class="field-error">{fault.message}</p>
-      {better !== null && better !== value && (
-        <button type="button" class="button small" onClick={() => onUse(better)}>
-          Use <code>{better}</code>
-        </button>
-      )}
+      <p class="field-error">{withoutField(fault.message, "value")}</p>
+      <Suggestion better={better === value ? null : better} onUse={onUse} />
     </div>
+  );
+}
+
+function Suggestion({ better, onUse }: { better: string | null; onUse: (value: string) => void }) {
+  if (better === null) return null;
+  return (
+    <button type="button" class="button small" onClick={() => onUse(better)}>
+      Use <code>{better}</code>
+    </button>
   );
 }

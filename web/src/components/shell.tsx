@@ -1,5 +1,5 @@
 import type { ComponentChildren } from "preact";
-import { useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import type { IconName } from "../lib/status";
 import type { Page } from "../lib/paths";
 import { type Theme, theme, zone } from "../state/prefs";
@@ -31,8 +31,14 @@ const NEXT_THEME: Readonly<Record<Theme, Theme>> = { auto: "light", light: "dark
 const THEME_ICON: Readonly<Record<Theme, IconName>> = { auto: "auto", light: "sun", dark: "moon" };
 
 function Navigation({ page }: { page: Page }) {
+  const bar = useRef<HTMLElement>(null);
+  // On a phone the entries are wider than the screen: the one of this page comes into sight.
+  useEffect(() => {
+    const current = bar.current?.querySelector<HTMLElement>("[aria-current]");
+    if (bar.current && current) bar.current.scrollLeft = current.offsetLeft - (bar.current.clientWidth - current.offsetWidth) / 2;
+  }, [page.name]);
   return (
-    <nav class="nav" aria-label="Pages">
+    <nav ref={bar} class="nav" aria-label="Pages">
       {NAV.map((entry) => (
         <a key={entry.href} href={entry.href} class="nav-link" aria-current={entry.pages.includes(page.name) ? "page" : undefined}>
           <Icon name={entry.icon} />

@@ -1,5 +1,6 @@
 import { clock, duration } from "../lib/time";
 import { type StripOccurrence, stripBars } from "../lib/strip";
+import { plural } from "../lib/format";
 import { statusView } from "../lib/status";
 import { zone } from "../state/prefs";
 
@@ -20,7 +21,7 @@ export function Strip({ occurrences, count = 60, label, wide = false }: StripPro
   const bars = stripBars(occurrences, duration).slice(-count);
   const failed = bars.filter((bar) => bar.status === "FAILED").length;
   const skipped = bars.filter((bar) => bar.status === "SKIPPED").length;
-  const summary = bars.length === 0 ? "no occurrences yet" : `${bars.length} occurrences, ${failed} failed, ${skipped} skipped`;
+  const summary = bars.length === 0 ? "no occurrences yet" : `${plural(bars.length, "occurrence")}, ${failed} failed, ${skipped} skipped`;
   const left = (count - bars.length) * BAR;
   return (
     <svg class="strip" viewBox={`0 0 ${count * BAR} ${HEIGHT}`} width={count * BAR} height={HEIGHT} preserveAspectRatio={wide ? "none" : "xMaxYMid"} role="img" aria-label={`${label}: ${summary}`}>

@@ -1,4 +1,5 @@
 import { useState } from "preact/hooks";
+import { isAtZone, withoutField } from "../lib/fault";
 import { changedFields, EMPTY_FORM, fieldOfPath, type FormErrors, type FormField, missing, type Syntax, type TaskForm } from "../model/task-form";
 import type { UserError } from "../services/mutate";
 import { ArgsEditor } from "./args-editor";
@@ -74,7 +75,14 @@ export function TaskFormDialog({ title, stored, jobs, start, onClose, onSave }: 
     setBusy(true);
     const refused = await onSave({ ...input, name: form.name.trim() });
     setBusy(false);
-    setErrors(Object.fromEntries(refused.flatMap((error) => (fieldOfPath(error.path) === null ? [] : [[fieldOfPath(error.path), error.message]]))));
+    setErrors(
+      Object.fromEntries(
+        refused.flatMap((error) => {
+          const field = fieldOfPath(error.path);
+          return field === null ? [] : [[field, withoutField(error.message, field)]];
+        }),
+      ),
+    );
     setGeneral(refused.filter((error) => fieldOfPath(error.path) === null).map((error) => error.message));
   };
   return (
@@ -127,7 +135,7 @@ interface PartProps {
 function ScheduleFields({ form, set, bind, errors }: PartProps & { form: TaskForm; set: (field: FormField, value: string) => void }) {
   const preview = useSchedulePreview(form);
   const fault = preview?.answer?.error ?? null;
-  const atZone = fault?.field === "timezone";
+  const atZone = isAtZone(fault);
   return (
     <fieldset class="schedule-fields">
       <legend class="field-label">Schedule</legend>
@@ -138,7 +146,7 @@ function ScheduleFields({ form, set, bind, errors }: PartProps & { form: TaskFor
         <Field label="When" error={errors.value} hint={HINTS[form.syntax]}>
           <TextInput {...bind("value")} invalid={errors.value !== undefined || (fault !== null && !atZone)} placeholder={PLACEHOLDERS[form.syntax]} mono describedBy="schedule-fault" />
         </Field>
-        <Field label="Time zone" error={errors.timezone ?? (atZone ? fault.message : undefined)}>
+        <Field label="Time zone" error={errors.timezone ?? (fault !== null && atZone ? withoutField(fault.message, "timezone") : undefined)}>
           <TextInput {...bind("timezone")} invalid={errors.timezone !== undefined || atZone} list="time-zones" />
         </Field>
         <datalist id="time-zones">
@@ -147,7 +155,7 @@ function ScheduleFields({ form, set, bind, errors }: PartProps & { form: TaskFor
           ))}
         </datalist>
       </div>
-      {!atZone && <SchedulePreview preview={preview} timezone={form.timezone} onUse={(value) => set("value", value)} />}
+      <SchedulePreview preview={preview} timezone={form.timezone} onUse={(value) => set(atZone ? "timezone" : "value", value)} />
     </fieldset>
   );
 }
@@ -167,9 +175,12 @@ const MISFIRES = [
   ["NONE", "run none"],
 ] as const;
 
+/** Fields that are always in sight; an error in any other opens the rest. */
+const BEFORE_POLICIES: readonly string[] = ["name", "jobName", "syntax", "value", "timezone", "description", "args"];
+
 function Policies({ bind, errors }: PartProps) {
   return (
-    <details class="more-fields" open={Object.keys(errors).some((field) => !["name", "jobName", "value", "timezone", "description", "args"].includes(field))}>
+    <details class="more-fields" open={Object.entries(errors).some(([field, message]) => message !== undefined && !BEFORE_POLICIES.includes(field))}>
       <summary>Policies, limits and queue</summary>
       <div class="form-grid">
         <Field label="Overlap" error={errors.overlap}>

@@ -144,7 +144,7 @@ function TaskButtons({ task, actions }: { task: TaskRow; actions: TaskTableActio
         </button>
       ) : (
         <button type="button" class="icon-button" title="Resume" aria-label={`Resume ${task.name}`} onClick={() => actions.resume([task.name])}>
-          <Icon name="undo" />
+          <Icon name="resume" />
         </button>
       )}
       <button type="button" class="icon-button" title="Edit" aria-label={`Edit ${task.name}`} onClick={() => actions.edit(task.name)}>

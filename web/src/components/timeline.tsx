@@ -15,12 +15,16 @@ const ROW = 24;
 const BAR = 12;
 const FEW = 14;
 const FUTURE = 3_600_000;
+/** A label of the axis this close to "now", in pixels, gives way to it. */
+const NOW_ROOM = 34;
 /** The picture moves on this often, in milliseconds. */
 const STEP = 5_000;
 
 interface TimelineProps {
   executions: readonly ExecutionRow[];
   planned: readonly Planned[];
+  /** Until when all that is planned is drawn, in milliseconds; null if that is the whole hour. */
+  plannedUntil: number | null;
   /** Hours back. */
   hours: number;
   /** Whether older executions of the span are missing. */
@@ -28,7 +32,7 @@ interface TimelineProps {
 }
 
 /** What ran in the last hours and what is planned for the next one. */
-export function Timeline({ executions, planned, hours, cut }: TimelineProps) {
+export function Timeline({ executions, planned, plannedUntil, hours, cut }: TimelineProps) {
   const { ref, width } = useWidth<HTMLDivElement>();
   const [all, setAll] = useState(false);
   const time = useComputed(() => Math.floor(now.value / STEP) * STEP).value;
@@ -37,7 +41,7 @@ export function Timeline({ executions, planned, hours, cut }: TimelineProps) {
   const shown = all ? rows : rows.slice(0, FEW);
   return (
     <ChartFrame
-      title={`${plural(rows.length, "task")} and jobs, ${cut ? "the newest executions" : `last ${hours} h`} and next hour`}
+      title={`${plural(rows.length, "row")}: ${cut ? "the newest executions" : `last ${hours} h`} and ${plannedUntil === null ? "next hour" : `the plan until ${shortClock(plannedUntil, zone.value)}`}`}
       columns={["Task", "Executions", "Failed", "Next"]}
       rows={rows.map((row) => [row.name, String(row.count), String(row.failed), nextText(row, frame)])}
     >
@@ -50,7 +54,7 @@ export function Timeline({ executions, planned, hours, cut }: TimelineProps) {
           ))}
         </ul>
         <div ref={ref} class="timeline-plot">
-          {width > 0 && <Plot rows={shown} frame={frame} />}
+          {width > 0 && <Plot rows={shown} frame={frame} plannedUntil={plannedUntil} />}
         </div>
       </div>
       {rows.length > FEW && (
@@ -68,20 +72,26 @@ function nextText(row: TimelineRow, frame: Frame): string {
   return relative(frame.from + (first / frame.width) * (frame.to - frame.from), frame.now);
 }
 
-function Plot({ rows, frame }: { rows: readonly TimelineRow[]; frame: Frame }) {
+function Plot({ rows, frame, plannedUntil }: { rows: readonly TimelineRow[]; frame: Frame; plannedUntil: number | null }) {
   const scale = frame.width / (frame.to - frame.from);
   const height = rows.length * ROW + 20;
   const nowX = (frame.now - frame.from) * scale;
+  const endX = plannedUntil === null ? frame.width : Math.min(frame.width, Math.max(nowX, (plannedUntil - frame.from) * scale));
   return (
     <svg width={frame.width} height={height} role="img" aria-label={`${plural(rows.length, "row")}; the table view has the numbers`}>
       {axisTicks(frame.from, frame.to).map((tick) => (
-        <g key={tick}>
+        <g key={tick} class={Math.abs(tick - frame.now) * scale < NOW_ROOM ? "by-now" : undefined}>
           <line class="grid" x1={(tick - frame.from) * scale} x2={(tick - frame.from) * scale} y1={0} y2={rows.length * ROW} />
           <text class="axis" x={(tick - frame.from) * scale} y={height - 4} text-anchor="middle">
             {shortClock(tick, zone.value)}
           </text>
         </g>
       ))}
+      {endX < frame.width && (
+        <rect class="beyond-plan" x={endX} y={0} width={frame.width - endX} height={rows.length * ROW}>
+          <title>So many occurrences are planned that this part is not drawn yet</title>
+        </rect>
+      )}
       {rows.map((row, index) => (
         <g key={row.name} transform={`translate(0 ${index * ROW})`}>
           <line class="grid" x1={0} x2={frame.width} y1={ROW - 0.5} y2={ROW - 0.5} />

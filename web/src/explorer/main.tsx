@@ -21,7 +21,7 @@ createRoot(container).render(
   <GraphiQL
     fetcher={makeFetcher(location)}
     plugins={[HISTORY_PLUGIN, EXAMPLES_PLUGIN]}
-    visiblePlugin={EXAMPLES_PLUGIN}
+    {...(matchMedia("(max-width: 700px)").matches ? {} : { visiblePlugin: EXAMPLES_PLUGIN })}
     defaultTabs={EXAMPLES.filter((example) => example.opened).map(({ query, variables }) => ({ query, variables: variables ?? null }))}
     {...(query === null ? {} : { initialQuery: query })}
     {...(variables === null ? {} : { initialVariables: variables })}

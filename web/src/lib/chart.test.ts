@@ -15,8 +15,8 @@ test("ticks are powers of ten, and more of them in a narrow range", () => {
 test("axes end at a round number", () => expect([0, 1, 3, 7, 12, 340].map(niceCeiling)).toEqual([1, 1, 5, 10, 20, 500]));
 
 test("the heat map counts by weekday from Monday and by hour", () => {
-  const monday = Date.UTC(2026, 10, 23, 5, 30);
-  expect(heatMap([{ at: monday, failed: true }, { at: monday, failed: false }], false)).toEqual([{ day: 0, hour: 5, count: 2, failed: 1 }]);
+  const monday = "2026-11-23T05:00:00Z";
+  expect(heatMap([{ at: monday, count: 3, failures: 1 }, { at: "2026-11-16T05:00:00Z", count: 1, failures: 0 }], false)).toEqual([{ day: 0, hour: 5, count: 4, failed: 1 }]);
 });
 
 test("empty stretches of time are filled in", () => {

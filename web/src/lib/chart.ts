@@ -63,15 +63,22 @@ export interface HeatCell {
   readonly failed: number;
 }
 
-/** Counts instants by weekday and hour; `local` shifts by the browser's zone. */
-export function heatMap(entries: readonly { readonly at: number; readonly failed: boolean }[], local: boolean): readonly HeatCell[] {
+/** What began in one hour. */
+export interface Hours {
+  readonly at: string;
+  readonly count: number;
+  readonly failures: number;
+}
+
+/** Adds up hours by weekday and hour of the day; `local` shifts by the browser's zone. */
+export function heatMap(hours: readonly Hours[], local: boolean): readonly HeatCell[] {
   const cells = new Map<number, { count: number; failed: number }>();
-  for (const { at, failed } of entries) {
+  for (const { at, count, failures } of hours) {
     const date = new Date(at);
     const day = ((local ? date.getDay() : date.getUTCDay()) + 6) % 7;
     const key = day * 24 + (local ? date.getHours() : date.getUTCHours());
     const cell = cells.get(key) ?? { count: 0, failed: 0 };
-    cells.set(key, { count: cell.count + 1, failed: cell.failed + (failed ? 1 : 0) });
+    cells.set(key, { count: cell.count + count, failed: cell.failed + failures });
   }
   return [...cells].map(([key, cell]) => ({ day: Math.floor(key / 24), hour: key % 24, ...cell }));
 }

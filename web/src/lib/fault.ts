@@ -17,8 +17,19 @@ export function splitAtFault(value: string, position: number | null): readonly [
 /** The value with the suggestion in place: of the whole when the fault lies with the whole, else of the faulty item. */
 export function applySuggestion(value: string, fault: Fault): string | null {
   if (fault.suggestion === null) return null;
+  if (isAtZone(fault)) return null;
   if (fault.field === null || fault.field === "value" || fault.position === null) return fault.suggestion;
-  if (fault.field === "timezone") return null;
   const [before, , after] = splitAtFault(value, fault.position);
   return before + fault.suggestion + after;
+}
+
+/** Whether the fault lies in the field of the time zone: a zone may also be written behind the value. */
+export function isAtZone(fault: Fault | null): boolean {
+  return fault?.field === "timezone" && fault.position === null;
+}
+
+/** A message without the name of the form's field, under which it stands anyway. */
+export function withoutField(message: string, field: string): string {
+  const prefix = `${field}: `;
+  return message.startsWith(prefix) ? message.slice(prefix.length) : message;
 }

@@ -32,6 +32,11 @@ export function plural(count: number, one: string, many = `${one}s`): string {
   return `${integer(count)} ${count === 1 ? one : many}`;
 }
 
+/** `1 run`, `10,000+ runs`. */
+export function cappedPlural(count: number, one: string, many = `${one}s`): string {
+  return `${capped(count)} ${count === 1 ? one : many}`;
+}
+
 /** Upper-case enum names as words: `TIMED_OUT` becomes `timed out`. */
 export function words(name: string): string {
   return name.toLowerCase().replaceAll("_", " ");

@@ -1,5 +1,5 @@
 /** The policies of a task as sentences. */
-import { duration } from "./time";
+import { duration, full } from "./time";
 import { plural } from "./format";
 
 export interface Policies {
@@ -24,7 +24,8 @@ const OVERLAP: Readonly<Record<string, string>> = {
 };
 
 function span(seconds: number): string {
-  return seconds >= 60 && seconds % 60 === 0 && seconds < 3600 ? `${seconds / 60} min` : duration(seconds);
+  if (seconds >= 60 && seconds % 60 === 0 && seconds < 3600) return `${seconds / 60} min`;
+  return Number.isInteger(seconds) && seconds < 60 ? `${seconds} s` : duration(seconds);
 }
 
 function misfire({ misfire: policy, misfireGrace, catchUpLimit }: Policies): string {
@@ -41,6 +42,10 @@ function misfire({ misfire: policy, misfireGrace, catchUpLimit }: Policies): str
   }
 }
 
+function moment(at: string): string {
+  return `${full(Date.parse(at), "utc")} UTC`;
+}
+
 /** One sentence for each policy that matters. */
 export function policySentences(task: Policies): readonly string[] {
   const { tolerance, timeout, retries, retryDelay, jitter, startAt, endAt } = task;
@@ -53,7 +58,7 @@ export function policySentences(task: Policies): readonly string[] {
     timeout === null ? "An attempt may take as long as it likes." : `An attempt may take ${span(timeout)}; then it is asked to stop, and soon after stopped.`,
     ...(tolerance === null ? [] : [`A run that would start more than ${span(tolerance)} before its interval is over is dropped.`]),
     ...(jitter === 0 ? [] : [`It starts up to ${span(jitter)} later than its nominal time, always by the same amount.`]),
-    ...(startAt === null ? [] : [`No occurrence before ${startAt}.`]),
-    ...(endAt === null ? [] : [`No occurrence after ${endAt}.`]),
+    ...(startAt === null ? [] : [`No occurrence before ${moment(startAt)}.`]),
+    ...(endAt === null ? [] : [`No occurrence after ${moment(endAt)}.`]),
   ];
 }

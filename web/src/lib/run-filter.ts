@@ -28,7 +28,7 @@ export interface RunFilterInput {
 export function readRunsFilter(params: Pick<URLSearchParams, "get">): RunsFilter {
   const priority = params.get("priority");
   return {
-    tab: RUN_TABS.find((tab) => tab === params.get("state")) ?? "",
+    tab: RUN_TABS.find((tab) => tab === params.get("state")?.toUpperCase()) ?? "",
     q: params.get("q") ?? "",
     group: params.get("group") ?? "",
     priority: priority === "HIGH" || priority === "LOW" ? priority : "",

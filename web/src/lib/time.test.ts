@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { clock, countdown, duration, full, moment, relative, wholeDuration, zoneName } from "./time";
+import { clock, countdown, duration, full, moment, namesZone, relative, wholeDuration, zonedClock, zoneName } from "./time";
 
 const NOON = Date.UTC(2026, 10, 21, 12, 0, 0);
 
@@ -50,5 +50,18 @@ describe("instants in UTC", () => {
     expect(full(NOON, "utc")).toBe("2026-11-21 12:00:00");
     expect(clock(NOON, "utc")).toBe("12:00:00");
     expect(zoneName(NOON, "utc")).toBe("UTC");
+  });
+});
+
+describe("the clock of a schedule's zone", () => {
+  test("it follows summer time, and is empty for a zone that the browser does not know", () => {
+    expect(zonedClock(NOON, "Europe/Berlin")).toBe("2026-11-21 13:00:00");
+    expect(zonedClock(Date.UTC(2026, 6, 1, 12), "Europe/Berlin")).toBe("2026-07-01 14:00:00");
+    expect(zonedClock(NOON, "Mars/Olympus")).toBe("");
+  });
+
+  test("a sentence that names its zone needs no tag", () => {
+    expect(namesZone("At 08:00 on Monday (Europe/Berlin)", "Europe/Berlin")).toBe(true);
+    expect(namesZone("Every 5 minutes", "")).toBe(false);
   });
 });

@@ -95,6 +95,12 @@ export function shortClock(at: number, zone: Zone): string {
   return `${pad(hour)}:${pad(minute)}`;
 }
 
+/** `21 Nov`. */
+export function shortDay(at: number, zone: Zone): string {
+  const { day, month } = parts(at, zone);
+  return `${day} ${MONTHS[month] ?? ""}`;
+}
+
 /** `14:03:22` on the day of `now`, else `21 Nov 14:03:22`, else with its year. */
 export function moment(at: number, now: number, zone: Zone): string {
   const that = parts(at, zone);
@@ -108,6 +114,28 @@ export function moment(at: number, now: number, zone: Zone): string {
 export function full(at: number, zone: Zone): string {
   const { year, month, day } = parts(at, zone);
   return `${year}-${pad(month + 1)}-${pad(day)} ${clock(at, zone)}`;
+}
+
+/** The clock of an IANA zone at an instant, `2026-11-21 09:30:00`; empty if the browser does not know the zone. */
+export function zonedClock(at: number, timezone: string): string {
+  try {
+    // The Swedish way of writing times is ISO's.
+    return new Intl.DateTimeFormat("sv-SE", { timeZone: timezone, dateStyle: "short", timeStyle: "medium" }).format(at);
+  } catch {
+    // Zone names come from the server's database, which may be newer than the browser's: then the column is left out.
+    return "";
+  }
+}
+
+/** Whether the reader's clock shows an instant as UTC or as that zone does, so that it needs no column of its own. */
+export function sameClock(at: number, timezone: string): boolean {
+  const here = full(at, "local");
+  return here === full(at, "utc") || here === zonedClock(at, timezone);
+}
+
+/** Whether a sentence about a schedule says its zone itself. */
+export function namesZone(sentence: string | null, timezone: string): boolean {
+  return sentence?.includes(timezone === "" ? "UTC" : timezone) ?? false;
 }
 
 /** The name to put behind a time: `UTC`, or the local zone with its offset at that instant, such as `UTC+1`. */

@@ -137,8 +137,8 @@ export function reduceTimeline(executions: readonly ExecutionRow[], event: LiveE
 
 /** Round times between two instants for the axis, at most about eight. */
 export function axisTicks(from: number, to: number): readonly number[] {
-  const minutes = [5, 10, 15, 30, 60, 120, 180, 360];
-  const step = (minutes.find((candidate) => (to - from) / (candidate * 60_000) <= 9) ?? 720) * 60_000;
+  const minutes = [5, 10, 15, 30, 60, 120, 180, 360, 720, 1440, 2880];
+  const step = (minutes.find((candidate) => (to - from) / (candidate * 60_000) <= 9) ?? 10_080) * 60_000;
   const ticks: number[] = [];
   for (let tick = Math.ceil(from / step) * step; tick <= to; tick += step) ticks.push(tick);
   return ticks;

@@ -1,3 +1,4 @@
+import type { ComponentChildren } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { Attempts } from "../components/attempts";
 import { Empty, ErrorBox, Skeleton } from "../components/feedback";
@@ -13,7 +14,7 @@ import { Facts } from "../components/task-facts";
 import { request } from "../graphql/client";
 import { ExecutionRowFragment, type LiveEvent } from "../graphql/fragments";
 import { graphql, type ResultOf } from "../graphql/tada";
-import { integer, words } from "../lib/format";
+import { integer, plural, words } from "../lib/format";
 import { paths } from "../lib/paths";
 import { runActions } from "../lib/run-filter";
 import { executionStatus, statusView } from "../lib/status";
@@ -138,44 +139,50 @@ function ExecutionBody({ execution }: { execution: Execution }) {
           </div>
         )}
       </section>
-      {execution.errorMessage !== null && (
-        <Section title={execution.errorType ?? "Error"}>
-          <div class="panel-body">
-            <p class="error-full">{execution.errorMessage}</p>
-            {execution.traceback !== null && (
-              <details class="traceback">
-                <summary>Traceback</summary>
-                <pre tabIndex={0}>{execution.traceback}</pre>
-              </details>
-            )}
-          </div>
-        </Section>
-      )}
-      <Section title="Log">
-        {log.error !== null && <p class="field-error panel-body">{log.error.message}</p>}
-        <LogView buffer={log.buffer} running={execution.completedAt === null} onDownload={download} />
-      </Section>
-      <div class="columns">
-        <Section title="Attempts at the run">
-          <Attempts attempts={run?.executions.nodes ?? [execution]} current={execution.id} />
-        </Section>
-        <Section title="Facts">
-          <ExecutionFacts execution={execution} />
-        </Section>
-      </div>
-      <div class="columns">
-        <Section title="Arguments">
-          <div class="panel-body">
-            <JsonView value={run?.args ?? {}} label="Arguments" />
-          </div>
-        </Section>
-        <Section title="Result">
-          <div class="panel-body">
-            {execution.value === null ? <p class="dim">{execution.completedAt === null ? "It is not there yet." : "The job returned no value."}</p> : <JsonView value={execution.value} label="Result" />}
-          </div>
-        </Section>
+      <div class="execution-columns">
+        <div>
+          {execution.errorMessage !== null && <ErrorOf execution={execution} />}
+          <Section title="Log">
+            {log.error !== null && <p class="field-error panel-body">{log.error.message}</p>}
+            <LogView buffer={log.buffer} running={execution.completedAt === null} onDownload={download} />
+          </Section>
+        </div>
+        <div>
+          <Section title="Attempts at the run">
+            <Attempts attempts={run?.executions.nodes ?? [execution]} current={execution.id} />
+          </Section>
+          <Section title="Facts">
+            <ExecutionFacts execution={execution} />
+          </Section>
+          <Section title="Arguments">
+            <div class="panel-body">
+              <JsonView value={run?.args ?? {}} label="Arguments" />
+            </div>
+          </Section>
+          <Section title="Result">
+            <div class="panel-body">
+              {execution.value === null ? <p class="dim">{execution.completedAt === null ? "It is not there yet." : "The job returned no value."}</p> : <JsonView value={execution.value} label="Result" />}
+            </div>
+          </Section>
+        </div>
       </div>
     </>
+  );
+}
+
+function ErrorOf({ execution }: { execution: Execution }) {
+  return (
+    <Section title={execution.errorType ?? "Error"}>
+      <div class="panel-body">
+        <p class="error-full">{execution.errorMessage}</p>
+        {execution.traceback !== null && (
+          <details class="traceback">
+            <summary>Traceback</summary>
+            <pre tabIndex={0}>{execution.traceback}</pre>
+          </details>
+        )}
+      </div>
+    </Section>
   );
 }
 
@@ -194,7 +201,7 @@ function ExecutionFacts({ execution }: { execution: Execution }) {
         ["Node", execution.node],
         ["Group", run === null ? "–" : <a href={paths.group(run.group)}>{run.group}</a>],
         ["Priority", run === null ? "–" : words(run.priority)],
-        ["Failures", run === null ? "–" : `${run.failures} of ${run.retries + 1} allowed`],
+        ["Failures", run === null ? "–" : `${run.failures}, ${run.retries === 0 ? "no retries" : `up to ${plural(run.retries, "retry", "retries")}`}`],
         ["Submitted by", run?.submitter ?? "–"],
         ...(run?.retriedFrom == null ? [] : ([["Retry of", <a href={paths.logOfRun(run.retriedFrom.id)}>run {run.retriedFrom.id}</a>]] as const)),
       ]}
@@ -218,6 +225,22 @@ function useNeighbours(execution: Execution): { older: string | null; newer: str
     return () => controller.abort();
   }, [taskName, jobName, startedAt]);
   return found;
+}
+
+/** A link to another execution; there is room for it even when there is none. */
+function Neighbour({ id, title, children }: { id: string | null; title: string; children: ComponentChildren }) {
+  if (id === null) {
+    return (
+      <span class="button" aria-disabled="true">
+        {children}
+      </span>
+    );
+  }
+  return (
+    <a class="button" href={paths.execution(id)} title={title}>
+      {children}
+    </a>
+  );
 }
 
 const EXPLORE = `query Execution($id: ID!) {
@@ -252,16 +275,12 @@ function ExecutionHead({ execution }: { execution: Execution }) {
           </>
         }
       >
-        {older !== null && (
-          <a class="button" href={paths.execution(older)} title="The one before, of the same task">
-            <Icon name="left" /> Previous
-          </a>
-        )}
-        {newer !== null && (
-          <a class="button" href={paths.execution(newer)} title="The one after, of the same task">
-            Next <Icon name="right" />
-          </a>
-        )}
+        <Neighbour id={older} title="The one before, of the same task">
+          <Icon name="left" /> Previous
+        </Neighbour>
+        <Neighbour id={newer} title="The one after, of the same task">
+          Next <Icon name="right" />
+        </Neighbour>
         {run !== null && can.cancel && (
           <button type="button" class="button danger" disabled={run.cancelRequestedAt !== null} onClick={() => void cancelRun(run.id)}>
             <Icon name="stop" /> {run.cancelRequestedAt === null ? "Cancel" : "Asked to stop"}

@@ -117,7 +117,7 @@ function GroupLine({ group, ask, resume }: { group: GroupRow; ask: (kind: "pause
         <span class="row-actions">
           {group.paused ? (
             <button type="button" class="icon-button" title="Resume" aria-label={`Resume group ${group.name}`} onClick={resume}>
-              <Icon name="undo" />
+              <Icon name="resume" />
             </button>
           ) : (
             <button type="button" class="icon-button" title="Pause" aria-label={`Pause group ${group.name}`} onClick={() => ask("pause")}>

@@ -147,6 +147,7 @@ function LogFilters({ filter, sort }: { filter: LogFilter; sort: Sort }) {
     <FilterBar>
       <TextFilter name="job" value={filter.job} label="Job" main />
       <TextFilter name="q" value={filter.text} label="Text of the error" />
+      <TextFilter name="node" value={filter.node} label="Node" />
       <SelectFilter
         name="outcome"
         value={filter.outcome}
@@ -156,8 +157,7 @@ function LogFilters({ filter, sort }: { filter: LogFilter; sort: Sort }) {
       />
       <SelectFilter name="trigger" value={filter.trigger} label="Trigger" all="Any trigger" options={TRIGGERS.map((trigger) => [trigger, words(trigger)] as const)} />
       <SelectFilter name="range" value={filter.range} label="Started within" all="Any time" options={Object.keys(RANGES).map((range) => [range, `last ${range.replace("h", " h").replace("d", " d")}`] as const)} />
-      <SelectFilter name="sort" value={sort === "newest" ? "" : sort} label="Order" all="newest first" options={[["oldest", "oldest first"], ["longest", "longest first"], ["records", "most records first"]]} />
-      <TextFilter name="node" value={filter.node} label="Node" />
+      <SelectFilter name="sort" value={sort === "newest" ? "" : sort} label="Order" all="newest first" options={[["oldest", "oldest first"], ["longest", "longest first"], ["records", "most records"]]} />
       {filter.task !== "" && <span class="chip">task {filter.task}</span>}
       {filter.run !== "" && <span class="chip">run {filter.run}</span>}
       {isFiltered(filter) && <ClearFilters names={FILTERS} />}

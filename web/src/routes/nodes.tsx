@@ -1,7 +1,6 @@
 import { useEffect, useState } from "preact/hooks";
 import { Confirm } from "../components/confirm";
 import { Empty, ErrorBox, Skeleton } from "../components/feedback";
-import { Icon } from "../components/icon";
 import { PageHead } from "../components/section";
 import { Status } from "../components/status";
 import { Time } from "../components/time";
@@ -143,8 +142,8 @@ function NodeLine({ node, drain }: { node: NodeRow; drain: () => void }) {
       </td>
       <td class="cell-actions">
         {node.state === "ACTIVE" && (
-          <button type="button" class="icon-button" title="Drain" aria-label={`Drain ${node.name}`} onClick={drain}>
-            <Icon name="down" />
+          <button type="button" class="button small" aria-label={`Drain ${node.name}`} onClick={drain}>
+            Drain
           </button>
         )}
       </td>

@@ -111,7 +111,7 @@ interface Future extends Pages {
 }
 
 /** The plan of the next hour, page after page like the past. */
-function usePlanned(): readonly Planned[] {
+function usePlanned(): Pick<Future, "planned"> & { readonly until: number | null } {
   const to = new Date(serverNow() + 3_600_000).toISOString();
   const future = useLive("timeline/future", {
     document: FutureDocument,
@@ -125,14 +125,16 @@ function usePlanned(): readonly Planned[] {
     variables: (state) => ({ to: state.to, after: state.next }),
     append: ({ upcoming }, before): Future => ({ ...before, planned: [...before.planned, ...plannedOf(upcoming)], next: nextCursor(upcoming.pageInfo), pages: before.pages + 1 }),
   });
-  return future.state?.planned ?? [];
+  if (future.state === null) return { planned: [], until: null };
+  const { planned, next } = future.state;
+  return { planned, until: next === null ? null : (planned.at(-1)?.at ?? null) };
 }
 
 /** The timeline of the overview, with its span in the address. */
 export function OverviewTimeline() {
   const range = readHours();
   const { state, error, reload } = usePast(HOURS[range]);
-  const planned = usePlanned();
+  const { planned, until } = usePlanned();
   return (
     <Section
       title="Timeline"
@@ -150,7 +152,7 @@ export function OverviewTimeline() {
       {state === null ? (
         error === null && <Skeleton rows={5} />
       ) : (
-        <Timeline executions={state.executions} planned={planned} hours={HOURS[range]} cut={state.next !== null && state.executions.length >= PAGE * PAGES} />
+        <Timeline executions={state.executions} planned={planned} plannedUntil={until} hours={HOURS[range]} cut={state.next !== null && state.executions.length >= PAGE * PAGES} />
       )}
     </Section>
   );

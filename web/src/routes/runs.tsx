@@ -8,7 +8,7 @@ import { PageHead } from "../components/section";
 import { useSelection } from "../components/use-selection";
 import { type LiveEvent, RunRowFragment } from "../graphql/fragments";
 import { graphql } from "../graphql/tada";
-import { capped, plural, words } from "../lib/format";
+import { capped, cappedPlural, plural, words } from "../lib/format";
 import { readRunsFilter, RUN_TABS, runActions, type RunsFilter, runsFilterInput, type RunTab } from "../lib/run-filter";
 import { useLive } from "../live/use-live";
 import type { BulkKind, BulkTarget } from "../services/runs";
@@ -111,16 +111,16 @@ function useRuns(filter: RunsFilter, after: string | null) {
     },
     init: (data): Counts => new Map(RUN_TABS.map((tab) => [tab, data[tab === "" ? "open" : tab].totalCount])),
     outdates: (event) => event.kind.startsWith("RUN_"),
-    every: 2_000,
+    every: 1_000,
   });
-  return { list, counts: counts.state };
+  return { list, counts: counts.state, recount: counts.reload };
 }
 
 export function Runs() {
   const params = searchParams.value;
   const filter = readRunsFilter(params);
   const after = params.get("after");
-  const { list, counts } = useRuns(filter, after);
+  const { list, counts, recount } = useRuns(filter, after);
   const { state, error, reload } = list;
   const selection = useSelection();
   const [bulk, setBulk] = useState<{ kind: BulkKind; target: BulkTarget } | null>(null);
@@ -161,6 +161,7 @@ export function Runs() {
           onClose={() => {
             setBulk(null);
             selection.clear();
+            recount();
           }}
         />
       )}
@@ -186,15 +187,25 @@ function BulkAll({ filter, count, ask }: { filter: RunsFilter; count: number; as
   if (count === 0) return null;
   const can = runActions(filter.tab === "" ? "WAITING" : filter.tab);
   return (
-    <span class="filter-end">
+    <span class="filter-end" role="group" aria-label="All that match">
       {can.cancel && (
         <button type="button" class="button small" onClick={() => ask("cancel")}>
-          Cancel all {capped(count)}
+          Cancel {cappedPlural(count, "run")}
         </button>
+      )}
+      {can.priority && (
+        <>
+          <button type="button" class="button small" onClick={() => ask("high")}>
+            High priority
+          </button>
+          <button type="button" class="button small" onClick={() => ask("low")}>
+            Low priority
+          </button>
+        </>
       )}
       {can.retry && (
         <button type="button" class="button small" onClick={() => ask("retry")}>
-          Run all {capped(count)} again
+          Run {cappedPlural(count, "run")} again
         </button>
       )}
     </span>
@@ -232,7 +243,7 @@ function NoRuns({ filtered }: { filtered: boolean }) {
   ) : (
     <Empty title="The queue is empty">
       <p class="dim">Tasks put runs here when they are due; so does this:</p>
-      <Command text="cronograph enqueue cleanup_expired_sessions" />
+      <Command text="cronograph trigger cleanup_expired_sessions" />
     </Empty>
   );
 }

@@ -8,7 +8,9 @@ import { Empty, ErrorBox, Skeleton } from "../components/feedback";
 import { HeatMap } from "../components/heat-map";
 import { Icon } from "../components/icon";
 import { JsonView } from "../components/json-view";
+import { NextTimes } from "../components/next-times";
 import { PauseDialog } from "../components/pause-dialog";
+import { RecordsChart } from "../components/records-chart";
 import { RunTable } from "../components/run-table";
 import { RunWithArgs } from "../components/run-with-args";
 import { PageHead, Section } from "../components/section";
@@ -141,25 +143,21 @@ function TaskBody({ task }: { task: TaskDetail }) {
               <code>{task.schedule.value}</code>{" "}
               {task.overridden && task.declaredSchedule !== null && <span class="dim">instead of {task.declaredSchedule.value} in the code</span>}
             </p>
-            <ol class="preview-times">
-              {task.schedule.nextExecutions.map((at) => (
-                <li key={at}>
-                  <Time at={at} form="full" />{" "}
-                  <span class="dim">
-                    · <Time at={at} />
-                  </span>
-                </li>
-              ))}
-            </ol>
+            {task.schedule.nextExecutions.length === 0 ? <p class="dim">It has no further time.</p> : <NextTimes times={task.schedule.nextExecutions} timezone={task.schedule.timezone} />}
           </div>
         </Section>
-        <Section title="Policies">
-          <ul class="panel-body bullets">
-            {policySentences(task).map((sentence) => (
-              <li key={sentence}>{sentence}</li>
-            ))}
-          </ul>
-        </Section>
+        <div class="stack">
+          <Section title="Policies">
+            <ul class="panel-body bullets">
+              {policySentences(task).map((sentence) => (
+                <li key={sentence}>{sentence}</li>
+              ))}
+            </ul>
+          </Section>
+          <Section title="When it runs">
+            <HeatMap task={task.name} />
+          </Section>
+        </div>
       </div>
       <Section title="Last 60 occurrences" aside={<span class="dim">height: duration (log), colour: outcome, stub: skipped</span>}>
         <div class="panel-body strip-wide">
@@ -170,8 +168,8 @@ function TaskBody({ task }: { task: TaskDetail }) {
         <Section title="Durations">
           <DurationChart executions={task.executions.nodes} />
         </Section>
-        <Section title="When it runs">
-          <HeatMap executions={task.executions.nodes} />
+        <Section title="Records">
+          <RecordsChart executions={task.executions.nodes} />
         </Section>
       </div>
       <Section title="Executions" aside={<a href={`/log?task=${encodeURIComponent(task.name)}`}>All in the log</a>}>
@@ -265,7 +263,7 @@ function TaskHead({ task, mark, reload }: TaskHeadProps) {
           </button>
         ) : (
           <button type="button" class="button" onClick={() => void resume()}>
-            <Icon name="undo" /> Resume
+            <Icon name="resume" /> Resume
           </button>
         )}
         <button type="button" class="button" onClick={() => setAsking("edit")}>

@@ -169,7 +169,7 @@ export function Tasks() {
             <Icon name="pause" /> Pause
           </button>
           <button type="button" class="button small" onClick={() => resume(names)}>
-            <Icon name="undo" /> Resume
+            <Icon name="resume" /> Resume
           </button>
           <button type="button" class="link-button" onClick={selection.clear}>
             Clear
@@ -218,8 +218,8 @@ function NoTasks({ filtered }: { filtered: boolean }) {
     </Empty>
   ) : (
     <Empty title="No tasks yet">
-      <p class="dim">A task runs a job on a schedule. Make one with “New task”, or apply a file:</p>
-      <Command text="cronograph apply tasks.yaml" />
+      <p class="dim">A task runs a job on a schedule. Make one with “New task”, or declare a schedule in the code:</p>
+      <Command text={'@job("nightly_report", schedule="0 30 2 * * *")'} />
     </Empty>
   );
 }

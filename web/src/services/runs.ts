@@ -110,7 +110,10 @@ export async function countBulk(kind: BulkKind, target: BulkTarget): Promise<num
   return (await bulkOnce(kind, selectionOf(target, true)))?.count ?? null;
 }
 
-/** Does it, portion by portion; `progress` hears how many are done. Answers the number, or null if the server refused. */
+/**
+ * Does it, portion by portion; `progress` hears how many are done. Answers the number, or null if the server refused.
+ * A run that was tried again still matches its filter, so that this is done to one portion only.
+ */
 export async function runBulk(kind: BulkKind, target: BulkTarget, progress: (done: number) => void): Promise<number | null> {
   let done = 0;
   for (;;) {
@@ -118,6 +121,6 @@ export async function runBulk(kind: BulkKind, target: BulkTarget, progress: (don
     if (payload === null) return null;
     done += payload.count;
     progress(done);
-    if (!payload.hasMore || payload.count === 0) return done;
+    if (kind === "retry" || !payload.hasMore || payload.count === 0) return done;
   }
 }

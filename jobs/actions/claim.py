@@ -3,12 +3,13 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from enum import Enum, auto
 from functools import partial
 from typing import Any, TypeVar
 
 from ..core.dispatch import Skip
 from ..core.fairness import Candidate, FairnessState, take
-from ..core.model import Json, Run, SkipReason, Task, Trigger
+from ..core.model import Json, NodeState, Run, SkipReason, Task, Trigger
 from ..core.policies import earliest_start, effective_tolerance, interval_of
 from ..core.states import RunState
 from ..store import claims, tasks
@@ -33,6 +34,14 @@ class Claimant:
     node_id: int
     node: str
     jobs: tuple[str, ...]
+
+
+class Standing(Enum):
+    """Whether a node may take runs: it may; it drains and takes nothing new; it was declared dead meanwhile."""
+
+    TAKES = auto()
+    DRAINS = auto()
+    DEAD = auto()
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,16 +72,19 @@ def claim(tx: Tx, claimant: Claimant, fairness: FairnessState, *, slots: int, pr
     Runs that start have their attempt counted and their execution opened in this transaction, so that a job which
     kills its node counts too. ``fairness`` is not changed; take the returned one once the transaction is committed.
     """
-    if not may_take(tx, claimant):
-        return Claimed((), (), fairness, fenced=True)
+    standing = standing_of(tx, claimant)
+    if standing is not Standing.TAKES:
+        return Claimed((), (), fairness, fenced=standing is Standing.DEAD)
     return claim_more(tx, claimant, fairness, slots=slots, prefetch=prefetch)
 
 
-def may_take(tx: Tx, claimant: Claimant) -> bool:
+def standing_of(tx: Tx, claimant: Claimant) -> Standing:
     """Whether the node may take runs; nobody declares it dead before the commit."""
-    live, now = claims.live_node(tx.conn, claimant.node_id)
+    state, now = claims.live_node(tx.conn, claimant.node_id)
     tx.learn_now(now)
-    return live
+    if state is None:
+        return Standing.DEAD
+    return Standing.DRAINS if state is NodeState.DRAINING else Standing.TAKES
 
 
 def claim_more(tx: Tx, claimant: Claimant, fairness: FairnessState, *, slots: int, prefetch: int) -> Claimed:
@@ -91,7 +103,7 @@ def claim_more(tx: Tx, claimant: Claimant, fairness: FairnessState, *, slots: in
 
 def start_reserved(tx: Tx, claimant: Claimant, ids: Sequence[int]) -> tuple[Started, ...]:
     """Start runs reserved by this node; those cancelled or taken away meanwhile are left out."""
-    return start_more(tx, claimant, ids) if may_take(tx, claimant) else ()
+    return start_more(tx, claimant, ids) if standing_of(tx, claimant) is Standing.TAKES else ()
 
 
 def start_more(tx: Tx, claimant: Claimant, ids: Sequence[int]) -> tuple[Started, ...]:
@@ -202,6 +214,7 @@ def _drop(tx: Tx, claimant: Claimant, run: Run, task: Task, earliest: datetime) 
     policy: dict[str, Any] = {
         "interval": interval_of(task.spec.schedule),
         "tolerance": effective_tolerance(task.spec),
+        "lastStartedAt": None if task.last_started_at is None else task.last_started_at.isoformat(),
     }
     sentence = (
         f"about to start at {tx.now.isoformat()}, but the task's last start allows the next no earlier than "

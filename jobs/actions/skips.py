@@ -37,20 +37,31 @@ def record_skips(
 
 
 def record_drop(tx: Tx, task: Task, skip: Skip, *, node: str, run_id: int) -> None:
-    """Write down that a run was dropped before its start."""
-    skipped.add(tx.conn, task.id, task.name, skip, node=node, run_id=run_id, now=tx.now)
+    """Write down that a run was dropped before its start; it folds into the task's newest row if that is its equal.
+
+    The policy values name the last start that decided it, so no run started between two drops that are equal. The row
+    names the first dropped run.
+    """
+    newest = skipped.newest_of_tasks(tx.conn, [task.id]).get(task.id)
+    if newest is not None and _is_equal(newest, skip) and newest.last_scheduled_for < skip.first:
+        skipped.extend(tx.conn, newest.id, skip, tx.now)
+    else:
+        skipped.add(tx.conn, task.id, task.name, skip, node=node, run_id=run_id, now=tx.now)
     tx.emit([_change(task, skip, node, run_id)])
 
 
 def _continues(task: Task, newest: SkippedOccurrence, skip: Skip) -> bool:
     """Whether nothing became a run between the stored stretch and this one, and both have one cause."""
     return (
-        newest.reason is skip.reason
-        and newest.policy == skip.policy
+        _is_equal(newest, skip)
         and newest.last_scheduled_for == task.last_due_at
         # Nor within this visit: the skip is about the first occurrence that it found.
         and skip.first == task.next_occurrence_at
     )
+
+
+def _is_equal(stored: SkippedOccurrence, skip: Skip) -> bool:
+    return stored.reason is skip.reason and stored.policy == skip.policy
 
 
 def _change(task: Task, skip: Skip, node: str | None, run_id: int | None = None) -> Change:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from ..core.fairness import FairnessState
 from ..store import runs as run_store
 from ..store.transaction import Tx
-from .claim import Claimant, Claimed, Started, claim_more, may_take, start_more
+from .claim import Claimant, Claimed, Standing, Started, claim_more, standing_of, start_more
 from .finish import Finish, Finished, finish
 
 _NONE_FINISHED = Finished(frozenset(), frozenset())
@@ -41,7 +41,7 @@ class Turn:
         started: Runs whose attempt has begun, reserved ones first.
         reserved: Runs handed to this node ahead of a free slot.
         fairness: To go on with.
-        fenced: The node was declared dead meanwhile and may take nothing.
+        standing: Unless the node takes runs, nothing was started or reserved.
         next_in: Where slots stay free: seconds until the next run becomes available by time alone; None = none does.
     """
 
@@ -49,17 +49,17 @@ class Turn:
     started: tuple[Started, ...]
     reserved: tuple[int, ...]
     fairness: FairnessState
-    fenced: bool = False
+    standing: Standing = Standing.TAKES
     next_in: float | None = None
 
 
 def turn(tx: Tx, claimant: Claimant, fairness: FairnessState, order: Order) -> Turn:
     """Store ends, start what was reserved, and take more runs from the queue. ``fairness`` is not changed."""
     # Asked first: whoever declares a node dead locks it before its runs, too.
-    live = may_take(tx, claimant)
+    standing = standing_of(tx, claimant)
     finished = finish(tx, claimant.node_id, claimant.node, order.ended) if order.ended else _NONE_FINISHED
-    if not live:
-        return Turn(finished, (), (), fairness, fenced=True)
+    if standing is not Standing.TAKES:
+        return Turn(finished, (), (), fairness, standing)
     begun = start_more(tx, claimant, order.reserved) if order.reserved else ()
     slots = order.slots - len(begun)
     claimed = Claimed((), (), fairness)

@@ -1,13 +1,46 @@
 """Judging a job's arguments by its JSON Schema, when a run is submitted and not when it starts."""
 
 from collections.abc import Iterable, Mapping
+from datetime import date, datetime, time, timedelta
 from difflib import get_close_matches
-from typing import Any
+from ipaddress import IPv4Address, IPv6Address
+from typing import Any, Final
+from uuid import UUID
 
-from jsonschema import Draft202012Validator, ValidationError
+from jsonschema import Draft202012Validator, FormatChecker, ValidationError
+from pydantic import AnyUrl, TypeAdapter
 
 from .errors import InvalidInput
 from .model import Json
+
+_FORMATS: Final[Mapping[str, type[Any]]] = {
+    "date-time": datetime,
+    "date": date,
+    "time": time,
+    "duration": timedelta,
+    "uuid": UUID,
+    "uri": AnyUrl,
+    "ipv4": IPv4Address,
+    "ipv6": IPv6Address,
+}
+"""Of the formats that pydantic writes into a schema, those that say more than the type, and what a job then gets."""
+
+
+def _format_checker() -> FormatChecker:
+    """Judges a text as pydantic will when the job starts: what it cannot convert is no argument."""
+    checker = FormatChecker(formats=())
+    for name, kind in _FORMATS.items():
+        adapter: TypeAdapter[Any] = TypeAdapter(kind)
+
+        def fits(value: object, adapter: TypeAdapter[Any] = adapter) -> bool:
+            return not isinstance(value, str) or adapter.validate_python(value) is not None
+
+        # pydantic's ValidationError is a ValueError.
+        checker.checks(name, raises=ValueError)(fits)
+    return checker
+
+
+_FORMAT_CHECKER: Final = _format_checker()
 
 
 def check_args(job_name: str, schema: Mapping[str, Any], args: Mapping[str, Json]) -> None:
@@ -17,7 +50,9 @@ def check_args(job_name: str, schema: Mapping[str, Any], args: Mapping[str, Json
         InvalidInput: code ``INVALID_ARGS``; names the argument, what it must be and what it got.
     """
     # The library's overloads are loosely typed; only the two attributes used here matter.
-    faults: Iterable[ValidationError] = Draft202012Validator(dict(schema)).iter_errors(dict(args))  # pyright: ignore[reportUnknownMemberType]
+    faults: Iterable[ValidationError] = Draft202012Validator(dict(schema), format_checker=_FORMAT_CHECKER).iter_errors(
+        dict(args)
+    )  # pyright: ignore[reportUnknownMemberType]
     fault = min(faults, key=lambda one: [str(part) for part in one.absolute_path], default=None)
     if fault is None:
         return

@@ -244,9 +244,15 @@ def _final(run: Run) -> Explanation:
             count = f"after {run.attempt} attempts" if run.attempt != 1 else "in its only attempt"
             return Explanation("FAILED", f"It failed for good {count}{ended}{because}.", ("Retry it with retryRun.",))
         case RunState.CANCELLED:
-            return Explanation("CANCELLED", f"It was cancelled{ended}{because}.")
+            return Explanation("CANCELLED", f"It was cancelled{ended}{_cancelled_because(run)}.")
         case _:
             return Explanation("SKIPPED", f"It was dropped before its start{ended}{because}.")
+
+
+def _cancelled_because(run: Run) -> str:
+    """Who cancelled it and why, and how its job then ended, as far as that is known."""
+    known = dict.fromkeys(text for text in (run.cancel_reason, run.error) if text)
+    return f": {'; '.join(known)}" if known else ""
 
 
 def _running(run: Run, facts: RunFacts, now: datetime) -> Explanation:
@@ -319,14 +325,19 @@ def _blocked(facts: RunFacts) -> Explanation | None:
     return Explanation("BLOCKED", sentence, run_id=facts.blocked_by)
 
 
+def _runs_of_group(ahead: int) -> str:
+    if ahead == 1:
+        return "1 run of its group and priority comes"
+    return f"{ahead or 'no'} runs of its group and priority come"
+
+
 def _in_line(facts: RunFacts) -> Explanation:
     nodes = f"{len(facts.nodes)} node{'s' if len(facts.nodes) != 1 else ''}"
     if facts.free_slots <= 0:
-        sentence = (
-            f"All slots of the {nodes} that can run it are taken, and {facts.ahead} runs of its group come first."
-        )
+        sentence = f"All slots of the {nodes} that can run it are taken, and {_runs_of_group(facts.ahead)} first."
         return Explanation("NO_SLOT", sentence)
     if facts.ahead:
-        sentence = f"{facts.ahead} runs of its group and priority come first; {facts.free_slots} slots are free."
+        free = f"{facts.free_slots} slot{'s are' if facts.free_slots != 1 else ' is'} free"
+        sentence = f"{_runs_of_group(facts.ahead).capitalize()} first; {free}."
         return Explanation("IN_LINE", sentence)
     return Explanation("NEXT", "It is due and next in line; a node is about to take it.")

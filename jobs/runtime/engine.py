@@ -11,6 +11,7 @@ from ..services import Services
 from ..store.database import Database
 from ..store.transaction import Wake
 from .bus import EventBus
+from .inheritance import let_threads_belong_to_jobs
 from .logs import JobLogHandler, LogWriter
 from .node import NodeLife, register
 from .progress import ProgressWriter
@@ -92,6 +93,7 @@ class Engine:
         """Join as a node, write declared tasks, rescue what a dead process left behind, and begin. Once only."""
         if self._life is not None:
             return
+        let_threads_belong_to_jobs()
         logging.getLogger().addHandler(self._log_handler)
         for service in (self._wakeup, self.bus, self._logs, self._progress):
             service.start()

@@ -44,6 +44,7 @@ class Heartbeat:
         self._running = running
         self._on_state = on_state
         self._stopped = threading.Event()
+        self._wanted = threading.Event()
         self._last_good = time.monotonic()
         self._thread: threading.Thread | None = None
 
@@ -56,6 +57,11 @@ class Heartbeat:
     def stop(self) -> None:
         """Stop beating; stopping twice, or without a start, is fine. A beat under way is not waited for."""
         self._stopped.set()
+        self._wanted.set()
+
+    def beat_now(self) -> None:
+        """Beat without waiting for the interval: somebody may have changed this node's state. Safe from any thread."""
+        self._wanted.set()
 
     def age(self) -> float:
         """Seconds since the start of the last good beat."""
@@ -66,7 +72,11 @@ class Heartbeat:
         return self.age() > FENCE_AT * self._lease
 
     def _beat_until_stopped(self) -> None:
-        while not self._stopped.wait(self._interval):
+        while True:
+            self._wanted.wait(self._interval)
+            self._wanted.clear()
+            if self._stopped.is_set():
+                return
             began = time.monotonic()
             try:
                 state = self._database.write_sync(heartbeat, self._node.id, lease=self._lease, running=self._running())

@@ -267,9 +267,20 @@ class JobLogHandler(logging.Handler):
         if host is None:
             return
         try:
-            host.log(_level(record.levelno), self.format(record), None)
+            host.log(_level(record.levelno), self.format(record), _extra_of(record))
         except Exception:
             self.handleError(record)
+
+
+_OWN_ATTRIBUTES = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "taskName"}
+"""What every record has, and what formatting it adds."""
+
+
+def _extra_of(record: logging.LogRecord) -> Mapping[str, Json] | None:
+    """What the call gave as ``extra``: the fields of the line."""
+    attributes = vars(record).items()
+    extra = {name: value for name, value in attributes if name not in _OWN_ATTRIBUTES and not name.startswith("_")}
+    return extra or None
 
 
 def level_name(level: int) -> str:

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from typing_extensions import override
 
-from ..actions.claim import Claimant
+from ..actions.claim import Claimant, Standing
 from ..actions.finish import disown
 from ..actions.runs import hand_back
 from ..actions.turn import Order, Turn, turn
@@ -151,9 +151,11 @@ class Worker(Service):
             self._attempts.finisher.give_back(order.ended)
             raise
         self._attempts.finisher.settle(order.ended, result.finished)
-        if result.fenced:
+        if result.standing is not Standing.TAKES:
+            # Whoever let a node drain hears of it with the next heartbeat, and then ends this worker in order.
             self._take_no_more()
-            self.fenced.set()
+            if result.standing is Standing.DEAD:
+                self.fenced.set()
             return False
         return self._follow(order, result)
 

@@ -20,7 +20,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.dialects.postgresql import ARRAY, BIGINT
 
-from ..core.model import LIVE_NODES, Run
+from ..core.model import LIVE_NODES, NodeState, Run
 from ..core.states import CLAIMABLE, OCCUPYING, RunState
 from . import dialect
 from .candidates import JUDGED
@@ -32,7 +32,7 @@ from .tables import run as r
 from .types import UtcDateTime
 
 _LIVE = (
-    select(n.c.id)
+    select(n.c.state)
     .where(n.c.id == bindparam("node_id"), n.c.state.in_(sorted(state.value for state in LIVE_NODES)))
     # The weakest lock: declaring the node dead conflicts with it, its heartbeat does not.
     .with_for_update(read=True, key_share=True)
@@ -40,11 +40,11 @@ _LIVE = (
 _LIVE_AND_NOW = _LIVE.add_columns(func.statement_timestamp().label("now"))
 
 
-def live_node(conn: Connection, node_id: int) -> tuple[bool, datetime | None]:
-    """Whether a node may take runs (nobody declares it dead before the commit), and the time if the database tells."""
+def live_node(conn: Connection, node_id: int) -> tuple[NodeState | None, datetime | None]:
+    """The state of a live node (nobody declares it dead before the commit), and the time if the database tells."""
     statement = _LIVE_AND_NOW if dialect.is_postgresql(conn) else _LIVE
     row = conn.execute(statement, {"node_id": node_id}).first()
-    return row is not None, getattr(row, "now", None)
+    return None if row is None else NodeState(row.state), getattr(row, "now", None)
 
 
 def free_capacities(conn: Connection, groups: Sequence[str]) -> dict[str, int]:

@@ -19,6 +19,7 @@ from ..registry import Handler, Isolation, JobDefinition, Registry, default_regi
 from ..runtime.attempt import Attempt
 from ..runtime.executor import execute
 from ..runtime.host import LocalHost, SaveCheckpoint
+from ..runtime.inheritance import let_threads_belong_to_jobs
 from ..runtime.logs import JobLogHandler, RawLine, level_name
 from ..runtime.process_spawner import Spawner
 from ..runtime.stopping import StopSignal
@@ -196,6 +197,7 @@ async def carry(
 @contextmanager
 def _ordinary_logging(host: LocalHost) -> Generator[None]:
     """Let calls of ``logging`` made by the job of ``host`` reach it, at the levels that the test has set."""
+    let_threads_belong_to_jobs()
     handler = JobLogHandler()
     handler.addFilter(lambda _record: current_host.get() is host)
     logging.getLogger().addHandler(handler)

@@ -6,9 +6,11 @@ from datetime import timedelta
 
 import pytest
 
-from cronograph.jobs.actions.claim import start_reserved
+from cronograph.jobs.actions.claim import Standing, start_reserved
 from cronograph.jobs.actions.groups import pause_group, resume_group, update_group
+from cronograph.jobs.actions.nodes import drain_node
 from cronograph.jobs.actions.runs import cancel_runs, enqueue_runs, retry_now
+from cronograph.jobs.actions.turn import Order, turn
 from cronograph.jobs.core.model import NewRun, NodeState, Priority, Trigger
 from cronograph.jobs.core.outcome import Failed, Lost, Snoozed
 from cronograph.jobs.store import nodes, tables
@@ -174,6 +176,20 @@ def test_a_node_declared_dead_takes_nothing(stored: Stored) -> None:
     stored.enqueue()
     stored.do(lambda tx: nodes.set_state(tx.conn, worker.node.id, NodeState.EXPIRED))
     assert worker.take().fenced
+
+
+def test_a_node_that_drains_takes_nothing_from_the_moment_it_was_asked_to(stored: Stored) -> None:
+    worker, other = stored.node("a"), stored.node("b")
+    for _ in range(3):
+        stored.enqueue()
+    reserved = worker.take(0, prefetch=1).reserved
+    stored.do(drain_node, "a")
+    claimed = worker.take(1)
+    assert (claimed.started, claimed.fenced) == ((), False)
+    assert stored.do(start_reserved, worker.claimant, reserved) == ()
+    turned = stored.do(turn, worker.claimant, worker.fairness, Order((), reserved, 2, 0))
+    assert (turned.started, turned.standing) == ((), Standing.DRAINS)
+    assert len(other.take(5).started) == 2
 
 
 def test_many_groups_and_a_deep_queue_are_all_served(stored: Stored) -> None:

@@ -3,6 +3,8 @@
 A run that the schedule made is dropped when it is about to start before last start + interval - tolerance.
 """
 
+from datetime import timedelta
+
 import pytest
 
 from cronograph.jobs.actions.runs import retry_runs
@@ -110,9 +112,23 @@ def test_a_full_queue_of_the_task_is_thinned_one_start_at_a_time(worker: Worker)
     worker.end(worker.start())
     # All others in the queue would start too soon after this one.
     assert worker.take(5).started == ()
-    assert skipped(stored) == [("tolerance", 90), ("tolerance", 150), ("tolerance", 210)]
     dropped = [run for run in stored.rows(tables.run) if run.state == "skipped"]
-    assert [run.id for run in dropped] == [skip.run_id for skip in stored.rows(tables.skipped_occurrence)]
+    assert len(dropped) == 3
+    # Equal drops with no start between them are one row; it names the first run.
+    (row,) = stored.rows(tables.skipped_occurrence)
+    assert [(at - START).total_seconds() for at in (row.first_scheduled_for, row.last_scheduled_for)] == [90, 210]
+    assert (row.reason, row.occurrences, row.run_id) == ("tolerance", 3, dropped[0].id)
+
+
+def test_drops_with_a_start_between_them_are_rows_of_their_own(worker: Worker) -> None:
+    stored = worker.stored
+    for first in (30, 150):
+        enqueued_at(worker, first)
+        enqueued_at(worker, first + 60)
+        stored.at(first + 65)
+        worker.end(worker.start())
+        assert worker.take().started == ()
+    assert [row.occurrences for row in stored.rows(tables.skipped_occurrence)] == [1, 1]
 
 
 def test_the_row_says_what_decided_it(worker: Worker) -> None:
@@ -122,7 +138,11 @@ def test_the_row_says_what_decided_it(worker: Worker) -> None:
     worker.end(worker.start())
     assert worker.take().started == ()
     (skip,) = worker.stored.rows(tables.skipped_occurrence)
-    assert skip.policy == {"interval": 60.0, "tolerance": 5.0}
+    assert skip.policy == {
+        "interval": 60.0,
+        "tolerance": 5.0,
+        "lastStartedAt": (START + timedelta(seconds=95)).isoformat(),
+    }
     assert skip.node == "node-a"
 
 

@@ -4,6 +4,7 @@ import asyncio
 import logging
 import threading
 from collections.abc import AsyncIterator
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 
 import pytest
@@ -248,6 +249,47 @@ def test_a_bad_call_of_logging_in_a_job_is_reported_and_fails_nothing(capsys: py
     handler = JobLogHandler(Host())  # type: ignore[arg-type]
     handler.emit(logging.makeLogRecord({"msg": "%d", "args": ("x",), "levelno": logging.INFO}))
     assert "--- Logging error ---" in capsys.readouterr().err
+
+
+async def test_what_a_job_s_own_threads_write_is_kept_with_its_execution(start_engine: StartEngine) -> None:
+    registry, pool, write = Registry(), ThreadPoolExecutor(1), logging.getLogger("any").error
+
+    def nested(word: str) -> None:
+        thread = threading.Thread(target=write, args=(f"nested {word}",))
+        thread.start()
+        thread.join()
+
+    @job("blocks", registry=registry)
+    def blocks(word: str) -> None:
+        thread = threading.Thread(target=nested, args=(word,))
+        thread.start()
+        thread.join()
+        pool.submit(write, f"pool {word}").result()
+
+    @job("awaits", registry=registry)
+    async def awaits(word: str) -> None:
+        await asyncio.get_running_loop().run_in_executor(pool, write, f"executor {word}")
+
+    engine = await start_engine(registry)
+    for word in ("a", "b"):
+        assert (await engine.finish("blocks", {"word": word})).messages == [f"nested {word}", f"pool {word}"]
+        assert (await engine.finish("awaits", {"word": word})).messages == [f"executor {word}"]
+    # The pool's thread was started for a job, but works for whoever calls it.
+    assert pool.submit(current_host.get).result() is None
+    pool.shutdown()
+
+
+async def test_the_extra_of_a_logging_call_becomes_the_fields_of_its_line(start_engine: StartEngine) -> None:
+    registry = Registry()
+
+    @job("tells", registry=registry)
+    async def tells() -> None:
+        logging.getLogger("any").error("with", extra={"rows": 3, "where": ["a"]})
+        logging.getLogger("any").error("without")
+
+    engine = await start_engine(registry)
+    done = await engine.finish("tells")
+    assert [line.fields for line in done.lines] == [{"rows": 3, "where": ["a"]}, None]
 
 
 def test_ordinary_logging_outside_of_jobs_passes_by() -> None:

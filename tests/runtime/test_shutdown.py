@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from cronograph.jobs.actions.nodes import drain_node
 from cronograph.jobs.core.model import Outcome
 from cronograph.jobs.core.states import RunState
 from tests.runtime.sample_jobs import KINDS, registry_of
@@ -58,3 +59,12 @@ async def test_a_job_that_raises_when_the_node_stops_is_given_back(start_engine:
     (execution,) = await engine.executions(run_id)
     assert (execution.outcome, (await engine.run(run_id)).state) == (Outcome.HANDED_BACK, RunState.WAITING)
     assert execution.error_message == "its node shut down and the job left with half done"
+
+
+async def test_a_node_that_is_asked_to_drain_obeys_before_its_next_heartbeat(start_engine: StartEngine) -> None:
+    engine = await start_engine(registry_of("async"), heartbeat=3600.0, lease=7200.0)
+    await engine.database.write(drain_node, "test-node")
+    await eventually(lambda: not engine.engine.ready, message="the node to drain")
+    run_id = await engine.enqueue("leaves")
+    await engine.engine.stop()
+    assert (await engine.run(run_id)).state is RunState.WAITING

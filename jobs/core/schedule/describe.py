@@ -62,8 +62,10 @@ def _step_of_seconds(seconds: SecondSet) -> tuple[int, int] | None:
     if isinstance(seconds, WholeSeconds):
         step = (0, 1) if seconds.mask == EVERY_MINUTE else step_of(seconds.mask, 59)
         return None if step is None else (step[0] * SECOND, step[1] * SECOND)
-    if isinstance(seconds, ChainedSeconds) and len(seconds.steps) == 1 and seconds.steps[0].stop == _LAST_MOMENT:
-        return seconds.steps[0].start, seconds.steps[0].repeat
+    if isinstance(seconds, ChainedSeconds) and len(seconds.steps) == 1:
+        only_one = seconds.steps[0]
+        if only_one.stop == _LAST_MOMENT and only_one.start + only_one.repeat <= only_one.stop:
+            return only_one.start, only_one.repeat
     return None
 
 

@@ -52,7 +52,7 @@ def _years(years: int | None) -> str:
         return ""
     if step := step_of(years, last):
         return f"every {ordinal(step[1])} year from {FIRST_YEAR + step[0]}"
-    if is_range(years) and years >> last:
+    if is_range(years) and years >> last and only(years) is None:
         return f"every year from {FIRST_YEAR + runs(years)[0][0]}"
     return listed(years, lambda year: str(FIRST_YEAR + year))
 

@@ -88,6 +88,9 @@ def test_cron_is_described(text: str, description: str) -> None:
             "At 11:12:13 on the 1st and 5th of every month in 2026 if it is a Thursday or a Friday",
         ),
         ("@1900000000", "At 17:46:40 on the 17th of March 2030"),
+        ("*:*:59.999999", "At second 59.999999 of every minute"),
+        ("2199-12-31", "At 00:00 on the 31st of December 2199"),
+        ("2190..2199-1-1", "At 00:00 on the 1st of January in every year from 2190"),
     ],
 )
 def test_calendar_is_described(text: str, description: str) -> None:

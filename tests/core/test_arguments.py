@@ -1,0 +1,52 @@
+"""Arguments are judged by the schema of their job when a run is submitted, formats as well as types."""
+
+from datetime import date, datetime, time, timedelta
+from ipaddress import IPv4Address, IPv6Address
+from typing import Any
+from uuid import UUID
+
+import pytest
+from pydantic import AnyUrl
+
+from cronograph.jobs.core.arguments import check_args
+from cronograph.jobs.core.errors import InvalidInput
+from cronograph.jobs.registry import define
+
+
+def schema_of(kind: Any) -> dict[str, Any]:
+    def handler(value: Any) -> None:
+        """Takes one argument."""
+
+    handler.__annotations__["value"] = kind
+    return define("takes", handler).args_schema
+
+
+@pytest.mark.parametrize(
+    ("kind", "good", "bad"),
+    [
+        (datetime, "2030-01-31T09:00:00Z", "soon"),
+        (date, "2030-01-31", "2030-01-32"),
+        (time, "09:00:00", "25:00"),
+        (timedelta, "PT90S", "90 seconds"),
+        (UUID, "6fa459ea-ee8a-3ca4-894e-db77e160355e", "6fa459ea"),
+        (AnyUrl, "https://example.org/x", "no address"),
+        (IPv4Address, "192.0.2.1", "192.0.2.256"),
+        (IPv6Address, "2001:db8::1", "2001:db8"),
+    ],
+)
+def test_a_text_that_its_job_could_not_read_is_refused_when_the_run_is_submitted(
+    kind: Any, good: str, bad: str
+) -> None:
+    schema = schema_of(kind)
+    check_args("takes", schema, {"value": good})
+    with pytest.raises(InvalidInput) as caught:
+        check_args("takes", schema, {"value": bad})
+    assert (caught.value.code, caught.value.path) == ("INVALID_ARGS", ("args", "value"))
+    assert f"argument 'value' of job 'takes': '{bad}' is not a" in caught.value.message
+
+
+def test_the_format_of_an_optional_argument_is_judged_too() -> None:
+    schema = schema_of(datetime | None)
+    check_args("takes", schema, {"value": None})
+    with pytest.raises(InvalidInput):
+        check_args("takes", schema, {"value": "soon"})

@@ -1,0 +1,137 @@
+"""Small messages of one turn leave together, and a closed connection ends even when nobody reads it."""
+
+import asyncio
+import socket
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+
+import pytest
+from starlette.types import Receive, Scope, Send
+from typing_extensions import override
+from websockets.asyncio.client import connect
+
+from cronograph.server.http_server import HttpServer
+from cronograph.server.websockets import GATHERED_BYTES, GatheringTransport
+from tests.support.waiting import eventually
+
+MESSAGES = 200
+
+
+class Recording(asyncio.Transport):
+    """A transport that notes what reaches it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.written: list[bytes] = []
+        self.ends: list[str] = []
+
+    @override
+    def write(self, data: bytes | bytearray | memoryview) -> None:
+        self.written.append(bytes(data))
+
+    @override
+    def close(self) -> None:
+        self.ends.append("close")
+
+    @override
+    def abort(self) -> None:
+        self.ends.append("abort")
+
+    @override
+    def is_closing(self) -> bool:
+        return bool(self.ends)
+
+
+@dataclass
+class Gathered:
+    """A gathering transport and what it leads to."""
+
+    below: Recording
+    above: GatheringTransport
+
+
+@pytest.fixture
+async def gathered() -> Gathered:
+    below = Recording()
+    return Gathered(below, GatheringTransport(below, asyncio.get_running_loop(), close_seconds=0.01))
+
+
+async def test_what_is_written_in_one_turn_is_sent_together(gathered: Gathered) -> None:
+    for part in (b"a", b"b", b"c"):
+        gathered.above.write(part)
+    assert gathered.below.written == []
+    await asyncio.sleep(0)
+    gathered.above.write(b"d")
+    await asyncio.sleep(0)
+    assert gathered.below.written == [b"abc", b"d"]
+
+
+async def test_much_is_sent_at_once_so_that_the_bound_of_the_transport_is_noticed(gathered: Gathered) -> None:
+    gathered.above.write(b"a")
+    gathered.above.write(b"b" * GATHERED_BYTES)
+    assert [len(data) for data in gathered.below.written] == [GATHERED_BYTES + 1]
+    await asyncio.sleep(0)
+    assert len(gathered.below.written) == 1
+
+
+async def test_what_waits_is_sent_before_the_end(gathered: Gathered) -> None:
+    gathered.above.write(b"goodbye")
+    gathered.above.close()
+    assert gathered.below.written == [b"goodbye"]
+    assert gathered.below.ends == ["close"]
+
+
+async def test_nothing_is_written_to_a_connection_that_ends(gathered: Gathered) -> None:
+    gathered.above.close()
+    gathered.above.write(b"too late")
+    await asyncio.sleep(0)
+    assert gathered.below.written == []
+
+
+async def test_a_closed_connection_is_ended_when_its_reader_takes_nothing(gathered: Gathered) -> None:
+    gathered.above.close()
+    gathered.above.close()
+    await eventually(lambda: "abort" in gathered.below.ends)
+    assert gathered.below.ends.count("abort") == 1
+
+
+async def test_a_connection_that_has_ended_is_left_alone(gathered: Gathered) -> None:
+    gathered.above.close()
+    gathered.above.lost()
+    later = Recording()
+    GatheringTransport(later, asyncio.get_running_loop(), close_seconds=0.02).close()
+    await eventually(lambda: "abort" in later.ends, message="time to pass")
+    assert "abort" not in gathered.below.ends
+
+
+async def counting(scope: Scope, receive: Receive, send: Send) -> None:
+    """An application that greets with many messages, then sends back what it gets."""
+    assert (await receive())["type"] == "websocket.connect"
+    await send({"type": "websocket.accept"})
+    for number in range(MESSAGES):
+        await send({"type": "websocket.send", "text": str(number)})
+    while (message := await receive())["type"] == "websocket.receive":
+        await send({"type": "websocket.send", "text": message["text"]})
+
+
+@pytest.fixture
+async def port() -> AsyncIterator[int]:
+    """Where a server with that application listens."""
+    listening = socket.create_server(("127.0.0.1", 0))
+    server = HttpServer(counting, message_bytes=1024)
+    running = asyncio.create_task(server.serve([listening]))
+    await eventually(lambda: server.started)
+    number: int = listening.getsockname()[1]
+    yield number
+    server.finish()
+    await running
+
+
+async def test_a_client_gets_every_message_in_order_and_the_close_frame(port: int) -> None:
+    async with connect(f"ws://127.0.0.1:{port}") as client:
+        assert [await client.recv() for _ in range(MESSAGES)] == [str(number) for number in range(MESSAGES)]
+        await client.send("and one more")
+        assert await client.recv() == "and one more"
+        assert client.protocol.extensions == [], "small messages are not worth being compressed"
+        await client.close()
+        assert client.close_code == 1000

@@ -1,6 +1,7 @@
 """What resolvers work with: the database, the live events, who asks, and the loaders of one operation."""
 
 from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Concatenate, Final, ParamSpec, Protocol, TypeAlias, TypeVar
@@ -30,6 +31,22 @@ class EventSource(Protocol):
         ...
 
 
+class LogFollower(Protocol):
+    """One who reads the log of an execution."""
+
+    async def more(self, last_line: int, /) -> None:
+        """Wait until the log goes beyond ``last_line``, or the execution is over or gone."""
+        ...
+
+
+class LogSource(Protocol):
+    """Who knows when log lines are written: the log feed of the node that serves the API."""
+
+    def follow(self, execution_id: int, /) -> AbstractContextManager[LogFollower]:
+        """A follower of an execution's log; what is written once the block has begun is noticed."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class Person:
     """Who asks."""
@@ -49,12 +66,14 @@ class Context:
     Attributes:
         database: All reads and writes go through it.
         bus: The live events.
+        logs: Tells when log lines are written.
         person: Who asks; written into what they change.
         as_of: The event cursor taken before anything was read, once the operation asks for it.
     """
 
     database: Database
     bus: EventSource
+    logs: LogSource
     person: Person = LOCAL_ADMINISTRATOR
     as_of: str | None = None
     _loaders: Loaders | None = None

@@ -1,6 +1,5 @@
 """Following the live events, and what is not among them: the lines of a log."""
 
-import asyncio
 from collections.abc import AsyncGenerator
 from typing import Final
 
@@ -16,8 +15,6 @@ from .types.common import LogEvent, LogLine
 STARTS_AND_ENDS: Final = frozenset({EventKind.EXECUTION_STARTED, EventKind.EXECUTION_FINISHED})
 LINES: Final = 500
 """Lines per message."""
-SHORTEST_PAUSE, LONGEST_PAUSE = 0.1, 1.0
-"""Seconds between two looks for new lines: nodes write them several times a second, without an event."""
 
 
 async def live(info: Info, after: Cursor | None, wanted: events.EventFilter) -> AsyncGenerator[events.Event, None]:
@@ -63,20 +60,20 @@ async def follow_log(info: Info, execution_id: int, after: int) -> AsyncGenerato
     Raises:
         UserFacingError: ``NOT_FOUND``: there is no such execution.
     """
-    database = info.context.database
-    last, cut, pause = after, -1, SHORTEST_PAUSE
-    while True:
-        execution, part = await database.read(logs.follow, execution_id, last, LINES)
-        if execution is None:
-            raise UserFacingError(f"executionId: there is no execution {execution_id}", code="NOT_FOUND")
-        is_last = execution.completed_at is not None and len(part.lines) < LINES
-        dropped = max(part.cut, execution.log_cut)
-        if part.lines or is_last or dropped > cut:
-            cut, last = dropped, part.lines[-1].line if part.lines else last
-            lines = [LogLine.from_model(line) for line in part.lines]
-            yield LogEvent(lines=lines, cut=BigInt(dropped), ended=is_last)
-        if is_last:
-            return
-        if len(part.lines) < LINES:
-            pause = SHORTEST_PAUSE if part.lines else min(2 * pause, LONGEST_PAUSE)
-            await asyncio.sleep(pause)
+    last, cut = after, -1
+    # Followed first, read second: what is written after the read is noticed.
+    with info.context.logs.follow(execution_id) as follower:
+        while True:
+            execution, part = await info.context.database.read(logs.follow, execution_id, last, LINES)
+            if execution is None:
+                raise UserFacingError(f"executionId: there is no execution {execution_id}", code="NOT_FOUND")
+            is_last = execution.completed_at is not None and len(part.lines) < LINES
+            dropped = max(part.cut, execution.log_cut)
+            if part.lines or is_last or dropped > cut:
+                cut, last = dropped, part.lines[-1].line if part.lines else last
+                lines = [LogLine.from_model(line) for line in part.lines]
+                yield LogEvent(lines=lines, cut=BigInt(dropped), ended=is_last)
+            if is_last:
+                return
+            if len(part.lines) < LINES:
+                await follower.more(last)

@@ -8,7 +8,7 @@ from starlette.middleware import Middleware
 from starlette.requests import HTTPConnection
 
 from ..graphql.app import graphql_routes
-from ..graphql.context import LOCAL_ADMINISTRATOR, Context, EventSource
+from ..graphql.context import LOCAL_ADMINISTRATOR, Context, EventSource, LogSource
 from ..graphql.errors import UserFacingError
 from ..graphql.schema_factory import GuardedSchema
 from ..graphql.shared_fields import SHARED
@@ -34,6 +34,11 @@ class RunningEngine(Protocol):
     @property
     def bus(self) -> EventSource:
         """The live events."""
+        ...
+
+    @property
+    def log_feed(self) -> LogSource:
+        """Tells when log lines are written."""
         ...
 
 
@@ -68,7 +73,7 @@ def build_app(parts: Parts) -> Starlette:
             message = "The server is starting and brings its database up to date; try again in a moment."
             raise UserFacingError(message, code="STARTING", http_status=503)
         # Until sign-in is built, everybody on loopback is one local administrator.
-        return Context(parts.database, parts.engine.bus, LOCAL_ADMINISTRATOR)
+        return Context(parts.database, parts.engine.bus, parts.engine.log_feed, LOCAL_ADMINISTRATOR)
 
     app = Starlette(
         routes=[

@@ -76,7 +76,7 @@ class Service:
         schema = create_schema()
         database = Database(self.settings.database_url)
         streams = OpenStreams(schema.limits.open_streams)
-        api = OwnApi(schema, lambda _submitter: Context(database, engine.bus, LOCAL_ADMINISTRATOR))
+        api = OwnApi(schema, lambda _submitter: Context(database, engine.bus, engine.log_feed, LOCAL_ADMINISTRATOR))
         services = Services(database, api, self.settings.http_allow)
         engine = Engine(services, self.registry, engine_settings(self.settings), on_drained=_say_drained)
         parts = Parts(schema, database, engine, self.lifecycle, streams, listener.hosts, Site())

@@ -133,6 +133,8 @@ class EventBus(Service):
             newest = await self._database.read(events.newest)
             if not self._audience:
                 self._seen = max(self._seen, newest)
+                # What came while this was read was handed out to nobody: look again with the reader in the audience.
+                self._wanted.set()
 
     async def _replay(self, after: Cursor, until: Cursor, event_filter: EventFilter) -> AsyncIterator[Event]:
         if await self._is_gone(after):

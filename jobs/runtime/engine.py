@@ -12,6 +12,7 @@ from ..store.database import Database
 from ..store.transaction import Wake
 from .bus import EventBus
 from .inheritance import let_threads_belong_to_jobs
+from .log_feed import LogFeed
 from .logs import JobLogHandler, LogWriter
 from .node import NodeLife, register
 from .progress import ProgressWriter
@@ -33,6 +34,7 @@ class Engine:
 
     Attributes:
         bus: Live events.
+        log_feed: Tells followers of the lines of executions.
     """
 
     def __init__(
@@ -50,7 +52,9 @@ class Engine:
         self._settings = settings
         self._on_drained = on_drained
         self._wakeup = Wakeup(self._database)
-        self.bus = EventBus(self._database, poll=settings.poll_for(is_sqlite=self._database.is_sqlite))
+        poll = settings.poll_for(is_sqlite=self._database.is_sqlite)
+        self.bus = EventBus(self._database, poll=poll)
+        self.log_feed = LogFeed(self._database, poll=poll)
         self._logs = LogWriter(self._database)
         self._progress = ProgressWriter(self._database)
         self._log_handler = JobLogHandler()
@@ -95,9 +99,10 @@ class Engine:
             return
         let_threads_belong_to_jobs()
         logging.getLogger().addHandler(self._log_handler)
-        for service in (self._wakeup, self.bus, self._logs, self._progress):
+        for service in (self._wakeup, self.bus, self.log_feed, self._logs, self._progress):
             service.start()
         self._wakeup.tell(self.bus.on_wake)
+        self._wakeup.tell(self.log_feed.on_wake)
         self._wakeup.tell(self._on_wake)
         await self.begin_life()
         self._keeper.start()
@@ -162,7 +167,7 @@ class Engine:
             await life.leave()
             await self.bus.settle()
         self.bus.close()
-        for service in (self._progress, self._logs, self.bus, self._wakeup):
+        for service in (self._progress, self._logs, self.log_feed, self.bus, self._wakeup):
             await service.stop()
         logging.getLogger().removeHandler(self._log_handler)
 

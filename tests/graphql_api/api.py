@@ -10,6 +10,7 @@ from strawberry.types import ExecutionResult
 from cronograph.graphql.context import Context
 from cronograph.graphql.schema_factory import GuardedSchema
 from cronograph.jobs.runtime.bus import EventBus
+from cronograph.jobs.runtime.log_feed import LogFeed
 from cronograph.jobs.store.database import Database
 from tests.support.storage import Stored
 
@@ -17,15 +18,18 @@ from tests.support.storage import Stored
 class Api:
     """Executes documents against a database whose contents and clock the test sets through `stored`."""
 
-    def __init__(self, schema: GuardedSchema, stored: Stored, database: Database, bus: EventBus) -> None:
+    def __init__(
+        self, schema: GuardedSchema, stored: Stored, database: Database, bus: EventBus, log_feed: LogFeed
+    ) -> None:
         self.schema = schema
         self.stored = stored
         self.database = database
         self.bus = bus
+        self.log_feed = log_feed
 
     def context(self) -> Context:
         """A fresh context, as for each operation."""
-        return Context(self.database, self.bus)
+        return Context(self.database, self.bus, self.log_feed)
 
     async def execute(self, document: str, **variables: Any) -> tuple[dict[str, Any], list[dict[str, Any]]]:
         """Data and errors."""
@@ -56,8 +60,9 @@ class Api:
             await source.aclose()
 
     def publish(self) -> None:
-        """Let the bus see what was written past this API's own connections."""
+        """Let the bus and the log feed see what was written past this API's own connections."""
         self.bus.poke()
+        self.log_feed.poke()
 
 
 @contextmanager

@@ -7,6 +7,7 @@ import pytest
 from cronograph.graphql.schema import create_schema
 from cronograph.graphql.schema_factory import GuardedSchema
 from cronograph.jobs.runtime.bus import EventBus
+from cronograph.jobs.runtime.log_feed import LogFeed
 from cronograph.jobs.store.database import Database
 from tests.graphql_api.api import Api
 from tests.support.storage import Stored
@@ -23,9 +24,12 @@ async def api(schema: GuardedSchema, stored: Stored, database_url: str) -> Async
     """The API with its event bus; a node knows the job `work`."""
     stored.node()
     database = Database(database_url, clock=lambda: stored.now)
-    bus = EventBus(database)
-    database.on_commit(bus.on_wake)
-    bus.start()
-    yield Api(schema, stored, database, bus)
+    # Nothing is found by looking now and then: whatever a test sees, it was told of.
+    bus, log_feed = EventBus(database, poll=3600), LogFeed(database, poll=3600)
+    for part in (bus, log_feed):
+        database.on_commit(part.on_wake)
+        part.start()
+    yield Api(schema, stored, database, bus, log_feed)
+    await log_feed.stop()
     await bus.stop()
     await database.close()

@@ -1,8 +1,9 @@
 """Live events: one order, replay without gap or repetition, bounded queues; on both databases."""
 
 import asyncio
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import aclosing
+from typing import Concatenate, ParamSpec, TypeVar
 
 import pytest
 
@@ -10,8 +11,12 @@ from cronograph.jobs.core.events import Change, Cursor, Event, EventFilter, Even
 from cronograph.jobs.runtime.bus import EventBus
 from cronograph.jobs.runtime.wakeup import Wakeup
 from cronograph.jobs.store import events
-from cronograph.jobs.store.database import Database
+from cronograph.jobs.store.database import Connection, Database
 from cronograph.jobs.store.transaction import Tx
+from tests.support.waiting import eventually
+
+P = ParamSpec("P")
+T = TypeVar("T")
 
 
 def change(run_id: int) -> Change:
@@ -171,3 +176,42 @@ async def test_closing_ends_every_subscription(bus: EventBus) -> None:
     await asyncio.sleep(0)
     bus.close()
     assert await reading == []
+
+
+class SlowNews(Database):
+    """A database whose first answer to "what is the newest event?" arrives late."""
+
+    def __init__(self, url: str) -> None:
+        super().__init__(url)
+        self.asked = asyncio.Event()
+        self.arrives = asyncio.Event()
+
+    async def read(self, function: Callable[Concatenate[Connection, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
+        """Answer as ever, but keep an answer of ``events.newest`` back until ``arrives`` is set."""
+        answer = await super().read(function, *args, **kwargs)
+        if function is events.newest:
+            self.asked.set()
+            await self.arrives.wait()
+        return answer
+
+
+async def test_what_is_published_while_the_first_subscriber_comes_is_not_left_until_the_next_look(
+    database_url: str,
+) -> None:
+    database = SlowNews(database_url)
+    # Nobody tells this bus of commits, and it does not look by itself.
+    bus = EventBus(database, poll=3600)
+    database.arrives.set()
+    bus.start()
+    await eventually(database.asked.is_set)
+    database.asked.clear()
+    database.arrives.clear()
+    waiting = asyncio.ensure_future(first(bus, 1, Cursor(0, 0)))
+    await database.asked.wait()
+    await database.write(write_changes, [1])
+    await bus.settle()
+    database.arrives.set()
+    assert run_ids(await waiting) == [1]
+    bus.close()
+    await bus.stop()
+    await database.close()

@@ -11,6 +11,7 @@ from .. import dialect
 from ..executions import by_ids
 from ..logs import LogLine
 from ..tables import execution_log as log
+from ..tables import job_execution as execution
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,6 +20,14 @@ class LogPart:
 
     lines: tuple[LogLine, ...]
     cut: int
+
+
+@dataclass(frozen=True, slots=True)
+class LogEnd:
+    """How far the log of an execution goes by now: its last line, 0 without one, and whether nothing more can come."""
+
+    last_line: int
+    over: bool
 
 
 def line_from(row: Row[Any]) -> LogLine:
@@ -66,5 +75,16 @@ def _first_kept(conn: Connection, execution_ids: Sequence[int]) -> dict[int, int
 
 def follow(conn: Connection, execution_id: int, after: int, limit: int) -> tuple[Execution | None, LogPart]:
     """An execution and the next of its lines, from one snapshot: if it is over, nothing but these lines is left."""
-    execution = by_ids(conn, [execution_id]).get(execution_id)
-    return execution, parts_after(conn, [execution_id], after, limit)[execution_id]
+    found = by_ids(conn, [execution_id]).get(execution_id)
+    return found, parts_after(conn, [execution_id], after, limit)[execution_id]
+
+
+def ends(conn: Connection, execution_ids: Sequence[int]) -> dict[int, LogEnd]:
+    """How far the logs of these executions go, by one statement; those that do not exist (any more) are over."""
+    last = select(func.max(log.c.line)).where(log.c.execution_id == execution.c.id).scalar_subquery()
+    statement = select(execution.c.id, last.label("last"), execution.c.completed_at.is_not(None).label("over"))
+    found = {
+        row.id: LogEnd(row.last or 0, bool(row.over))
+        for row in conn.execute(statement.where(execution.c.id.in_(execution_ids)))
+    }
+    return {one: found.get(one, LogEnd(0, over=True)) for one in execution_ids}

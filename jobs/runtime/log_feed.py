@@ -1,0 +1,101 @@
+"""Tells those who follow the log of an execution that there is more of it: one look for all followers of a process."""
+
+import asyncio
+from collections.abc import Generator
+from contextlib import contextmanager
+
+from ..store.database import Database
+from ..store.reading import logs
+from ..store.reading.logs import LogEnd
+from ..store.transaction import Wake
+from .service import Service
+
+POLL = 5.0
+"""Seconds after which it looks without having been told of anything."""
+_PAUSE = 0.1
+"""Seconds between two looks: the first comes at once, and under load many commits are seen together."""
+_HINTS = Wake.LOGS | Wake.EVENTS
+"""What may concern followers: lines were written; an execution ended (which is an event)."""
+
+
+class LogFollower:
+    """One who reads the log of an execution, see ``LogFeed.follow``."""
+
+    def __init__(self, execution_id: int) -> None:
+        self.execution_id = execution_id
+        self._end = LogEnd(last_line=0, over=False)
+        self._told = asyncio.Event()
+
+    def tell(self, end: LogEnd) -> None:
+        """Take note of how far the log goes."""
+        if end != self._end:
+            self._end = end
+            self._told.set()
+
+    async def more(self, last_line: int) -> None:
+        """Wait until the log goes beyond ``last_line``, or the execution is over or gone.
+
+        Whoever read up to ``last_line`` after ``LogFeed.follow`` misses nothing: what came since is noticed.
+        """
+        while self._end.last_line <= last_line and not self._end.over:
+            self._told.clear()
+            await self._told.wait()
+
+
+class LogFeed(Service):
+    """Looks how far the followed logs go, whenever some node wrote lines or ended an execution.
+
+    Nobody follows, or nothing happens: no statement is sent, but for one slow look that finds what no hint told of.
+
+    Args:
+        database: Where the lines are.
+        poll: Seconds between two slow looks.
+    """
+
+    def __init__(self, database: Database, *, poll: float = POLL) -> None:
+        super().__init__("log-feed")
+        self._database = database
+        self._poll = poll
+        self._wanted = asyncio.Event()
+        self._followers: set[LogFollower] = set()
+
+    def on_wake(self, wakes: Wake) -> None:
+        """Lines may have been written."""
+        if wakes & _HINTS:
+            self._wanted.set()
+
+    def poke(self) -> None:
+        """Look now."""
+        self._wanted.set()
+
+    @contextmanager
+    def follow(self, execution_id: int) -> Generator[LogFollower]:
+        """A follower that is told of an execution's lines while the block runs."""
+        follower = LogFollower(execution_id)
+        self._followers.add(follower)
+        try:
+            yield follower
+        finally:
+            self._followers.discard(follower)
+
+    async def run(self) -> None:
+        """Look whenever it may be worth it."""
+        loop = asyncio.get_running_loop()
+        self._wanted.set()
+        while True:
+            timer = loop.call_later(self._poll, self._wanted.set)
+            await self._wanted.wait()
+            timer.cancel()
+            self._wanted.clear()
+            await self._look()
+            await asyncio.sleep(_PAUSE)
+
+    async def _look(self) -> None:
+        wanted = {follower.execution_id for follower in self._followers}
+        if not wanted:
+            return
+        ends = await self._database.read(logs.ends, sorted(wanted))
+        for follower in self._followers:
+            # Who came during the read is told by the next one, which their first lines were not written before.
+            if follower.execution_id in ends:
+                follower.tell(ends[follower.execution_id])

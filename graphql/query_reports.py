@@ -13,6 +13,7 @@ from ..jobs.store import statistics as figures
 from ..jobs.store.reading import planned as plans
 from ..jobs.store.reading import reports
 from ..jobs.store.reading.keyset import OrderKey, Page, PageRequest
+from ..jobs.store.scope import Scope
 from .arguments import AFTER, COUNT, checked_count, checked_range, checked_text, refused
 from .connections import Connection, PageArguments, connect
 from .context import Info
@@ -20,6 +21,7 @@ from .enums import StatisticsBucket
 from .failures import merge
 from .fields import resolved
 from .inputs import ScheduleInput
+from .selection import asked_of
 from .types.entities import PlannedOccurrence, Task
 from .types.operation import Viewer
 from .types.schedule import ScheduleValidation
@@ -192,13 +194,13 @@ class ReportQueries:
                 f"bucket: {bucket.name} from {start.isoformat()} to {end.isoformat()} makes more than {MAX_POINTS:,} "
                 "points; choose a wider bucket or a shorter span"
             )
-        scope = figures.Scope(
+        scope = Scope(
             start,
             end,
             None if job_name is None else checked_text(job_name, "jobName"),
             None if task_name is None else checked_text(task_name, "taskName"),
         )
-        report = await info.context.database.read(reports.statistics, scope, width, now)
+        report = await info.context.database.read(reports.statistics, scope, width, now, _wanted(asked_of(info)))
         return Statistics.from_report(report, start, end)
 
     @resolved(description="Failures of a span of time, grouped by job and error, the most frequent first.")
@@ -214,6 +216,15 @@ class ReportQueries:
         start, end = span(from_, to, await info.context.now())
         rows = await info.context.database.read(figures.failures, start, end, RAW_GROUPS)
         return [FailureGroup.from_group(group) for group in merge(rows, first)]
+
+
+def _wanted(asked: frozenset[str]) -> reports.Wanted:
+    """Percentiles cost a look at every execution; they are computed only if somebody asks."""
+    return reports.Wanted(
+        total=not asked.isdisjoint({"p50", "p95", "p99"}),
+        points=not asked.isdisjoint({"points.p50", "points.p95"}),
+        lateness=not asked.isdisjoint({"latenessP50", "latenessP95", "latenessP99"}),
+    )
 
 
 def span(start: datetime | None, end: datetime | None, now: datetime) -> tuple[datetime, datetime]:

@@ -9,7 +9,7 @@ from pydantic import Field
 
 from ..context import JobContext
 from ..outcomes import Result
-from ..store import events
+from ..store import events, hours
 from ..store import prune as statements
 from ..store.database import Database
 from ..store.transaction import Tx
@@ -53,6 +53,7 @@ class Pruned:
     executions: int = 0
     runs: int = 0
     events: int = 0
+    hours: int = 0
     skipped_occurrences: int = 0
     idempotency_keys: int = 0
     nodes: int = 0
@@ -133,6 +134,7 @@ class _Pruning:
                 await self._surplus(self._retention.max_per_task)
             await self._all("skipped_occurrences", statements.delete_old_skips, before)
             await self._all("events", events.prune, before)
+            await self._all("hours", hours.prune, before)
             await self._all("nodes", statements.delete_old_nodes, before)
             await self._all("idempotency_keys", statements.delete_idempotency_keys, now - IDEMPOTENCY_KEYS_KEPT)
         except _StoppedError:

@@ -11,6 +11,7 @@ from ..registry import Registry
 from ..services import Services
 from ..store.database import Database
 from ..store.transaction import Tx, Wake
+from . import settler
 from .dispatcher import Dispatcher
 from .heartbeat import Heartbeat
 from .logs import LogWriter
@@ -70,6 +71,7 @@ class NodeLife:
         self.dispatcher = Dispatcher(self._database, node.name)
         self.worker = Worker(services, registry, settings, node, logs, progress)
         self._rescuer = Rescuer(self._database, own=node.id, lease=settings.lease)
+        self._settler = settler.Settler(self._database)
         self._heartbeat = Heartbeat(
             self._database,
             node,
@@ -89,6 +91,7 @@ class NodeLife:
         alarm.every(self._settings.lease / 8, "rescue", self._rescue)
         alarm.every(self._settings.lease / 8, "disown", self._disown)
         alarm.every(self._settings.heartbeat / 2, "fence", self._check_fence)
+        alarm.every(settler.EVERY, "settle", self._settle)
         self.dispatcher.start()
         self.worker.start()
 
@@ -147,6 +150,9 @@ class NodeLife:
 
     async def _disown(self) -> None:
         await self.worker.disown_unknown()
+
+    async def _settle(self) -> None:
+        await self._settler.look()
 
     async def _check_fence(self) -> None:
         if self._heartbeat.is_doubtful() and not self.fenced.is_set():

@@ -24,12 +24,13 @@ from ..core.model import LIVE_NODES, NodeState, Run
 from ..core.states import CLAIMABLE, OCCUPYING, RunState
 from . import dialect
 from .candidates import JUDGED
-from .runs import run_from, select_runs, values_of
+from .runs import run_from, select_runs
 from .tables import node as n
 from .tables import queue_group as g
 from .tables import quoted
 from .tables import run as r
 from .types import UtcDateTime
+from .words import words
 
 _LIVE = (
     select(n.c.state)
@@ -71,7 +72,7 @@ def occupied_counts(conn: Connection, groups: Sequence[str]) -> dict[str, int]:
     """How many runs of these groups are scheduled or running, on all nodes."""
     statement = (
         select(r.c.group_name, func.count())
-        .where(r.c.group_name.in_(groups), r.c.state.in_(values_of(OCCUPYING)))
+        .where(r.c.group_name.in_(groups), r.c.state.in_(words(OCCUPYING)))
         .group_by(r.c.group_name)
     )
     return {key: value for key, value in conn.execute(statement)}
@@ -80,9 +81,7 @@ def occupied_counts(conn: Connection, groups: Sequence[str]) -> dict[str, int]:
 def lock_claimable(conn: Connection, ids: Sequence[int]) -> dict[int, Run]:
     """Those of these runs that nobody else is taking, locked until the commit."""
     statement = (
-        select_runs()
-        .where(r.c.id.in_(ids), r.c.state.in_(values_of(CLAIMABLE)))
-        .with_for_update(of=r, skip_locked=True)
+        select_runs().where(r.c.id.in_(ids), r.c.state.in_(words(CLAIMABLE))).with_for_update(of=r, skip_locked=True)
     )
     return {row.id: run_from(row) for row in conn.execute(statement)}
 

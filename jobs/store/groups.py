@@ -8,9 +8,9 @@ from sqlalchemy import Connection, Row, func, select, update
 from ..core.model import Group
 from ..core.states import UNFINISHED, RunState
 from . import dialect
-from .runs import values_of
 from .tables import queue_group as g
 from .tables import run as r
+from .words import words
 
 
 def group_from(row: Row[Any]) -> Group:
@@ -51,7 +51,7 @@ def depths(conn: Connection) -> dict[str, dict[RunState, int]]:
     """How many unfinished runs each group has, by state."""
     statement = (
         select(r.c.group_name, r.c.state, func.count())
-        .where(r.c.state.in_(values_of(UNFINISHED)))
+        .where(r.c.state.in_(words(UNFINISHED)))
         .group_by(r.c.group_name, r.c.state)
     )
     found: dict[str, dict[RunState, int]] = {}
@@ -64,7 +64,7 @@ def oldest_waits(conn: Connection, now: datetime) -> dict[str, datetime]:
     """Since when the longest waiting due run of each group waits."""
     statement = (
         select(r.c.group_name, func.min(r.c.available_at))
-        .where(r.c.state.in_(values_of([RunState.WAITING, RunState.STUCK])), r.c.available_at <= now)
+        .where(r.c.state.in_(words([RunState.WAITING, RunState.STUCK])), r.c.available_at <= now)
         .group_by(r.c.group_name)
     )
     return {key: value for key, value in conn.execute(statement)}

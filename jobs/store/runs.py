@@ -1,6 +1,6 @@
 """Statements on ``run``: the durable queue."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from functools import cache
 from typing import Any
@@ -12,11 +12,7 @@ from ..core.states import CLAIMABLE, FINAL, OCCUPYING, UNFINISHED, RunState, sou
 from . import dialect
 from .tables import node as n
 from .tables import run as r
-
-
-def values_of(states: Iterable[RunState]) -> list[str]:
-    """The stored words of some states, in a fixed order."""
-    return sorted(state.value for state in states)
+from .words import words
 
 
 def select_runs() -> Select[Any]:
@@ -157,7 +153,7 @@ def insert_unique(conn: Connection, run: NewRun, now: datetime) -> Run | None:
 
 def unfinished_with_key(conn: Connection, unique_key: str) -> Run | None:
     """The unfinished run that has this unique key."""
-    statement = select_runs().where(r.c.unique_key == unique_key, r.c.state.in_(values_of(UNFINISHED)))
+    statement = select_runs().where(r.c.unique_key == unique_key, r.c.state.in_(words(UNFINISHED)))
     row = conn.execute(statement).one_or_none()
     return None if row is None else run_from(row)
 
@@ -177,7 +173,7 @@ def unfinished_counts(conn: Connection, task_ids: Sequence[int]) -> dict[int, tu
     """For each of these tasks that has any: how many unfinished runs, and the oldest of them."""
     statement = (
         select(r.c.task_id, func.count(), func.min(r.c.id))
-        .where(r.c.task_id.in_(task_ids), r.c.state.in_(values_of(UNFINISHED)))
+        .where(r.c.task_id.in_(task_ids), r.c.state.in_(words(UNFINISHED)))
         .group_by(r.c.task_id)
     )
     return {task_id: (count, oldest) for task_id, count, oldest in conn.execute(statement)}
@@ -185,13 +181,13 @@ def unfinished_counts(conn: Connection, task_ids: Sequence[int]) -> dict[int, tu
 
 def unfinished_of_tasks(conn: Connection, task_ids: Sequence[int]) -> list[int]:
     """The unfinished runs of these tasks, oldest first."""
-    statement = select(r.c.id).where(r.c.task_id.in_(task_ids), r.c.state.in_(values_of(UNFINISHED))).order_by(r.c.id)
+    statement = select(r.c.id).where(r.c.task_id.in_(task_ids), r.c.state.in_(words(UNFINISHED))).order_by(r.c.id)
     return list(conn.execute(statement).scalars())
 
 
 def cancel_unstarted(conn: Connection, ids: Sequence[int], reason: str, now: datetime) -> list[int]:
     """Cancel those of these runs that no node executes; returns their ids."""
-    startable = values_of(sources_of(RunState.CANCELLED) - {RunState.RUNNING})
+    startable = words(sources_of(RunState.CANCELLED) - {RunState.RUNNING})
     statement = (
         update(r)
         .where(r.c.id.in_(ids), r.c.state.in_(startable))
@@ -229,7 +225,7 @@ def cancel_requests(conn: Connection, node_id: int) -> dict[int, str]:
 def make_available(conn: Connection, ids: Sequence[int], at: datetime) -> list[int]:
     """Make waiting and stuck runs due at ``at``; returns the ids of those changed."""
     statement = (
-        update(r).where(r.c.id.in_(ids), r.c.state.in_(values_of(CLAIMABLE))).values(available_at=at).returning(r.c.id)
+        update(r).where(r.c.id.in_(ids), r.c.state.in_(words(CLAIMABLE))).values(available_at=at).returning(r.c.id)
     )
     return list(conn.execute(statement).scalars())
 
@@ -238,7 +234,7 @@ def set_priority(conn: Connection, ids: Sequence[int], priority: Priority) -> li
     """Set the priority of waiting and stuck runs; returns the ids of those changed."""
     statement = (
         update(r)
-        .where(r.c.id.in_(ids), r.c.state.in_(values_of(CLAIMABLE)))
+        .where(r.c.id.in_(ids), r.c.state.in_(words(CLAIMABLE)))
         .values(priority=priority.value)
         .returning(r.c.id)
     )
@@ -249,7 +245,7 @@ def skip(conn: Connection, ids: Sequence[int], reason: str, now: datetime) -> No
     """Drop runs before their start."""
     statement = (
         update(r)
-        .where(r.c.id.in_(ids), r.c.state.in_(values_of(sources_of(RunState.SKIPPED))))
+        .where(r.c.id.in_(ids), r.c.state.in_(words(sources_of(RunState.SKIPPED))))
         .values(state=RunState.SKIPPED.value, finished_at=now, node_id=None, error=reason)
     )
     conn.execute(statement)
@@ -280,7 +276,7 @@ def occupied_by(conn: Connection, node_id: int) -> list[Run]:
     """The runs that a node holds, scheduled and running, locked, by id."""
     statement = (
         select_runs()
-        .where(r.c.node_id == node_id, r.c.state.in_(values_of(OCCUPYING)))
+        .where(r.c.node_id == node_id, r.c.state.in_(words(OCCUPYING)))
         .order_by(r.c.id)
         .with_for_update(of=r)
     )
@@ -289,13 +285,13 @@ def occupied_by(conn: Connection, node_id: int) -> list[Run]:
 
 def held_by(conn: Connection, node_id: int) -> set[int]:
     """The ids of the runs that a node holds, scheduled and running."""
-    statement = select(r.c.id).where(r.c.node_id == node_id, r.c.state.in_(values_of(OCCUPYING)))
+    statement = select(r.c.id).where(r.c.node_id == node_id, r.c.state.in_(words(OCCUPYING)))
     return set(conn.execute(statement).scalars())
 
 
 def next_available(conn: Connection, now: datetime) -> datetime | None:
     """When the next run becomes available by time alone, or None."""
-    statement = select(func.min(r.c.available_at)).where(r.c.state.in_(values_of(CLAIMABLE)), r.c.available_at > now)
+    statement = select(func.min(r.c.available_at)).where(r.c.state.in_(words(CLAIMABLE)), r.c.available_at > now)
     found: datetime | None = conn.execute(statement).scalar_one()
     return found
 

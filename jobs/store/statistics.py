@@ -1,7 +1,7 @@
 """Figures about executions, computed in SQL: counts, percentiles, lateness, points over time, groups of failures."""
 
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from typing import Any, TypeAlias
 
 from sqlalchemy import (
@@ -10,21 +10,22 @@ from sqlalchemy import (
     Float,
     Select,
     Subquery,
-    and_,
     case,
-    false,
     func,
     literal,
+    literal_column,
     or_,
     select,
 )
 
-from ..core.model import FAILURES, Outcome
+from ..core.model import FAILURES
 from . import dialect
 from .reading.functions import BucketStart, duration
+from .scope import Scope
 from .tables import job_execution as e
 from .tables import periodic_task as t
 from .types import UtcDateTime
+from .words import words
 
 AnySelect: TypeAlias = Select[*tuple[Any, ...]]
 
@@ -32,27 +33,7 @@ PERCENTILES = (0.5, 0.95, 0.99)
 MESSAGE_PREFIX = 300
 """Characters of an error's message that failures are grouped by."""
 
-_FAILED = sorted(outcome.value for outcome in FAILURES)
 _DURATION = duration(e.c.started_at, e.c.completed_at)
-
-
-@dataclass(frozen=True, slots=True)
-class Scope:
-    """Which executions: those that started in ``start <= time < end``, of one job or one task if given."""
-
-    start: datetime
-    end: datetime
-    job_name: str | None = None
-    task_name: str | None = None
-
-    def condition(self) -> ColumnElement[bool]:
-        """The SQL of it."""
-        conditions = [e.c.started_at >= self.start, e.c.started_at < self.end]
-        if self.job_name is not None:
-            conditions.append(e.c.job_name == self.job_name)
-        if self.task_name is not None:
-            conditions.append(e.c.task_name == self.task_name)
-        return and_(*conditions)
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,9 +108,10 @@ def stalled(conn: Connection, now: datetime, *, job_name: str | None = None, tas
 def failures(conn: Connection, start: datetime, end: datetime, limit: int) -> list[FailureRow]:
     """Failures that started in ``start <= time < end``, by job and equal error, the most frequent first."""
     message = func.substr(e.c.error_message, 1, MESSAGE_PREFIX)
+    scope = Scope(start, end)
     rows = (
         select(e.c.job_name, e.c.error_type, message.label("message"), e.c.started_at, e.c.id)
-        .where(Scope(start, end).condition(), e.c.success == false(), e.c.outcome.in_(_FAILED))
+        .where(scope.condition(), scope.ids(), e.c.success == literal_column("false"), e.c.outcome.in_(words(FAILURES)))
         .subquery("failed")
     )
     count = func.count().label("number")
@@ -153,25 +135,11 @@ def failures(conn: Connection, start: datetime, end: datetime, limit: int) -> li
     ]
 
 
-def outcomes_since(conn: Connection, start: datetime, middle: datetime) -> dict[tuple[Outcome, bool], int]:
-    """How many executions that started since ``start`` ended how, those since ``middle`` apart (True)."""
-    recent = (e.c.started_at >= middle).label("recent")
-    statement = (
-        select(e.c.outcome, recent, func.count())
-        .where(e.c.started_at >= start, e.c.completed_at.is_not(None))
-        .group_by(e.c.outcome, recent)
-    )
-    return {(Outcome(outcome), bool(late)): count for outcome, late, count in conn.execute(statement)}
-
-
 def completed_per_minute(conn: Connection, start: datetime, end: datetime) -> dict[datetime, int]:
-    """How many executions ended in each minute of ``start <= time < end``, by the beginning of the minute.
-
-    Executions that began more than a day before ``start`` are left out: the index is over the start.
-    """
+    """How many executions ended in each minute of ``start <= time < end``, by the beginning of the minute."""
     rows = (
         select(BucketStart(e.c.completed_at, literal(60)).label("minute"))
-        .where(e.c.started_at >= start - timedelta(days=1), e.c.completed_at >= start, e.c.completed_at < end)
+        .where(e.c.completed_at >= start, e.c.completed_at < end)
         .subquery("ended")
     )
     statement = select(rows.c.minute, func.count()).group_by(rows.c.minute)
@@ -182,7 +150,7 @@ def _judged(scope: Scope, bucket: ColumnElement[int], value: ColumnElement[float
     """One row per execution: its bucket, whether it failed, its records, and the value to take percentiles of."""
     return select(
         bucket.label("bucket"),
-        case((e.c.outcome.in_(_FAILED), 1), else_=0).label("failed"),
+        case((e.c.outcome.in_(words(FAILURES)), 1), else_=0).label("failed"),
         e.c.records_processed.label("records"),
         value.label("value"),
     ).where(scope.condition())

@@ -1,5 +1,7 @@
 """Every table of the database, as SQLAlchemy Core. The migrations make them; a test compares the two."""
 
+from enum import StrEnum
+
 from sqlalchemy import (
     Boolean,
     CheckConstraint,
@@ -33,6 +35,7 @@ __all__ = [
     "device_code",
     "event",
     "event_publisher",
+    "execution_hour",
     "execution_log",
     "idempotency_key",
     "job",
@@ -109,6 +112,21 @@ periodic_task = Table(
     ),
     **HOT,
 )
+
+
+UNUSUAL = frozenset(Outcome) - {Outcome.SUCCESS, Outcome.FAILED}
+"""Outcomes that are rare in every log; for plain failures there is an index of its own."""
+
+BY_HAND = (Trigger.MANUAL, Trigger.RETRY)
+"""Triggers that are rare in every log."""
+
+
+class HourKind(StrEnum):
+    """Of what a row of ``execution_hour`` tells: everything (its name is empty), a job, or a task."""
+
+    ALL = "all"
+    JOB = "job"
+    TASK = "task"
 
 
 _CLAIMABLE = f"state IN ({quoted(CLAIMABLE)})"
@@ -206,9 +224,29 @@ job_execution = Table(
     Index("ix_job_execution_task", "task_id", "id"),
     partial_index("ix_job_execution_failed", "success = false", "id"),
     partial_index("ix_job_execution_failed_job", "success = false", "job_name", "id"),
-    partial_index("ix_job_execution_open", "completed_at IS NULL", "node_id"),
-    Index("ix_job_execution_started_at", "started_at", postgresql_using="brin"),
+    partial_index("ix_job_execution_open", "completed_at IS NULL", "id"),
+    partial_index("ix_job_execution_task_name", "task_name IS NOT NULL", "task_name", "id"),
+    # Few rows each: what an unusual outcome or trigger is looked for by.
+    partial_index("ix_job_execution_unusual", f"outcome IN ({quoted(UNUSUAL)})", "outcome", "id"),
+    partial_index("ix_job_execution_by_hand", f"trigger IN ({quoted(BY_HAND)})", "trigger", "id"),
+    # Not BRIN: once pruning has made room in old pages, each of them holds rows of all times.
+    Index("ix_job_execution_started_at", "started_at"),
+    partial_index("ix_job_execution_completed_at", "completed_at IS NOT NULL", "completed_at"),
     **NO_REUSE,
+)
+
+execution_hour = Table(
+    "execution_hour",
+    metadata,
+    Column("kind", String(4), primary_key=True),
+    Column("name", String(200), primary_key=True),
+    Column("hour", UtcDateTime, primary_key=True),
+    Column("executions", Key, nullable=False),
+    Column("failures", Key, nullable=False),
+    Column("successes", Key, nullable=False),
+    Column("records", Key, nullable=False),
+    one_of("kind", HourKind),
+    Index("ix_execution_hour_hour", "hour"),
 )
 
 execution_log = Table(

@@ -45,6 +45,8 @@ def upgrade() -> None:
     _event()
     _event_indexes()
     _event_publisher()
+    _execution_hour()
+    _execution_hour_indexes()
     _execution_log()
     _idempotency_key()
     _idempotency_key_indexes()
@@ -117,6 +119,25 @@ def _event_publisher() -> None:
         Column("last_seq", KEY, nullable=False),
         PrimaryKeyConstraint("id", name="pk_event_publisher"),
     )
+
+
+def _execution_hour() -> None:
+    op.create_table(
+        "execution_hour",
+        Column("kind", String(4), nullable=False),
+        Column("name", String(200), nullable=False),
+        Column("hour", TIME, nullable=False),
+        Column("executions", KEY, nullable=False),
+        Column("failures", KEY, nullable=False),
+        Column("successes", KEY, nullable=False),
+        Column("records", KEY, nullable=False),
+        PrimaryKeyConstraint("kind", "name", "hour", name="pk_execution_hour"),
+        CheckConstraint("kind IN ('all', 'job', 'task')", name="ck_execution_hour_kind"),
+    )
+
+
+def _execution_hour_indexes() -> None:
+    op.create_index("ix_execution_hour_hour", "execution_hour", ["hour"])
 
 
 def _execution_log() -> None:
@@ -205,12 +226,21 @@ def _job_execution() -> None:
 
 
 def _job_execution_indexes() -> None:
+    _partial("ix_job_execution_by_hand", "job_execution", ["trigger", "id"], "trigger IN ('manual', 'retry')")
+    _partial("ix_job_execution_completed_at", "job_execution", ["completed_at"], "completed_at IS NOT NULL")
     _partial("ix_job_execution_failed", "job_execution", ["id"], "success = false")
     _partial("ix_job_execution_failed_job", "job_execution", ["job_name", "id"], "success = false")
     op.create_index("ix_job_execution_job", "job_execution", ["job_name", "id"])
-    _partial("ix_job_execution_open", "job_execution", ["node_id"], "completed_at IS NULL")
-    op.create_index("ix_job_execution_started_at", "job_execution", ["started_at"], postgresql_using="brin")
+    _partial("ix_job_execution_open", "job_execution", ["id"], "completed_at IS NULL")
+    op.create_index("ix_job_execution_started_at", "job_execution", ["started_at"])
     op.create_index("ix_job_execution_task", "job_execution", ["task_id", "id"])
+    _partial("ix_job_execution_task_name", "job_execution", ["task_name", "id"], "task_name IS NOT NULL")
+    _partial(
+        "ix_job_execution_unusual",
+        "job_execution",
+        ["outcome", "id"],
+        "outcome IN ('cancelled', 'handed_back', 'lost', 'snoozed', 'timed_out')",
+    )
 
 
 def _node() -> None:

@@ -35,6 +35,7 @@ SLEEPERS = {
     "tests/runtime/sample_jobs.py": "jobs that take their time",
     "tests/runtime/process_jobs.py": "jobs that take their time",
     "tests/bench/bench_logs.py": "enqueues at an even pace",
+    "tests/bench/bench_reading.py": "writes at an even pace beside the pruning",
     "tests/bench/bench_engine.py": "measures what happens, or does not happen, while time passes",
 }
 """Test files that may sleep, each with the reason."""

@@ -16,6 +16,7 @@ from cronograph.jobs.store import events
 from cronograph.jobs.store.database import Database
 from cronograph.jobs.store.tables import (
     event,
+    execution_hour,
     execution_log,
     idempotency_key,
     job_execution,
@@ -59,6 +60,8 @@ def fill(tx: Tx, days_ago: float) -> None:
     )  # fmt: skip
     key = {"key": str(days_ago), "operation": "o", "request_hash": "h"}
     tx.conn.execute(insert(idempotency_key).values(**key, answer={}, created_at=at))
+    values = {"kind": "all", "name": "", "hour": at, "executions": 1, "failures": 0, "successes": 1, "records": 0}
+    tx.conn.execute(insert(execution_hour).values(**values))
     events.append(tx.conn, at, [Change(EventKind.RUN_CREATED)])
     events.publish(tx.conn)
 
@@ -97,11 +100,12 @@ async def test_what_is_older_than_thirty_days_goes_and_every_row_is_counted(data
         "executions": 1,
         "runs": 1,
         "events": 1,
+        "hours": 1,
         "skipped_occurrences": 1,
         "idempotency_keys": 2,
         "nodes": 1,
     }
-    assert result == Result(records_processed=10, value=gone)
+    assert result == Result(records_processed=11, value=gone)
     assert await database.read(counts) == {
         "execution_log": 6,
         "job_execution": 2,
@@ -111,7 +115,7 @@ async def test_what_is_older_than_thirty_days_goes_and_every_row_is_counted(data
         "idempotency_key": 1,
         "node": 2,
     }
-    assert host.shown[-1][0] == 10
+    assert host.shown[-1][0] == 11
     again = await prune_history(context_of(prune_history, Services(database)))
     assert again.records_processed == 0
 
@@ -119,7 +123,7 @@ async def test_what_is_older_than_thirty_days_goes_and_every_row_is_counted(data
 async def test_the_age_can_be_set(database: Database) -> None:
     await database.write(fill, 2)
     result = await prune_history(context_of(prune_history, Services(database)), max_age_days=1.5)
-    assert result.records_processed == 9
+    assert result.records_processed == 10
 
 
 async def test_unfinished_runs_are_never_taken(database: Database) -> None:

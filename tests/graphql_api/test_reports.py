@@ -9,8 +9,9 @@ from cronograph.graphql.failures import fingerprint, merge
 from cronograph.graphql.upcoming import planned
 from cronograph.jobs.core.outcome import Failed, Succeeded
 from cronograph.jobs.core.schedule import Syntax
+from cronograph.jobs.runtime.settler import Settler
 from cronograph.jobs.store.statistics import FailureRow
-from tests.graphql_api.api import Api
+from tests.graphql_api.api import Api, counted_statements
 from tests.support.storage import START
 
 UPCOMING = """
@@ -105,6 +106,39 @@ async def test_statistics_are_of_the_last_day_by_the_hour(api: Api) -> None:
     assert data["minutes"]["points"] == [{"at": "2026-03-01T12:00:00Z"}]
 
 
+async def test_percentiles_that_nobody_asks_for_are_not_computed(api: Api) -> None:
+    documents = {
+        "{ statistics { count points { count } } }": False,
+        "{ statistics { p99 } }": True,
+        "{ statistics { ...F } } fragment F on Statistics { points { ... on StatisticsPoint { p50 } } }": True,
+        "{ statistics { latenessP95 } }": True,
+        "query($no: Boolean = false) { statistics { p50 @include(if: $no) count } }": True,
+    }
+    for document, computed in documents.items():
+        with counted_statements() as statements:
+            await api.ask(document)
+        words = ("percentile_cont", "PARTITION BY judged")
+        assert any(word in statement for statement in statements for word in words) == computed, document
+
+
+async def test_settled_hours_change_no_figure(api: Api) -> None:
+    worker = api.stored.node("w")
+    for minutes in (1, 50, 70, 200):
+        api.stored.at(minutes * 60)
+        api.stored.enqueue(retries=0)
+        worker.end(worker.start(), Failed("ValueError", "no") if minutes == 70 else Succeeded(2))
+    api.stored.at(5 * 3600)
+    document = (
+        "{ statistics { count failures records points { at count failures records } } "
+        "overview { succeededLast24h failedLast24h failedPrevious24h } "
+        'job: statistics(jobName: "work", bucket: DAY) { count points { at count } } }'
+    )
+    before = await api.ask(document)
+    assert before["statistics"]["count"] == 4
+    assert await Settler(api.database).look() == 4
+    assert await api.ask(document) == before
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -112,6 +146,8 @@ async def test_statistics_are_of_the_last_day_by_the_hour(api: Api) -> None:
         ('from: "2027-01-01T00:00:00Z"', "to: must not be before from"),
         ('jobName: "\\u0000"', "jobName: must not contain U+0000"),
         ('to: "0001-01-01T00:00:00Z"', None),
+        ('jobName: "j", to: "0001-01-01T00:00:00Z"', None),
+        ('from: "9999-12-31T00:00:00Z", to: "9999-12-31T23:59:59Z", taskName: "t"', None),
     ],
 )
 async def test_impossible_spans_are_refused(api: Api, arguments: str, message: str | None) -> None:

@@ -5,13 +5,15 @@ the rule that people expect: ``NE`` and ``NOT_IN`` find rows without a value too
 does not.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from enum import Enum, StrEnum
+from enum import StrEnum
 from operator import ge, gt, le, lt
 from typing import Any, TypeAlias
 
 from sqlalchemy import Boolean, ColumnElement, and_, false, literal_column, or_, true
+
+from ..words import word, words
 
 
 class Operator(StrEnum):
@@ -37,6 +39,18 @@ class Condition:
     field: str
     operator: Operator
     value: Any
+
+    def values(self) -> frozenset[Any]:
+        """The only values that a row can have in the field if the condition holds; None = no value, empty = many."""
+        match self.operator:
+            case Operator.EQ:
+                return frozenset({self.value})
+            case Operator.IN:
+                return frozenset(self.value)
+            case Operator.IS_NULL:
+                return frozenset({None} if self.value else ())
+            case _:
+                return frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +90,18 @@ def one_of(field: str, values: tuple[Any, ...]) -> Condition:
     return Condition(field, Operator.IN, values)
 
 
+def conjuncts(criteria: Criteria) -> Iterator[Condition]:
+    """Single conditions that all have to hold for ``criteria`` to hold; not necessarily every one of them."""
+    match criteria:
+        case AllOf(parts):
+            for part in parts:
+                yield from conjuncts(part)
+        case Condition():
+            yield criteria
+        case AnyOf() | Not():
+            return
+
+
 def to_sql(criteria: Criteria, columns: Mapping[str, ColumnElement[Any]]) -> ColumnElement[bool]:
     """The SQL of a condition.
 
@@ -93,12 +119,19 @@ def to_sql(criteria: Criteria, columns: Mapping[str, ColumnElement[Any]]) -> Col
             return to_sql(part, columns).is_not(true())
         case Condition(field, operator, value):
             several = operator in (Operator.IN, Operator.NOT_IN)
-            return _comparison(columns[field], operator, [_plain(one) for one in value] if several else _plain(value))
+            return _comparison(columns[field], operator, _several(value) if several else _plain(value))
 
 
 def _plain(value: Any) -> Any:
     """An enumeration as the word that the tables hold."""
-    return value.value if isinstance(value, Enum) else value
+    return word(value) if isinstance(value, StrEnum) else value
+
+
+def _several(values: Iterable[Any]) -> list[Any]:
+    """Values in the order in which the conditions of the indexes name them, if they are words."""
+    listed = list(values)
+    found = [value for value in listed if isinstance(value, StrEnum)]
+    return words(found) if len(found) == len(listed) else [_plain(value) for value in listed]
 
 
 def _comparison(column: ColumnElement[Any], operator: Operator, value: Any) -> ColumnElement[bool]:

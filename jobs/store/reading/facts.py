@@ -11,9 +11,9 @@ from ...core.model import Group, JobInfo, Node, NodeState, Run, Task
 from ...core.states import CLAIMABLE, FINAL, OCCUPYING, UNFINISHED, RunState
 from .. import dialect
 from ..nodes import live
-from ..runs import values_of
 from ..skipped import newest_of_tasks
 from ..tables import run as r
+from ..words import word, words
 from .criteria import one_of
 from .keyset import OrderKey, PageRequest
 from .lists import RUNS
@@ -98,7 +98,7 @@ def _occupied(conn: Connection, groups: Collection[str]) -> dict[str, int]:
     """How many runs of each group are scheduled or running."""
     statement = (
         select(r.c.group_name, func.count())
-        .where(r.c.group_name.in_(sorted(groups)), r.c.state.in_(values_of(OCCUPYING)))
+        .where(r.c.group_name.in_(sorted(groups)), r.c.state.in_(words(OCCUPYING)))
         .group_by(r.c.group_name)
     )
     return {key: value for key, value in conn.execute(statement)}
@@ -106,7 +106,9 @@ def _occupied(conn: Connection, groups: Collection[str]) -> dict[str, int]:
 
 def _held(conn: Connection) -> dict[int, int]:
     """How many runs each node executes."""
-    statement = select(r.c.node_id, func.count()).where(r.c.state == RunState.RUNNING.value).group_by(r.c.node_id)
+    # The first condition says nothing new, but the index over what nodes hold is made for it.
+    running = (r.c.state.in_(words(OCCUPYING)), r.c.state == word(RunState.RUNNING))
+    statement = select(r.c.node_id, func.count()).where(*running).group_by(r.c.node_id)
     return {key: value for key, value in conn.execute(statement)}
 
 
@@ -114,7 +116,7 @@ def _blocking(conn: Connection, task_ids: Collection[int]) -> dict[int, int]:
     """The scheduled or running run of each of these tasks that has one."""
     statement = (
         select(r.c.task_id, func.min(r.c.id))
-        .where(r.c.task_id.in_(sorted(task_ids)), r.c.state.in_(values_of(OCCUPYING)))
+        .where(r.c.task_id.in_(sorted(task_ids)), r.c.state.in_(words(OCCUPYING)))
         .group_by(r.c.task_id)
     )
     return {key: value for key, value in conn.execute(statement)}
@@ -135,7 +137,7 @@ def _ahead(conn: Connection, waiting: Sequence[Run], now: datetime) -> dict[int,
         .where(
             r.c.group_name == asked.c.group_name,
             r.c.priority == asked.c.priority,
-            r.c.state.in_(values_of(CLAIMABLE)),
+            r.c.state.in_(words(CLAIMABLE)),
             r.c.available_at <= now,
             tuple_(r.c.available_at, r.c.id) < tuple_(asked.c.available_at, asked.c.id),
         )

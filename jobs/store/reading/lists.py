@@ -1,20 +1,22 @@
 """What can be listed: the rows of each aggregate, and the fields by which they are filtered and ordered."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Generic, TypeVar
 
-from sqlalchemy import ColumnElement, Row, Select, case, func, select, text
+from sqlalchemy import Boolean, ColumnElement, Row, Select, and_, case, func, literal_column, select, text
 
-from ...core.model import Execution, OverlapPolicy, Run, SkippedOccurrence, Task
+from ...core.model import Execution, Outcome, OverlapPolicy, Run, SkippedOccurrence, Task
 from ...core.schedule import Syntax
 from ..executions import execution_from
 from ..runs import run_from, select_runs
 from ..skipped import skipped_from
-from ..tables import job_execution, node, periodic_task, run, skipped_occurrence
+from ..tables import BY_HAND, UNUSUAL, job_execution, node, periodic_task, run, skipped_occurrence
 from ..tasks import task_from
 from ..types import UtcDateTime
+from ..words import words
+from .criteria import Condition, Criteria, conjuncts, to_sql
 from .functions import duration
 from .keyset import OrderKey
 
@@ -32,6 +34,7 @@ class Listing(Generic[M]):
         fields: The expression behind each name that filters and orders may use.
         order: The order unless another is asked for.
         model: Makes the model of a row.
+        hints: What follows from a condition; SQLite takes a partial index only if it reads the index' own condition.
     """
 
     name: str
@@ -40,6 +43,12 @@ class Listing(Generic[M]):
     fields: Mapping[str, ColumnElement[Any]]
     order: tuple[OrderKey, ...]
     model: Callable[[Row[Any]], M]
+    hints: Callable[[Condition], Iterable[ColumnElement[bool]]] = lambda _: ()
+
+    def condition(self, criteria: Criteria) -> ColumnElement[bool]:
+        """The SQL of a condition, and what follows from it that an index is made for."""
+        hints = (hint for required in conjuncts(criteria) for hint in self.hints(required))
+        return and_(to_sql(criteria, self.fields), *hints)
 
     def kinds(self, order: Sequence[OrderKey]) -> tuple[type, ...]:
         """The Python type of each value of a position in this order."""
@@ -139,6 +148,21 @@ OCCURRENCES: Listing[Run] = Listing(
 )
 """Runs that a schedule made of its occurrences. Those dropped before their start are told by their skipped rows."""
 
+
+def _hints_of_executions(condition: Condition) -> Iterator[ColumnElement[bool]]:
+    """Unusual outcomes and triggers have indexes that the usual ones are not in."""
+    values = condition.values()
+    if condition.field == "outcome":
+        if values == {None}:
+            yield job_execution.c.completed_at.is_(None)
+        elif values and values <= UNUSUAL:
+            yield job_execution.c.outcome.in_(words(UNUSUAL))
+        elif values and all(isinstance(value, Outcome) and not value.is_success for value in values):
+            yield job_execution.c.success == literal_column("false", Boolean())
+    elif condition.field == "trigger" and values and values <= set(BY_HAND):
+        yield job_execution.c.trigger.in_(words(BY_HAND))
+
+
 EXECUTIONS: Listing[Execution] = Listing(
     name="executions",
     rows=select(job_execution),
@@ -164,6 +188,7 @@ EXECUTIONS: Listing[Execution] = Listing(
     },
     order=(OrderKey("id", descending=True),),
     model=execution_from,
+    hints=_hints_of_executions,
 )
 
 SKIPPED: Listing[SkippedOccurrence] = Listing(

@@ -6,7 +6,7 @@ from typing import Any, TypeVar
 from sqlalchemy import ColumnElement, Connection, Row, Select, Subquery, and_, func, select, true
 
 from .. import dialect
-from .criteria import Criteria, to_sql
+from .criteria import Criteria
 from .keyset import Page, PageRequest, Position, bounds, order_by, page_of
 from .lists import Listing
 
@@ -28,13 +28,13 @@ def page(conn: Connection, listing: Listing[M], request: PageRequest) -> Page[M]
 
 def count(conn: Connection, listing: Listing[M], criteria: Criteria, cap: int = COUNT_CAP) -> int:
     """How many rows meet the condition, counted up to ``cap`` + 1."""
-    rows = _keys(listing).where(to_sql(criteria, listing.fields)).limit(cap + 1).subquery("counted")
+    rows = _keys(listing).where(listing.condition(criteria)).limit(cap + 1).subquery("counted")
     return conn.execute(select(func.count()).select_from(rows)).scalar_one()
 
 
 def ids(conn: Connection, listing: Listing[M], criteria: Criteria, limit: int) -> list[int]:
     """The keys of up to ``limit`` rows that meet the condition, smallest first."""
-    statement = _keys(listing).where(to_sql(criteria, listing.fields)).order_by(listing.key).limit(limit)
+    statement = _keys(listing).where(listing.condition(criteria)).order_by(listing.key).limit(limit)
     return list(conn.execute(statement).scalars())
 
 
@@ -85,7 +85,7 @@ def counts_of(
 ) -> dict[Parent, int]:
     """For each parent, how many of its rows meet the condition, counted up to ``cap`` + 1."""
     owners, parameters = _parents(conn, parents)
-    mine = and_(listing.fields[field] == owners.c.parent, to_sql(criteria, listing.fields))
+    mine = and_(listing.fields[field] == owners.c.parent, listing.condition(criteria))
     rows = _keys(listing).where(mine).limit(cap + 1).correlate(owners).subquery("counted")
     number = select(func.count()).select_from(rows).scalar_subquery()
     rows_found = conn.execute(select(owners.c.parent, number), parameters)
@@ -99,7 +99,7 @@ def _keys(listing: Listing[Any]) -> Select[Any]:
 
 def _limited(listing: Listing[Any], request: PageRequest, statement: Select[Any]) -> Select[Any]:
     return (
-        statement.where(to_sql(request.criteria, listing.fields), bounds(request, listing.fields))
+        statement.where(listing.condition(request.criteria), bounds(request, listing.fields))
         .order_by(*order_by(request, listing.fields))
         .limit(request.limit + 1)
     )

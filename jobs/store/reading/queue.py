@@ -9,8 +9,8 @@ from sqlalchemy import Connection, func, select
 from ...core.model import DEFAULT_GROUP, Group
 from ...core.states import CLAIMABLE, UNFINISHED, RunState
 from ..groups import settings
-from ..runs import values_of
 from ..tables import run
+from ..words import words
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +24,7 @@ class Depth:
 def groups(conn: Connection) -> list[Group]:
     """All groups that have unfinished runs, a pause or a limit, and the default one, by name."""
     stored = settings(conn)
-    used = conn.execute(select(run.c.group_name).where(run.c.state.in_(values_of(UNFINISHED))).distinct()).scalars()
+    used = conn.execute(select(run.c.group_name).where(run.c.state.in_(words(UNFINISHED))).distinct()).scalars()
     return [stored.get(name, Group(name)) for name in sorted({*stored, *used, DEFAULT_GROUP})]
 
 
@@ -32,12 +32,12 @@ def depths(conn: Connection, names: Sequence[str], now: datetime) -> dict[str, D
     """The depth of each of these groups."""
     counted = (
         select(run.c.group_name, run.c.state, func.count())
-        .where(run.c.group_name.in_(names), run.c.state.in_(values_of(UNFINISHED)))
+        .where(run.c.group_name.in_(names), run.c.state.in_(words(UNFINISHED)))
         .group_by(run.c.group_name, run.c.state)
     )
     waiting = (
         select(run.c.group_name, func.min(run.c.available_at))
-        .where(run.c.group_name.in_(names), run.c.state.in_(values_of(CLAIMABLE)), run.c.available_at <= now)
+        .where(run.c.group_name.in_(names), run.c.state.in_(words(CLAIMABLE)), run.c.available_at <= now)
         .group_by(run.c.group_name)
     )
     states: dict[str, dict[RunState, int]] = {name: {} for name in names}

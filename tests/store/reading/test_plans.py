@@ -8,14 +8,19 @@ from typing import Any
 import pytest
 from sqlalchemy import Connection, event, insert, text
 
+from cronograph.jobs.core.model import FAILURES, Outcome, Trigger
+from cronograph.jobs.core.states import RunState
+from cronograph.jobs.store import executions, hours, statistics
 from cronograph.jobs.store.database import parse_url, sync_engine
 from cronograph.jobs.store.dialect import is_postgresql
-from cronograph.jobs.store.reading.criteria import AllOf, Condition, Criteria, Operator, equal
+from cronograph.jobs.store.reading import facts, reports
+from cronograph.jobs.store.reading.criteria import AllOf, Condition, Criteria, Operator, equal, one_of
 from cronograph.jobs.store.reading.keyset import OrderKey, PageRequest
-from cronograph.jobs.store.reading.lists import EXECUTIONS, OCCURRENCES, RUNS, Listing
+from cronograph.jobs.store.reading.lists import EXECUTIONS, OCCURRENCES, RUNS, TASKS, Listing
 from cronograph.jobs.store.reading.pages import page, pages_of
+from cronograph.jobs.store.scope import Scope
 from cronograph.jobs.store.tables import job_execution, run
-from tests.support.history import LONG_AGO
+from tests.support.history import LONG_AGO, add_run, add_task
 
 ROWS = 20_000
 NEWEST = (OrderKey("id", descending=True),)
@@ -45,7 +50,8 @@ def executed(number: int) -> dict[str, Any]:
     """An execution."""
     at, good = LONG_AGO + timedelta(seconds=number), number % 100 != 0
     return {
-        "job_name": f"job {number % 10}", "task_id": number % 50, "run_id": number, "attempt": 1, "node_id": 1,
+        "job_name": f"job {number % 10}", "task_id": number % 50,
+        "task_name": f"task {number % 50}", "run_id": number, "attempt": 1, "node_id": 1,
         "started_at": at, "completed_at": at, "success": good, "outcome": "success" if good else "failed",
         "error_message": None if good else "no", "node": "n", "trigger": "schedule", "submitted_at": at, "log_lines": 0,
         "log_cut": 0,
@@ -77,7 +83,13 @@ CASES: list[tuple[str, Listing[Any], PageRequest]] = [
     ("a deep page of a job", EXECUTIONS, PageRequest(NEWEST, 50, equal("job_name", "job 3"), after=DEEP)),
     ("the newest failures", EXECUTIONS, PageRequest(NEWEST, 50, failed())),
     ("the newest failures of a job", EXECUTIONS, PageRequest(NEWEST, 50, failed(equal("job_name", "job 0")))),
-    ("the newest runs in a state", RUNS, PageRequest(NEWEST, 50, equal("state", "success"))),
+    ("the newest runs in a state", RUNS, PageRequest(NEWEST, 50, equal("state", RunState.SUCCESS))),
+    ("executions that are there no more", EXECUTIONS, PageRequest(NEWEST, 50, equal("task_name", "task 77"))),
+    ("an outcome that is rare", EXECUTIONS, PageRequest(NEWEST, 50, equal("outcome", Outcome.LOST))),
+    ("all failures", EXECUTIONS, PageRequest(NEWEST, 50, one_of("outcome", tuple(FAILURES)))),
+    ("what runs", EXECUTIONS, PageRequest(NEWEST, 50, Condition("outcome", Operator.IS_NULL, value=True))),
+    ("what was started by hand", EXECUTIONS, PageRequest(NEWEST, 50, equal("trigger", Trigger.MANUAL))),
+    ("the retries", EXECUTIONS, PageRequest(NEWEST, 50, equal("trigger", Trigger.RETRY))),
 ]
 
 
@@ -106,6 +118,62 @@ def test_the_newest_rows_of_many_parents_touch_few_rows_each(conn: Connection) -
         touched = work(conn, partial(pages_of, conn, listing, field, parents, request))
         per_parent = touched / len(parents)
         assert per_parent <= (20 if is_postgresql(conn) else 2_000), (listing.name, field, request)
+
+
+def test_explaining_tasks_and_runs_does_not_look_at_what_is_over(conn: Connection) -> None:
+    now = LONG_AGO + timedelta(seconds=ROWS)
+    waiting = [
+        add_run(conn, None, number, group_name="g", available_at=now - timedelta(seconds=9 - number))
+        for number in range(8)
+    ]
+    for number in range(8):
+        add_task(conn, number + 100)
+    tasks = page(conn, TASKS, PageRequest(TASKS.order, 50)).items
+    runs = page(conn, RUNS, PageRequest(NEWEST, 8)).items
+    assert [run.id for run in runs] == waiting[::-1]
+    few = (FEW_ROWS if is_postgresql(conn) else FEW_STEPS) // 2
+    assert work(conn, partial(facts.of_tasks, conn, tasks)) <= few
+    assert work(conn, partial(facts.of_runs, conn, runs, now)) <= few
+
+
+def test_figures_over_all_of_the_log_look_at_the_hours_that_are_counted(conn: Connection) -> None:
+    # A row a second for five and a half hours.
+    end = LONG_AGO + timedelta(seconds=ROWS)
+    for number in range(5):
+        assert hours.settle(conn, LONG_AGO + number * hours.HOUR)
+    for job_name, task_name in ((None, None), ("job 3", None), (None, "task 7")):
+        scope = Scope(LONG_AGO, end, job_name, task_name)
+        read = partial(
+            reports.statistics, conn, scope, 3600, end, reports.Wanted(total=False, points=False, lateness=False)
+        )
+        # What is left is half an hour; of a job or a task it may be looked for by id, an hour to either side.
+        assert work(conn, read) <= (8_000 if is_postgresql(conn) else 250_000), scope
+        assert sum(point.figures.count for point in read().points) == len(mine(job_name, task_name))
+
+
+def mine(job_name: str | None, task_name: str | None) -> list[int]:
+    """The numbers of the executions of a job, a task, or of all."""
+    return [
+        number
+        for number in range(1, ROWS)
+        if job_name in (None, f"job {number % 10}") and task_name in (None, f"task {number % 50}")
+    ]
+
+
+def test_figures_of_an_hour_long_ago_look_at_its_rows_alone(conn: Connection) -> None:
+    start = LONG_AGO + 2 * hours.HOUR
+    cases: list[tuple[str, Callable[[], object], int]] = [
+        ("the failures", partial(statistics.failures, conn, start, start + hours.HOUR, 50), 200),
+        ("the rate", partial(statistics.completed_per_minute, conn, start, start + hours.HOUR), 3_600),
+    ]
+    for name, read, rows in cases:
+        # An hour before and one after may hold neighbours by id.
+        assert work(conn, read) <= (rows + 500 if is_postgresql(conn) else 100 * (rows + 500)), name
+
+
+def test_what_a_node_left_open_is_found_among_what_is_over(conn: Connection) -> None:
+    few = FEW_ROWS if is_postgresql(conn) else FEW_STEPS
+    assert work(conn, partial(executions.open_of_node, conn, 1)) <= few
 
 
 def test_a_full_scan_would_be_seen(conn: Connection) -> None:

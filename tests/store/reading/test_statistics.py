@@ -12,7 +12,8 @@ from sqlalchemy import Connection, insert
 from cronograph.jobs.core.states import RunState
 from cronograph.jobs.store.database import parse_url, sync_engine
 from cronograph.jobs.store.reading import reports
-from cronograph.jobs.store.statistics import NOTHING, Scope, completed_per_minute, failures, lateness, points, totals
+from cronograph.jobs.store.scope import Scope
+from cronograph.jobs.store.statistics import NOTHING, completed_per_minute, failures, lateness, points, totals
 from cronograph.jobs.store.tables import job_execution
 from tests.support.history import add_run
 

@@ -1,0 +1,41 @@
+"""Counts the hours of the execution log that are over, for the statistics. Any node may do it, also several at once."""
+
+from datetime import datetime
+
+from ..store import hours
+from ..store.database import Database
+from ..store.reading.clock import server_time
+from ..store.transaction import Tx
+
+EVERY = 60.0
+"""Seconds between two looks."""
+
+
+class Settler:
+    """Settles hour after hour, each in a transaction of its own.
+
+    Args:
+        database: Whose log.
+    """
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._start: datetime | None = None
+
+    async def look(self) -> int:
+        """Count what can be counted; how many hours that were."""
+        now = await server_time(self._database)
+        if self._start is None:
+            self._start = await self._database.read(hours.first_to_settle, now)
+        if self._start is None:
+            return 0
+        pending = await self._database.read(hours.unsettled, self._start, now)
+        waiting = [hour for hour in pending if not await self._database.write(_settle, hour)]
+        if pending:
+            # An hour in which something began that still runs is looked at again.
+            self._start = waiting[0] if waiting else pending[-1] + hours.HOUR
+        return len(pending) - len(waiting)
+
+
+def _settle(tx: Tx, hour: datetime) -> bool:
+    return hours.settle(tx.conn, hour)

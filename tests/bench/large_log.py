@@ -1,0 +1,272 @@
+"""A database as it looks after a month: an execution log of any size, its runs, a long queue, tasks, jobs, skips.
+
+The rows go past the engine straight into the tables (COPY on PostgreSQL), the same for both databases and for equal
+sizes. Jobs and tasks are used unevenly, as in life: the first job is a sixth of the log, the last hardly in it.
+"""
+
+import json
+import random
+import sqlite3
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from itertools import chain, islice
+from typing import Any
+
+import psycopg
+from sqlalchemy import Table, text
+
+from cronograph.jobs.store.database import parse_url, sqlite_path, sync_engine
+from cronograph.jobs.store.tables import (
+    execution_log,
+    job,
+    job_execution,
+    node,
+    periodic_task,
+    run,
+    skipped_occurrence,
+)
+from cronograph.jobs.store.types import to_text
+
+JOBS, TASKS, GROUPS, NODES = 200, 300, 30, 40
+RARE_JOB, RARE_TASK = "rare-job", "rare-task"
+"""Used a dozen times, at the beginning of the month only: whoever looks for them along the log reads all of it."""
+_RARE_ROWS = 12
+_FAULTS = ("Connection to {} refused", "Order {}: the total is negative", "timeout after {} ms", "No space on disk {}")
+
+
+@dataclass(frozen=True)
+class Size:
+    """How much there is.
+
+    Attributes:
+        executions: Rows of the execution log.
+        unfinished: Runs that wait, run or are stuck.
+        now: The end of the month; nothing is younger, except what is planned.
+        days: How far back the log goes.
+    """
+
+    executions: int
+    unfinished: int
+    now: datetime
+    days: int = 30
+
+
+def fill(url: str, size: Size) -> None:
+    """Put the rows into a database that is migrated and empty, and let PostgreSQL count them for its plans."""
+    chance = random.Random(size.executions)
+    tables: list[tuple[Table, Iterable[dict[str, Any]]]] = [
+        (job, _jobs(size)),
+        (node, _nodes(size)),
+        (periodic_task, _tasks(size)),
+        (run, chain((made for _, made in _history(size)), _unfinished(size, chance))),
+        (job_execution, chain((made for made, _ in _history(size)), _open(size))),
+        (execution_log, _lines(size)),
+        (skipped_occurrence, _skips(size, chance)),
+    ]
+    for table, rows in tables:
+        _insert(url, table, rows)
+    engine = sync_engine(parse_url(url))
+    if engine.dialect.name == "postgresql":
+        # As autovacuum would have done by then. On SQLite nothing does it, in the product either.
+        with engine.connect().execution_options(isolation_level="AUTOCOMMIT") as conn:
+            conn.execute(text("VACUUM ANALYZE"))
+    engine.dispose()
+
+
+def _insert(url: str, table: Table, rows: Iterable[dict[str, Any]]) -> None:
+    iterator = iter(rows)
+    first = next(iterator, None)
+    if first is None:
+        return
+    columns = list(first)
+    values = ([_value(row[name]) for name in columns] for row in chain([first], iterator))
+    address = parse_url(url)
+    if address.get_backend_name() == "sqlite":
+        _insert_sqlite(str(sqlite_path(address)), table, columns, values)
+    else:
+        _copy(address.set(drivername="postgresql").render_as_string(hide_password=False), table, columns, values)
+
+
+def _value(value: Any) -> Any:
+    if isinstance(value, datetime):
+        return to_text(value)
+    return json.dumps(value) if isinstance(value, dict | list) else value
+
+
+def _insert_sqlite(path: str, table: Table, columns: Sequence[str], values: Iterable[Sequence[Any]]) -> None:
+    conn = sqlite3.connect(path)
+    marks = ", ".join("?" for _ in columns)
+    statement = f"INSERT INTO {table.name} ({_names(columns)}) VALUES ({marks})"
+    with conn:
+        iterator = iter(values)
+        while rows := list(islice(iterator, 5000)):
+            conn.executemany(statement, rows)
+    conn.close()
+
+
+def _copy(address: str, table: Table, columns: Sequence[str], values: Iterable[Sequence[Any]]) -> None:
+    with psycopg.connect(address) as conn, conn.cursor() as cursor:
+        with cursor.copy(f"COPY {table.name} ({_names(columns)}) FROM STDIN".encode()) as copy:
+            for row in values:
+                copy.write_row(row)
+        if table.primary_key.columns.keys() == ["id"]:
+            sequence = f"pg_get_serial_sequence('{table.name}', 'id')"
+            cursor.execute(f"SELECT setval({sequence}, (SELECT max(id) FROM {table.name}))".encode())
+
+
+def _names(columns: Sequence[str]) -> str:
+    return ", ".join(f'"{name}"' for name in columns)
+
+
+def _jobs(size: Size) -> Iterator[dict[str, Any]]:
+    for name in (*(f"job-{number:03}" for number in range(JOBS)), RARE_JOB):
+        yield {
+            "name": name,
+            "description": "",
+            "schedule": None,
+            "isolation": "async",
+            "args_schema": {},
+            "seen_at": size.now,
+        }
+
+
+def _nodes(size: Size) -> Iterator[dict[str, Any]]:
+    names = [f"job-{number:03}" for number in range(JOBS)]
+    for number in range(NODES):
+        at = size.now - timedelta(hours=number)
+        yield {
+            "name": f"node-{number:02}", "state": "active" if number < 3 else "stopped", "slots": 20, "running": 0,
+            "version": "1", "seq": 1, "started_at": at, "heartbeat_at": at, "expires_at": at, "clock_skew": 0.0,
+            "jobs": names,
+        }  # fmt: skip
+
+
+def _tasks(size: Size) -> Iterator[dict[str, Any]]:
+    for number in range(TASKS):
+        due = size.now + timedelta(seconds=(number * 7919) % 3600 + 1)
+        yield {
+            "id": number + 1, "name": f"task-{number:03}", "description": "does what it does",
+            "enabled": number % 20 != 7, "source": "api", "job_name": f"job-{number % JOBS:03}", "args": {},
+            "group_name": f"group-{number % GROUPS:02}", "priority": "low",
+            "schedule_syntax": "cron", "schedule_value": f"{number % 60} {number % 7}/7 * * * *",
+            "timezone": "UTC", "overridden": False, "jitter": 0, "misfire": "last", "misfire_grace": 60,
+            "catch_up_limit": 100, "retries": 2, "retry_delay": 60, "anchor_at": size.now, "next_occurrence_at": due,
+            "next_run_at": due, "last_due_at": due - timedelta(hours=1), "last_started_at": due - timedelta(hours=1),
+            "counter": 1000, "version": 1, "created_at": size.now, "updated_at": size.now,
+        }  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class _Past:
+    """One execution of the past, in short."""
+
+    number: int
+    job: str
+    task: tuple[int, str] | None
+    started: datetime
+    ended: datetime
+    outcome: str
+    retried: bool
+
+
+def _past(size: Size) -> Iterator[_Past]:
+    chance = random.Random(size.executions)
+    weights = [1 / (number + 1) for number in range(TASKS)]
+    chosen = chance.choices(range(TASKS), weights, k=size.executions)
+    begin, step = size.now - timedelta(days=size.days), timedelta(days=size.days) / size.executions
+    failed_before = False
+    for number, task in enumerate(chosen):
+        started = begin + step * (number + chance.random())
+        draw = chance.random()
+        outcome = (
+            "success" if draw < 0.94 else "failed" if draw < 0.985 else "timed_out" if draw < 0.9899 else "cancelled"
+        )
+        if draw > 0.9999:
+            outcome = "lost"
+        ended = min(started + timedelta(seconds=chance.expovariate(0.5) * (1 + task % 5)), size.now)
+        rare = number % 100 == 0 and number // 100 < _RARE_ROWS
+        name = RARE_JOB if rare else f"job-{task % JOBS:03}"
+        belongs = (TASKS + 1, RARE_TASK) if rare else None if task % 10 == 3 else (task + 1, f"task-{task:03}")
+        yield _Past(number, name, belongs, started, ended, outcome, failed_before and draw < 0.5)
+        failed_before = outcome == "failed"
+
+
+def _history(size: Size) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
+    """The finished executions, each with a run of its own, oldest first."""
+    for one in _past(size):
+        trigger = "schedule" if one.task else "api"
+        if one.number % 5000 == 1:
+            trigger = "manual"
+        node_number = one.number * NODES // size.executions
+        shared = {
+            "job_name": one.job, "task_id": one.task and one.task[0], "task_name": one.task and one.task[1],
+            "attempt": 2 if one.retried else 1, "node_id": node_number + 1, "trigger": trigger,
+            "scheduled_for": one.started - timedelta(seconds=0.02) if trigger == "schedule" else None,
+            "submitted_at": one.started - timedelta(seconds=0.01),
+        }  # fmt: skip
+        good = one.outcome == "success"
+        fault = None if good else _FAULTS[one.number % len(_FAULTS)].format(one.number % 997)
+        execution = {
+            **shared, "id": one.number + 1, "run_id": one.number + 1, "node": f"node-{node_number:02}",
+            "started_at": one.started, "completed_at": one.ended, "success": good, "outcome": one.outcome,
+            "error_message": fault, "error_type": None if good else "OperationError",
+            "traceback": None if good else "Traceback (most recent call last):\n" + "  File …\n" * 40,
+            "records_processed": one.number % 100 if one.number % 3 else None,
+            "log_lines": 2 if one.number % 5 == 0 else 0, "log_cut": 0,
+        }  # fmt: skip
+        ran = {
+            **shared, "id": one.number + 1, "args": {"customer": one.number % 1000},
+            "group_name": f"group-{one.number % GROUPS:02}", "priority": "low",
+            "state": "success" if good else "cancelled" if one.outcome == "cancelled" else "failed",
+            "available_at": one.started, "started_at": one.started, "finished_at": one.ended, "failures": 0,
+            "retries": 2, "retry_delay": 60, "exclusive": trigger == "schedule",
+            "done_attempt": 1, "error": fault, "description": "",
+        }  # fmt: skip
+        yield execution, ran
+
+
+def _unfinished(size: Size, chance: random.Random) -> Iterator[dict[str, Any]]:
+    for number in range(size.unfinished):
+        state = "running" if number < 20 else "stuck" if number % 20 == 1 else "waiting"
+        at = size.now - timedelta(seconds=chance.random() * 3600)
+        yield {
+            "job_name": f"job-{number % JOBS:03}", "task_id": None, "task_name": None,
+            "attempt": 1 if state == "running" else 0, "node_id": 1 if state == "running" else None, "trigger": "api",
+            "scheduled_for": None, "submitted_at": at, "id": size.executions + 1 + number,
+            "args": {"customer": number},
+            "group_name": f"group-{number % GROUPS:02}", "priority": "high" if number % 10 == 0 else "low",
+            "state": state,
+            "available_at": at + timedelta(hours=number % 3), "started_at": at if state == "running" else None,
+            "finished_at": None, "failures": 0, "retries": 2, "retry_delay": 60, "exclusive": False,
+            "done_attempt": None, "error": None, "description": "",
+        }  # fmt: skip
+
+
+def _open(size: Size) -> Iterator[dict[str, Any]]:
+    for number in range(min(20, size.unfinished)):
+        at, key = size.now - timedelta(seconds=number), size.executions + 1 + number
+        yield {
+            "job_name": f"job-{number % JOBS:03}", "task_id": None, "task_name": None, "attempt": 1, "node_id": 1,
+            "trigger": "api", "scheduled_for": None, "submitted_at": at, "id": key, "run_id": key, "node": "node-00",
+            "started_at": at, "completed_at": None, "success": None, "outcome": None, "error_message": None,
+            "error_type": None, "traceback": None, "records_processed": None, "log_lines": 0, "log_cut": 0,
+        }  # fmt: skip
+
+
+def _lines(size: Size) -> Iterator[dict[str, Any]]:
+    at = size.now - timedelta(days=size.days)
+    for number in range(0, size.executions, 5):
+        for line in (1, 2):
+            yield {"execution_id": number + 1, "line": line, "at": at, "level": "INFO", "message": "something was done"}
+
+
+def _skips(size: Size, chance: random.Random) -> Iterator[dict[str, Any]]:
+    count = size.executions // 50
+    for number in range(count):
+        at = size.now - timedelta(days=size.days) * (1 - number / count)
+        task = chance.randrange(TASKS)
+        yield {
+            "task_id": task + 1, "task_name": f"task-{task:03}", "reason": "overlap", "first_scheduled_for": at,
+            "last_scheduled_for": at, "occurrences": 1, "policy": {"overlap": "skip"}, "node": "node-00", "at": at,
+        }  # fmt: skip

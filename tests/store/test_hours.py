@@ -1,0 +1,150 @@
+"""The log counted by hours says what the log says, whichever of its hours are counted."""
+
+import random
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+from sqlalchemy import Connection, func, insert, select, update
+
+from cronograph.jobs.core.model import FAILURES, Outcome
+from cronograph.jobs.store import hours
+from cronograph.jobs.store.database import parse_url, sync_engine
+from cronograph.jobs.store.hours import HOUR, Tally, gaps
+from cronograph.jobs.store.tables import HourKind, execution_hour, job_execution
+
+BEGIN = datetime(2026, 3, 1, 22, tzinfo=UTC)
+TICK = timedelta(microseconds=1)
+SPAN = 30
+"""Hours of history."""
+
+OF = [(HourKind.ALL, ""), (HourKind.JOB, "j0"), (HourKind.JOB, "unknown"), (HourKind.TASK, "t1")]
+
+
+@pytest.fixture
+def conn(database_url: str) -> Iterator[Connection]:
+    engine = sync_engine(parse_url(database_url))
+    with engine.begin() as connection:
+        yield connection
+    engine.dispose()
+
+
+def execution(number: int, started: datetime, outcome: Outcome | None, **changes: Any) -> dict[str, Any]:
+    """An execution that ended at once, or is open."""
+    good = None if outcome is None else outcome.is_success
+    values: dict[str, Any] = {
+        "id": number, "job_name": "j0", "run_id": number, "attempt": 1, "started_at": started, "task_name": None,
+        "node_id": 1, "completed_at": None if outcome is None else started, "success": good,
+        "outcome": None if outcome is None else outcome.value, "error_message": "no" if good is False else None,
+        "records_processed": None, "node": "n", "trigger": "api", "submitted_at": started, "log_lines": 0, "log_cut": 0,
+    }  # fmt: skip
+    return {**values, **changes}
+
+
+def made_up(chance: random.Random, size: int) -> list[dict[str, Any]]:
+    """Executions at random times, many of them at the edges of hours."""
+    starts = [
+        BEGIN + chance.randrange(SPAN) * HOUR + chance.choice([timedelta(0), HOUR - TICK, HOUR * chance.random()])
+        for _ in range(size)
+    ]
+    return [
+        execution(
+            number,
+            started,
+            chance.choice([None, *Outcome]) if chance.random() < 0.2 else Outcome.SUCCESS,
+            job_name=f"j{chance.randrange(3)}",
+            task_name=chance.choice([None, "t1", "t2"]),
+            records_processed=chance.choice([None, 3, 2**40]),
+        )
+        for number, started in enumerate(sorted(starts), 1)
+    ]
+
+
+def expected(
+    rows: list[dict[str, Any]], start: datetime, end: datetime, seconds: int, of: tuple[HourKind, str]
+) -> dict[datetime, Tally]:
+    """The counts, one execution after the other."""
+    found: dict[datetime, Tally] = {}
+    kind, name = of
+    for row in rows:
+        theirs = {HourKind.ALL: "", HourKind.JOB: row["job_name"], HourKind.TASK: row["task_name"]}[kind]
+        if theirs == name and start <= row["started_at"] < end:
+            at = int(row["started_at"].timestamp())
+            bucket = datetime.fromtimestamp(at - at % seconds, UTC)
+            one = Tally(1, row["outcome"] in FAILURES, row["outcome"] == "success", row["records_processed"] or 0)
+            found[bucket] = found.get(bucket, Tally()) + one
+    return found
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_the_counts_are_those_of_the_log_whichever_hours_are_settled(conn: Connection, seed: int) -> None:
+    chance = random.Random(seed)
+    rows = made_up(chance, chance.choice([20, 150]))
+    conn.execute(insert(job_execution), rows)
+    for number in chance.sample(range(SPAN), chance.randrange(SPAN)):
+        hour = BEGIN + number * HOUR
+        begun = [row for row in rows if hour <= row["started_at"] < hour + HOUR]
+        assert hours.settle(conn, hour) == all(row["completed_at"] is not None for row in begun)
+    for _ in range(40):
+        edges = sorted(BEGIN + chance.choice([1.0, chance.random()]) * chance.randrange(SPAN) * HOUR for _ in "12")
+        of, seconds = chance.choice(OF), chance.choice([60, 3600, 86400])
+        assert hours.tallies(conn, edges[0], edges[1], seconds, of) == expected(rows, edges[0], edges[1], seconds, of)
+
+
+def test_an_hour_is_settled_once_what_began_in_it_has_ended(conn: Connection) -> None:
+    conn.execute(insert(job_execution), [execution(1, BEGIN, None), execution(2, BEGIN + HOUR, Outcome.SUCCESS)])
+    now = BEGIN + 2 * HOUR + hours.SETTLED_AFTER
+    assert hours.unsettled(conn, BEGIN, now) == [BEGIN, BEGIN + HOUR]
+    assert [hours.settle(conn, BEGIN + number * HOUR) for number in (0, 1)] == [False, True]
+    assert hours.unsettled(conn, BEGIN, now) == [BEGIN]
+    conn.execute(update(job_execution).values(completed_at=now, success=True, outcome="success").filter_by(id=1))
+    assert hours.settle(conn, BEGIN)
+    assert hours.total(conn, BEGIN, now) == Tally(2, 0, 2, 0)
+
+
+def test_an_hour_is_over_only_when_nothing_that_began_in_it_can_be_on_its_way(conn: Connection) -> None:
+    end = BEGIN + HOUR + hours.SETTLED_AFTER
+    assert hours.unsettled(conn, BEGIN, end - TICK) == []
+    assert hours.unsettled(conn, BEGIN, end) == [BEGIN]
+
+
+def test_settling_an_hour_again_changes_nothing(conn: Connection) -> None:
+    conn.execute(insert(job_execution), [execution(1, BEGIN, Outcome.FAILED, task_name="t1")])
+    assert [hours.settle(conn, BEGIN) for _ in range(2)] == [True, True]
+    assert conn.execute(select(func.count()).select_from(execution_hour)).scalar_one() == 3
+    assert hours.total(conn, BEGIN, BEGIN + HOUR) == Tally(1, 1, 0, 0)
+
+
+def test_an_hour_without_any_execution_is_settled_too(conn: Connection) -> None:
+    assert hours.settle(conn, BEGIN)
+    assert hours.settled(conn, BEGIN, BEGIN + HOUR) == {BEGIN}
+    assert hours.tallies(conn, BEGIN, BEGIN + HOUR, 3600, (HourKind.ALL, "")) == {}
+
+
+def test_settling_begins_with_the_log_and_later_a_week_before_what_is_settled(conn: Connection) -> None:
+    now = BEGIN + 30 * 24 * HOUR
+    assert hours.first_to_settle(conn, now) is None
+    conn.execute(insert(job_execution), [execution(1, BEGIN + HOUR / 2, Outcome.SUCCESS)])
+    assert hours.first_to_settle(conn, now) == BEGIN
+    assert hours.first_to_settle(conn, BEGIN + hours.FARTHEST + 9 * HOUR) == BEGIN + 9 * HOUR
+    hours.settle(conn, now)
+    assert hours.first_to_settle(conn, now) == now - hours.LOOK_BACK
+
+
+def test_old_hours_are_pruned_in_batches(conn: Connection) -> None:
+    for number in range(5):
+        hours.settle(conn, BEGIN + number * HOUR)
+    before = BEGIN + 3 * HOUR
+    assert [hours.prune(conn, before, 2) for _ in range(3)] == [2, 1, 0]
+    assert hours.settled(conn, BEGIN, BEGIN + 9 * HOUR) == {BEGIN + 3 * HOUR, BEGIN + 4 * HOUR}
+    assert hours.prune(conn, BEGIN + 4 * HOUR - TICK, 2) == 0
+
+
+def test_gaps_are_what_no_hour_covers() -> None:
+    start, end = BEGIN + HOUR / 2, BEGIN + 6 * HOUR
+    assert gaps(start, end, []) == [(start, end)]
+    covered = [BEGIN + number * HOUR for number in (5, 1, 2)]
+    assert gaps(start, end, covered) == [(start, BEGIN + HOUR), (BEGIN + 3 * HOUR, BEGIN + 5 * HOUR)]
+    assert gaps(BEGIN, BEGIN + HOUR, [BEGIN]) == []
+    assert gaps(BEGIN, BEGIN, []) == []

@@ -3,6 +3,7 @@
 Run, event and notification are committed with the user's data, or not at all.
 """
 
+import json
 from collections.abc import Mapping
 from datetime import datetime
 
@@ -10,6 +11,7 @@ from sqlalchemy import Connection
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncSession
 from sqlalchemy.orm import Session
 
+from ..core.errors import InvalidInput
 from ..core.model import DEFAULT_GROUP, DEFAULT_RETRIES, DEFAULT_RETRY_DELAY, Json, NewRun, Priority, Run, Trigger
 from ..core.rules import check_name
 from ..store import dialect, events
@@ -23,7 +25,7 @@ def enqueue_sync(
     args: Mapping[str, Json] | None = None,
     *,
     group: str = DEFAULT_GROUP,
-    priority: Priority = Priority.LOW,
+    priority: Priority | str = Priority.LOW,
     run_at: datetime | None = None,
     unique_key: str | None = None,
     retries: int = DEFAULT_RETRIES,
@@ -37,10 +39,10 @@ def enqueue_sync(
     Args:
         session: A SQLAlchemy session or connection to the database that Cronograph uses.
         job_name: Which job.
-        args: Its arguments; validated when the run starts.
+        args: Its arguments, plain JSON; validated when the run starts.
         group: The unit of fairness and limits.
-        priority: HIGH or LOW within the group.
-        run_at: Not before this time; None = at once.
+        priority: ``"high"`` or ``"low"`` (or a ``Priority``) within the group.
+        run_at: Not before this time, with a time zone; None = at once.
         unique_key: If an unfinished run has this key, that run is returned and nothing is added.
         retries: How many failures the run survives.
         retry_delay: Seconds before the first retry; doubles each time.
@@ -54,7 +56,7 @@ def enqueue_sync(
         trigger=Trigger.API,
         args=dict(args or {}),
         group=group,
-        priority=priority,
+        priority=_priority(priority),
         available_at=run_at,
         unique_key=unique_key,
         retries=retries,
@@ -71,7 +73,7 @@ async def enqueue(
     args: Mapping[str, Json] | None = None,
     *,
     group: str = DEFAULT_GROUP,
-    priority: Priority = Priority.LOW,
+    priority: Priority | str = Priority.LOW,
     run_at: datetime | None = None,
     unique_key: str | None = None,
     retries: int = DEFAULT_RETRIES,
@@ -103,9 +105,28 @@ def _enqueue_on(conn: Connection, run: NewRun) -> Run:
     """
     check_name(run.job_name, "jobName")
     check_new_run(run)
+    _check_storable(run)
     tx = Tx(conn)
     enqueued = put(tx, [run])[0]
     if tx.changes:
         events.append(conn, tx.now, tx.changes)
     dialect.notify(conn, str((Wake.RUNS | Wake.EVENTS).value))
     return enqueued.run
+
+
+def _priority(value: Priority | str) -> Priority:
+    try:
+        return Priority(value.lower())
+    except ValueError as error:
+        raise InvalidInput(f"priority: must be 'high' or 'low', got {value!r}", path=("priority",)) from error
+
+
+def _check_storable(run: NewRun) -> None:
+    """Refuse here, by name, what the database would refuse in its own words, after which a transaction is spoilt."""
+    if run.available_at is not None and run.available_at.tzinfo is None:
+        got = f"the naive {run.available_at.isoformat()}"
+        raise InvalidInput(f"run_at: must have a time zone, e.g. datetime.now(UTC), got {got}", path=("run_at",))
+    try:
+        json.dumps(run.args, allow_nan=False)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise InvalidInput(f"args: must be JSON: {error}", path=("args",)) from error

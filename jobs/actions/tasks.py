@@ -24,6 +24,8 @@ from .skips import record_skips
 
 _REQUIRED = TaskSpec(name="", job_name="", schedule=ScheduleSpec(Syntax.CRON, ""))
 _DEFAULTS: Mapping[str, Any] = {one.name: getattr(_REQUIRED, one.name) for one in fields(TaskSpec)}
+_BY_CODE = "code"
+"""Who paused a task whose job declares no schedule any more."""
 _TIMING = frozenset({"schedule", "start_at", "end_at", "jitter"})
 
 
@@ -174,7 +176,7 @@ def declare_tasks(tx: Tx, declarations: Sequence[TaskSpec], job_names: Collectio
     """Write the schedules declared in code as tasks; called at start, and idempotent across nodes.
 
     A new declaration becomes a task; a changed one is followed, unless an operator overrode the schedule. A task whose
-    job is still there but declares no schedule any more is paused.
+    job is still there but declares no schedule any more is paused, until its job declares one again.
 
     Args:
         tx: The transaction.
@@ -190,8 +192,8 @@ def declare_tasks(tx: Tx, declarations: Sequence[TaskSpec], job_names: Collectio
         task = existing.get(spec.name)
         if task is None:
             warnings += _declare_new(tx, spec)
-        elif task.declared != spec.schedule or task.spec.description != spec.description:
-            _follow(tx, task, spec)
+        else:
+            _redeclare(tx, task, spec)
     _pause_undeclared(tx, existing.values(), {spec.name for spec in declarations}, job_names)
     return warnings
 
@@ -211,6 +213,13 @@ def _declare_new(tx: Tx, spec: TaskSpec) -> list[str]:
     return [warning]
 
 
+def _redeclare(tx: Tx, task: Task, spec: TaskSpec) -> None:
+    if task.declared != spec.schedule or task.spec.description != spec.description:
+        _follow(tx, task, spec)
+    if task.paused and task.paused_by == _BY_CODE:
+        resume_task(tx, task.name, actor=_BY_CODE)
+
+
 def _follow(tx: Tx, task: Task, spec: TaskSpec) -> None:
     task = settle_due(tx, task)
     values: dict[str, Any] = {**tasks.declared_values(spec.schedule), "description": spec.description}
@@ -223,7 +232,7 @@ def _follow(tx: Tx, task: Task, spec: TaskSpec) -> None:
 def _pause_undeclared(tx: Tx, existing: Iterable[Task], declared: set[str], jobs: Collection[str]) -> None:
     for task in existing:
         if task.name not in declared and task.spec.job_name in jobs and task.spec.enabled and not task.overridden:
-            pause_task(tx, task.name, reason="its job declares no schedule any more", actor="code")
+            pause_task(tx, task.name, reason="its job declares no schedule any more", actor=_BY_CODE)
 
 
 def _locked(tx: Tx, name: str) -> Task:

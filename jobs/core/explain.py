@@ -235,7 +235,7 @@ def explain_run(run: Run, facts: RunFacts, now: datetime) -> Explanation:
 
 def _final(run: Run) -> Explanation:
     ended = f" at {moment(run.finished_at)}" if run.finished_at else ""
-    because = f": {run.error}" if run.error else ""
+    because = f": {run.error.rstrip('.')}" if run.error else ""
     match run.state:
         case RunState.SUCCESS:
             tries = f" in attempt {run.attempt}" if run.attempt > 1 else ""
@@ -251,7 +251,7 @@ def _final(run: Run) -> Explanation:
 
 def _cancelled_because(run: Run) -> str:
     """Who cancelled it and why, and how its job then ended, as far as that is known."""
-    known = dict.fromkeys(text for text in (run.cancel_reason, run.error) if text)
+    known = dict.fromkeys(text.rstrip(".") for text in (run.cancel_reason, run.error) if text)
     return f": {'; '.join(known)}" if known else ""
 
 

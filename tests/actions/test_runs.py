@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
@@ -234,6 +234,30 @@ class TestInTheUsersTransaction:
             with pytest.raises(InvalidInput, match="group"):
                 enqueue_sync(conn, "work", group="a/b")
         assert len(stored.rows(tables.run)) == 1
+
+    @pytest.mark.parametrize("priority", ["high", "HIGH", Priority.HIGH])
+    def test_the_priority_may_be_a_word(self, engine: Engine, priority: Priority | str) -> None:
+        with engine.begin() as conn:
+            assert enqueue_sync(conn, "work", priority=priority).priority is Priority.HIGH
+
+    @pytest.mark.parametrize(
+        ("bad", "sentence"),
+        [
+            ({"priority": "urgent"}, "priority: must be 'high' or 'low', got 'urgent'"),
+            ({"run_at": datetime(2030, 1, 1)}, "run_at: must have a time zone"),  # noqa: DTZ001
+            ({"args": {"x": object()}}, "args: must be JSON"),
+            ({"args": {"x": float("nan")}}, "args: must be JSON"),
+        ],
+    )
+    def test_what_no_database_could_store_is_refused_by_name_and_spoils_no_transaction(
+        self, stored: Stored, engine: Engine, bad: dict[str, Any], sentence: str
+    ) -> None:
+        with engine.begin() as conn:
+            with pytest.raises(InvalidInput) as caught:
+                enqueue_sync(conn, "work", **bad)
+            assert caught.value.message.startswith(sentence)
+            conn.execute(text("INSERT INTO purchase VALUES (1)"))
+        assert stored.rows(tables.run) == []
 
 
 @pytest.mark.postgres

@@ -301,6 +301,24 @@ class TestDeclared:
         task = read(stored, "work")
         assert (task.paused, task.paused_reason) == (True, "its job declares no schedule any more")
 
+    @pytest.mark.parametrize("value", ["0 * * * * *", "30 * * * * *"])
+    def test_it_runs_again_once_its_job_declares_a_schedule_again(self, stored: Stored, value: str) -> None:
+        stored.node()
+        self.declare(stored, "0 * * * * *")
+        self.declare(stored, None)
+        self.declare(stored, value)
+        task = read(stored, "work")
+        assert (task.paused, task.paused_by, task.spec.schedule.value) == (False, None, value)
+
+    def test_what_an_operator_paused_stays_paused_whatever_the_code_declares(self, stored: Stored) -> None:
+        stored.node()
+        self.declare(stored, "0 * * * * *")
+        stored.do(pause_task, "work", reason="lunch", actor="ann")
+        self.declare(stored, None)
+        self.declare(stored, "30 * * * * *")
+        task = read(stored, "work")
+        assert (task.paused, task.paused_by, task.paused_reason) == (True, "ann", "lunch")
+
     def test_a_task_made_through_the_api_keeps_its_name(self, stored: Stored) -> None:
         stored.node(jobs=["work"])
         stored.task(name="work")

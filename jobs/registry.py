@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import StrEnum
-from typing import Any, TypeVar
+from typing import Annotated, Any, TypeVar
 
-from pydantic import BaseModel, ConfigDict, ValidationError, create_model
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
 from pydantic.errors import PydanticSchemaGenerationError, PydanticUserError
 
 from .context import JobContext
@@ -80,7 +80,8 @@ class JobDefinition:
             raise InvalidInput(
                 f"argument '{place}' of job '{self.name}': {fault['msg']}", path=("args", place)
             ) from error
-        bound = {name: getattr(model, name) for name in self.args_model.model_fields}
+        fields = self.args_model.model_fields
+        bound = {field.alias or name: getattr(model, name) for name, field in fields.items()}
         if self.context_parameter is not None:
             bound[self.context_parameter] = context
         return bound
@@ -150,6 +151,11 @@ def job(
     Raises:
         ConfigurationError: a name, schedule, isolation or parameter that cannot work, naming the place.
     """
+    if callable(name):  # "@job" without its parentheses would register nothing, silently
+        example = f"@job({getattr(name, '__name__', 'name')!r})"
+        raise ConfigurationError(
+            f"job at {_where(name)}: @job must be given the job's name, e.g. {example}, got the function itself"
+        )
 
     def register(handler: H) -> H:
         definition = define(name, handler, schedule=schedule, description=description, isolation=isolation)
@@ -240,6 +246,12 @@ def _check_importable(name: str, handler: Handler, where: str) -> None:
         )
 
 
+def _is_context(annotation: object) -> bool:
+    """Whether it is ``JobContext``, or that or None, as of a handler that can also be called without one."""
+    alternatives = set(typing.get_args(annotation)) - {type(None)}
+    return annotation is JobContext or alternatives == {JobContext}
+
+
 def _arguments(name: str, handler: Handler, where: str) -> tuple[type[BaseModel], str | None]:
     """A model of the handler's parameters, and the one that gets the context."""
     try:
@@ -254,11 +266,16 @@ def _arguments(name: str, handler: Handler, where: str) -> tuple[type[BaseModel]
                 f"job '{name}' at {where}: parameter '{parameter.name}' must be an ordinary named one, got {parameter}"
             )
         annotation = hints.get(parameter.name, Any)
-        if annotation is JobContext:
+        if _is_context(annotation):
             context_parameter = parameter.name
             continue
         default = ... if parameter.default is parameter.empty else parameter.default
-        fields[parameter.name] = (annotation, default)
+        if parameter.name.startswith(("_", "model_")) or hasattr(BaseModel, parameter.name):
+            # A model has a use of its own for such a name; to the outside it stays the parameter's.
+            annotation = Annotated[annotation, Field(alias=parameter.name)]
+            fields[f"argument_{len(fields)}"] = (annotation, default)
+        else:
+            fields[parameter.name] = (annotation, default)
     try:
         model = create_model(f"{name}_args", __config__=ConfigDict(extra="forbid", strict=False), **fields)
         model.model_json_schema()

@@ -4,6 +4,7 @@ from collections.abc import Generator
 from contextlib import contextmanager
 
 from ...graphql import client as api
+from ...jobs.core.errors import ConfigurationError
 from .output import Refused, UnreachableError
 
 
@@ -12,6 +13,7 @@ def server_at(url: str) -> Generator[api.Client]:
     """A client of the server of address ``url``, closed at the end of the block.
 
     Raises:
+        ConfigurationError: the address is none.
         UnreachableError: nobody answers there, or not as a Cronograph server does.
         Refused: the server refused an operation; the message is its own.
     """
@@ -19,7 +21,7 @@ def server_at(url: str) -> Generator[api.Client]:
         with api.Client(url) as client:
             yield client
     except api.InvalidAddressError as error:
-        raise UnreachableError(f"CRONOGRAPH_URL: {str(error).removeprefix('url: ')}") from None
+        raise ConfigurationError(f"--url (or CRONOGRAPH_URL): {str(error).removeprefix('url: ')}") from None
     except api.UnreachableError as error:
         raise UnreachableError(f"{error}; is `cronograph serve` running? Set --url or CRONOGRAPH_URL") from None
     except (api.RefusedError, api.OperationError) as error:

@@ -152,6 +152,14 @@ def test_trigger_without_a_server_says_how_to_name_one(processes: ProcessStarter
     assert "is `cronograph serve` running? Set --url or CRONOGRAPH_URL" in output
 
 
+@pytest.mark.parametrize("url", ["foo", "ftp://localhost", "http://"])
+def test_trigger_refuses_an_address_that_is_none(processes: ProcessStarter, url: str) -> None:
+    status, output = processes.run("trigger", "nap", "--url", url)
+    assert status == USAGE
+    assert output.startswith("error: --url (or CRONOGRAPH_URL): must be an address such as http://localhost:8000, got ")
+    assert len(output.splitlines()) == 1
+
+
 @pytest.mark.parametrize("args", ["{", "[1]", "null", '"x"'])
 def test_trigger_refuses_arguments_that_are_no_object(processes: ProcessStarter, args: str) -> None:
     status, output = processes.run("trigger", "nap", "--args", args)

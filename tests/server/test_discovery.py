@@ -91,3 +91,10 @@ def test_two_jobs_of_one_name_are_refused_with_both_places(folder: Path) -> None
     (fault,) = faults_of("one_place", "other_place")
     assert "one_place.py:3" in fault
     assert "other_place.py:3" in fault
+
+
+def test_a_decorator_without_its_name_is_refused_instead_of_registering_nothing(folder: Path) -> None:
+    (folder / "nameless_jobs.py").write_text("from cronograph.jobs import job\n\n@job\ndef tidy_up() -> None: ...\n")
+    (fault,) = faults_of("nameless_jobs")
+    assert fault.startswith(f"jobs: job at nameless_jobs.tidy_up ({folder / 'nameless_jobs.py'}:3): ")
+    assert fault.endswith("@job must be given the job's name, e.g. @job('tidy_up'), got the function itself")

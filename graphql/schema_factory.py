@@ -12,6 +12,7 @@ from graphql import GraphQLError
 
 from .document import DocumentStore, Prepared, RequestRefused
 from .errors import mask_all
+from .execution import OperationExecutor
 from .limits import Limits
 
 
@@ -42,6 +43,7 @@ class GuardedSchema(strawberry.Schema):
             types=types,
             config=config,
             extensions=[lambda: PreparedDocument(self.documents), *extensions],
+            execution_context_class=OperationExecutor,
         )
         # Strawberry has no public way to its graphql-core schema; its own extensions read this attribute too.
         self.documents = DocumentStore(self._schema, limits)

@@ -19,8 +19,8 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 DEFAULT_AGE_DAYS = 30.0
-BATCH = 1000
-"""Rows per transaction."""
+BATCH = 500
+"""Rows per transaction: some ten milliseconds of work, in which others wait on SQLite."""
 
 LOG_LINES_BATCH = 5000
 IDEMPOTENCY_KEYS_KEPT = timedelta(hours=24)

@@ -1,0 +1,37 @@
+"""``@job``: which parameters a handler may have, and what it gets for its arguments."""
+
+from typing import Any
+
+import pytest
+
+from cronograph.jobs.context import JobContext
+from cronograph.jobs.core.arguments import check_args
+from cronograph.jobs.core.errors import InvalidInput
+from cronograph.jobs.registry import define
+
+
+def test_a_context_that_may_be_left_out_by_other_callers_is_injected_all_the_same() -> None:
+    def handler(ctx: JobContext | None = None, count: int = 1) -> None:
+        """Can be called in a test without a context."""
+
+    definition = define("lenient", handler)
+    assert definition.context_parameter == "ctx"
+    assert list(definition.args_schema["properties"]) == ["count"]
+
+
+def test_a_parameter_may_have_a_name_that_models_use_themselves() -> None:
+    def handler(schema: int, copy: str = "c", model_config: int = 2, _private: int = 3, json: int = 4) -> None:
+        """The names of its parameters are nobody else's matter."""
+
+    definition = define("freely_named", handler)
+    schema: dict[str, Any] = definition.args_schema
+    assert list(schema["properties"]) == ["schema", "copy", "model_config", "_private", "json"]
+    assert schema["required"] == ["schema"]
+    given = {"schema": 1, "_private": 9}
+    check_args("freely_named", schema, given)
+    bound = {"schema": 1, "copy": "c", "model_config": 2, "_private": 9, "json": 4}
+    assert definition.bind(given, None) == bound  # type: ignore[arg-type]
+    with pytest.raises(InvalidInput, match="argument 'schema' of job 'freely_named'"):
+        definition.bind({"schema": "x"}, None)  # type: ignore[arg-type]
+    with pytest.raises(InvalidInput, match="argument_0"):
+        definition.bind({"schema": 1, "argument_0": 2}, None)  # type: ignore[arg-type]

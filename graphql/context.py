@@ -68,6 +68,8 @@ class Context:
         bus: The live events.
         logs: Tells when log lines are written.
         person: Who asks; written into what they change.
+        fell_behind: Whether this subscriber missed something before the operation began, which it begins with making
+            good.
         as_of: The event cursor taken before anything was read, once the operation asks for it.
     """
 
@@ -75,6 +77,7 @@ class Context:
     bus: EventSource
     logs: LogSource
     person: Person = LOCAL_ADMINISTRATOR
+    fell_behind: bool = False
     as_of: str | None = None
     _loaders: Loaders | None = None
     _now: datetime | None = None
@@ -85,6 +88,10 @@ class Context:
         if self._loaders is None:
             self._loaders = Loaders(self.database)
         return self._loaders
+
+    def behind(self) -> "Context":
+        """The context of a subscription that goes on for a reader that was too slow."""
+        return Context(self.database, self.bus, self.logs, self.person, fell_behind=True)
 
     def renew(self) -> None:
         """Forget what was read, so that the next event of a subscription shows what is there then."""

@@ -1,24 +1,38 @@
 """Following the live events, and what is not among them: the lines of a log."""
 
 from collections.abc import AsyncGenerator
+from contextlib import aclosing
 from typing import Final
 
 from ..jobs.core import events
 from ..jobs.core.errors import UserError
-from ..jobs.core.events import Cursor, EventKind
-from ..jobs.store.reading import logs
+from ..jobs.core.events import Change, Cursor, EventKind
+from ..jobs.store.database import Connection
+from ..jobs.store.reading import logs, pages
+from ..jobs.store.reading.criteria import EVERYTHING, equal
+from ..jobs.store.reading.keyset import PageRequest
+from ..jobs.store.reading.lists import EXECUTIONS
 from .context import Info
 from .errors import UserFacingError
 from .scalars import BigInt
 from .types.common import LogEvent, LogLine
+from .types.entities import JobExecution
 
 STARTS_AND_ENDS: Final = frozenset({EventKind.EXECUTION_STARTED, EventKind.EXECUTION_FINISHED})
+MADE_GOOD: Final = 100
+"""Newest executions that a reader is told of who fell behind."""
 LINES: Final = 500
 """Lines per message."""
 
 
 async def live(info: Info, after: Cursor | None, wanted: events.EventFilter) -> AsyncGenerator[events.Event, None]:
-    """Events of the bus; before each, what was read for the one before is forgotten."""
+    """Events of the bus; before each, what was read for the one before is forgotten.
+
+    A reader that fell behind before is told so first, by a ``RESYNC``, and goes on from there.
+    """
+    if info.context.fell_behind:
+        after = await info.context.bus.cursor()
+        yield events.Event(after, await info.context.now(), Change(EventKind.RESYNC))
     source = info.context.bus.subscribe(after, wanted)
     try:
         async for event in source:
@@ -41,17 +55,32 @@ def parse_cursor(text: str | None) -> Cursor | None:
         raise UserFacingError(error.message, code="INVALID_CURSOR") from None
 
 
-def refuse_resync(event: events.Event) -> None:
-    """End a subscription that cannot say otherwise that events are missing.
+async def follow_executions(info: Info, job_name: str | None) -> AsyncGenerator[JobExecution, None]:
+    """Executions as they start and end.
 
-    Raises:
-        UserFacingError: ``RESYNC``.
+    When the reader fell behind, what it missed is made good by what is there now: the newest executions, and those
+    whose start it was told of, so that none seems to run forever.
     """
-    if event.change.kind is EventKind.RESYNC:
-        raise UserFacingError(
-            "This subscription was too slow and missed events: query what you need again, then subscribe anew.",
-            code="RESYNC",
-        )
+    told: set[int] = set()
+    wanted = events.EventFilter(kinds=STARTS_AND_ENDS, job_name=job_name)
+    async with aclosing(live(info, None, wanted)) as source:
+        async for event in source:
+            ids = [event.change.execution_id or 0]
+            if event.change.kind is EventKind.RESYNC:
+                ids = sorted(told | await info.context.database.read(_newest, job_name))
+            for execution_id, found in zip(ids, await info.context.loaders.executions.load_many(ids), strict=True):
+                if found is None or found.completed_at is not None:
+                    told.discard(execution_id)
+                else:
+                    told.add(execution_id)
+                if found is not None:
+                    yield JobExecution.from_model(found)
+
+
+def _newest(conn: Connection, job_name: str | None) -> set[int]:
+    criteria = EVERYTHING if job_name is None else equal("job_name", job_name)
+    newest = pages.page(conn, EXECUTIONS, PageRequest(EXECUTIONS.order, MADE_GOOD, criteria))
+    return {execution.id for execution in newest.items}
 
 
 async def follow_log(info: Info, execution_id: int, after: int) -> AsyncGenerator[LogEvent, None]:

@@ -13,6 +13,10 @@ def rights_of(context: Context) -> Role:
 
 
 SHARED: Final = SharePolicy(
-    fields={"events": SharedField(resume_argument="after"), "jobStatus": SharedField()}, rights=rights_of
+    fields={
+        "events": SharedField(resume_argument="after", catch_up=Context.behind),
+        "jobStatus": SharedField(catch_up=Context.behind),
+    },
+    rights=rights_of,
 )
 """For `graphql_routes(share=SHARED)`. Subscriptions that begin with what is there already cannot be shared."""

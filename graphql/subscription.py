@@ -15,9 +15,9 @@ from .arguments import ID_ARGUMENT, checked_range, checked_text, parse_id, refus
 from .context import Info
 from .errors import UserFacingError
 from .fields import streams
-from .live import STARTS_AND_ENDS, follow_log, live, parse_cursor, refuse_resync
+from .live import follow_executions, follow_log, live, parse_cursor
 from .types.common import LogEvent
-from .types.entities import JobExecution, Run, load_execution, load_run
+from .types.entities import JobExecution, Run, load_run
 from .types.event import Event
 from .types.statistics import Overview
 
@@ -76,7 +76,10 @@ class Subscription:
             async for event in source:
                 yield Event.from_event(event)
 
-    @streams(description="Each start and each end of an execution.")
+    @streams(
+        description="Each start and each end of an execution, as the execution is by then. A reader that was too slow "
+        "is told of the newest 100 as they are, and of all whose start it was told of, and then goes on."
+    )
     async def job_status(
         self,
         info: Info,
@@ -84,13 +87,9 @@ class Subscription:
     ) -> AsyncGenerator[JobExecution, None]:
         """Executions as they start and end."""
         name = None if job_name is None else checked_text(job_name, "jobName")
-        wanted = events.EventFilter(kinds=STARTS_AND_ENDS, job_name=name)
-        async with aclosing(live(info, None, wanted)) as source:
-            async for event in source:
-                refuse_resync(event)
-                execution = await load_execution(info, event.change.execution_id)
-                if execution is not None:
-                    yield execution
+        async with aclosing(follow_executions(info, name)) as source:
+            async for execution in source:
+                yield execution
 
     @streams(
         description="A run: as it is now, then after each of its changes; ends once it has reached a final state or is "

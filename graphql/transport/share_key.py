@@ -3,7 +3,7 @@
 import json
 import re
 from collections.abc import Callable, Hashable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from graphql import (
@@ -29,10 +29,13 @@ class SharedField:
             cursor (see `event_id`) must be one that this argument takes.
         private_arguments: arguments that make a subscription one's own when they are neither null nor false, such as
             one that asks for a snapshot first.
+        catch_up: makes of a context the one under which the field begins with what makes good what was missed, for
+            a subscriber that fell behind and cannot resume; None = such a subscriber is refused (`SLOW_READER`).
     """
 
     resume_argument: str | None = None
     private_arguments: frozenset[str] = frozenset()
+    catch_up: Callable[[Any], Any] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,12 +61,14 @@ class SharePlan:
         prepared: the operation as asked for.
         resume_variable: the variable that holds the cursor; None when the subscription cannot resume.
         after: the cursor asked for.
+        catch_up: see `SharedField`.
     """
 
     key: Hashable
     prepared: Prepared
-    resume_variable: str | None = field(default=None)
-    after: str | None = field(default=None)
+    resume_variable: str | None = None
+    after: str | None = None
+    catch_up: Callable[[Any], Any] | None = None
 
     def after_cursor(self, cursor: str | None) -> Prepared:
         """The operation from another place on; None = from now on."""
@@ -85,11 +90,13 @@ def plan_of(policy: SharePolicy, prepared: Prepared, context: Any) -> SharePlan 
     variable = resume.value.name.value if resume and isinstance(resume.value, VariableNode) else None
     if variable is None:
         # A cursor in the text cannot be moved on, and null asks for events from now on, as no argument does.
-        return None if _is_set(resume, prepared) else SharePlan(_key(policy, prepared, context, None), prepared)
+        if _is_set(resume, prepared):
+            return None
+        return SharePlan(_key(policy, prepared, context, None), prepared, catch_up=shared.catch_up)
     after = _value_of(prepared, variable)
     if not _is_movable(prepared, variable) or not (after is None or isinstance(after, str)):
         return None
-    return SharePlan(_key(policy, prepared, context, variable), prepared, variable, after)
+    return SharePlan(_key(policy, prepared, context, variable), prepared, variable, after, shared.catch_up)
 
 
 def _only_field(operation: OperationDefinitionNode) -> FieldNode | None:

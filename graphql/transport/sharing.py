@@ -3,7 +3,8 @@
 A hundred open dashboards ask for the same events; executing the subscription once for all of them makes an event cost
 nearly the same for one as for a hundred. Only fields named in a `SharePolicy` are shared. A subscriber that resumes
 after a cursor, or whose queue has overflowed, first runs an execution of its own from that cursor, and joins the others
-when that yields an event which they have got too: nothing is missed and nothing comes twice.
+when that yields an event which they have got too: nothing is missed and nothing comes twice. Without a cursor to resume
+from, a subscriber that has overflowed catches up by an execution of its own, see `SharedField.catch_up`.
 """
 
 from collections import deque
@@ -50,7 +51,7 @@ class SharedStreams:
 
         Raises:
             RequestRefused: while iterating: the source of events could not be opened, or the reader fell behind and the
-                operation has no way to resume (`SLOW_READER`).
+                operation has no way to resume or to catch up (`SLOW_READER`).
         """
         plan = plan_of(self._policy, prepared, context) if self._policy else None
         return self._alone(prepared, context) if plan is None else self._together(plan, context)
@@ -75,7 +76,21 @@ class SharedStreams:
                 await self._leave(plan.key, execution, member)
             finished = turn.finished
             if not finished and (cursor is None or plan.resume_variable is None):
-                raise RequestRefused([_too_slow(self._engine.limits.queue_events)])
+                break
+        if not finished:
+            async with aclosing(self._catching_up(plan, context)) as answers:
+                async for answer in answers:
+                    yield answer
+
+    def _catching_up(self, plan: SharePlan, context: Any) -> AsyncGenerator[Encoded, None]:  # noqa: ANN401
+        """One's own execution, after what the reader missed; its source waits for the reader and bounds what waits.
+
+        Raises:
+            RequestRefused: the field does not know how to make good what was missed.
+        """
+        if plan.catch_up is None:
+            raise RequestRefused([_too_slow(self._engine.limits.queue_events)])
+        return self._alone(plan.after_cursor(None), plan.catch_up(context))
 
     async def _turn(
         self,

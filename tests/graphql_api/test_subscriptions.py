@@ -2,15 +2,19 @@
 
 import asyncio
 from collections.abc import AsyncGenerator
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, asynccontextmanager
 from datetime import timedelta
 from typing import Any
 
 import pytest
 from sqlalchemy import delete
 
+from cronograph.graphql.context import Context
+from cronograph.jobs.actions.claim import Started
 from cronograph.jobs.actions.logs import append_lines
+from cronograph.jobs.core.events import Change, EventKind
 from cronograph.jobs.core.outcome import Failed, Succeeded
+from cronograph.jobs.runtime.bus import EventBus
 from cronograph.jobs.store import events as event_store
 from cronograph.jobs.store import tables
 from cronograph.jobs.store.logs import LogLine
@@ -170,6 +174,79 @@ async def test_a_run_is_followed_from_now_to_its_end(api: Api) -> None:
         assert await next_of(source) == {"runUpdated": {"state": "FAILED", "error": "no"}}
         with pytest.raises(StopAsyncIteration):
             await anext(source)
+
+
+@asynccontextmanager
+async def behind_a_short_queue(api: Api, document: str, **variables: Any) -> AsyncGenerator[AsyncGenerator[Any, None]]:
+    """The results of a subscription whose bus keeps two events for a reader that does not read."""
+    bus = EventBus(api.database, queue=2, poll=3600)
+    bus.start()
+    context = Context(api.database, bus, api.log_feed)
+    source = await api.schema.subscribe(document, variable_values=variables, context_value=context)
+    assert isinstance(source, AsyncGenerator), source
+    try:
+        api.bus = bus
+        yield source
+    finally:
+        await source.aclose()
+        await bus.stop()
+
+
+async def test_a_reader_of_the_job_status_that_fell_behind_is_told_what_is_there_and_goes_on(api: Api) -> None:
+    worker = api.stored.node("w")
+    document = 'subscription { jobStatus(jobName: "work") { id success } }'
+    async with behind_a_short_queue(api, document) as source:
+        reading = asyncio.ensure_future(take(source, 1, "jobStatus"))
+        begun: list[Started] = []
+
+        def told() -> bool:
+            api.stored.enqueue()
+            begun.append(worker.start())
+            api.publish()
+            return reading.done()
+
+        await eventually(told)
+        (first,) = await reading
+        known = {one.execution_id for one in begun}
+        for _ in range(5):
+            api.stored.enqueue()
+            known.add((one := worker.start()).execution_id)
+            worker.end(one)
+        for one in begun:
+            worker.end(one)
+        await api.bus.settle()
+        seen = {first["id"]: first["success"]}
+        while not all(seen.get(str(one)) for one in known):
+            (status,) = await take(source, 1, "jobStatus")
+            seen[status["id"]] = status["success"]
+        api.stored.enqueue()
+        last = worker.start()
+        await api.bus.settle()
+        assert await take(source, 1, "jobStatus") == [{"id": str(last.execution_id), "success": None}]
+
+
+async def test_a_reader_of_a_run_that_fell_behind_is_told_how_it_is_and_goes_on(api: Api) -> None:
+    worker = api.stored.node("w")
+    run = api.stored.enqueue()
+    document = "subscription($id: ID!) { runUpdated(id: $id) { state attempt } }"
+    async with behind_a_short_queue(api, document, id=str(run.id)) as source:
+        await next_of(source)
+        reading = asyncio.ensure_future(next_of(source))
+        started = worker.start()
+
+        def told() -> bool:
+            api.publish()
+            return reading.done()
+
+        await eventually(told)
+        change = Change(EventKind.RUN_UPDATED, run_id=run.id)
+        for _ in range(4):
+            await api.database.write(lambda tx: tx.emit([change]))
+        await api.bus.settle()
+        worker.end(started)
+        await api.bus.settle()
+        states = [answer.data["runUpdated"]["state"] async for answer in source]
+        assert states[-1] == "SUCCESS"
 
 
 async def test_a_run_that_does_not_exist_cannot_be_followed(api: Api) -> None:

@@ -8,6 +8,7 @@ import strawberry
 from ...jobs.core import model
 from ...jobs.core.explain import Explanation as Explained
 from ...jobs.core.explain import RunFacts, explain_run, explain_task
+from ...jobs.core.occurrence import is_stalled
 from ...jobs.store.reading.lists import EXECUTIONS, RUNS, SKIPPED, TASKS
 from ..arguments import AFTER, BEFORE, FIRST, LAST, MAX_LINES, checked_range
 from ..connections import Connection, PageArguments, connect
@@ -107,10 +108,7 @@ class Task(TaskFields):
     )
     async def stalled(self, info: Info) -> bool:
         """Judged by the database's time."""
-        due, started = self.last_due_at, self.last_started_at
-        if not self.enabled or due is None or (started is not None and started >= due):
-            return False
-        return (await info.context.now() - due).total_seconds() > self.misfire_grace
+        return is_stalled(self.stored, await info.context.now())
 
     @resolved(description="Why it is or is not running now, and what happens next.")
     async def explain(self, info: Info) -> "Explanation":

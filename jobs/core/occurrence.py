@@ -44,6 +44,22 @@ def _between(task: Task, schedule: Schedule, start: datetime, end: datetime) -> 
         occurrence = following(task.spec, schedule, occurrence)
 
 
+def is_stalled(task: Task, now: datetime) -> bool:
+    """Whether the task should have started and did not: enabled, and a due time and the grace passed without a start.
+
+    The first due time since the last start counts, so a task that is due more often than its grace is long is found
+    as well. Due times before the last edit are judged no more: they belonged to another schedule.
+    """
+    due, started = task.last_due_at, task.last_started_at
+    if task.paused or due is None or (started is not None and started >= due):
+        return False
+    since = task.updated_at if started is None else max(started, task.updated_at)
+    schedule = schedule_of(task.spec.schedule, task.anchor_at)
+    first = effective(task.id, task.spec.jitter, first_occurrence(task.spec, schedule, since))
+    unmet = due if first is None or since >= due else min(first, due)
+    return (now - unmet).total_seconds() > task.spec.misfire_grace
+
+
 def effective(task_id: int, jitter: float, occurrence: datetime | None) -> datetime | None:
     """When the task is looked at for ``occurrence``: the nominal time plus the task's fixed jitter."""
     return None if occurrence is None else occurrence + jitter_offset(task_id, jitter)

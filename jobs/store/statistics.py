@@ -10,6 +10,7 @@ from sqlalchemy import (
     Float,
     Select,
     Subquery,
+    and_,
     case,
     func,
     literal,
@@ -19,11 +20,13 @@ from sqlalchemy import (
 )
 
 from ..core.model import FAILURES
+from ..core.occurrence import is_stalled
 from . import dialect
 from .reading.functions import BucketStart, duration
 from .scope import Scope
 from .tables import job_execution as e
 from .tables import periodic_task as t
+from .tasks import task_from
 from .types import UtcDateTime
 from .words import words
 
@@ -91,18 +94,23 @@ def lateness(conn: Connection, scope: Scope) -> Figures:
 
 
 def stalled(conn: Connection, now: datetime, *, job_name: str | None = None, task_name: str | None = None) -> int:
-    """How many tasks should have started and did not: no start since the last due time and the grace after it."""
+    """How many tasks should have started and did not, as ``is_stalled`` judges; only those in question are read."""
     conditions = [
         t.c.enabled,
         t.c.last_due_at.is_not(None),
-        or_(t.c.last_started_at.is_(None), t.c.last_started_at < t.c.last_due_at),
-        duration(t.c.last_due_at, literal(now, UtcDateTime())) > t.c.misfire_grace,
+        or_(
+            t.c.last_started_at.is_(None),
+            and_(
+                t.c.last_started_at < t.c.last_due_at,
+                duration(t.c.last_started_at, literal(now, UtcDateTime())) > t.c.misfire_grace,
+            ),
+        ),
     ]
     if job_name is not None:
         conditions.append(t.c.job_name == job_name)
     if task_name is not None:
         conditions.append(t.c.name == task_name)
-    return conn.execute(select(func.count()).select_from(t).where(*conditions)).scalar_one()
+    return sum(is_stalled(task_from(row), now) for row in conn.execute(select(t).where(*conditions)))
 
 
 def failures(conn: Connection, start: datetime, end: datetime, limit: int) -> list[FailureRow]:

@@ -118,6 +118,23 @@ async def test_a_task_that_should_have_started_is_stalled(api: Api) -> None:
     assert data["statistics"] == {"stalled": 1}
 
 
+async def test_a_task_that_is_due_more_often_than_its_grace_is_long_is_stalled_too(api: Api) -> None:
+    api.stored.task("* * * * * *", misfire_grace=10.0)
+    worker = api.stored.node("w")
+    document = "{ tasks { nodes { stalled } } overview { stalledTasks } }"
+    found: list[bool] = []
+    for second in (1, 5, 11, 12, 30):
+        api.stored.at(second)
+        api.stored.dispatch()
+        data = await api.ask(document)
+        (task,) = data["tasks"]["nodes"]
+        assert data["overview"]["stalledTasks"] == int(task["stalled"])
+        found.append(task["stalled"])
+    assert found == [False, False, False, True, True]
+    worker.start()
+    assert (await api.ask(document))["tasks"]["nodes"] == [{"stalled": False}]
+
+
 async def test_a_run_leads_to_its_task_its_attempts_and_the_run_it_retries(api: Api) -> None:
     task = api.stored.task("* * * * * *", retries=0)
     worker = api.stored.node("w")

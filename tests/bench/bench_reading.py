@@ -41,9 +41,6 @@ from .measuring import DATABASES, fresh_database, load, milliseconds, percentile
 
 NEWEST = (OrderKey("id", descending=True),)
 HOUR, DAY = timedelta(hours=1), timedelta(days=1)
-LONGEST = 1.0
-"""Seconds that one read is repeated for."""
-
 CHART = reports.Wanted(total=False, points=False, lateness=False)
 """What the log's charts show."""
 USUAL = reports.Wanted(total=True, points=False, lateness=False)
@@ -205,13 +202,13 @@ def recorded(conn: Connection) -> Generator[list[tuple[str, Any]]]:
         event.remove(conn, "before_cursor_execute", note)
 
 
-def measure(engine: Engine, read: Read) -> str:
-    """How long one read takes, in a transaction as the product reads."""
+def measure(engine: Engine, read: Read, seconds: float) -> str:
+    """How long one read takes, in a transaction as the product reads; repeated for so many seconds."""
     chance = random.Random(1)
     whole: list[float] = []
     bare: list[float] = []
     sent: list[tuple[str, Any]] = []
-    until = time.perf_counter() + LONGEST
+    until = time.perf_counter() + seconds
     while len(whole) < 3 or (len(whole) < 200 and time.perf_counter() < until):
         with engine.begin() as conn:
             began = time.perf_counter()
@@ -329,6 +326,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     )
     parser.add_argument("--executions", type=int, default=1_000_000)
     parser.add_argument("--unfinished", type=int, default=20_000, help="runs in the queue")
+    parser.add_argument("--days", type=int, default=30, help="how far back the log goes")
+    parser.add_argument("--seconds", type=float, default=1.0, help="how long each read is repeated")
     parser.add_argument("--only", default="", help="reads whose name contains this")
     parser.add_argument("--plans", action="store_true", help="show the plans instead of the times")
     parser.add_argument("--prune", type=int, default=100_000, help="executions to prune at the end; 0 = none")
@@ -347,7 +346,7 @@ def report(url: str, kind: str, chosen: argparse.Namespace) -> None:
     engine = sync_engine(parse_url(url), pooled=True, read_only=True)
     with engine.begin() as conn:
         now = conn.execute(select(func.max(job_execution.c.started_at))).scalar_one()
-    size = Size(chosen.executions, chosen.unfinished, now or datetime.now(UTC))
+    size = Size(chosen.executions, chosen.unfinished, now or datetime.now(UTC), chosen.days)
     if now is None:
         began = time.perf_counter()
         fill(url, size)
@@ -355,7 +354,7 @@ def report(url: str, kind: str, chosen: argparse.Namespace) -> None:
         print(f"{kind:8} {asyncio.run(settling(url))}", flush=True)
     for name, read in Reads(size).all().items():
         if chosen.only in name:
-            shown = plans_of(engine, read) if chosen.plans else measure(engine, read)
+            shown = plans_of(engine, read) if chosen.plans else measure(engine, read, chosen.seconds)
             print(f"{kind:8} {name:44} {shown}", flush=True)
     engine.dispose()
     if chosen.prune and not chosen.only and not chosen.plans:

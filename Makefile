@@ -7,6 +7,7 @@ BIN := $(VENV)/bin
 LOCK := .ci/requirements.txt
 PYTEST_ARGS ?= -n auto --dist loadfile
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint $(LOCK)
+BENCH ?= $(sort $(patsubst tests/bench/bench_%.py,%,$(wildcard tests/bench/bench_*.py)))
 WEB_SOURCES := $(shell find web graphql/schema.graphql -name node_modules -prune -o -name __pycache__ -prune -o -type f -print 2>/dev/null)
 INSTALL_SOURCES := pyproject.toml $(LOCK) $(WEB_SOURCES)
 
@@ -56,8 +57,10 @@ schema: install-test ## Write graphql/schema.graphql and its page in docs/ anew
 	mv graphql/schema.graphql.new graphql/schema.graphql
 	$(BIN)/python -m cronograph.graphql.reference > docs/api-reference.md
 
-bench: install-test ## Measure throughput and latency
-	$(BIN)/cronograph bench $(BENCH_ARGS)
+bench: install-test ## Run the benchmarks one after the other; BENCH=engine selects one, BENCH_ARGS are its options
+	@for name in $(BENCH); do \
+	  echo "== $$name" && $(BIN)/python -m tests.bench.bench_$$name $(BENCH_ARGS) || exit; \
+	done
 
 wheel: install-test ## Build the sdist and, from it, the wheel into dist/
 	$(BIN)/python -m build

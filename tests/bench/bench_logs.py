@@ -8,6 +8,7 @@ import argparse
 import asyncio
 import time
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import uvloop
 
@@ -17,7 +18,15 @@ from tests.support.engines import RunningEngine, running_engine
 from .measuring import DATABASES, fresh_database, load, percentile
 
 KINDS = ("loop", "thread", "process")
-LINES = 100_000
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """How much of everything: windows of each sort, small jobs in a window, lines of a flood."""
+
+    rounds: int
+    jobs: int
+    lines: int
 
 
 async def small_jobs(engine: RunningEngine, count: int, gap: float) -> list[float]:
@@ -30,16 +39,16 @@ async def small_jobs(engine: RunningEngine, count: int, gap: float) -> list[floa
     return [(run.finished_at - run.available_at).total_seconds() for run in ends if run.finished_at]
 
 
-async def compare(engine: RunningEngine, kind: str, rounds: int) -> None:
+async def compare(engine: RunningEngine, kind: str, sizes: Sizes) -> None:
     """Print the percentiles of the small jobs, alone and beside a flood."""
     alone: list[float] = []
     beside: list[float] = []
     took: list[float] = []
-    for _ in range(rounds):
-        alone += await small_jobs(engine, 150, 0.02)
+    for _ in range(sizes.rounds):
+        alone += await small_jobs(engine, sizes.jobs, 0.02)
         began = time.perf_counter()
-        flood = await engine.enqueue(kind, {"lines": LINES})
-        beside += await small_jobs(engine, 150, 0.02)
+        flood = await engine.enqueue(kind, {"lines": sizes.lines})
+        beside += await small_jobs(engine, sizes.jobs, 0.02)
         await engine.run_until_finished(flood)
         took.append(time.perf_counter() - began)
     words = [
@@ -47,16 +56,16 @@ async def compare(engine: RunningEngine, kind: str, rounds: int) -> None:
         for name, values in (("alone", alone), ("beside", beside))
     ]
     ratio = percentile(beside, 0.95) / percentile(alone, 0.95)
-    print(f"{kind:8s} {'; '.join(words)}; p95 ratio {ratio:.2f}; {LINES} lines in {min(took):.1f} s at best")
+    print(f"{kind:8s} {'; '.join(words)}; p95 ratio {ratio:.2f}; {sizes.lines} lines in {min(took):.1f} s at best")
 
 
-async def measure(url: str, rounds: int) -> None:
+async def measure(url: str, sizes: Sizes) -> None:
     """All kinds of floods on one database."""
     async with running_engine(url, flooding()) as engine:
         await engine.finish("process", {"lines": 1})
-        await small_jobs(engine, 50, 0.02)
+        await small_jobs(engine, sizes.jobs // 3, 0.02)
         for kind in KINDS:
-            await compare(engine, kind, rounds)
+            await compare(engine, kind, sizes)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -64,12 +73,15 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--database", choices=DATABASES, action="append")
     parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--jobs", type=int, default=150, help="small jobs in a window")
+    parser.add_argument("--lines", type=int, default=100_000, help="of a flood")
     options = parser.parse_args(arguments)
+    sizes = Sizes(options.rounds, options.jobs, options.lines)
     print(load())
     for database in options.database or DATABASES:
         print(f"-- {database}")
         with fresh_database(database) as url:
-            uvloop.run(measure(url, options.rounds))
+            uvloop.run(measure(url, sizes))
 
 
 if __name__ == "__main__":

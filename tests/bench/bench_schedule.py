@@ -1,11 +1,13 @@
 """Measures schedules: the time to parse, to find the next time and to describe, and the worst 256-character inputs.
 
-Run it on a quiet machine, from the repository's root: `python -m tests.bench.bench_schedule`. It judges nothing.
+Run it on a quiet machine, from the repository's root: `python -m tests.bench.bench_schedule`; `--help` lists the
+options. It judges nothing.
 """
 
+import argparse
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from functools import partial
 
@@ -13,7 +15,6 @@ from cronograph.jobs.core.schedule import Schedule, Syntax, Validation, parse, v
 from tests.core.schedule.adversarial import Case, adversarial
 
 NOW = datetime(2026, 5, 14, 10, 20, 30, tzinfo=UTC)
-BUDGET_SECONDS = 0.2
 TYPICAL = (
     (Syntax.CRON, "0 */5 * * * *", "UTC"),
     (Syntax.CRON, "0 30 9 * * MON-FRI", "UTC"),
@@ -29,24 +30,24 @@ TYPICAL = (
 )
 
 
-def microseconds(action: Callable[[], object]) -> float:
-    """The mean time of one call, in microseconds, over as many calls as fit in the budget."""
+def microseconds(action: Callable[[], object], budget: float) -> float:
+    """The mean time of one call, in microseconds, over as many calls as fit in so many seconds."""
     calls, begin = 0, time.perf_counter()
-    while (elapsed := time.perf_counter() - begin) < BUDGET_SECONDS:
+    while (elapsed := time.perf_counter() - begin) < budget:
         action()
         calls += 1
     return elapsed / calls * 1e6
 
 
-def report(write: Callable[[str], object]) -> None:
-    """Writes both tables, a line at a time."""
+def report(write: Callable[[str], object], budget: float) -> None:
+    """Writes both tables, a line at a time; ``budget`` in seconds is for each figure."""
     write(f"{'parse µs':>10} {'next µs':>10} {'describe µs':>12}  schedule\n")
     for case in TYPICAL:
         schedule = parsed(case)
         times = (
-            microseconds(partial(parsed, case)),
-            microseconds(partial(schedule.next_after, NOW)),
-            microseconds(schedule.describe),
+            microseconds(partial(parsed, case), budget),
+            microseconds(partial(schedule.next_after, NOW), budget),
+            microseconds(schedule.describe, budget),
         )
         syntax, text, zone = case
         write(f"{times[0]:10.1f} {times[1]:10.1f} {times[2]:12.1f}  {syntax} '{text}' {zone}\n")
@@ -55,7 +56,7 @@ def report(write: Callable[[str], object]) -> None:
         begin = time.perf_counter()
         validated(case)
         first = time.perf_counter() - begin
-        again = microseconds(partial(validated, case))
+        again = microseconds(partial(validated, case), budget)
         syntax, text, zone = case
         write(f"{first * 1e3:10.2f} {again / 1e3:10.2f}  {syntax} '{text[:60]}' {zone[:30]}\n")
 
@@ -72,5 +73,12 @@ def validated(case: Case) -> Validation:
     return validate(syntax, text, zone, count=5, after=NOW)
 
 
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Measure."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--seconds", type=float, default=0.2, help="to measure each figure for")
+    report(sys.stdout.write, parser.parse_args(arguments).seconds)
+
+
 if __name__ == "__main__":
-    report(sys.stdout.write)
+    main()

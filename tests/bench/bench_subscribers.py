@@ -263,7 +263,7 @@ def report(
         joined, began = Usage.of(bench.server), time.monotonic()
         runs = drive()
         took = time.monotonic() - began
-        wait_until(bench.api.settled, within=60, interval=0.1, message="every run to end")
+        wait_until(bench.api.settled, within=300, interval=0.1, message="every run to end")
         happened = bench.happened(after)
         pipe.send(sum(one.wanted.matches(event.change) for one in subscriptions for event in happened))
         got: list[Received] = [one for theirs in answer(pipe, "to read all events") for one in theirs]

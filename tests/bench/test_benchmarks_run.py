@@ -1,0 +1,60 @@
+"""Every benchmark runs to its end; with tiny sizes, so that its figures mean nothing."""
+
+import subprocess
+import sys
+
+import pytest
+
+from tests.support.sources import ROOT
+
+SQLITE = ("--database", "sqlite")
+TINY: dict[str, tuple[str, ...]] = {
+    "dispatch": ("--tasks", "2", "--hours", "0.01"),
+    "engine": (*SQLITE, "--runs", "300", "--latencies", "2", "--tasks", "3", "--idle-seconds", "1"),
+    "frontdoor": ("--events", "2"),
+    "logs": (*SQLITE, "--rounds", "1", "--jobs", "3", "--lines", "20"),
+    "reading": (
+        *SQLITE,
+        "--executions",
+        "2000",
+        "--unfinished",
+        "50",
+        "--prune",
+        "500",
+        "--days",
+        "2",
+        "--seconds",
+        "0",
+    ),
+    "schedule": ("--seconds", "0.0001"),
+    "subscribers": (
+        *SQLITE,
+        "--seconds",
+        "1",
+        "--subscribers",
+        "45",
+        "--keys",
+        "8",
+        "--unfiltered",
+        "3",
+        "--runs",
+        "20",
+    ),
+}
+"""By name: what makes a benchmark small."""
+
+NAMES = sorted(path.stem.removeprefix("bench_") for path in (ROOT / "tests" / "bench").glob("bench_*.py"))
+
+
+def test_every_benchmark_is_tried_here_and_described_in_the_docs() -> None:
+    described = (ROOT / "docs" / "performance.md").read_text()
+    assert [name for name in NAMES if name not in TINY] == []
+    assert [name for name in NAMES if f"`bench_{name}`" not in described] == []
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_benchmark_runs_to_its_end(name: str) -> None:
+    command = [sys.executable, "-m", f"tests.bench.bench_{name}", *TINY[name]]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=150, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert len(done.stdout.splitlines()) >= 2

@@ -20,17 +20,20 @@ from .types.entities import JobExecution
 
 STARTS_AND_ENDS: Final = frozenset({EventKind.EXECUTION_STARTED, EventKind.EXECUTION_FINISHED})
 MADE_GOOD: Final = 100
-"""Newest executions that a reader is told of who fell behind."""
+"""Newest executions that a reader is told of who fell behind, or asked for them first."""
 LINES: Final = 500
 """Lines per message."""
 
 
-async def live(info: Info, after: Cursor | None, wanted: events.EventFilter) -> AsyncGenerator[events.Event, None]:
+async def live(
+    info: Info, after: Cursor | None, wanted: events.EventFilter, *, anew: bool = False
+) -> AsyncGenerator[events.Event, None]:
     """Events of the bus; before each, what was read for the one before is forgotten.
 
-    A reader that fell behind before is told so first, by a ``RESYNC``, and goes on from there.
+    A reader that fell behind before is told so first, by a ``RESYNC``, and goes on from there; so is one that begins
+    ``anew``.
     """
-    if info.context.fell_behind:
+    if anew or info.context.fell_behind:
         after = await info.context.bus.cursor()
         yield events.Event(after, await info.context.now(), Change(EventKind.RESYNC))
     source = info.context.bus.subscribe(after, wanted)
@@ -55,15 +58,17 @@ def parse_cursor(text: str | None) -> Cursor | None:
         raise UserFacingError(error.message, code="INVALID_CURSOR") from None
 
 
-async def follow_executions(info: Info, job_name: str | None) -> AsyncGenerator[JobExecution, None]:
-    """Executions as they start and end.
+async def follow_executions(
+    info: Info, job_name: str | None, *, snapshot: bool = False
+) -> AsyncGenerator[JobExecution, None]:
+    """Executions as they start and end, with a ``snapshot`` the newest ones first.
 
     When the reader fell behind, what it missed is made good by what is there now: the newest executions, and those
     whose start it was told of, so that none seems to run forever.
     """
     told: set[int] = set()
     wanted = events.EventFilter(kinds=STARTS_AND_ENDS, job_name=job_name)
-    async with aclosing(live(info, None, wanted)) as source:
+    async with aclosing(live(info, None, wanted, anew=snapshot)) as source:
         async for event in source:
             ids = [event.change.execution_id or 0]
             if event.change.kind is EventKind.RESYNC:

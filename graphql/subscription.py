@@ -84,10 +84,13 @@ class Subscription:
         self,
         info: Info,
         job_name: Annotated[str | None, strawberry.argument(description="Only of this job.")] = None,
+        snapshot: Annotated[
+            bool, strawberry.argument(description="First the newest 100 executions as they are, the oldest first.")
+        ] = False,
     ) -> AsyncGenerator[JobExecution, None]:
         """Executions as they start and end."""
         name = None if job_name is None else checked_text(job_name, "jobName")
-        async with aclosing(follow_executions(info, name)) as source:
+        async with aclosing(follow_executions(info, name, snapshot=snapshot)) as source:
             async for execution in source:
                 yield execution
 

@@ -160,6 +160,25 @@ async def test_the_status_of_a_job_is_each_start_and_each_end(api: Api) -> None:
     assert finished["success"] is True
 
 
+async def test_the_status_of_a_job_begins_with_what_is_there_when_asked_for(api: Api) -> None:
+    worker = api.stored.node("w")
+    for _ in range(3):
+        api.stored.enqueue()
+    ended, running = worker.start(), worker.start()
+    worker.end(ended)
+    api.publish()
+    async with api.subscribed("subscription { jobStatus(snapshot: true) { id success } }") as source:
+        assert await take(source, 2, "jobStatus") == [
+            {"id": str(ended.execution_id), "success": True},
+            {"id": str(running.execution_id), "success": None},
+        ]
+        worker.end(running)
+        api.publish()
+        # What had not been published when it began is told once more.
+        while await take(source, 1, "jobStatus") != [{"id": str(running.execution_id), "success": True}]:
+            continue
+
+
 async def test_a_run_is_followed_from_now_to_its_end(api: Api) -> None:
     worker = api.stored.node("w")
     run = api.stored.enqueue(retries=0)

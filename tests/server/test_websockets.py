@@ -2,11 +2,12 @@
 
 import asyncio
 import socket
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 
 import pytest
-from starlette.types import Receive, Scope, Send
+from starlette.types import ASGIApp, Receive, Scope, Send
 from typing_extensions import override
 from websockets.asyncio.client import connect
 
@@ -15,6 +16,10 @@ from cronograph.server.websockets import GATHERED_BYTES, GatheringTransport
 from tests.support.waiting import eventually
 
 MESSAGES = 200
+UPGRADE = (
+    b"GET / HTTP/1.1\r\nhost: localhost\r\nconnection: upgrade\r\nupgrade: websocket\r\n"
+    b"sec-websocket-key: dGhlIHNhbXBsZSBub25jZQ==\r\nsec-websocket-version: 13\r\n\r\n"
+)
 
 
 class Recording(asyncio.Transport):
@@ -104,6 +109,16 @@ async def test_a_connection_that_has_ended_is_left_alone(gathered: Gathered) -> 
     assert "abort" not in gathered.below.ends
 
 
+async def flooding(scope: Scope, receive: Receive, send: Send) -> None:
+    """An application that sends until its reader stalls, and then gives up."""
+    assert (await receive())["type"] == "websocket.connect"
+    await send({"type": "websocket.accept"})
+    with suppress(TimeoutError):
+        while True:
+            async with asyncio.timeout(0.2):
+                await send({"type": "websocket.send", "text": "x" * 10_000})
+
+
 async def counting(scope: Scope, receive: Receive, send: Send) -> None:
     """An application that greets with many messages, then sends back what it gets."""
     assert (await receive())["type"] == "websocket.connect"
@@ -114,24 +129,36 @@ async def counting(scope: Scope, receive: Receive, send: Send) -> None:
         await send({"type": "websocket.send", "text": message["text"]})
 
 
-@pytest.fixture
-async def port() -> AsyncIterator[int]:
-    """Where a server with that application listens."""
+@asynccontextmanager
+async def serving(app: ASGIApp) -> AsyncGenerator[tuple[HttpServer, int]]:
+    """A server with an application, and where it listens."""
     listening = socket.create_server(("127.0.0.1", 0))
-    server = HttpServer(counting, message_bytes=1024)
+    server = HttpServer(app, message_bytes=1024)
     running = asyncio.create_task(server.serve([listening]))
     await eventually(lambda: server.started)
-    number: int = listening.getsockname()[1]
-    yield number
-    server.finish()
-    await running
+    port: int = listening.getsockname()[1]
+    try:
+        yield server, port
+    finally:
+        server.finish()
+        await running
 
 
-async def test_a_client_gets_every_message_in_order_and_the_close_frame(port: int) -> None:
-    async with connect(f"ws://127.0.0.1:{port}") as client:
+async def test_a_client_gets_every_message_in_order_and_the_close_frame() -> None:
+    async with serving(counting) as (_, port), connect(f"ws://127.0.0.1:{port}") as client:
         assert [await client.recv() for _ in range(MESSAGES)] == [str(number) for number in range(MESSAGES)]
         await client.send("and one more")
         assert await client.recv() == "and one more"
         assert client.protocol.extensions == [], "small messages are not worth being compressed"
         await client.close()
         assert client.close_code == 1000
+
+
+async def test_a_reader_that_stalls_does_not_keep_its_connection() -> None:
+    async with serving(flooding) as (server, port):
+        reader, writer = await asyncio.open_connection("127.0.0.1", port, limit=1024)
+        writer.write(UPGRADE)
+        await eventually(lambda: len(server.server_state.connections) == 1, message="the connection stands")
+        await eventually(lambda: not server.server_state.connections, message="the connection has been ended")
+        assert not reader.at_eof(), "it has not even read what came"
+        writer.transport.abort()

@@ -31,7 +31,7 @@ export function Strip({ occurrences, count = 60, label, wide = false }: StripPro
         return (
           <rect
             key={bar.key}
-            class={`fill-${statusView(bar.status).tone} ${bar.status === "SKIPPED" ? "strip-skipped" : ""}`}
+            class={`fill-${statusView(bar.status).tone}`}
             x={left + index * BAR}
             y={HEIGHT - 1 - height}
             width={BAR - 0.8}

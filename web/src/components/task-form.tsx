@@ -27,7 +27,7 @@ interface TaskFormProps {
 
 const SYNTAXES: readonly (readonly [Syntax, string])[] = [
   ["CRON", "cron, six fields"],
-  ["CALENDAR", "calendar event (systemd)"],
+  ["CALENDAR", "calendar event"],
   ["INTERVAL", "interval"],
   ["TIMESTAMP", "once"],
 ];

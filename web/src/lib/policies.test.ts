@@ -12,6 +12,10 @@ test("the defaults in words", () => {
   ]);
 });
 
+test("one retry is no series", () => {
+  expect(policySentences({ ...base, retries: 1, retryDelay: 10 })).toContain("A failed run is tried again once, after 10 s.");
+});
+
 test("everything else in words", () => {
   const words = policySentences({ ...base, overlap: "QUEUE", misfire: "ALL", timeout: 30, tolerance: 5, retries: 0, jitter: 12, endAt: "2027-01-01T00:00:00Z" }).join(" ");
   for (const part of ["never do two run", "newest 100 missed occurrences", "not tried again", "may take 30 s", "more than 5 s before", "up to 12 s later", "after 2027"]) expect(words).toContain(part);

@@ -54,7 +54,9 @@ export function policySentences(task: Policies): readonly string[] {
     misfire(task),
     retries === 0
       ? "A failed run is not tried again."
-      : `A failed run is tried again up to ${plural(retries, "time")}, first after ${span(retryDelay)}, then twice as long each time.`,
+      : retries === 1
+        ? `A failed run is tried again once, after ${span(retryDelay)}.`
+        : `A failed run is tried again up to ${plural(retries, "time")}, first after ${span(retryDelay)}, then twice as long each time.`,
     timeout === null ? "An attempt may take as long as it likes." : `An attempt may take ${span(timeout)}; then it is asked to stop, and soon after stopped.`,
     ...(tolerance === null ? [] : [`A run that would start more than ${span(tolerance)} before its interval is over is dropped.`]),
     ...(jitter === 0 ? [] : [`It starts up to ${span(jitter)} later than its nominal time, always by the same amount.`]),

@@ -22,6 +22,9 @@ H = TypeVar("H", bound=Handler)
 # Declared schedules are only judged here; where an INTERVAL begins is decided when its task is made.
 _ANY_TIME = datetime(2000, 1, 1, tzinfo=UTC)
 
+_RENAMED = "renamed__"
+"""Begins the fields of the model whose parameter has a name that a model cannot have."""
+
 
 class Isolation(StrEnum):
     """Where a job runs: on the event loop, in a thread, or in a child process, which alone can be killed."""
@@ -81,7 +84,7 @@ class JobDefinition:
                 f"argument '{place}' of job '{self.name}': {fault['msg']}", path=("args", place)
             ) from error
         fields = self.args_model.model_fields
-        bound = {field.alias or name: getattr(model, name) for name, field in fields.items()}
+        bound = {_parameter_of(name, field.alias): getattr(model, name) for name, field in fields.items()}
         if self.context_parameter is not None:
             bound[self.context_parameter] = context
         return bound
@@ -246,6 +249,11 @@ def _check_importable(name: str, handler: Handler, where: str) -> None:
         )
 
 
+def _parameter_of(field: str, alias: str | None) -> str:
+    """The handler's parameter behind a field of its model; an alias of the job's own is for the outside only."""
+    return alias if alias is not None and field.startswith(_RENAMED) else field
+
+
 def _is_context(annotation: object) -> bool:
     """Whether it is ``JobContext``, or that or None, as of a handler that can also be called without one."""
     alternatives = set(typing.get_args(annotation)) - {type(None)}
@@ -270,10 +278,10 @@ def _arguments(name: str, handler: Handler, where: str) -> tuple[type[BaseModel]
             context_parameter = parameter.name
             continue
         default = ... if parameter.default is parameter.empty else parameter.default
-        if parameter.name.startswith(("_", "model_")) or hasattr(BaseModel, parameter.name):
+        if parameter.name.startswith(("_", "model_", _RENAMED)) or hasattr(BaseModel, parameter.name):
             # A model has a use of its own for such a name; to the outside it stays the parameter's.
             annotation = Annotated[annotation, Field(alias=parameter.name)]
-            fields[f"argument_{len(fields)}"] = (annotation, default)
+            fields[f"{_RENAMED}{len(fields)}"] = (annotation, default)
         else:
             fields[parameter.name] = (annotation, default)
     try:

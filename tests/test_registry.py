@@ -1,8 +1,9 @@
 """``@job``: which parameters a handler may have, and what it gets for its arguments."""
 
-from typing import Any
+from typing import Annotated, Any
 
 import pytest
+from pydantic import Field
 
 from cronograph.jobs.context import JobContext
 from cronograph.jobs.core.arguments import check_args
@@ -33,5 +34,14 @@ def test_a_parameter_may_have_a_name_that_models_use_themselves() -> None:
     assert definition.bind(given, None) == bound  # type: ignore[arg-type]
     with pytest.raises(InvalidInput, match="argument 'schema' of job 'freely_named'"):
         definition.bind({"schema": "x"}, None)  # type: ignore[arg-type]
-    with pytest.raises(InvalidInput, match="argument_0"):
-        definition.bind({"schema": 1, "argument_0": 2}, None)  # type: ignore[arg-type]
+    with pytest.raises(InvalidInput, match="renamed__0"):
+        definition.bind({"schema": 1, "renamed__0": 2}, None)  # type: ignore[arg-type]
+
+
+def test_an_argument_may_have_another_name_outside_than_its_parameter() -> None:
+    def handler(operation_name: Annotated[str | None, Field(alias="operationName")] = None) -> None:
+        """Its argument is written as the API writes it."""
+
+    definition = define("aliased", handler)
+    assert list(definition.args_schema["properties"]) == ["operationName"]
+    assert definition.bind({"operationName": "A"}, None) == {"operation_name": "A"}  # type: ignore[arg-type]

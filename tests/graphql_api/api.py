@@ -87,3 +87,8 @@ async def next_of(source: AsyncGenerator[Any, None]) -> dict[str, Any]:
     assert result.data is not None
     data: dict[str, Any] = result.data
     return data
+
+
+async def take(source: AsyncGenerator[Any, None], count: int, field: str = "events") -> list[dict[str, Any]]:
+    """A field of the next results."""
+    return [(await next_of(source))[field] for _ in range(count)]

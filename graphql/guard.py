@@ -10,9 +10,9 @@ that argument, taken from the document, the variables, the schema's default, or 
 multiple of what the standard introspection query costs.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from graphql import (
     DocumentNode,
@@ -28,6 +28,12 @@ from .introspection import introspection_rows
 from .limits import SATURATED, LimitExceeded, Limits
 from .tally import NOTHING, Tally
 from .walk import SchemaSizes, Walk
+
+ADVISED_SIZES: Final = (25, 10, 5, 2, 1)
+"""Page sizes that a refusal for cost tries out, so that it can name one that fits."""
+
+ADVISED_FIELDS: Final = 5
+"""So many fields are named at most by a refusal for cost."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,13 +85,37 @@ class Guard:
                     chosen = tally
             elif isinstance(definition, FragmentDefinitionNode):
                 self._check_fragment(definition, walk.fragment(definition.name.value, 1))
-        cost = min(chosen.cost + self.limits.unsized_list * chosen.row_cost, SATURATED)
-        self._check("cost", self.limits.cost, cost, "The estimated cost of this operation is too high", operation)
+        cost = self._cost(chosen)
+        if cost > self.limits.cost:
+            advice = self._advice(walk, document, operation, variables)
+            what = "The estimated cost of this operation is too high"
+            raise LimitExceeded("cost", self.limits.cost, cost, what, [operation], advice=advice)
         return Measure(cost, chosen.introspection_cost, not walk.used_variables, walk.visits)
 
-    def walk(self, document: DocumentNode, operation: OperationDefinitionNode, variables: Mapping[str, Any]) -> Walk:
-        """A pass over `document` under these limits, not yet begun."""
-        return Walk(self._sizes, self.limits, document, operation, variables)
+    def walk(
+        self,
+        document: DocumentNode,
+        operation: OperationDefinitionNode,
+        variables: Mapping[str, Any],
+        *,
+        assumed: int = SATURATED,
+    ) -> Walk:
+        """A pass over `document` under these limits, not yet begun; see `Walk` for `assumed`."""
+        return Walk(self._sizes, self.limits, document, operation, variables, assumed=assumed)
+
+    def _cost(self, tally: Tally) -> int:
+        return min(tally.cost + self.limits.unsized_list * tally.row_cost, SATURATED)
+
+    def _advice(
+        self, refused: Walk, document: DocumentNode, operation: OperationDefinitionNode, variables: Mapping[str, Any]
+    ) -> str:
+        """Which `first` would make an operation fit that costs too much; empty if its pages are not what costs."""
+        for size in ADVISED_SIZES if refused.open_pages else ():
+            again = self.walk(document, operation, variables, assumed=size)
+            if self._cost(again.operation(operation)) <= self.limits.cost:
+                return f"With `first: {size}` for {_listed(again.open_pages)} it fits."
+        largest = sorted(refused.given_pages, key=lambda place: -refused.given_pages[place])
+        return f"Ask for fewer rows of {_listed(largest)}." if largest else ""
 
     def _check_structure(self, node: OperationDefinitionNode, tally: Tally) -> None:
         limits = self.limits
@@ -130,3 +160,9 @@ class Guard:
         # Our own query, measured whatever the limits are.
         walk = Walk(self._sizes, Limits(), document, operation, {})
         return walk.operation(operation).introspection_cost
+
+
+def _listed(places: Iterable[str]) -> str:
+    """Fields of a document in words, the first few of them: `Run.executions` and `JobExecution.logLines`."""
+    *others, last = [f"`{place}`" for place in places][:ADVISED_FIELDS]
+    return f"{', '.join(others)} and {last}" if others else last

@@ -105,7 +105,16 @@ class LimitExceeded(GraphQLError):  # noqa: N818 - a decision, not a fault
     `code` ("LIMIT_DEPTH"), `classification`, `limit`, `maximum` and `requested`.
     """
 
-    def __init__(self, limit: str, maximum: int, requested: int, what: str, nodes: list[Node] | None = None) -> None:
+    def __init__(
+        self,
+        limit: str,
+        maximum: int,
+        requested: int,
+        what: str,
+        nodes: list[Node] | None = None,
+        *,
+        advice: str = "",
+    ) -> None:
         """Describe the refusal.
 
         Args:
@@ -114,6 +123,7 @@ class LimitExceeded(GraphQLError):  # noqa: N818 - a decision, not a fault
             requested: what the request asked for; saturated counts say "at least" by `SATURATED`.
             what: the counted thing in words, e.g. "The fields of this operation are nested".
             nodes: the syntax nodes the refusal points at.
+            advice: a sentence on what to do about it, if there is something better than the figures to say.
         """
         got = f"at least {SATURATED:,}" if requested >= SATURATED else f"{requested:,}"
         extensions: Mapping[str, Any] = {
@@ -123,7 +133,8 @@ class LimitExceeded(GraphQLError):  # noqa: N818 - a decision, not a fault
             "maximum": maximum,
             "requested": min(requested, SATURATED),
         }
-        super().__init__(f"{what}: the limit is {maximum:,}, got {got}.", nodes=nodes, extensions=dict(extensions))
+        message = f"{what}: the limit is {maximum:,}, got {got}." + (f" {advice}" if advice else "")
+        super().__init__(message, nodes=nodes, extensions=dict(extensions))
 
 
 SATURATED: Final = 1_000_000_000

@@ -53,6 +53,8 @@ class Walk:
         document: DocumentNode,
         operation: OperationDefinitionNode,
         variables: Mapping[str, Any],
+        *,
+        assumed: int = SATURATED,
     ) -> None:
         """Set out.
 
@@ -62,8 +64,14 @@ class Walk:
             document: what is walked.
             operation: the operation that is to run, for the defaults of its variables.
             variables: raw variable values.
+            assumed: pages whose size the document leaves open count at most so many rows.
         """
         self.visits = 0
+        self.open_pages: dict[str, None] = {}
+        """The paged fields whose size the document leaves open, as `Type.field`, innermost first."""
+        self.given_pages: dict[str, int] = {}
+        """The paged fields whose size the document gives, as `Type.field`, with the largest of their sizes."""
+        self._assumed = assumed
         self.used_variables = False
         self._sizes = sizes
         self._limits = limits
@@ -158,7 +166,7 @@ class Walk:
         unsized = self._limits.unsized_list
         if parent is not None and parent.name.startswith("__"):
             return 1 + self._sizes.introspection_rows.get(node.name.value, 1) * below.cost, 0
-        page = self._page_size(node, definition)
+        page = self._page_size(node, definition, f"{parent.name}.{node.name.value}" if parent else node.name.value)
         if _is_list(definition):
             row = below.cost + unsized * below.row_cost
             return (1, row) if page is None else (1 + page * row, 0)
@@ -166,7 +174,7 @@ class Walk:
             return 1 + below.cost, below.row_cost
         return 1 + below.cost + page * below.row_cost, 0
 
-    def _page_size(self, node: FieldNode, definition: GraphQLField) -> int | None:
+    def _page_size(self, node: FieldNode, definition: GraphQLField, place: str) -> int | None:
         names = PAGE_ARGUMENTS & definition.args.keys()
         if not names:
             return None
@@ -179,11 +187,13 @@ class Walk:
                 if size is not None:
                     given.append(self._capped(name, size))
         if given:
+            self.given_pages[place] = max(*given, self.given_pages.get(place, 0))
             return max(given)
+        self.open_pages[place] = None
         defaults = [
             self._capped(name, size) for name in names if (size := _schema_default(definition, name)) is not None
         ]
-        return max(defaults) if defaults else self._limits.page_default
+        return min(self._assumed, max(defaults) if defaults else self._limits.page_default)
 
     def _capped(self, argument: str, size: int) -> int:
         return max(0, min(size, self._limits.limit_cap if argument == "limit" else self._limits.page_cap))

@@ -10,7 +10,7 @@ from ...jobs.core.explain import Explanation as Explained
 from ...jobs.core.explain import RunFacts, explain_run, explain_task
 from ...jobs.core.occurrence import is_stalled
 from ...jobs.store.reading.lists import EXECUTIONS, RUNS, SKIPPED, TASKS
-from ..arguments import AFTER, BEFORE, FIRST, LAST, MAX_LINES, checked_range
+from ..arguments import AFTER, BEFORE, DEFAULT_PAGE, FIRST, LAST, MAX_LINES, checked_range
 from ..connections import Connection, PageArguments, connect
 from ..context import Info
 from ..criteria import to_criteria
@@ -264,7 +264,7 @@ class JobExecution(ExecutionFields):
     async def log_lines(
         self,
         info: Info,
-        first: Annotated[int, strawberry.argument(description="At most so many lines, 1 to 1000.")] = 200,
+        first: Annotated[int, strawberry.argument(description="At most so many lines, 1 to 1000.")] = DEFAULT_PAGE,
         after: Annotated[int, strawberry.argument(description="Only lines behind this number.")] = 0,
     ) -> LogPage:
         """Kept lines in their order."""

@@ -4,6 +4,7 @@ Run, event and notification are committed with the user's data, or not at all.
 """
 
 import json
+import re
 from collections.abc import Mapping
 from datetime import datetime
 
@@ -17,6 +18,9 @@ from ..core.rules import check_name
 from ..store import dialect, events
 from ..store.transaction import Tx, Wake
 from .runs import check_new_run, put
+
+_NUL = re.compile(r"(?<!\\)(?:\\\\)*\\u0000")
+"""In JSON text, the escaped U+0000, which PostgreSQL cannot store."""
 
 
 def enqueue_sync(
@@ -127,6 +131,12 @@ def _check_storable(run: NewRun) -> None:
         got = f"the naive {run.available_at.isoformat()}"
         raise InvalidInput(f"run_at: must have a time zone, e.g. datetime.now(UTC), got {got}", path=("run_at",))
     try:
-        json.dumps(run.args, allow_nan=False)
+        text = json.dumps(run.args, allow_nan=False, ensure_ascii=False)
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise InvalidInput("args: a text must not hold half of a surrogate pair", path=("args",)) from error
     except (TypeError, ValueError, RecursionError) as error:
         raise InvalidInput(f"args: must be JSON: {error}", path=("args",)) from error
+    # An even number of backslashes before it would make it an ordinary text.
+    if _NUL.search(text):
+        raise InvalidInput("args: a text must not hold the character U+0000", path=("args",))

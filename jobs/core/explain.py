@@ -294,7 +294,7 @@ def _not_due(run: Run, now: datetime) -> Explanation:
         left = max(0, run.retries - run.failures + 1)
         details = (f"It failed with: {run.error}." if run.error else "It failed.", f"It may fail {left} more times.")
         sentence = (
-            f"Attempt {run.attempt} failed; it is tried again after {at}, in {wait}. retryNow makes it due at once."
+            f"Attempt {run.attempt} failed; it is tried again after {at}, in {wait}, or at once by hand (retry now)."
         )
         return Explanation("RETRY_LATER", sentence, details, until=run.available_at)
     if run.attempt:
@@ -309,11 +309,14 @@ def _group(run: Run, facts: RunFacts) -> Explanation | None:
         who = f" by {group.paused_by}" if group.paused_by else ""
         why = f": {group.pause_reason}" if group.pause_reason else ""
         sentence = (
-            f"Its group '{run.group}' is paused{who} since {moment(group.paused_at)}{why}; resumeGroup lets it run."
+            f"Its group '{run.group}' is paused{who} since {moment(group.paused_at)}{why}; "
+            "it waits until the group is resumed."
         )
         return Explanation("GROUP_PAUSED", sentence)
     if group.max_running is not None and facts.group_occupied >= group.max_running:
-        sentence = f"Its group '{run.group}' may run {group.max_running} at once, and {facts.group_occupied} do."
+        sentence = (
+            f"Its group '{run.group}' may have {group.max_running} running at once, and has {facts.group_occupied} now."
+        )
         return Explanation("GROUP_LIMIT", sentence)
     return None
 

@@ -25,7 +25,8 @@ def connected(database_url: str) -> Generator[Connection]:
         with engine.connect() as connection:
             yield connection
     except DBAPIError as error:
-        name = f"file '{sqlite_path(url)}'" if url.get_backend_name() == "sqlite" else url.render_as_string()
+        plain = url.set(drivername=url.get_backend_name())
+        name = f"file '{sqlite_path(url)}'" if plain.drivername == "sqlite" else plain.render_as_string()
         reason = re.sub(r"\s+", " ", str(error.orig)).strip()
         raise StorageError(f"database {name}: cannot be used: {reason}") from error
     finally:

@@ -157,7 +157,7 @@ class TestRun:
         worker = stored.node()
         run = stored.enqueue()
         worker.end(worker.start(), Failed("ValueError", "boom"))
-        says(of_run(stored, run.id), "RETRY_LATER", "in 1 min", "boom", "retryNow")
+        says(of_run(stored, run.id), "RETRY_LATER", "in 1 min", "boom", "by hand (retry now)")
 
     def test_snoozed(self, stored: Stored) -> None:
         worker = stored.node()
@@ -180,7 +180,7 @@ class TestRun:
         stored.node()
         run = stored.enqueue(group="acme")
         stored.do(pause_group, "acme", reason="unpaid", actor="ann")
-        says(of_run(stored, run.id), "GROUP_PAUSED", "'acme'", "by ann", "unpaid", "resumeGroup")
+        says(of_run(stored, run.id), "GROUP_PAUSED", "'acme'", "by ann", "unpaid", "until the group is resumed")
 
     def test_its_group_is_at_its_limit(self, stored: Stored) -> None:
         worker = stored.node()
@@ -188,7 +188,7 @@ class TestRun:
         run = stored.enqueue(group="acme")
         stored.do(update_group, "acme", max_running=1)
         worker.start()
-        says(of_run(stored, run.id), "GROUP_LIMIT", "'acme'", "may run 1 at once")
+        says(of_run(stored, run.id), "GROUP_LIMIT", "'acme'", "may have 1 running at once, and has 1 now")
 
     def test_blocked_by_another_run_of_its_task(self, stored: Stored) -> None:
         worker = stored.node()

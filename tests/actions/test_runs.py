@@ -240,6 +240,10 @@ class TestInTheUsersTransaction:
         with engine.begin() as conn:
             assert enqueue_sync(conn, "work", priority=priority).priority is Priority.HIGH
 
+    def test_a_text_that_only_looks_like_a_nul_is_kept(self, engine: Engine) -> None:
+        with engine.begin() as conn:
+            assert enqueue_sync(conn, "work", {"x": "\\u0000"}).args == {"x": "\\u0000"}
+
     @pytest.mark.parametrize(
         ("bad", "sentence"),
         [
@@ -247,6 +251,9 @@ class TestInTheUsersTransaction:
             ({"run_at": datetime(2030, 1, 1)}, "run_at: must have a time zone"),  # noqa: DTZ001
             ({"args": {"x": object()}}, "args: must be JSON"),
             ({"args": {"x": float("nan")}}, "args: must be JSON"),
+            ({"args": {"x": ["a\x00"]}}, "args: a text must not hold the character U+0000"),
+            ({"args": {"x\\\x00": 1}}, "args: a text must not hold the character U+0000"),
+            ({"args": {"x": "\ud800"}}, "args: a text must not hold half of a surrogate pair"),
         ],
     )
     def test_what_no_database_could_store_is_refused_by_name_and_spoils_no_transaction(

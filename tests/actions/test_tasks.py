@@ -19,6 +19,7 @@ from cronograph.jobs.actions.tasks import (
 from cronograph.jobs.core.errors import AlreadyExists, InvalidState, NotFound, Overlap, UserError, VersionConflict
 from cronograph.jobs.core.model import OverlapPolicy, ScheduleSpec, Task, TaskSource, TaskSpec
 from cronograph.jobs.core.schedule import Syntax
+from cronograph.jobs.core.states import RunState
 from cronograph.jobs.store import jobs, tables, tasks
 from tests.support.storage import START, Stored
 
@@ -210,6 +211,25 @@ class TestDelete:
         first = stored.task()
         stored.do(delete_task, "nightly")
         assert stored.task().id > first.id
+
+    def test_a_dry_run_names_the_runs_and_changes_nothing(self, stored: Stored) -> None:
+        worker = stored.node()
+        stored.task("* * * * * *", overlap=OverlapPolicy.ALLOW)
+        for second in (1, 2):
+            stored.at(second)
+            stored.dispatch()
+        worker.take(1)
+        stored.at(5)
+        every = (tables.periodic_task, tables.run, tables.skipped_occurrence, tables.event)
+        before = [stored.rows(table) for table in every]
+        would = stored.do(delete_task, "nightly", dry_run=True)
+        assert [run.state for run in would.runs] == [RunState.RUNNING, RunState.WAITING]
+        assert [stored.rows(table) for table in every] == before
+        did = stored.do(delete_task, "nightly")
+        assert did.task.id == would.task.id
+        assert [run.id for run in did.runs][:2] == [run.id for run in would.runs]
+        assert RunState.CANCELLED in {run.state for run in did.runs}
+        assert stored.rows(tables.periodic_task) == []
 
     def test_the_tasks_of_an_owner_go_together(self, stored: Stored) -> None:
         stored.node()

@@ -119,6 +119,15 @@ class TaskNameInput:
     idempotency_key: str | None = _optional(KEY)
 
 
+@strawberry.input(description="A task to be deleted.")
+class DeleteTaskInput:
+    """The input of ``deleteTask``."""
+
+    name: str = strawberry.field(description="Which task.")
+    dry_run: bool | None = _optional(DRY_RUN)
+    idempotency_key: str | None = _optional(KEY)
+
+
 @strawberry.input(description="A task to be paused.")
 class PauseTaskInput:
     """The input of ``pauseTask``."""

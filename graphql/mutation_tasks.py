@@ -1,31 +1,51 @@
 """Mutations of tasks."""
 
+from dataclasses import dataclass
 from functools import partial
-from typing import Annotated
+from typing import Annotated, Final
 
 import strawberry
 
 from ..jobs.actions import tasks as actions
 from ..jobs.actions.idempotent import Memory
-from ..jobs.core.model import Task
+from ..jobs.core.model import Run, Task
 from ..jobs.store.transaction import Tx
 from .arguments import INPUT
-from .changes import ONE_RUN, ONE_TASK, Done, args_of, given, perform
+from .changes import ONE_RUN, ONE_TASK, Done, args_of, given, perform, recall_runs
 from .context import Info
 from .fields import mutates
 from .inputs import (
     CreateTaskInput,
+    DeleteTaskInput,
     DeleteTasksOfOwnerInput,
     PauseTaskInput,
     TaskNameInput,
     TriggerTaskInput,
     UpdateTaskInput,
 )
+from .scalars import BigInt
 from .types import entities
 from .types.payloads import DeleteTaskPayload, DeleteTasksPayload, RunPayload, TaskPayload
 
-MAX_NAMES = 200
+MAX_NAMES: Final = 200
+MAX_RUNS: Final = 200
+"""Unfinished runs of a deleted task that are shown."""
 NAMES: Memory[list[str]] = Memory(keep=lambda names: {"names": names}, recall=lambda _, stored: stored["names"])
+
+
+@dataclass(frozen=True, slots=True)
+class Deletion:
+    """What ``deleteTask`` did, or would do: the task's name, the first of its unfinished runs, and how many."""
+
+    name: str
+    runs: list[Run]
+    count: int
+
+
+DELETION: Final[Memory[Deletion]] = Memory(
+    keep=lambda done: {"name": done.name, "runs": [run.id for run in done.runs], "count": done.count},
+    recall=lambda tx, stored: Deletion(stored["name"], recall_runs(tx, stored), stored["count"]),
+)
 
 
 def task_payload(done: Done[Task]) -> TaskPayload:
@@ -69,14 +89,20 @@ class TaskMutations:
         description="Deletes a task: waiting runs of it are cancelled, running ones asked to stop; its history stays. "
         "A task declared in code can only be paused (error `CODE_TASK`)."
     )
-    async def delete_task(self, info: Info, input: Annotated[TaskNameInput, INPUT]) -> DeleteTaskPayload:
-        """The name of the deleted task."""
+    async def delete_task(self, info: Info, input: Annotated[DeleteTaskInput, INPUT]) -> DeleteTaskPayload:
+        """The name of the deleted task and its unfinished runs."""
+        dry_run = bool(given(input.dry_run))
 
-        def action(tx: Tx) -> list[str]:
-            return [actions.delete_task(tx, input.name, actor=info.context.person.name).name]
+        def action(tx: Tx) -> Deletion:
+            deleted = actions.delete_task(tx, input.name, dry_run=dry_run, actor=info.context.person.name)
+            return Deletion(deleted.task.name, deleted.runs[:MAX_RUNS], len(deleted.runs))
 
-        done = await perform(info, "deleteTask", input, action, NAMES)
-        return DeleteTaskPayload(deleted_name=done.result[0] if done.result else None, errors=done.errors)
+        done = await perform(info, "deleteTask", input, action, DELETION)
+        if done.result is None:
+            return DeleteTaskPayload(errors=done.errors)
+        runs = [entities.Run.from_model(run) for run in done.result.runs]
+        count = BigInt(done.result.count)
+        return DeleteTaskPayload(deleted_name=done.result.name, cancelled_runs=runs, cancelled_count=count)
 
     @mutates(description="Deletes all tasks of an owner that are not declared in code, as `deleteTask` does.")
     async def delete_tasks_of_owner(

@@ -146,12 +146,12 @@ def update_task(name: str, *, expected_version: int | None = None, **changes: Un
     return changed("updateTask", "UpdateTaskInput", {**given, **_settings(changes)}, "task", Task)
 
 
-def delete_task(name: str) -> Operation[str]:
+def delete_task(name: str, *, dry_run: bool = False) -> Operation[str]:
     """Delete a task; answers its name. Waiting runs of it are cancelled, its history stays."""
     return mutation(
         "deleteTask",
-        "TaskNameInput",
-        {"name": name},
+        "DeleteTaskInput",
+        present(name=name, dryRun=dry_run),
         "deletedName",
         lambda payload: read(str, payload.get("deletedName"), "deleteTask.deletedName"),
     )

@@ -20,9 +20,16 @@ class TaskPayload:
 
 @strawberry.type(description="The answer of `deleteTask`.")
 class DeleteTaskPayload:
-    """A name or errors."""
+    """A name and runs, or errors."""
 
-    deleted_name: str | None = strawberry.field(description="The name of the task that is gone.", default=None)
+    deleted_name: str | None = strawberry.field(
+        description="The name of the task that is gone (or would be).", default=None
+    )
+    cancelled_runs: list[Run] = strawberry.field(
+        description="Its unfinished runs, cancelled now or asked to stop (or still to be), at most 200 of them.",
+        default_factory=list[Run],
+    )
+    cancelled_count: BigInt = strawberry.field(description="How many unfinished runs it had.", default=BigInt(0))
     errors: list[UserError] = strawberry.field(description=ERRORS, default_factory=list[UserError])
 
 

@@ -172,6 +172,42 @@ async def test_a_deleted_task_leaves_its_history(api: Api) -> None:
     assert data == {"task": None, "runs": {"nodes": [{"state": "CANCELLED", "taskName": "nightly", "task": None}]}}
 
 
+async def test_deleting_a_task_can_be_tried_first(api: Api) -> None:
+    api.stored.task(name="nightly")
+    document = """
+    mutation($dry: Boolean) {
+      deleteTask(input: { name: "nightly", dryRun: $dry }) {
+        deletedName cancelledRuns { jobName state } cancelledCount errors { code }
+      }
+    }
+    """
+    await api.ask('mutation { triggerTask(input: { name: "nightly" }) { run { id } } }')
+    expected: dict[str, object] = {"deletedName": "nightly", "cancelledCount": 1, "errors": []}
+    for _ in range(2):
+        would = (await api.ask(document, dry=True))["deleteTask"]
+        assert would == {**expected, "cancelledRuns": [{"jobName": "work", "state": "WAITING"}]}
+    assert len(api.stored.rows(periodic_task)) == 1
+    did = (await api.ask(document, dry=False))["deleteTask"]
+    assert did == {**expected, "cancelledRuns": [{"jobName": "work", "state": "CANCELLED"}]}
+    gone = (await api.ask(document, dry=True))["deleteTask"]
+    assert gone == {"deletedName": None, "cancelledRuns": [], "cancelledCount": 0, "errors": [{"code": "NOT_FOUND"}]}
+
+
+async def test_a_repeated_deletion_answers_as_the_first(api: Api) -> None:
+    api.stored.task(name="nightly")
+    await api.ask('mutation { triggerTask(input: { name: "nightly" }) { run { id } } }')
+    document = """
+    mutation {
+      deleteTask(input: { name: "nightly", idempotencyKey: "once" }) {
+        deletedName cancelledRuns { state } cancelledCount errors { code }
+      }
+    }
+    """
+    first = await api.ask(document)
+    assert first["deleteTask"]["cancelledRuns"] == [{"state": "CANCELLED"}]
+    assert await api.ask(document) == first
+
+
 async def test_a_task_declared_in_code_cannot_be_deleted(api: Api) -> None:
     api.stored.task(name="nightly")
     change = periodic_task.update().values(source=TaskSource.CODE.value)

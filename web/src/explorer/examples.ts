@@ -157,6 +157,21 @@ query ValidateSchedule {
   },
   {
     section: "Tasks",
+    title: "Delete a task, tried first",
+    query: `# With dryRun nothing is changed: the answer says what would go.
+mutation DeleteTask($input: DeleteTaskInput!) {
+  deleteTask(input: $input) {
+    deletedName
+    cancelledRuns { id state }
+    cancelledCount
+    errors { code message path }
+  }
+}
+`,
+    variables: json({ input: { name: "hourly-session-cleanup", dryRun: true } }),
+  },
+  {
+    section: "Tasks",
     title: "What is due in the next hours",
     query: `query Upcoming {
   upcoming(first: 20) {

@@ -1,5 +1,5 @@
 import { useEffect, useState } from "preact/hooks";
-import { Confirm } from "../components/confirm";
+import { DeleteTask } from "../components/delete-task";
 import { DurationChart } from "../components/duration-chart";
 import { EditTask } from "../components/edit-task";
 import { ExecutionTable } from "../components/execution-table";
@@ -27,7 +27,7 @@ import { policySentences } from "../lib/policies";
 import { taskStatus } from "../lib/status";
 import { useLive } from "../live/use-live";
 import { upsertFirst } from "../model/rows";
-import { deleteTask, pauseTasks, resetTask, resumeTasks, runTask } from "../services/tasks";
+import { pauseTasks, resetTask, resumeTasks, runTask } from "../services/tasks";
 import { pendingRuns, stillPending } from "../state/pending";
 import { navigate } from "../state/route";
 import { setTitle } from "../state/title";
@@ -296,22 +296,7 @@ function TaskHead({ task, mark, reload }: TaskHeadProps) {
       {asking === "run" && (
         <RunWithArgs title={`Run ${task.name}`} action="Run now" args={task.args} schema={task.job?.argsSchema} onClose={close} onRun={(args) => runTask(task.name, args)} />
       )}
-      {asking === "delete" && (
-        <Confirm
-          title={`Delete ${task.name}?`}
-          action="Delete the task"
-          danger
-          onClose={close}
-          onConfirm={async () => {
-            if (await deleteTask(task.name)) navigate("/tasks");
-            close();
-          }}
-        >
-          <p>
-            Its schedule is gone for good; its executions stay in <a href={`/log?task=${encodeURIComponent(task.name)}`}>the log</a>. To stop it for a while, pause it instead.
-          </p>
-        </Confirm>
-      )}
+      {asking === "delete" && <DeleteTask name={task.name} onClose={close} onDeleted={() => navigate("/tasks")} />}
     </>
   );
 }

@@ -78,9 +78,10 @@ const ResetTask = graphql(
 );
 
 const DeleteTask = graphql(`
-  mutation DeleteTask($input: TaskNameInput!) {
+  mutation DeleteTask($input: DeleteTaskInput!) {
     deleteTask(input: $input) {
       deletedName
+      cancelledCount
       errors { code message path }
     }
   }
@@ -111,6 +112,12 @@ export async function resetTask(name: string): Promise<boolean> {
   if (!report(outcome)) return false;
   notify(`${name} follows its code again`);
   return true;
+}
+
+/** How many unfinished runs would be cancelled with a task; null if it cannot be deleted. */
+export async function countRunsOfDeletion(name: string): Promise<number | null> {
+  const outcome = await mutate(DeleteTask, { input: { name, dryRun: true } }, (data) => data.deleteTask);
+  return outcome.ok ? outcome.value.cancelledCount : null;
 }
 
 export async function deleteTask(name: string): Promise<boolean> {

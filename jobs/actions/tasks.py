@@ -1,7 +1,7 @@
 """What can be done to tasks, each in one transaction."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import fields, replace
+from dataclasses import dataclass, fields, replace
 from datetime import datetime
 from typing import Any
 
@@ -27,6 +27,19 @@ _DEFAULTS: Mapping[str, Any] = {one.name: getattr(_REQUIRED, one.name) for one i
 _BY_CODE = "code"
 """Who paused a task whose job declares no schedule any more."""
 _TIMING = frozenset({"schedule", "start_at", "end_at", "jitter"})
+
+
+@dataclass(frozen=True, slots=True)
+class DeletedTask:
+    """What a deletion did, or would do.
+
+    Attributes:
+        task: The task.
+        runs: Its runs that were cancelled or asked to stop, as they are now; of a dry run those that would be.
+    """
+
+    task: Task
+    runs: list[Run]
 
 
 def create_task(tx: Tx, spec: TaskSpec, *, source: TaskSource = TaskSource.API, submitter: str | None = None) -> Task:
@@ -118,21 +131,27 @@ def reset_task(tx: Tx, name: str, *, actor: str | None = None) -> Task:
     return _change(tx, task, {**tasks.spec_values(spec), **_retimed(tx, task, spec), "overridden": False})
 
 
-def delete_task(tx: Tx, name: str, *, actor: str | None = None) -> Task:
+def delete_task(tx: Tx, name: str, *, dry_run: bool = False, actor: str | None = None) -> DeletedTask:
     """Delete a task: its waiting runs are cancelled, running ones are asked to stop, its history stays.
+
+    With ``dry_run`` nothing is changed.
 
     Raises:
         InvalidState: the task is declared in code; it can only be paused.
     """
-    task = settle_due(tx, _locked(tx, name))
+    task = _locked(tx, name)
     if task.source is TaskSource.CODE:
         raise InvalidState(
             f"task '{name}' is declared in code and would come back at the next start; pause it with pauseTask instead",
             path=("name",),
             code="CODE_TASK",
         )
-    _delete(tx, task, f"task '{name}' was deleted{_by(actor)}")
-    return task
+    if dry_run:
+        unfinished = run_store.unfinished_of_tasks(tx.conn, [task.id])
+        found = run_store.by_ids(tx.conn, unfinished)
+        return DeletedTask(task, [found[run_id] for run_id in unfinished if run_id in found])
+    task = settle_due(tx, task)
+    return DeletedTask(task, _delete(tx, task, f"task '{name}' was deleted{_by(actor)}"))
 
 
 def delete_tasks_of_owner(tx: Tx, owner: str, *, dry_run: bool = False, actor: str | None = None) -> list[Task]:
@@ -287,11 +306,12 @@ def _change(tx: Tx, task: Task, values: Mapping[str, Any]) -> Task:
     return changed
 
 
-def _delete(tx: Tx, task: Task, reason: str) -> None:
-    cancel_all(tx, run_store.unfinished_of_tasks(tx.conn, [task.id]), reason=reason)
+def _delete(tx: Tx, task: Task, reason: str) -> list[Run]:
+    runs = cancel_all(tx, run_store.unfinished_of_tasks(tx.conn, [task.id]), reason=reason)
     tasks.remove(tx.conn, task.id)
     tx.emit([task_change(EventKind.TASK_DELETED, task)])
     tx.wake(Wake.TASKS)
+    return runs
 
 
 def _by(actor: str | None) -> str:

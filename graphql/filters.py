@@ -8,7 +8,7 @@ from typing import Any, Final, Generic, TypeAlias, TypeVar
 
 import strawberry
 
-from ..jobs.core.model import Outcome, OverlapPolicy, Priority, SkipReason, TaskSource, Trigger
+from ..jobs.core.model import NodeState, Outcome, OverlapPolicy, Priority, SkipReason, TaskSource, Trigger
 from ..jobs.core.schedule import Syntax
 from ..jobs.core.states import RunState
 from .scalars import BigInt
@@ -242,4 +242,30 @@ class SkippedOccurrenceFilter:
     not_: "SkippedOccurrenceFilter | None" = _condition(NOT, "not")
 
 
-AnyFilter: TypeAlias = TaskFilter | RunFilter | ExecutionFilter | SkippedOccurrenceFilter
+@strawberry.input(description="Which groups. All conditions must hold.")
+class GroupFilter:
+    """Conditions on groups."""
+
+    name: StringFilter | None = _condition("The name.")
+    paused: BooleanFilter | None = _condition("Whether none of its runs may start.")
+    max_running: IntFilter | None = _condition("How many of its runs may run together; no value = no limit.")
+    and_: list["GroupFilter"] | None = _condition(AND, "and")
+    or_: list["GroupFilter"] | None = _condition(OR, "or")
+    not_: "GroupFilter | None" = _condition(NOT, "not")
+
+
+@strawberry.input(description="Which nodes. All conditions must hold.")
+class NodeFilter:
+    """Conditions on nodes."""
+
+    id: IdFilter | None = _condition("The key.")
+    name: StringFilter | None = _condition("The name.")
+    state: Filter[NodeState] | None = _condition("Where it is in its life.")
+    version: StringFilter | None = _condition("The version of Cronograph it runs.")
+    started_at: DateTimeFilter | None = _condition("When it started.")
+    and_: list["NodeFilter"] | None = _condition(AND, "and")
+    or_: list["NodeFilter"] | None = _condition(OR, "or")
+    not_: "NodeFilter | None" = _condition(NOT, "not")
+
+
+AnyFilter: TypeAlias = TaskFilter | RunFilter | ExecutionFilter | SkippedOccurrenceFilter | GroupFilter | NodeFilter

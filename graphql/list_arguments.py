@@ -10,9 +10,9 @@ from ..jobs.store.reading.keyset import OrderKey
 from ..jobs.store.reading.lists import Listing
 from .connections import Connection, PageArguments, connect
 from .context import Info
-from .filters import ExecutionFilter, RunFilter, SkippedOccurrenceFilter, TaskFilter
+from .filters import ExecutionFilter, GroupFilter, NodeFilter, RunFilter, SkippedOccurrenceFilter, TaskFilter
 from .loaders import Children
-from .ordering import ExecutionOrder, RunOrder, SkippedOccurrenceOrder, TaskOrder
+from .ordering import ExecutionOrder, GroupOrder, NodeOrder, RunOrder, SkippedOccurrenceOrder, TaskOrder
 
 M = TypeVar("M")
 T = TypeVar("T")
@@ -29,6 +29,11 @@ SKIPPED_FILTER = Annotated[
 SKIPPED_ORDER = Annotated[
     list[SkippedOccurrenceOrder] | None, strawberry.argument(description="Newest first unless given.")
 ]
+
+GROUP_FILTER = Annotated[GroupFilter | None, strawberry.argument(description="Which groups.")]
+GROUP_ORDER = Annotated[list[GroupOrder] | None, strawberry.argument(description="By name unless given.")]
+NODE_FILTER = Annotated[NodeFilter | None, strawberry.argument(description="Which nodes.")]
+NODE_ORDER = Annotated[list[NodeOrder] | None, strawberry.argument(description="Newest first unless given.")]
 
 
 def list_of(

@@ -68,6 +68,20 @@ class SkippedOccurrenceOrderField(StrEnum):
     AT = "at"
 
 
+class GroupOrderField(StrEnum):
+    """Fields of groups to order by."""
+
+    NAME = "name"
+
+
+class NodeOrderField(StrEnum):
+    """Fields of nodes to order by."""
+
+    ID = "id"
+    NAME = "name"
+    STARTED_AT = "started_at"
+
+
 describe(
     TaskOrderField,
     "What tasks can be ordered by.",
@@ -128,6 +142,21 @@ describe(
     },
 )
 
+describe(
+    GroupOrderField,
+    "What groups can be ordered by.",
+    {GroupOrderField.NAME: "The name, which is the order in which nodes serve them."},
+)
+describe(
+    NodeOrderField,
+    "What nodes can be ordered by; newest first unless asked otherwise.",
+    {
+        NodeOrderField.ID: "The key, in the order in which they joined.",
+        NodeOrderField.NAME: "The name.",
+        NodeOrderField.STARTED_AT: "When it started.",
+    },
+)
+
 FIELD: Final = "What to order by."
 DIRECTION: Final = "Which end comes first."
 
@@ -165,6 +194,22 @@ class SkippedOccurrenceOrder:
     """One key of an order."""
 
     field: SkippedOccurrenceOrderField = strawberry.field(description=FIELD)
+    direction: Direction = _direction()
+
+
+@strawberry.input(description="An order of groups.")
+class GroupOrder:
+    """One key of an order."""
+
+    field: GroupOrderField = strawberry.field(description=FIELD)
+    direction: Direction = _direction()
+
+
+@strawberry.input(description="An order of nodes; ties are broken by the key.")
+class NodeOrder:
+    """One key of an order."""
+
+    field: NodeOrderField = strawberry.field(description=FIELD)
     direction: Direction = _direction()
 
 

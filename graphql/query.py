@@ -5,11 +5,11 @@ from typing import Annotated
 import strawberry
 
 from ..jobs.core.model import FAILURES, JobInfo
-from ..jobs.store import jobs, nodes
-from ..jobs.store.reading import queue
+from ..jobs.store import jobs
 from ..jobs.store.reading.criteria import AllOf, Condition, Criteria, Operator, equal
 from ..jobs.store.reading.keyset import PageRequest
 from ..jobs.store.reading.lists import EXECUTIONS, RUNS, SKIPPED, TASKS
+from ..jobs.store.reading.queue_lists import GROUPS, NODES
 from .arguments import (
     AFTER,
     BEFORE,
@@ -29,6 +29,10 @@ from .fields import resolved
 from .list_arguments import (
     EXECUTION_FILTER,
     EXECUTION_ORDER,
+    GROUP_FILTER,
+    GROUP_ORDER,
+    NODE_FILTER,
+    NODE_ORDER,
     RUN_FILTER,
     RUN_ORDER,
     SKIPPED_FILTER,
@@ -155,16 +159,39 @@ class Query(ReportQueries):
         return await load_run(info, parse_id(id, "id"))
 
     @resolved(
-        description="The queue's groups by name: `default`, and all that have unfinished runs, a pause or a limit."
+        description="The queue's groups: `default`, those that a task or an unfinished run names, and those once "
+        "paused or limited."
     )
-    async def groups(self, info: Info) -> list[Group]:
+    def groups(
+        self,
+        info: Info,
+        *,
+        first: FIRST = None,
+        after: AFTER = None,
+        last: LAST = None,
+        before: BEFORE = None,
+        filter: GROUP_FILTER = None,
+        order_by: GROUP_ORDER = None,
+    ) -> Connection[Group]:
         """All groups."""
-        return [Group.from_model(group) for group in await info.context.database.read(queue.groups)]
+        paging = PageArguments(first, after, last, before)
+        return list_of(info, GROUPS, paging, to_criteria(filter), to_keys(order_by), Group.from_model)
 
-    @resolved(description="The nodes, newest first, at most 200; those that ended are kept for a while.")
-    async def nodes(self, info: Info) -> list[Node]:
-        """The newest nodes."""
-        return [Node.from_model(node) for node in await info.context.database.read(nodes.everyone)]
+    @resolved(description="The nodes; those that ended are kept for a while.")
+    def nodes(
+        self,
+        info: Info,
+        *,
+        first: FIRST = None,
+        after: AFTER = None,
+        last: LAST = None,
+        before: BEFORE = None,
+        filter: NODE_FILTER = None,
+        order_by: NODE_ORDER = None,
+    ) -> Connection[Node]:
+        """All nodes."""
+        paging = PageArguments(first, after, last, before)
+        return list_of(info, NODES, paging, to_criteria(filter), to_keys(order_by), Node.from_model)
 
     @resolved(description="Occurrences that did not become runs, and why.")
     def skipped_occurrences(

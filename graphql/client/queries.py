@@ -165,14 +165,32 @@ def skipped_occurrences(
     return page("skippedOccurrences", _listing("SkippedOccurrence", first, after, filter, order_by), SkippedOccurrence)
 
 
-def groups() -> Operation[tuple[Group, ...]]:
-    """The groups of the queue, by name."""
-    return listed("groups", {}, Group)
+def groups(
+    *, first: int = 50, after: str | None = None, filter: Filter | None = None, order_by: Order | None = None
+) -> Operation[Page[Group]]:
+    """A page of the groups of the queue, by name unless ordered otherwise.
+
+    Args:
+        first: at most so many, up to 200.
+        after: only those behind this cursor of the same list.
+        filter: which groups.
+        order_by: in which order.
+    """
+    return page("groups", _listing("Group", first, after, filter, order_by), Group)
 
 
-def nodes() -> Operation[tuple[Node, ...]]:
-    """The nodes, newest first; those that ended are kept for a while."""
-    return listed("nodes", {}, Node)
+def nodes(
+    *, first: int = 50, after: str | None = None, filter: Filter | None = None, order_by: Order | None = None
+) -> Operation[Page[Node]]:
+    """A page of the nodes, newest first unless ordered otherwise; those that ended are kept for a while.
+
+    Args:
+        first: at most so many, up to 200.
+        after: only those behind this cursor of the same list.
+        filter: which nodes.
+        order_by: in which order.
+    """
+    return page("nodes", _listing("Node", first, after, filter, order_by), Node)
 
 
 def explain_task(name: str) -> Operation[Explanation | None]:

@@ -127,11 +127,6 @@ def expired(conn: Connection, now: datetime) -> list[Node]:
     return [node_from(row) for row in conn.execute(statement)]
 
 
-def everyone(conn: Connection, limit: int = 200) -> list[Node]:
-    """The newest nodes, live or not, newest first."""
-    return [node_from(row) for row in conn.execute(select(n).order_by(n.c.id.desc()).limit(limit))]
-
-
 def by_ids(conn: Connection, ids: Sequence[int]) -> dict[int, Node]:
     """The nodes of these ids that exist, by id."""
     return {row.id: node_from(row) for row in conn.execute(select(n).where(n.c.id.in_(ids)))}

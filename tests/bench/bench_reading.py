@@ -26,7 +26,7 @@ from cronograph.jobs.core.states import UNFINISHED, RunState
 from cronograph.jobs.runtime.settler import Settler
 from cronograph.jobs.store import statistics
 from cronograph.jobs.store.database import Database, parse_url, sync_engine
-from cronograph.jobs.store.reading import facts, planned, queue, reports
+from cronograph.jobs.store.reading import facts, planned, queue, queue_lists, reports
 from cronograph.jobs.store.reading.criteria import AllOf, AnyOf, Condition, Criteria, Operator, equal, one_of
 from cronograph.jobs.store.reading.keyset import OrderKey, PageRequest
 from cronograph.jobs.store.reading.lists import EXECUTIONS, OCCURRENCES, RUNS, SKIPPED, TASKS
@@ -176,7 +176,7 @@ class Reads:
 
     def _queue(self) -> None:
         now, names = self.size.now, [f"group-{number:02}" for number in range(GROUPS)]
-        self._add("groups", queue.groups)
+        self._add("groups: page of 100", page, queue_lists.GROUPS, PageRequest(queue_lists.GROUPS.order, 100))
         self._add("groups: their depth", queue.depths, names, now)
         self.of["upcoming: 200 of a day"] = lambda conn, _: list(
             islice(occurrences(planned.candidates(conn, now, now + DAY, 201, 2000), now, now + DAY), 201)

@@ -188,9 +188,9 @@ async def test_groups_show_their_depth_and_their_limits(api: Api) -> None:
     api.stored.enqueue(group="mail")
     api.stored.pass_time(5)
     await api.ask('mutation { updateGroup(input: { name: "files", maxRunning: 3 }) { group { name } } }')
-    data = await api.ask("{ groups { name paused maxRunning waiting running oldestWait } }")
+    data = await api.ask("{ groups { nodes { name paused maxRunning waiting running oldestWait } } }")
     empty: dict[str, Any] = {"paused": False, "maxRunning": None, "waiting": 0, "running": 0, "oldestWait": None}
-    assert data["groups"] == [
+    assert data["groups"]["nodes"] == [
         {"name": "default", **empty},
         {"name": "files", **empty, "maxRunning": 3},
         {"name": "mail", **empty, "waiting": 1, "oldestWait": 5.0},
@@ -198,8 +198,8 @@ async def test_groups_show_their_depth_and_their_limits(api: Api) -> None:
 
 
 async def test_nodes_show_themselves(api: Api) -> None:
-    data = await api.ask("{ nodes { name state slots running version jobs clockSkew } }")
-    (node,) = data["nodes"]
+    data = await api.ask("{ nodes { nodes { name state slots running version jobs clockSkew } } }")
+    (node,) = data["nodes"]["nodes"]
     assert {key: node[key] for key in ("name", "state", "slots", "running", "version", "jobs")} == {
         "name": "node-a", "state": "ACTIVE", "slots": 20, "running": 0, "version": "1", "jobs": ["work"],
     }  # fmt: skip

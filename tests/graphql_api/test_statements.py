@@ -77,8 +77,22 @@ async def test_the_depth_of_a_group_is_counted_only_when_asked_for(api: Api) -> 
     for name in "abc":
         api.stored.enqueue(group=name)
     with counted_statements() as sent:
-        await api.ask("{ groups { name paused } }")
+        await api.ask("{ groups { nodes { name paused } } }")
     assert not [statement for statement in sent if "count(" in statement.lower()]
     with counted_statements() as sent:
-        await api.ask("{ groups { name waiting running stuck scheduled oldestWait } }")
+        await api.ask("{ groups { nodes { name waiting running stuck scheduled oldestWait } } }")
     assert len([statement for statement in sent if "count(" in statement.lower()]) == 1
+
+
+async def test_only_the_groups_of_the_page_are_counted_and_all_of_them_at_once(api: Api) -> None:
+    for number in range(30):
+        api.stored.enqueue(group=f"group-{number:02}")
+    document = (
+        "query($n: Int!) { groups(first: $n) { nodes { name waiting stuck oldestWait } pageInfo { endCursor } } }"
+    )
+    counts: dict[int, int] = {}
+    for rows in (1, 30):
+        with counted_statements() as sent:
+            await api.ask(document, n=rows)
+        counts[rows] = len([statement for statement in sent if "FROM run" in statement])
+    assert counts == {1: 3, 30: 3}

@@ -337,8 +337,8 @@ def test_several_servers_share_a_postgresql(processes: ProcessStarter, postgres_
     servers = [processes.begin_serve(postgres_url, *with_jobs, "--node-name", name) for name in names]
     for server in servers:
         server.wait_ready()
-    live = "{ nodes { name state } }"
+    live = "{ nodes { nodes { name state } } }"
     for server in servers:
-        nodes = graphql(server, live)["nodes"]
+        nodes = graphql(server, live)["nodes"]["nodes"]
         assert {node["name"] for node in nodes if node["state"] == "ACTIVE"} == set(names)
     assert [server.stop() for server in servers] == [0, 0]

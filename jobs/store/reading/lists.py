@@ -30,7 +30,7 @@ class Listing(Generic[M]):
     Attributes:
         name: What cursors of this list are bound to.
         rows: Selects everything that ``model`` reads.
-        key: The primary key.
+        key: The unique field; all lists but that of groups have the primary key, and as the field ``id``.
         fields: The expression behind each name that filters and orders may use.
         order: The order unless another is asked for.
         model: Makes the model of a row.
@@ -39,7 +39,7 @@ class Listing(Generic[M]):
 
     name: str
     rows: Select[Any]
-    key: ColumnElement[int]
+    key: ColumnElement[Any]
     fields: Mapping[str, ColumnElement[Any]]
     order: tuple[OrderKey, ...]
     model: Callable[[Row[Any]], M]

@@ -1,4 +1,4 @@
-"""The queue as people look at it: groups with their depth."""
+"""The queue as people look at it: the depth of its groups."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -6,9 +6,7 @@ from datetime import datetime
 
 from sqlalchemy import Connection, func, select
 
-from ...core.model import DEFAULT_GROUP, Group
 from ...core.states import CLAIMABLE, UNFINISHED, RunState
-from ..groups import settings
 from ..tables import run
 from ..words import words
 
@@ -19,13 +17,6 @@ class Depth:
 
     states: Mapping[RunState, int]
     oldest_wait: float | None
-
-
-def groups(conn: Connection) -> list[Group]:
-    """All groups that have unfinished runs, a pause or a limit, and the default one, by name."""
-    stored = settings(conn)
-    used = conn.execute(select(run.c.group_name).where(run.c.state.in_(words(UNFINISHED))).distinct()).scalars()
-    return [stored.get(name, Group(name)) for name in sorted({*stored, *used, DEFAULT_GROUP})]
 
 
 def depths(conn: Connection, names: Sequence[str], now: datetime) -> dict[str, Depth]:

@@ -161,9 +161,9 @@ def test_an_answer_that_is_none_is_no_cronograph_server(body: str) -> None:
 
 
 def test_an_answer_of_another_form_names_the_field() -> None:
-    expected = pytest.raises(InvalidAnswerError, match=r"groups\.0\.paused: cannot be read as")
-    with answering(data={"groups": [{"name": "x"}]}) as client, expected:
-        client.groups()
+    expected = pytest.raises(InvalidAnswerError, match=r"availableJobs\.0\.description: cannot be read as")
+    with answering(data={"availableJobs": [{"name": "x"}]}) as client, expected:
+        client.available_jobs()
 
 
 def test_a_refused_mutation_tells_code_and_path() -> None:

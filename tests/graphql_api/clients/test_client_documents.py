@@ -62,8 +62,11 @@ SAMPLES: dict[Callable[..., object], list[Sample]] = {
     queries.execution: [queries.execution("1")],
     queries.job_logs: [queries.job_logs(limit=3, job_name="x", only_failures=True)],
     queries.skipped_occurrences: [queries.skipped_occurrences(first=1, filter=WHERE, order_by=ORDER)],
-    queries.groups: [queries.groups()],
-    queries.nodes: [queries.nodes()],
+    queries.groups: [
+        queries.groups(),
+        queries.groups(first=1, after="x", filter={"paused": {"eq": True}}, order_by=[{"field": "NAME"}]),
+    ],
+    queries.nodes: [queries.nodes(), queries.nodes(first=1, after="x", filter=WHERE, order_by=ORDER)],
     queries.explain_task: [queries.explain_task("x")],
     queries.explain_run: [queries.explain_run("1")],
     queries.validate_schedule: [queries.validate_schedule(once(NOW), count=2, from_=NOW)],

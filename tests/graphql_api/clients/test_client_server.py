@@ -96,8 +96,8 @@ def test_groups_and_nodes_are_read_and_steered(client: Client) -> None:
     assert client.pause_group("quiet", reason="exams").pause_reason == "exams"
     assert client.limit_group("quiet", 3).max_running == 3
     assert not client.resume_group("quiet").paused
-    assert next(group for group in client.groups() if group.name == "quiet").max_running == 3
-    assert "nap" in client.nodes()[0].jobs
+    assert [group.max_running for group in client.groups(filter={"name": {"eq": "quiet"}}).items] == [3]
+    assert "nap" in client.nodes(first=1).items[0].jobs
     job = client.job("nap")
     assert job is not None
     assert job.args_schema["properties"]["seconds"]["type"] == "number"

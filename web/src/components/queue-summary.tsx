@@ -7,17 +7,18 @@ import { Time } from "./time";
 
 interface QueueSummaryProps {
   groups: readonly GroupRow[];
+  /** There are groups behind these. */
+  moreGroups: boolean;
+  /** Those that are up. */
   nodes: readonly NodeRow[];
 }
 
 const GROUPS = 6;
-const NODES = 6;
 
-/** The fullest groups and the nodes that are up. */
-export function QueueSummary({ groups, nodes }: QueueSummaryProps) {
+/** The fullest of the groups, and nodes that are up. */
+export function QueueSummary({ groups, moreGroups, nodes }: QueueSummaryProps) {
   const depth = (group: GroupRow): number => group.waiting + group.scheduled + group.running + group.stuck;
   const fullest = [...groups].sort((left, right) => depth(right) - depth(left)).slice(0, GROUPS);
-  const up = nodes.filter((node) => node.state !== "STOPPED" && node.state !== "EXPIRED").slice(0, NODES);
   return (
     <div class="summary">
       <ul>
@@ -31,9 +32,10 @@ export function QueueSummary({ groups, nodes }: QueueSummaryProps) {
             </span>
           </li>
         ))}
+        {moreGroups && <li class="summary-line dim">The fullest of the first {groups.length} groups by name</li>}
       </ul>
       <ul>
-        {up.map((node) => (
+        {nodes.map((node) => (
           <li key={node.id} class="summary-line">
             <a href={`/log?node=${encodeURIComponent(node.name)}`}>{node.name}</a>
             <span class="num">
@@ -41,7 +43,7 @@ export function QueueSummary({ groups, nodes }: QueueSummaryProps) {
             </span>
           </li>
         ))}
-        {up.length === 0 && <li class="summary-line tone-bad">No node is up: nothing will run.</li>}
+        {nodes.length === 0 && <li class="summary-line tone-bad">No node is up: nothing will run.</li>}
       </ul>
     </div>
   );

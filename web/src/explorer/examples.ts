@@ -289,8 +289,14 @@ subscription Events {
     section: "Operations",
     title: "Nodes and groups",
     query: `query Operations {
-  nodes { name state slots running version startedAt heartbeatAt clockSkew jobs }
-  groups { name paused maxRunning waiting scheduled running stuck oldestWait }
+  nodes(first: 20, filter: { state: { in: [STARTING, ACTIVE, DRAINING] } }) {
+    nodes { name state slots running version startedAt heartbeatAt clockSkew jobs }
+  }
+  groups(first: 50) {
+    nodes { name paused maxRunning waiting scheduled running stuck oldestWait }
+    pageInfo { hasNextPage endCursor }
+    totalCount
+  }
   serverTime
 }
 `,

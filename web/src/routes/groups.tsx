@@ -2,7 +2,9 @@ import { useEffect, useState } from "preact/hooks";
 import { Dialog } from "../components/dialog";
 import { Empty, ErrorBox, Skeleton } from "../components/feedback";
 import { Field, TextInput } from "../components/field";
+import { ClearFilters, FilterBar, SelectFilter, TextFilter } from "../components/filters";
 import { Icon } from "../components/icon";
+import { Pager } from "../components/pager";
 import { PauseDialog } from "../components/pause-dialog";
 import { PageHead } from "../components/section";
 import { Status } from "../components/status";
@@ -13,32 +15,61 @@ import { paths } from "../lib/paths";
 import { wholeDuration } from "../lib/time";
 import { useLive } from "../live/use-live";
 import { limitGroup, pauseGroup, resumeGroup } from "../services/operations";
+import { searchParams } from "../state/route";
 import { setTitle } from "../state/title";
 
 const GroupsDocument = graphql(
   `
-  query GroupsPage {
+  query GroupsPage($first: Int!, $after: String, $filter: GroupFilter) {
     asOf
     serverTime
-    groups { ...GroupRow }
+    groups(first: $first, after: $after, filter: $filter) {
+      nodes { ...GroupRow }
+      pageInfo { hasNextPage endCursor }
+      totalCount
+    }
   }
 `,
   [GroupRowFragment],
 );
 
+const PAGE = 100;
+const FILTERS = ["q", "state"];
+
+interface State {
+  readonly groups: readonly GroupRow[];
+  readonly end: string | null;
+  readonly more: boolean;
+  readonly total: number;
+}
+
+function groupFilter(params: URLSearchParams) {
+  const [q, state] = [params.get("q") ?? "", params.get("state") ?? ""];
+  return {
+    ...(q !== "" && { name: { contains: q } }),
+    ...(state === "paused" && { paused: { eq: true } }),
+    ...(state === "on" && { paused: { eq: false } }),
+    ...(state === "limited" && { maxRunning: { isNull: false } }),
+  };
+}
+
 type Asking = { readonly kind: "pause" | "limit"; readonly group: GroupRow } | null;
 
 export function Groups() {
-  const { state, error, reload, patch } = useLive("groups", {
+  const params = searchParams.value;
+  const key = ["after", ...FILTERS].map((name) => params.get(name) ?? "").join("&");
+  const { state, error, reload, patch } = useLive(`groups?${key}`, {
     document: GroupsDocument,
-    variables: {},
-    init: (data) => data.groups,
+    variables: { first: PAGE, after: params.get("after"), filter: groupFilter(params) },
+    init: ({ groups }): State => ({ groups: groups.nodes, end: groups.pageInfo.endCursor, more: groups.pageInfo.hasNextPage, total: groups.totalCount }),
     outdates: (event) => event.kind.startsWith("RUN_") || event.kind === "GROUP_UPDATED" || event.kind.startsWith("EXECUTION_"),
     every: 2_000,
   });
   const [asking, setAsking] = useState<Asking>(null);
   useEffect(() => setTitle("Groups"), []);
-  const mark = (name: string, paused: boolean): void => patch((groups) => groups.map((group) => (group.name === name ? { ...group, paused } : group)));
+  const mark = (name: string, paused: boolean): void =>
+    patch((before) => ({ ...before, groups: before.groups.map((group) => (group.name === name ? { ...group, paused } : group)) }));
+  const filtered = FILTERS.some((name) => params.has(name));
   const resume = (name: string): void => {
     mark(name, false);
     void resumeGroup(name).then((done) => done || reload());
@@ -46,13 +77,19 @@ export function Groups() {
   return (
     <>
       <PageHead title="Groups" />
-      <p class="page-sub dim">Nodes serve groups in turn, by name. A group exists once a run or a setting names it.</p>
+      <p class="page-sub dim">Nodes serve groups in turn, by name. A group exists while a task or an unfinished run names it, or once it has a setting.</p>
+      <FilterBar>
+        <TextFilter name="q" value={params.get("q") ?? ""} label="Name" main />
+        <SelectFilter name="state" value={params.get("state") ?? ""} label="State" all="Any state" options={[["on", "on"], ["paused", "paused"], ["limited", "limited"]]} />
+        {filtered && <ClearFilters names={FILTERS} />}
+        {state !== null && <span class="dim num filter-count">{capped(state.total)} {state.total === 1 ? "group" : "groups"}</span>}
+      </FilterBar>
       {error !== null && <ErrorBox error={error} retry={reload} />}
       {state === null && error === null && <Skeleton rows={6} />}
       {state !== null && (
         <section class={error === null ? "panel" : "panel dimmed"} aria-label="Groups">
-          {state.length === 0 ? (
-            <Empty title="No groups yet" />
+          {state.groups.length === 0 ? (
+            <Empty title={filtered ? "No group matches" : "No groups yet"}>{filtered && <ClearFilters names={FILTERS} />}</Empty>
           ) : (
             <table class="table groups">
               <thead>
@@ -71,12 +108,13 @@ export function Groups() {
                 </tr>
               </thead>
               <tbody>
-                {state.map((group) => (
+                {state.groups.map((group) => (
                   <GroupLine key={group.name} group={group} ask={(kind) => setAsking({ kind, group })} resume={() => resume(group.name)} />
                 ))}
               </tbody>
             </table>
           )}
+          <Pager after={params.get("after") ?? ""} end={state.end} more={state.more} shown={state.groups.length} />
         </section>
       )}
       {asking?.kind === "pause" && (

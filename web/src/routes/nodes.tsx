@@ -1,6 +1,8 @@
 import { useEffect, useState } from "preact/hooks";
 import { Confirm } from "../components/confirm";
 import { Empty, ErrorBox, Skeleton } from "../components/feedback";
+import { ClearFilters, FilterBar, SelectFilter, TextFilter } from "../components/filters";
+import { Pager } from "../components/pager";
 import { PageHead } from "../components/section";
 import { Status } from "../components/status";
 import { Time } from "../components/time";
@@ -10,16 +12,20 @@ import { plural } from "../lib/format";
 import { paths } from "../lib/paths";
 import { duration } from "../lib/time";
 import { useLive } from "../live/use-live";
-import { upsertFirst } from "../model/rows";
+import { replace } from "../model/rows";
 import { drainNode } from "../services/operations";
+import { searchParams } from "../state/route";
 import { setTitle } from "../state/title";
 
 const NodesDocument = graphql(
   `
-  query NodesPage {
+  query NodesPage($first: Int!, $after: String, $filter: NodeFilter) {
     asOf
     serverTime
-    nodes { ...NodeRow }
+    nodes(first: $first, after: $after, filter: $filter) {
+      nodes { ...NodeRow }
+      pageInfo { hasNextPage endCursor }
+    }
   }
 `,
   [NodeRowFragment],
@@ -28,30 +34,61 @@ const NodesDocument = graphql(
 /** Clocks that differ by more than this are shown as a warning, in seconds. */
 const SKEW = 2;
 
-function reduceNodes(nodes: readonly NodeRow[], { node }: LiveEvent): readonly NodeRow[] {
-  return node === null ? nodes : upsertFirst(nodes, node, 200);
+const PAGE = 100;
+const FILTERS = ["q", "state"];
+const UP: NodeRow["state"][] = ["STARTING", "ACTIVE", "DRAINING"];
+const GONE: NodeRow["state"][] = ["STOPPED", "EXPIRED"];
+
+interface State {
+  readonly nodes: readonly NodeRow[];
+  readonly end: string | null;
+  readonly more: boolean;
+}
+
+/** Rows change in place at once; which rows there are, the server says. */
+function reduceNodes(state: State, { node }: LiveEvent): State {
+  if (node === null) return state;
+  const nodes = replace(state.nodes, node);
+  return nodes === state.nodes ? state : { ...state, nodes };
+}
+
+function nodeFilter(params: URLSearchParams) {
+  const [q, state] = [params.get("q") ?? "", params.get("state") ?? ""];
+  return {
+    ...(q !== "" && { name: { contains: q } }),
+    ...(state === "up" && { state: { in: UP } }),
+    ...(state === "gone" && { state: { in: GONE } }),
+  };
 }
 
 export function Nodes() {
-  const { state, error, reload } = useLive("nodes", {
+  const params = searchParams.value;
+  const key = ["after", ...FILTERS].map((name) => params.get(name) ?? "").join("&");
+  const { state, error, reload } = useLive(`nodes?${key}`, {
     document: NodesDocument,
-    variables: {},
-    init: (data): readonly NodeRow[] => data.nodes,
+    variables: { first: PAGE, after: params.get("after"), filter: nodeFilter(params) },
+    init: ({ nodes }): State => ({ nodes: nodes.nodes, end: nodes.pageInfo.endCursor, more: nodes.pageInfo.hasNextPage }),
     reduce: reduceNodes,
     outdates: (event) => event.kind.startsWith("EXECUTION_") || event.kind.startsWith("NODE_"),
     every: 3_000,
   });
   const [draining, setDraining] = useState<string | null>(null);
   useEffect(() => setTitle("Nodes"), []);
+  const filtered = FILTERS.some((name) => params.has(name));
   return (
     <>
       <PageHead title="Nodes" />
+      <FilterBar>
+        <TextFilter name="q" value={params.get("q") ?? ""} label="Name" main />
+        <SelectFilter name="state" value={params.get("state") ?? ""} label="State" all="Any state" options={[["up", "up"], ["gone", "gone"]]} />
+        {filtered && <ClearFilters names={FILTERS} />}
+      </FilterBar>
       {error !== null && <ErrorBox error={error} retry={reload} />}
       {state === null && error === null && <Skeleton rows={6} />}
       {state !== null && (
         <section class={error === null ? "panel" : "panel dimmed"} aria-label="Nodes">
-          {state.length === 0 ? (
-            <Empty title="No node is there" />
+          {state.nodes.length === 0 ? (
+            <Empty title={filtered ? "No node matches" : "No node is there"}>{filtered && <ClearFilters names={FILTERS} />}</Empty>
           ) : (
             <table class="table nodes">
               <thead>
@@ -70,12 +107,13 @@ export function Nodes() {
                 </tr>
               </thead>
               <tbody>
-                {state.map((node) => (
+                {state.nodes.map((node) => (
                   <NodeLine key={node.id} node={node} drain={() => setDraining(node.name)} />
                 ))}
               </tbody>
             </table>
           )}
+          <Pager after={params.get("after") ?? ""} end={state.end} more={state.more} shown={state.nodes.length} />
         </section>
       )}
       {draining !== null && (
@@ -96,7 +134,7 @@ export function Nodes() {
 }
 
 function NodeLine({ node, drain }: { node: NodeRow; drain: () => void }) {
-  const alive = node.state === "ACTIVE" || node.state === "STARTING" || node.state === "DRAINING";
+  const alive = UP.includes(node.state);
   const skewed = Math.abs(node.clockSkew) > SKEW;
   return (
     <tr data-row tabIndex={-1} class={alive ? "" : "gone"}>

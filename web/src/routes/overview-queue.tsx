@@ -8,14 +8,14 @@ import { useLive } from "../live/use-live";
 const QueueDocument = graphql(
   `
   query OverviewQueue {
-    groups { ...GroupRow }
-    nodes { ...NodeRow }
+    groups(first: 200) { nodes { ...GroupRow } pageInfo { hasNextPage } }
+    nodes(first: 6, filter: { state: { in: [STARTING, ACTIVE, DRAINING] } }) { nodes { ...NodeRow } }
   }
 `,
   [GroupRowFragment, NodeRowFragment],
 );
 
-/** The queue by group, and the nodes. */
+/** The queue by group, and the nodes that are up. */
 export function OverviewQueue() {
   const { state } = useLive("overview/queue", {
     document: QueueDocument,
@@ -26,7 +26,7 @@ export function OverviewQueue() {
   });
   return (
     <Section title="Queue and nodes" aside={<a href="/groups">Groups</a>}>
-      {state === null ? <Skeleton rows={2} /> : <QueueSummary groups={state.groups} nodes={state.nodes} />}
+      {state === null ? <Skeleton rows={2} /> : <QueueSummary groups={state.groups.nodes} moreGroups={state.groups.pageInfo.hasNextPage} nodes={state.nodes.nodes} />}
     </Section>
   );
 }

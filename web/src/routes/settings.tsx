@@ -3,31 +3,27 @@ import { ErrorBox, Skeleton } from "../components/feedback";
 import { Field, Select } from "../components/field";
 import { PageHead, Section } from "../components/section";
 import { Facts } from "../components/task-facts";
-import { NodeRowFragment } from "../graphql/fragments";
 import { graphql } from "../graphql/tada";
-import { words } from "../lib/format";
+import { capped, words } from "../lib/format";
 import { paths } from "../lib/paths";
 import { useLive } from "../live/use-live";
 import { type Theme, theme, zone } from "../state/prefs";
 import { setTitle } from "../state/title";
 
-const SettingsDocument = graphql(
-  `
+const SettingsDocument = graphql(`
   query SettingsPage {
     asOf
     serverTime
     viewer { name role }
-    nodes { ...NodeRow }
+    nodes(first: 200, filter: { state: { eq: ACTIVE } }) { nodes { version } totalCount }
     task(name: "prune_history") { name args schedule { humanized } }
   }
-`,
-  [NodeRowFragment],
-);
+`);
 
 export function Settings() {
   const { state, error, reload } = useLive("settings", { document: SettingsDocument, variables: {}, init: (data) => data });
   useEffect(() => setTitle("Settings"), []);
-  const versions = [...new Set(state?.nodes.filter((node) => node.state === "ACTIVE").map((node) => node.version) ?? [])];
+  const versions = [...new Set(state?.nodes.nodes.map((node) => node.version) ?? [])];
   return (
     <>
       <PageHead title="Settings" />
@@ -51,7 +47,7 @@ export function Settings() {
               entries={[
                 ["You are", `${state.viewer.name} (${words(state.viewer.role)})`],
                 ["Version", versions.join(", ") || "–"],
-                ["Nodes", <a href="/nodes">{state.nodes.filter((node) => node.state === "ACTIVE").length} active</a>],
+                ["Nodes", <a href="/nodes">{capped(state.nodes.totalCount)} active</a>],
                 [
                   "Retention",
                   state.task === null ? (

@@ -1,0 +1,61 @@
+"""The pages of groups and nodes: many rows, found by filter and read page by page."""
+
+from typing import Any
+
+from playwright.sync_api import expect
+
+from tests.support.browser import PageOpener
+
+from .conftest import Site
+
+ENQUEUE = "mutation($input: EnqueueRunsInput!) { enqueueRuns(input: $input) { errors { message } } }"
+LATER = "2090-01-01T00:00:00Z"
+
+
+def name_groups(site: Site, prefix: str, number: int) -> None:
+    """Put a run that is far from due into each of so many groups."""
+    for start in range(0, number, 50):
+        runs: list[dict[str, Any]] = [
+            {"jobName": "quick", "group": f"{prefix}-{place:03}", "runAt": LATER}
+            for place in range(start, min(start + 50, number))
+        ]
+        assert site.ask(ENQUEUE, input={"runs": runs})["enqueueRuns"]["errors"] == []
+
+
+def test_more_groups_than_a_page_holds_are_reached_by_pages_and_by_name(site: Site, new_page: PageOpener) -> None:
+    name_groups(site, "tenant", 130)
+    page = new_page(site.url)
+    page.goto("/groups?q=tenant")
+    rows = page.locator("table.groups tbody tr")
+    expect(rows).to_have_count(100)
+    expect(page.get_by_text("130 groups")).to_be_visible()
+    page.get_by_role("button", name="Next").click()
+    expect(rows).to_have_count(30)
+    expect(rows.last).to_contain_text("tenant-129")
+    page.get_by_role("button", name="First").click()
+    expect(rows).to_have_count(100)
+    page.get_by_label("Name").fill("tenant-07")
+    expect(rows).to_have_count(10)
+    page.get_by_label("Name").fill("nobody")
+    expect(page.get_by_text("No group matches")).to_be_visible()
+
+
+def test_a_paused_group_is_found_among_the_paused_ones(site: Site, new_page: PageOpener) -> None:
+    site.ask('mutation { pauseGroup(input: { name: "halted", reason: "audit" }) { errors { message } } }')
+    page = new_page(site.url)
+    page.goto("/groups?state=paused")
+    row = page.locator("table.groups tbody tr", has_text="halted")
+    expect(row).to_contain_text("audit")
+    page.get_by_role("button", name="Resume group halted").click()
+    expect(row).to_have_count(0)
+
+
+def test_nodes_that_are_up_are_told_from_those_that_are_gone(site: Site, new_page: PageOpener) -> None:
+    page = new_page(site.url)
+    page.goto("/nodes")
+    rows = page.locator("table.nodes tbody tr")
+    expect(rows).to_have_count(1)
+    page.get_by_label("State").select_option("gone")
+    expect(page.get_by_text("No node matches")).to_be_visible()
+    page.get_by_label("State").select_option("up")
+    expect(rows).to_have_count(1)

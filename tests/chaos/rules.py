@@ -7,7 +7,17 @@ from datetime import datetime
 from itertools import pairwise
 
 from cronograph.jobs.core.events import Change, EventKind
-from cronograph.jobs.core.model import FAILURES, LIVE_NODES, Execution, Outcome, Run, SkipReason, Task, Trigger
+from cronograph.jobs.core.model import (
+    FAILURES,
+    LIVE_NODES,
+    Execution,
+    Outcome,
+    Run,
+    SkippedOccurrence,
+    SkipReason,
+    Task,
+    Trigger,
+)
 from cronograph.jobs.core.occurrence import first_occurrence, following
 from cronograph.jobs.core.outcome import CLAIM_LOST
 from cronograph.jobs.core.policies import schedule_of
@@ -88,9 +98,23 @@ def _unaccounted(history: History, task: Task) -> Iterator[str]:
 
 
 def what_was_dropped_says_why(history: History) -> Iterator[str]:
-    told = {row.run_id for row in history.skipped if row.reason is SkipReason.TOLERANCE}
-    dropped = {run.id for run in history.runs if run.state is RunState.SKIPPED}
-    return (f"run {run_id}" for run_id in sorted(dropped ^ {run_id for run_id in told if run_id is not None}))
+    """Every dropped run is within one stretch of drops of its task, and these hold no more than they count."""
+    drops = [row for row in history.skipped if row.reason is SkipReason.TOLERANCE]
+    within = Counter[int]()
+    for run in history.runs:
+        covering = [row.id for row in drops if row.task_id == run.task_id and _covers(row, run)]
+        if run.state is RunState.SKIPPED:
+            within.update(covering)
+            if len(covering) != 1:
+                yield f"run {run.id}"
+    for row in drops:
+        if within[row.id] != row.count:
+            yield f"skipped occurrence {row.id} counts {row.count} and holds {within[row.id]} runs"
+
+
+def _covers(row: SkippedOccurrence, run: Run) -> bool:
+    at = run.scheduled_for
+    return at is not None and row.first_scheduled_for <= at <= row.last_scheduled_for
 
 
 def attempts_are_numbered_without_gap(history: History) -> Iterator[str]:

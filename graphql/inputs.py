@@ -290,6 +290,7 @@ class PruneHistoryInput:
 
     max_age_days: float | None = _optional("Days; what ended longer ago is deleted. 30 unless given.")
     max_per_task: int | None = _optional("How many of the newest to keep of each task; any number unless given.")
+    dry_run: bool | None = _optional(DRY_RUN)
     idempotency_key: str | None = _optional(KEY)
 
 

@@ -36,15 +36,14 @@ from .inputs import (
     RunSelection,
     SetRunPriorityInput,
 )
+from .pruning import PRUNING, prune
 from .scalars import BigInt
 from .types import entities
-from .types.payloads import EnqueueRunsPayload, RunPayload, RunsPayload, TriggerJobPayload
+from .types.payloads import EnqueueRunsPayload, PruneHistoryPayload, RunPayload, RunsPayload, TriggerJobPayload
 
 MAX_RUNS: Final = 10_000
 """Runs that one call makes or changes."""
 MAX_SHOWN: Final = 200
-PRUNE: Final = "prune_history"
-"""The built-in job that prunes."""
 
 BulkAction: TypeAlias = Callable[[Tx, Sequence[int]], list[Run]]
 
@@ -230,12 +229,18 @@ class RunMutations:
         description="Deletes old history, by a run of the job `prune_history`: never unfinished runs, nor a task's "
         "newest execution."
     )
-    async def prune_history(self, info: Info, input: Annotated[PruneHistoryInput, INPUT]) -> RunPayload:
-        """The run that prunes."""
-        wanted = {"max_age_days": given(input.max_age_days), "max_per_task": given(input.max_per_task)}
-        args = {name: value for name, value in wanted.items() if value is not None}
-        action = partial(actions.trigger_job, job_name=PRUNE, args=args, actor=info.context.person.name)
-        return run_payload(await perform(info, "pruneHistory", input, action, ONE_RUN))
+    async def prune_history(self, info: Info, input: Annotated[PruneHistoryInput, INPUT]) -> PruneHistoryPayload:
+        """The run that prunes, or what it would delete."""
+        action = partial(prune, input=input, actor=info.context.person.name)
+        done = await perform(info, "pruneHistory", input, action, PRUNING)
+        if done.result is None:
+            return PruneHistoryPayload(errors=done.errors)
+        return PruneHistoryPayload(
+            run=None if done.result.run is None else entities.Run.from_model(done.result.run),
+            executions=[entities.JobExecution.from_model(one) for one in done.result.executions],
+            count=BigInt(done.result.count),
+            has_more=done.result.has_more,
+        )
 
     @mutates(description="Makes a run that waits for its time, or for its retry, due now.")
     async def retry_now(self, info: Info, input: Annotated[RetryNowInput, INPUT]) -> RunPayload:

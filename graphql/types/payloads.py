@@ -4,7 +4,7 @@ import strawberry
 
 from ..scalars import BigInt
 from .common import UserError
-from .entities import Run, Task
+from .entities import JobExecution, Run, Task
 from .operation import Group, Node
 
 ERRORS = "Why nothing was changed; empty if it was done."
@@ -87,6 +87,26 @@ class RunsPayload:
     count: BigInt = strawberry.field(description="How many were changed (or would be).", default=BigInt(0))
     has_more: bool = strawberry.field(
         description="Whether more runs match the filter than one call changes: call again.", default=False
+    )
+    errors: list[UserError] = strawberry.field(description=ERRORS, default_factory=list[UserError])
+
+
+@strawberry.type(description="The answer of `pruneHistory`.")
+class PruneHistoryPayload:
+    """A run, or on a dry run what would go, or errors."""
+
+    run: Run | None = strawberry.field(
+        description="The run that prunes; null if it was refused, and on a dry run.", default=None
+    )
+    executions: list[JobExecution] = strawberry.field(
+        description="On a dry run: the executions that would be deleted with their runs and log lines, oldest first, "
+        "at most 200 of them.",
+        default_factory=list[JobExecution],
+    )
+    count: BigInt = strawberry.field(description="On a dry run: how many executions there are.", default=BigInt(0))
+    has_more: bool = strawberry.field(
+        description="On a dry run: whether only the oldest 10,000 were looked at, so that more may be deleted.",
+        default=False,
     )
     errors: list[UserError] = strawberry.field(description=ERRORS, default_factory=list[UserError])
 

@@ -1,13 +1,15 @@
 """Mutations of runs, groups and nodes."""
 
+from datetime import timedelta
 from typing import Any
 
 import pytest
 
 from cronograph.jobs.core.model import Priority
 from cronograph.jobs.core.outcome import Failed
-from cronograph.jobs.store.tables import run
+from cronograph.jobs.store.tables import job_execution, run
 from tests.graphql_api.api import Api
+from tests.support.history import history
 
 TRIGGER = """
 mutation($job: String!, $args: JSON) {
@@ -236,3 +238,25 @@ async def test_pruning_is_a_run_of_its_job(api: Api) -> None:
     answer = (await api.ask(document, age=3.5))["pruneHistory"]
     assert answer["run"] == {"jobName": "prune_history", "args": {"max_age_days": 3.5}, "trigger": "MANUAL"}
     assert (await api.ask(document, age=None))["pruneHistory"]["run"]["args"] == {}
+
+
+async def test_pruning_can_be_tried_first(api: Api) -> None:
+    document = """
+    mutation($input: PruneHistoryInput!) {
+      pruneHistory(input: $input) { run { id } executions { id run { id } } count hasMore errors { code } }
+    }
+    """
+    nothing: dict[str, object] = {"run": None, "executions": [], "count": 0, "hasMore": False, "errors": []}
+    answer = await api.ask(document, input={"dryRun": True})
+    assert answer["pruneHistory"] == {**nothing, "errors": [{"code": "UNKNOWN_JOB"}]}
+    api.stored.node("node-b", jobs=("prune_history",))
+    ends = [timedelta(days=days) for days in (40, 31, 29, 2)]
+    pairs = api.stored.do(lambda tx: history(tx.conn, None, *[tx.now - end for end in ends]))
+    shown = [{"id": str(execution), "run": {"id": str(run_id)}} for run_id, execution in pairs]
+    for _ in range(2):
+        answer = await api.ask(document, input={"dryRun": True, "idempotencyKey": "look"})
+        assert answer["pruneHistory"] == {**nothing, "executions": shown[:2], "count": 2}
+    answer = await api.ask(document, input={"dryRun": True, "maxAgeDays": 1})
+    assert answer["pruneHistory"]["count"] == 4
+    assert len(api.stored.rows(job_execution)) == 4
+    assert [row.job_name for row in api.stored.rows(run)] == ["j"] * 4

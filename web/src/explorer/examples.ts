@@ -287,6 +287,22 @@ subscription Events {
   },
   {
     section: "Operations",
+    title: "What pruning would delete",
+    query: `# With dryRun nothing is changed: the answer says what would go.
+mutation PruneHistory($input: PruneHistoryInput!) {
+  pruneHistory(input: $input) {
+    run { id }
+    executions { id jobName completedAt }
+    count
+    hasMore
+    errors { code message path }
+  }
+}
+`,
+    variables: json({ input: { maxAgeDays: 30, dryRun: true } }),
+  },
+  {
+    section: "Operations",
     title: "Nodes and groups",
     query: `query Operations {
   nodes(first: 20, filter: { state: { in: [STARTING, ACTIVE, DRAINING] } }) {

@@ -173,6 +173,16 @@ class TestTaskPage:
         expect(page).to_have_url(f"{site.url}/tasks")
         wait_until(lambda: site.task("doomed") is None, message="the task to be gone")
 
+    def test_the_question_before_a_deletion_says_how_many_runs_go_with_it(self, page: Page, site: Site) -> None:
+        site.create_task("busy", "gated", args={"gate": "busy"})
+        site.ask('mutation { triggerTask(input: { name: "busy" }) { run { id } } }')
+        page.goto("/tasks/busy")
+        page.get_by_role("button", name="Delete").click()
+        expect(page.get_by_role("dialog")).to_contain_text("With it, 1 unfinished run will be cancelled.")
+        page.get_by_role("button", name="Keep it").click()
+        assert site.task("busy") is not None
+        site.open_gate("busy")
+
     def test_a_task_that_is_not_there_is_said_to_be_missing(self, page: Page) -> None:
         page.goto("/tasks/nobody")
         expect(page.get_by_text("There is no task 'nobody'")).to_be_visible()

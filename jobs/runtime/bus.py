@@ -46,6 +46,7 @@ class EventBus(Service):
         self._published = False
         self._closed = False
         self._started = asyncio.Event()
+        self._round = asyncio.Lock()
 
     def on_wake(self, wakes: Wake) -> None:
         """Events may wait to be published or read."""
@@ -69,8 +70,7 @@ class EventBus(Service):
             await self._wanted.wait()
             timer.cancel()
             self._wanted.clear()
-            await self._publish()
-            await self._deliver()
+            await self.settle()
             await asyncio.sleep(_PAUSE if self._audience else _LONG_PAUSE)
 
     async def _publish(self) -> None:
@@ -174,9 +174,11 @@ class EventBus(Service):
             await subscriber.ready.wait()
 
     async def settle(self) -> None:
-        """Publish and hand out what is committed by now; for an orderly stop."""
-        await self._publish()
-        await self._deliver()
+        """Number and hand out what is committed by now; by the bus in each round, and for an orderly stop."""
+        # Two at once would offer the same events twice, and fill a queue that they fit in.
+        async with self._round:
+            await self._publish()
+            await self._deliver()
 
     def close(self) -> None:
         """End all subscriptions."""

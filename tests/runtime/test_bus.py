@@ -143,6 +143,23 @@ async def test_a_reader_that_falls_too_far_behind_gets_one_resync_and_the_others
     await bus.stop()
 
 
+async def test_what_is_handed_out_by_two_at_once_fills_no_queue_twice(database: Database) -> None:
+    bus = EventBus(database, queue=5, poll=3600)
+    bus.start()
+    reader = bus.subscribe(await bus.cursor())
+    reading = asyncio.ensure_future(anext(reader))
+    await database.write(write_changes, [1])
+    bus.poke()
+    assert (await reading).change.run_id == 1
+    await database.write(write_changes, [2, 3, 4, 5, 6])
+    bus.poke()
+    await asyncio.gather(bus.settle(), bus.settle())
+    for expected in range(2, 7):
+        assert (await anext(reader)).change.run_id == expected
+    await reader.aclose()
+    await bus.stop()
+
+
 async def test_two_readers_of_two_processes_see_the_same_order(database: Database, bus: EventBus) -> None:
     other_database = Database(database.url.render_as_string(hide_password=False))
     other = EventBus(other_database)

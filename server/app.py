@@ -1,5 +1,6 @@
 """The web application: the only place that knows all parts."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -54,6 +55,7 @@ class Parts:
         streams: The open WebSockets and event streams; ended at shutdown.
         hosts: Names that the ``Host`` header of a request may have.
         site: The built dashboard.
+        allow_list: GraphQL documents by SHA-256; when given, only these run.
     """
 
     schema: GuardedSchema
@@ -63,6 +65,7 @@ class Parts:
     streams: OpenStreams
     hosts: frozenset[str]
     site: Site
+    allow_list: Mapping[str, str] | None = None
 
 
 def build_app(parts: Parts) -> Starlette:
@@ -75,10 +78,18 @@ def build_app(parts: Parts) -> Starlette:
         # Until sign-in is built, everybody on loopback is one local administrator.
         return Context(parts.database, parts.engine.bus, parts.engine.log_feed, LOCAL_ADMINISTRATOR)
 
+    api = graphql_routes(
+        parts.schema,
+        context,
+        streams=parts.streams,
+        allowed_hosts=parts.hosts,
+        allow_list=parts.allow_list,
+        share=SHARED,
+    )
     app = Starlette(
         routes=[
             *health_routes(parts.lifecycle, lambda: parts.engine.ready),
-            *graphql_routes(parts.schema, context, streams=parts.streams, allowed_hosts=parts.hosts, share=SHARED),
+            *api,
             *static_routes(parts.site),
         ],
         middleware=[Middleware(SecurityHeaders), Middleware(KnownHost, hosts=parts.hosts)],

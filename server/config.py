@@ -19,6 +19,7 @@ from pydantic_settings import EnvSettingsSource, TomlConfigSettingsSource
 from ..jobs.builtin.address_guard import AllowList
 from ..jobs.core.errors import ConfigurationError
 from ..jobs.store.database import parse_url, sqlite_path
+from .allowed_documents import read_documents
 from .settings import DEFAULT_FILE, ENV_PREFIX, NAMES, OTHER_VARIABLES, Settings, must_be
 
 LEASE_SHARE = 0.5
@@ -180,6 +181,7 @@ def _together(settings: Settings, sources: _Sources) -> Iterator[tuple[set[str],
     except ConfigurationError:
         shown = _shown(", ".join(settings.http_allow))
         yield {"http_allow"}, f"{sources.called('http_allow')}: must be {must_be('http_allow')}, got {shown}"
+    yield from _unreadable_documents(settings, sources)
     for module in settings.jobs:
         if not _MODULE.fullmatch(module):
             yield {"jobs"}, f"{sources.called('jobs')}: must be module names, got {_shown(module)}{_as_module(module)}"
@@ -193,6 +195,17 @@ def _missing_folder(settings: Settings, sources: _Sources) -> Iterator[tuple[set
     if not folder.is_dir():
         called = sources.called("database_url")
         yield {"database_url"}, f"{called}: must be a file in an existing folder, got '{folder}', which does not exist"
+
+
+def _unreadable_documents(settings: Settings, sources: _Sources) -> Iterator[tuple[set[str], str]]:
+    path = settings.allowed_documents
+    if path is None:
+        return
+    try:
+        read_documents(path)
+    except ConfigurationError as error:
+        for line in str(error).splitlines():
+            yield {"allowed_documents"}, f"{sources.called('allowed_documents')}: '{path}' {line}"
 
 
 def _tight_lease(settings: Settings, sources: _Sources) -> Iterator[str]:

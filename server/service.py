@@ -18,13 +18,15 @@ from ..jobs.runtime.settings import EngineSettings
 from ..jobs.services import Services
 from ..jobs.store.database import Database
 from ..jobs.store.filelock import FileLock, lock_for
+from .allowed_documents import read_documents
 from .api_caller import OwnApi
 from .app import Parts, build_app
 from .bind import Listener, listen, raise_file_limit
 from .database_schema import migrate
 from .http_server import HttpServer
 from .lifecycle import Lifecycle, Phase
-from .pages import Site
+from .own_documents import own_documents
+from .pages import FOLDER, Site
 from .settings import Settings
 from .stopping import StopRequest
 from .version import installed_version
@@ -79,7 +81,7 @@ class Service:
         api = OwnApi(schema, lambda _submitter: Context(database, engine.bus, engine.log_feed, LOCAL_ADMINISTRATOR))
         services = Services(database, api, self.settings.http_allow)
         engine = Engine(services, self.registry, engine_settings(self.settings), on_drained=_say_drained)
-        parts = Parts(schema, database, engine, self.lifecycle, streams, listener.hosts, Site())
+        parts = Parts(schema, database, engine, self.lifecycle, streams, listener.hosts, Site(), self._allow_list())
         http = HttpServer(build_app(parts), message_bytes=schema.limits.body_bytes)
         with stop.listening():
             serving = asyncio.create_task(http.serve(list(listener.sockets)), name="cronograph-http")
@@ -89,6 +91,14 @@ class Service:
             finally:
                 self.lifecycle.enter(Phase.DRAINING)
                 await _ended(engine, streams, http, serving, database)
+
+    def _allow_list(self) -> dict[str, str] | None:
+        path = self.settings.allowed_documents
+        if path is None:
+            return None
+        listed = read_documents(path)
+        log.info("only listed documents run: the %d of %s, the dashboard's and the command line's", len(listed), path)
+        return listed | own_documents(FOLDER)
 
     async def _start(self, engine: Engine, database: Database, listener: Listener) -> None:
         self.lifecycle.enter(Phase.MIGRATING)

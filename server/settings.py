@@ -50,6 +50,8 @@ class Settings(BaseSettings):
         drain_timeout: Seconds that running jobs have to finish at a stop before they are asked to; 0 = wait for all.
         hard_stop_grace: Seconds between asking a job to stop and cancelling it hard.
         http_allow: What the job ``http_request`` may reach besides public addresses: addresses, networks, names, ``*``.
+        allowed_documents: A JSON file of GraphQL documents by SHA-256; when set, only these and those of the dashboard
+            and the command line run.
         log_format: ``human``, ``json``, or ``auto`` = human on a terminal, else JSON.
         log_level: The least severe log line that is written.
     """
@@ -88,6 +90,7 @@ class Settings(BaseSettings):
         BeforeValidator(_split),
         MustBe("a list of addresses, networks such as 10.1.0.0/16, host names, or * (everything)"),
     ] = ()
+    allowed_documents: Annotated[Path | None, MustBe("a JSON file of GraphQL documents by SHA-256")] = None
     log_format: Annotated[Literal["auto", "human", "json"], MustBe("auto, human or json")] = "auto"
     log_level: Annotated[
         Literal["debug", "info", "warning", "error"],

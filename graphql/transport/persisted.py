@@ -4,13 +4,13 @@ The request form is that of automatic persisted queries (`extensions.persistedQu
 up, a hash with its document registers it. With an allow-list, only the listed documents run.
 """
 
-import hashlib
 from collections import OrderedDict
 from collections.abc import Mapping
 from dataclasses import replace
 
 from ..document import RequestRefused
 from ..errors import UserFacingError
+from ..hashing import sha256_of
 from ..limits import Limits
 from ..request import GraphQLRequest
 
@@ -77,11 +77,6 @@ class PersistedDocuments:
 
     def __len__(self) -> int:
         return len(self._documents)
-
-
-def sha256_of(text: str) -> str:
-    """SHA-256 of a document's UTF-8 form, lower-case hexadecimal."""
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def _refused(message: str, code: str) -> RequestRefused:

@@ -1,6 +1,6 @@
 """A real server with jobs that the tests steer, and a real browser on it."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -110,10 +110,10 @@ def need_dashboard() -> None:
         unavailable("The built dashboard", "install the project without CRONOGRAPH_SKIP_WEB")
 
 
-def start_site(folder: Path, starter: ProcessStarter, port: int) -> Site:
+def start_site(folder: Path, starter: ProcessStarter, port: int, env: Mapping[str, str] | None = None) -> Site:
     """Start a server on a port of its own choice, so that it can come back there."""
     arguments = ("--host", "127.0.0.1", "--port", str(port), "--database-url", f"sqlite:///{folder / 'e2e.db'}")
-    process = starter.start("serve", *arguments, "--no-auth", "--jobs", MODULE, port=port)
+    process = starter.start("serve", *arguments, "--no-auth", "--jobs", MODULE, env=env, port=port)
     return Site(process.wait_ready(), folder)
 
 

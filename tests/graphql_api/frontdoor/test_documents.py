@@ -3,9 +3,10 @@
 import pytest
 
 from cronograph.graphql.document import RequestRefused
+from cronograph.graphql.hashing import sha256_of
 from cronograph.graphql.limits import Limits
 from cronograph.graphql.request import GraphQLRequest
-from cronograph.graphql.transport.persisted import PersistedDocuments, sha256_of
+from cronograph.graphql.transport.persisted import PersistedDocuments
 from tests.graphql_api.frontdoor.sample import sample_schema
 from tests.graphql_api.frontdoor.serving import Served, served
 

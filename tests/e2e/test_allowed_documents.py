@@ -1,0 +1,54 @@
+"""The dashboard on a server that runs listed documents only: the build lists all that its pages send."""
+
+import json
+import re
+from collections.abc import Iterator
+
+import httpx
+import pytest
+from playwright.sync_api import expect
+
+from tests.support.browser import PageOpener
+from tests.support.ports import free_port
+from tests.support.processes import ProcessStarter
+from tests.support.sources import ROOT
+
+from .conftest import MODULE, SOURCE, Site, need_dashboard, start_site
+from .test_pages import PAGES, ready
+
+OPERATION = re.compile(r"graphql\(\s*`\s*(?:query|mutation|subscription)\b")
+
+
+@pytest.fixture(scope="module")
+def closed_site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+    """A server whose list is empty: nothing but its own documents run."""
+    need_dashboard()
+    folder = tmp_path_factory.mktemp("closed")
+    (folder / f"{MODULE}.py").write_text(SOURCE)
+    (folder / "none.json").write_text("{}")
+    starter = ProcessStarter(folder)
+    yield start_site(folder, starter, free_port(), env={"CRONOGRAPH_ALLOWED_DOCUMENTS": "none.json"})
+    starter.end_all()
+
+
+def test_every_operation_of_the_sources_is_listed() -> None:
+    need_dashboard()
+    listed = json.loads((ROOT / "server" / "static" / "documents.json").read_text())
+    sources = (path.read_text() for path in (ROOT / "web" / "src").rglob("*.ts*"))
+    written = sum(len(OPERATION.findall(text)) for text in sources)
+    assert written > 30
+    assert len(listed) == written
+
+
+def test_the_pages_work_and_nothing_else_does(closed_site: Site, new_page: PageOpener) -> None:
+    answer = httpx.post(f"{closed_site.url}/graphql", json={"query": "{ asOf }"}, trust_env=False).json()
+    assert answer["errors"][0]["extensions"]["code"] == "DOCUMENT_NOT_ALLOWED"
+    page = new_page(closed_site.url)
+    for path in set(PAGES) - {"/tasks/shown"}:
+        page.goto(path)
+        ready(page)
+    page.goto("/jobs")
+    page.get_by_role("article", name="quick").get_by_role("button", name="Run").click()
+    page.get_by_role("dialog").get_by_role("button", name="Run now").click()
+    page.goto("/log")
+    expect(page.get_by_role("row", name="success")).to_contain_text("quick")

@@ -1,0 +1,86 @@
+"""A server that runs listed documents only: the file that lists them, and what still works."""
+
+import json
+from pathlib import Path
+
+import httpx
+import pytest
+
+from cronograph.graphql.hashing import sha256_of
+from cronograph.jobs.core.errors import ConfigurationError
+from cronograph.server.allowed_documents import read_documents
+from cronograph.server.config import InvalidSettingsError, load
+from cronograph.server.own_documents import own_documents
+from tests.support.processes import ProcessStarter
+
+TASKS = "query { tasks { nodes { name } } }"
+GROUPS = "query { groups { nodes { name } } }"
+LISTED = {sha256_of(TASKS): TASKS}
+
+
+def written(folder: Path, data: object) -> Path:
+    """A file with these data as JSON; a text is written as it is."""
+    path = folder / "allowed.json"
+    path.write_text(data if isinstance(data, str) else json.dumps(data))
+    return path
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        LISTED,
+        {
+            "format": "apollo-persisted-query-manifest",
+            "version": 1,
+            "operations": [{"id": sha256_of(TASKS), "name": "Tasks", "type": "query", "body": TASKS}],
+        },
+    ],
+)
+def test_both_usual_forms_are_read(data: object, tmp_path: Path) -> None:
+    assert read_documents(written(tmp_path, data)) == LISTED
+
+
+@pytest.mark.parametrize(
+    ("data", "fault"),
+    [
+        ("{", "must be a readable JSON file"),
+        ("[" * 100_000, "must be a readable JSON file"),
+        ([TASKS], "must hold an object of SHA-256 and document"),
+        ({sha256_of(TASKS): 7}, "must hold an object"),
+        ({"format": "apollo-persisted-query-manifest"}, "must hold an object"),
+        ({"format": "apollo-persisted-query-manifest", "operations": [{"id": "x"}]}, "must hold an object"),
+        ({"abc": TASKS}, f"'abc' must be the SHA-256 of its document, which is {sha256_of(TASKS)}"),
+        ({f"x{number}": TASKS for number in range(7)}, "and 2 more"),
+    ],
+)
+def test_a_file_that_is_no_list_is_refused(data: object, fault: str, tmp_path: Path) -> None:
+    with pytest.raises(ConfigurationError, match=fault):
+        read_documents(written(tmp_path, data))
+
+
+def test_what_is_wrong_with_the_file_is_told_with_the_other_settings(tmp_path: Path) -> None:
+    path = written(tmp_path, {"abc": TASKS})
+    with pytest.raises(InvalidSettingsError) as caught:
+        load({"allowed_documents": str(path), "slots": 0})
+    assert len(caught.value.faults) == 2
+    assert caught.value.faults[1].startswith(f"--allowed-documents: '{path}' 'abc' must be the SHA-256")
+    with pytest.raises(InvalidSettingsError, match=r"must be a readable JSON file: .*No such file"):
+        load({"allowed_documents": str(tmp_path / "none.json")})
+
+
+def test_without_a_built_dashboard_only_the_command_line_is_let_through(tmp_path: Path) -> None:
+    assert len(own_documents(tmp_path)) == 2
+
+
+def test_only_listed_documents_and_its_own_commands_run(processes: ProcessStarter) -> None:
+    path = written(processes.folder, LISTED)
+    server = processes.serve(f"sqlite:///{path.parent / 'x.db'}", env={"CRONOGRAPH_ALLOWED_DOCUMENTS": str(path)})
+
+    def answered(query: str) -> str:
+        return httpx.post(f"{server.url}/graphql", json={"query": query}, trust_env=False).text
+
+    assert "errors" not in answered(TASKS)
+    assert "This server runs listed documents only" in answered(GROUPS)
+    status, output = processes.run("trigger", "cleanup_expired_sessions", "--url", server.url)
+    assert (status, "triggered successfully" in output) == (0, True), output
+    assert "only listed documents run: the 1 of" in server.output()

@@ -9,6 +9,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from ..jobs.core.errors import ConfigurationError
+from ..jobs.registry import Registry
 
 ENTRY_POINT_GROUP = "cronograph.jobs"
 """Installed packages name a module of theirs in this group, and its jobs are found without being asked for."""
@@ -45,6 +46,19 @@ def import_jobs(modules: Sequence[str]) -> None:
             faults.append(fault)
     if faults:
         raise JobsNotFoundError(faults)
+
+
+def without_jobs(modules: Sequence[str], registry: Registry) -> list[str]:
+    """Those of the imported ``modules`` that neither define, nor hold by import, any job of ``registry``."""
+    homes = {getattr(definition.handler, "__module__", "") for definition in registry}
+    handlers = {id(definition.handler) for definition in registry}
+
+    def has_job(name: str) -> bool:
+        if any(home == name or home.startswith(f"{name}.") for home in homes):
+            return True
+        return any(id(value) in handlers for value in vars(sys.modules[name]).values())
+
+    return [name for name in dict.fromkeys(modules) if name in sys.modules and not has_job(name)]
 
 
 def _imported(name: str) -> str | None:

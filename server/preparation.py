@@ -10,7 +10,7 @@ from ..jobs.core.errors import ConfigurationError
 from ..jobs.registry import default_registry
 from .bind import loopback_addresses
 from .config import InvalidSettingsError, load
-from .discovery import JobsNotFoundError, import_jobs
+from .discovery import JobsNotFoundError, import_jobs, without_jobs
 from .settings import Settings
 
 
@@ -59,6 +59,8 @@ def prepare(flags: Mapping[str, Any], config_file: Path | None) -> Prepared:
         prepared.faults.append(str(error))
     try:
         import_jobs(prepared.settings.jobs)
+        for module in without_jobs(prepared.settings.jobs, default_registry()):
+            prepared.warnings.append(f"jobs: module '{module}' has no job; is it the right one, and is @job there?")
         register_builtin(default_registry())
     except JobsNotFoundError as error:
         prepared.faults.extend(error.faults)

@@ -91,6 +91,7 @@ class Service:
             finally:
                 self.lifecycle.enter(Phase.DRAINING)
                 await _ended(engine, streams, http, serving, database)
+        log.info("stopped")
 
     def _allow_list(self) -> dict[str, str] | None:
         path = self.settings.allowed_documents
@@ -144,7 +145,6 @@ async def _ended(
         # Callbacks run last in, first out.
         for step in (database.close, engine.stop, close_http, streams.shutdown, engine.drain):
             steps.push_async_callback(step)
-    log.info("stopped")
 
 
 def _say_drained() -> None:

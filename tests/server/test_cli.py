@@ -77,6 +77,21 @@ def test_check_of_a_new_folder_makes_nothing(processes: ProcessStarter) -> None:
     assert [path.name for path in processes.folder.iterdir()] == ["process-1.log"]
 
 
+def test_a_job_module_without_a_job_is_warned_of(processes: ProcessStarter) -> None:
+    status, output = processes.run("check", "--jobs", "sched")
+    assert status == DONE
+    assert "warning: jobs: module 'sched' has no job" in output
+
+
+def test_a_start_without_its_database_is_one_line(processes: ProcessStarter) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+    status, output = processes.run("serve", "--port", "0", "--database-url", f"postgresql://me@127.0.0.1:{port}/db")
+    assert status == UNREACHABLE
+    assert output.startswith("error: database postgresql://me@127.0.0.1")
+    assert len(output.splitlines()) == 1
+
+
 def test_check_lists_everything_that_is_wrong_at_once(processes: ProcessStarter) -> None:
     (processes.folder / "cronograph.toml").write_text('slots = "lots"\nlese = 3\n')
     (processes.folder / "broken.py").write_text("1 / 0\n")

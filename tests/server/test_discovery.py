@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from cronograph.jobs.registry import default_registry
-from cronograph.server.discovery import JobsNotFoundError, import_jobs
+from cronograph.server.discovery import JobsNotFoundError, import_jobs, without_jobs
 
 
 @pytest.fixture
@@ -34,6 +34,19 @@ def test_a_module_in_the_working_directory_is_found(folder: Path) -> None:
     )
     import_jobs(["found_jobs"])
     assert "found_in_folder" in default_registry().names()
+
+
+def test_a_module_without_a_job_is_told_from_those_that_define_or_import_one(folder: Path) -> None:
+    (folder / "own_pkg").mkdir()
+    (folder / "own_pkg" / "__init__.py").write_text("from . import part")
+    (folder / "own_pkg" / "part.py").write_text(
+        "from cronograph.jobs import job\n\n@job('of_a_part')\nasync def of_a_part() -> None: ...\n"
+    )
+    (folder / "importing_jobs.py").write_text("from own_pkg.part import of_a_part\n")
+    (folder / "no_jobs.py").write_text("async def forgotten() -> None: ...\n")
+    modules = ["own_pkg", "own_pkg.part", "importing_jobs", "no_jobs", "sched"]
+    import_jobs(modules)
+    assert without_jobs(modules, default_registry()) == ["no_jobs", "sched"]
 
 
 def test_the_working_directory_is_searched_last(folder: Path) -> None:

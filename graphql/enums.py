@@ -128,11 +128,11 @@ describe(
 )
 describe(
     MisfirePolicy,
-    "What happens to occurrences that are late by more than the misfire grace.",
+    "What happens to what is due when a task is late by more than the misfire grace.",
     {
         MisfirePolicy.LAST: "The newest becomes a run, the others one recorded skip.",
         MisfirePolicy.ALL: "The newest `catchUpLimit` become runs one after another.",
-        MisfirePolicy.NONE: "None becomes a run; they are recorded as missed.",
+        MisfirePolicy.NONE: "None that is late by more than the grace becomes a run; they are recorded as missed.",
     },
 )
 describe(
@@ -183,7 +183,7 @@ describe(
     {
         SkipReason.OVERLAP: "The overlap policy: an older run of the task was unfinished.",
         SkipReason.TOLERANCE: "It would have started too soon after the last start of its INTERVAL task.",
-        SkipReason.MISSED: "It was late by more than the misfire grace.",
+        SkipReason.MISSED: "The task was late by more than the misfire grace, and this occurrence is not made up for.",
         SkipReason.COALESCED: "A newer late occurrence became a run in its place.",
         SkipReason.PAUSED: "The task was paused.",
         SkipReason.WINDOW: "It lay outside `startAt` and `endAt`.",

@@ -30,7 +30,7 @@ class OverlapPolicy(OpenEnum):
 
 
 class MisfirePolicy(OpenEnum):
-    """What happens to occurrences that are late by more than the misfire grace."""
+    """What happens to what is due when a task is late by more than the misfire grace."""
 
     LAST = "LAST"
     ALL = "ALL"

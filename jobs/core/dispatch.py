@@ -6,6 +6,7 @@ The number of occurrences looked at per visit is bounded; a task that was away f
 it has caught up, and its skips fold into one row meanwhile.
 """
 
+from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
@@ -78,6 +79,10 @@ class _Skips:
 def decide(task: Task, now: datetime, *, unfinished: int, job_known: bool, limit: int = 1000) -> Decision:
     """Decide what becomes of the occurrences of ``task`` that are due at ``now``.
 
+    A task whose oldest due occurrence is late by more than the grace has missed something: the policies LAST and ALL
+    then choose among all that is due, so that the newest is what runs, and none is in the way of another. Under NONE
+    what is still within the grace runs, however long the task was away.
+
     Args:
         task: The task as it is stored.
         now: The database's time.
@@ -93,16 +98,21 @@ def decide(task: Task, now: datetime, *, unfinished: int, job_known: bool, limit
     if closed is not None:
         skips.add(*closed, due)
         return _decision(task, (), skips, upcoming=upcoming, last_due=due[-1] if due else None, behind=behind)
-    late, timely = _split(task, due, now)
-    if behind and not timely:
-        # Not all late ones are in sight: the newest of these may still have to become runs, so leave them.
-        undecided = late[len(late) - keep :]
-        late, upcoming = late[: len(late) - keep], undecided[0] if undecided else upcoming
-        skips.add(*_misfire(task, keep), late)
-        return _decision(task, (), skips, upcoming=upcoming, last_due=late[-1] if late else None, behind=True)
-    dropped, kept = late[: max(0, len(late) - keep)], late[max(0, len(late) - keep) :]
-    skips.add(*_misfire(task, keep), dropped)
-    runs, cancel = _overlap(task, kept, timely, unfinished, skips)
+    late = _late(task, due, now)
+    makes_up = late > 0 and task.spec.misfire is not MisfirePolicy.NONE
+    dropped = max(0, len(due) - keep) if makes_up else late
+    if makes_up and behind:
+        # The newest are not in sight, so none becomes a run yet; a late one is left, for the next visit to see that the
+        # task is late, unless more than a visit looks at are within the grace.
+        dropped = late - keep if late > keep else dropped
+        skips.add(*_misfire(task, keep), due[:dropped])
+        return _decision(task, (), skips, upcoming=due[dropped], last_due=due[dropped - 1], behind=True)
+    skips.add(*_misfire(task, keep), due[:dropped])
+    if makes_up and task.spec.misfire is MisfirePolicy.ALL:
+        # Catching up is one after another by definition; the overlap policy judges what is on time.
+        runs, cancel = tuple(PlannedRun(occurrence, exclusive=True) for occurrence in due[dropped:]), False
+    else:
+        runs, cancel = _overlap(task, due[dropped:], unfinished, skips)
     last_due = due[-1] if due else None
     return _decision(task, runs, skips, upcoming=upcoming, last_due=last_due, behind=behind, cancel=cancel)
 
@@ -142,11 +152,10 @@ def _closed(task: Task, job_known: bool) -> tuple[SkipReason, dict[str, Any]] | 
     return None
 
 
-def _split(task: Task, due: list[datetime], now: datetime) -> tuple[list[datetime], list[datetime]]:
-    """The due occurrences that are late by more than the grace, and the timely ones."""
+def _late(task: Task, due: list[datetime], now: datetime) -> int:
+    """How many of the due occurrences are late by more than the grace."""
     newest_late = now - jitter_offset(task.id, task.spec.jitter) - timedelta(seconds=task.spec.misfire_grace)
-    late = [occurrence for occurrence in due if occurrence < newest_late]
-    return late, due[len(late) :]
+    return bisect_left(due, newest_late)
 
 
 def _misfire(task: Task, keep: int) -> tuple[SkipReason, dict[str, Any]]:
@@ -158,37 +167,28 @@ def _misfire(task: Task, keep: int) -> tuple[SkipReason, dict[str, Any]]:
 
 
 def _overlap(
-    task: Task, kept: list[datetime], timely: list[datetime], unfinished: int, skips: _Skips
+    task: Task, occurrences: list[datetime], unfinished: int, skips: _Skips
 ) -> tuple[tuple[PlannedRun, ...], bool]:
     """Let the overlap policy judge, in order, what misfire left."""
     policy = effective_overlap(task.spec)
-    exclusive = policy is not OverlapPolicy.ALLOW
-    runs: list[PlannedRun] = []
-    if task.spec.misfire is MisfirePolicy.ALL:
-        # Catching up is one after another by definition; the overlap policy judges only what is on time.
-        runs = [PlannedRun(occurrence, exclusive=True) for occurrence in kept]
-        judged = timely
-    else:
-        judged = [*kept, *timely]
     if policy is OverlapPolicy.REPLACE:
-        return _replace(runs, judged, unfinished)
+        return _replace(occurrences, unfinished)
+    runs: list[PlannedRun] = []
     limit = overlap_limit(policy)
-    for occurrence in judged:
+    for occurrence in occurrences:
         if limit is not None and unfinished + len(runs) >= limit:
             skips.add(SkipReason.OVERLAP, {"overlap": policy.value, "unfinishedAllowed": limit}, [occurrence])
         else:
-            runs.append(PlannedRun(occurrence, exclusive))
+            runs.append(PlannedRun(occurrence, exclusive=policy is not OverlapPolicy.ALLOW))
     return tuple(runs), False
 
 
-def _replace(
-    catching_up: list[PlannedRun], judged: list[datetime], unfinished: int
-) -> tuple[tuple[PlannedRun, ...], bool]:
-    if not judged:
-        return tuple(catching_up), False
-    older = [PlannedRun(run.scheduled_for, exclusive=True, replaced=True) for run in catching_up]
-    older += [PlannedRun(occurrence, exclusive=True, replaced=True) for occurrence in judged[:-1]]
-    return (*older, PlannedRun(judged[-1], exclusive=True)), unfinished > 0
+def _replace(occurrences: list[datetime], unfinished: int) -> tuple[tuple[PlannedRun, ...], bool]:
+    if not occurrences:
+        return (), False
+    *older, newest = occurrences
+    replaced = [PlannedRun(occurrence, exclusive=True, replaced=True) for occurrence in older]
+    return (*replaced, PlannedRun(newest, exclusive=True)), unfinished > 0
 
 
 def _decision(

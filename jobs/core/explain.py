@@ -209,7 +209,7 @@ def _task_details(task: Task, facts: TaskFacts, now: datetime) -> list[str]:
 _REASONS = {
     "overlap": "because an earlier run was unfinished",
     "tolerance": "because it would have started too soon after the last start",
-    "missed": "because it was late by more than the misfire grace",
+    "missed": "because the task was late by more than the misfire grace",
     "coalesced": "because a newer missed occurrence ran in its place",
     "paused": "because the task was paused",
     "window": "because it lay outside startAt and endAt",

@@ -58,10 +58,11 @@ class OverlapPolicy(StrEnum):
 
 
 class MisfirePolicy(StrEnum):
-    """What happens to occurrences late by more than the misfire grace.
+    """What happens to what is due when a task is late by more than the misfire grace.
 
     ``LAST``: the newest becomes a run, the others are folded into one skipped row.
-    ``ALL``: the newest ``catch_up_limit`` become runs one after another. ``NONE``: none does.
+    ``ALL``: the newest ``catch_up_limit`` become runs one after another. ``NONE``: none does
+    that is late by more than the grace.
     """
 
     LAST = "last"

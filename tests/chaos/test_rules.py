@@ -35,7 +35,7 @@ def worker(stored: Stored) -> Worker:
     stored.task("* * * * * *", name="often", misfire_grace=2.0)
     stored.task("* * * * * *", name="always", overlap=OverlapPolicy.ALLOW, misfire_grace=2.0, retry_delay=1.0)
     stored.task("5s", Syntax.INTERVAL, name="evenly")
-    for second in (1.1, 2.1, 3.1, 9.1, 10.1, 11.1, 25.1, 29.9, 30.1):
+    for second in (1.1, 2.1, 3.1, 5.05, 9.1, 10.1, 11.1, 25.1, 29.9, 30.1):
         stored.at(second)
         stored.dispatch()
         for number, started in enumerate(worker.take(4).started):

@@ -113,13 +113,13 @@ class TestOverlap:
 
 
 class TestMisfire:
-    """Two hours without a server, a task of every second, nothing within the grace."""
+    """Two hours without a server, a task of every second; nothing within the grace unless said."""
 
     def after_two_hours(
         self, misfire: MisfirePolicy, **changes: Any
     ) -> tuple[list[float], list[tuple[SkipReason, int]]]:
         """All runs and skips of the visits that it takes to catch up."""
-        task = a_task(misfire=misfire, misfire_grace=0.0, **changes)
+        task = a_task(misfire=misfire, **{"misfire_grace": 0.0, **changes})
         runs: list[float] = []
         folded: dict[SkipReason, int] = {}
         while True:
@@ -158,11 +158,35 @@ class TestMisfire:
         assert len(decision.runs) == 61
         assert decision.skips == ()
 
-    def test_the_grace_is_counted_per_occurrence(self) -> None:
-        task = a_task(misfire=MisfirePolicy.LAST, misfire_grace=60.0, overlap=OverlapPolicy.ALLOW)
-        decision = decided(task, 70)
-        assert seconds(decision) == [float(second) for second in range(9, 71)]
-        assert skips(decision) == [(SkipReason.COALESCED, 9)]
+    @pytest.mark.parametrize("overlap", OverlapPolicy)
+    @pytest.mark.parametrize(
+        ("misfire", "made", "skipped"),
+        [
+            (MisfirePolicy.LAST, 1, [(SkipReason.COALESCED, 7199)]),
+            (MisfirePolicy.ALL, 100, [(SkipReason.MISSED, 7100)]),
+        ],
+    )
+    def test_a_task_that_is_late_has_all_judged_that_is_due(
+        self, misfire: MisfirePolicy, made: int, skipped: list[tuple[SkipReason, int]], overlap: OverlapPolicy
+    ) -> None:
+        runs, skips = self.after_two_hours(misfire, misfire_grace=60.0, overlap=overlap)
+        assert (runs, skips) == ([float(second) for second in range(7200 - made, 7200)], skipped)
+
+    def test_under_none_what_is_within_the_grace_runs(self) -> None:
+        runs, skipped = self.after_two_hours(MisfirePolicy.NONE, misfire_grace=60.0, overlap=OverlapPolicy.ALLOW)
+        assert runs == [float(second) for second in range(7140, 7200)]
+        assert skipped == [(SkipReason.MISSED, 7140)]
+
+    def test_an_hourly_task_makes_up_for_the_newest_hour_alone(self) -> None:
+        for misfire in (MisfirePolicy.LAST, MisfirePolicy.NONE):
+            decision = decided(a_task(value="0 0 * * * *", misfire=misfire), 3 * 3600 + 30)
+            assert seconds(decision) == [3 * 3600]
+            assert [skip.count for skip in decision.skips] == [3]
+
+    def test_a_grace_of_more_occurrences_than_a_visit_looks_at_does_not_stop_the_catching_up(self) -> None:
+        runs, skipped = self.after_two_hours(MisfirePolicy.LAST, misfire_grace=3600.0)
+        assert len(runs) == 1
+        assert sum(count for _, count in skipped) == 7199
 
 
 class TestClosed:

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator
+from dataclasses import replace
 from datetime import UTC, datetime
 
 from ..core.events import Change, Cursor, Event, EventFilter, EventKind
@@ -9,6 +10,7 @@ from ..store import events
 from ..store.database import Connection, Database
 from ..store.transaction import Tx, Wake
 from .audience import Audience, Subscriber
+from .recent import Recent
 from .service import Service
 
 QUEUE = 2000
@@ -17,6 +19,8 @@ POLL = 5.0
 """Seconds after which it looks for events without having been told of any."""
 PUBLISHED_AT_ONCE = 500
 """Rows that one transaction numbers."""
+RECENT = 2000
+"""Events that are kept in memory for readers that come back."""
 _PAGE = 200
 _TURN = 100
 """Events that are handed out before the readers get a turn."""
@@ -33,15 +37,17 @@ class EventBus(Service):
         database: Where the events are.
         queue: How many events may wait for one subscriber.
         poll: Seconds after which it looks for events without having been told of any.
+        recent: How many events are kept in memory for readers that come back; others read them from the table.
     """
 
-    def __init__(self, database: Database, *, queue: int = QUEUE, poll: float = POLL) -> None:
+    def __init__(self, database: Database, *, queue: int = QUEUE, poll: float = POLL, recent: int = RECENT) -> None:
         super().__init__("event-bus")
         self._queue = queue
         self._poll = poll
         self._database = database
         self._wanted = asyncio.Event()
         self._audience = Audience()
+        self._recent = Recent(recent)
         self._seen = Cursor(0, 0)
         self._published = False
         self._closed = False
@@ -94,6 +100,7 @@ class EventBus(Service):
             turn = page[first : first + _TURN]
             for event in turn:
                 self._audience.offer(event)
+                self._recent.add(event)
             # Whoever comes in the pause reads from the table what was handed out before.
             self._seen = max(self._seen, turn[-1].cursor)
             # Readers that keep up get to empty their queues in between.
@@ -129,14 +136,21 @@ class EventBus(Service):
 
     async def _catch_up(self) -> None:
         """Nothing was handed out while nobody was there: begin with what comes from now on."""
-        if not self._audience:
-            newest = await self._database.read(events.newest)
+        if self._audience:
+            return
+        async with self._round:
+            # Of many that come together the first reads, and is in the audience before the next has its turn.
             if not self._audience:
-                self._seen = max(self._seen, newest)
-                # What came while this was read was handed out to nobody: look again with the reader in the audience.
-                self._wanted.set()
+                start, self._seen, found = await self._database.read(_latest)
+                self._recent.begin(start, self._seen, found)
 
     async def _replay(self, after: Cursor, until: Cursor, event_filter: EventFilter) -> AsyncIterator[Event]:
+        recent = self._recent.after(after)
+        if recent is not None:
+            for event in recent:
+                if event_filter.matches(event.change):
+                    yield event
+            return
         if await self._is_gone(after):
             yield resync(until)
             return
@@ -194,6 +208,15 @@ def resync(cursor: Cursor) -> Event:
 
 def _publish(tx: Tx) -> int:
     return events.publish(tx.conn, PUBLISHED_AT_ONCE)
+
+
+def _latest(conn: Connection) -> tuple[Cursor, Cursor, list[Event]]:
+    """The newest stored events, the place before the first and that of the last."""
+    newest = events.newest(conn)
+    page = events.after(conn, replace(newest, seq=max(0, newest.seq - _PAGE)), _PAGE + 1)
+    found = [event for event in page if event.cursor <= newest]
+    # What is missing before the first one found may have been pruned.
+    return replace(newest, seq=found[0].cursor.seq - 1) if found else newest, newest, found
 
 
 def _bounds(conn: Connection) -> tuple[Cursor, int | None]:

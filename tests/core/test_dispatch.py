@@ -116,10 +116,10 @@ class TestMisfire:
     """Two hours without a server, a task of every second; nothing within the grace unless said."""
 
     def after_two_hours(
-        self, misfire: MisfirePolicy, **changes: Any
+        self, misfire: MisfirePolicy, misfire_grace: float = 0.0, **changes: Any
     ) -> tuple[list[float], list[tuple[SkipReason, int]]]:
         """All runs and skips of the visits that it takes to catch up."""
-        task = a_task(misfire=misfire, **{"misfire_grace": 0.0, **changes})
+        task = a_task(misfire=misfire, misfire_grace=misfire_grace, **changes)
         runs: list[float] = []
         folded: dict[SkipReason, int] = {}
         while True:

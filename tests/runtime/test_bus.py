@@ -31,6 +31,17 @@ def prune_all(tx: Tx) -> int:
     return events.prune(tx.conn, tx.now.replace(year=tx.now.year + 1), 10_000)
 
 
+class CountedReads(Database):
+    """A database that counts what is read from it."""
+
+    reads = 0
+
+    async def read(self, function: Callable[Concatenate[Connection, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
+        """Read, and count."""
+        self.reads += 1
+        return await super().read(function, *args, **kwargs)
+
+
 @pytest.fixture
 async def database(database_url: str) -> AsyncIterator[Database]:
     database = Database(database_url)
@@ -80,6 +91,44 @@ async def test_resuming_from_a_cursor_within_a_batch_repeats_and_misses_nothing(
     found = await first(bus, 5, Cursor(0, 0))
     for place, event in enumerate(found[:-1]):
         assert run_ids(await first(bus, 4 - place, event.cursor)) == [1, 2, 3, 4, 5][place + 1 :]
+
+
+@pytest.mark.parametrize("recent", [1, 3, 4, 100])
+async def test_what_is_in_memory_and_what_is_read_from_the_table_are_the_same(database: Database, recent: int) -> None:
+    bus = EventBus(database, recent=recent)
+    bus.start()
+    await database.write(write_changes, [1, 2, 3])
+    await bus.settle()
+    staying = bus.subscribe(Cursor(0, 0))
+    assert (await anext(staying)).change.run_id == 1
+    await database.write(write_changes, [4, 5])
+    await database.write(write_changes, [6])
+    await bus.settle()
+    found = await first(bus, 6, Cursor(0, 0))
+    assert run_ids(found) == [1, 2, 3, 4, 5, 6]
+    for place, event in enumerate(found[:-1]):
+        assert await first(bus, 5 - place, event.cursor) == found[place + 1 :]
+    odd = await first(bus, 2, found[1].cursor, EventFilter(job_name="odd"))
+    assert run_ids(odd) == [3, 5]
+    await staying.aclose()
+    await bus.stop()
+
+
+async def test_many_that_come_back_together_need_no_statement_each(database_url: str) -> None:
+    database = CountedReads(database_url)
+    bus = EventBus(database, poll=3600)
+    bus.start()
+    await database.write(write_changes, [1, 2])
+    await bus.settle()
+    (start, _) = await first(bus, 2, Cursor(0, 0))
+    before = database.reads
+    readers = [bus.subscribe(start.cursor) for _ in range(50)]
+    assert run_ids(list(await asyncio.gather(*(anext(reader) for reader in readers)))) == [2] * 50
+    assert database.reads - before <= 2
+    for reader in readers:
+        await reader.aclose()
+    await bus.stop()
+    await database.close()
 
 
 async def test_live_events_follow_the_replay(database: Database, bus: EventBus) -> None:
@@ -204,11 +253,10 @@ class SlowNews(Database):
         self.arrives = asyncio.Event()
 
     async def read(self, function: Callable[Concatenate[Connection, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
-        """Answer as ever, but keep an answer of ``events.newest`` back until ``arrives`` is set."""
+        """Answer as ever, but keep the answers back until ``arrives`` is set."""
         answer = await super().read(function, *args, **kwargs)
-        if function is events.newest:
-            self.asked.set()
-            await self.arrives.wait()
+        self.asked.set()
+        await self.arrives.wait()
         return answer
 
 
@@ -226,9 +274,10 @@ async def test_what_is_published_while_the_first_subscriber_comes_is_not_left_un
     waiting = asyncio.ensure_future(first(bus, 1, Cursor(0, 0)))
     await database.asked.wait()
     await database.write(write_changes, [1])
-    await bus.settle()
+    settling = asyncio.ensure_future(bus.settle())
     database.arrives.set()
     assert run_ids(await waiting) == [1]
+    await settling
     bus.close()
     await bus.stop()
     await database.close()

@@ -13,7 +13,7 @@ from tests.support.waiting import eventually
 
 @pytest.mark.parametrize("kind", KINDS)
 async def test_a_job_that_returns_when_it_is_cancelled_ends_cancelled(start_engine: StartEngine, kind: str) -> None:
-    engine = await start_engine(registry_of(kind), slots=1)
+    engine = await start_engine(registry_of(kind), slots=1, hard_stop_grace=15.0)
     run_id = await engine.enqueue("leaves")
     await engine.wait_line(run_id, "begun")
     assert (await engine.cancel_elsewhere(run_id)).state is RunState.RUNNING
@@ -26,7 +26,7 @@ async def test_a_job_that_returns_when_it_is_cancelled_ends_cancelled(start_engi
 
 @pytest.mark.parametrize("kind", KINDS)
 async def test_a_job_that_raises_when_it_is_cancelled_ends_cancelled(start_engine: StartEngine, kind: str) -> None:
-    engine = await start_engine(registry_of(kind))
+    engine = await start_engine(registry_of(kind), hard_stop_grace=15.0)
     run_id = await engine.enqueue("leaves", {"error": "half done"}, retries=3)
     await engine.wait_line(run_id, "begun")
     await engine.cancel_elsewhere(run_id)

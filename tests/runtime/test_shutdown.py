@@ -24,7 +24,7 @@ async def test_a_job_that_ends_within_the_drain_time_is_complete(start_engine: S
 
 @pytest.mark.parametrize("kind", KINDS)
 async def test_a_job_that_leaves_when_the_node_stops_has_succeeded(start_engine: StartEngine, kind: str) -> None:
-    engine = await start_engine(registry_of(kind), drain_timeout=0.1, hard_stop_grace=5.0)
+    engine = await start_engine(registry_of(kind), drain_timeout=0.1, hard_stop_grace=15.0)
     run_id = await engine.enqueue("leaves")
     await engine.wait_line(run_id, "begun")
     await engine.engine.drain()
@@ -52,7 +52,7 @@ async def test_a_job_that_does_not_leave_is_given_back_to_the_queue(
 
 @pytest.mark.parametrize("kind", KINDS)
 async def test_a_job_that_raises_when_the_node_stops_is_given_back(start_engine: StartEngine, kind: str) -> None:
-    engine = await start_engine(registry_of(kind), drain_timeout=0.1, hard_stop_grace=5.0)
+    engine = await start_engine(registry_of(kind), drain_timeout=0.1, hard_stop_grace=15.0)
     run_id = await engine.enqueue("leaves", {"error": "half done"})
     await engine.wait_line(run_id, "begun")
     await engine.engine.drain()

@@ -29,6 +29,8 @@ test: install-test browser test-web test-python ## Run all tests: Python, Postgr
 test-web: install-test ## Type-check and test the dashboard's sources
 	@$(BIN)/python web/node_tools.py check test
 
+# Tests start hundreds of processes: without byte code each would compile the whole package anew.
+test-python: export PYTHONDONTWRITEBYTECODE =
 test-python: install-test ## Run pytest, one worker a core; PYTEST_ARGS="-n 0 tests/core" replaces the options
 	@$(BIN)/python -m pytest $(PYTEST_ARGS)
 

@@ -105,9 +105,9 @@ def decide(task: Task, now: datetime, *, unfinished: int, job_known: bool, limit
         # The newest are not in sight, so none becomes a run yet; a late one is left, for the next visit to see that the
         # task is late, unless more than a visit looks at are within the grace.
         dropped = late - keep if late > keep else dropped
-        skips.add(*_misfire(task, keep), due[:dropped])
-        return _decision(task, (), skips, upcoming=due[dropped], last_due=due[dropped - 1], behind=True)
     skips.add(*_misfire(task, keep), due[:dropped])
+    if makes_up and behind:
+        return _decision(task, (), skips, upcoming=due[dropped], last_due=due[dropped - 1], behind=True)
     if makes_up and task.spec.misfire is MisfirePolicy.ALL:
         # Catching up is one after another by definition; the overlap policy judges what is on time.
         runs, cancel = tuple(PlannedRun(occurrence, exclusive=True) for occurrence in due[dropped:]), False

@@ -11,7 +11,7 @@ from ..store.database import Connection, Database
 from ..store.transaction import Tx, Wake
 from .audience import Audience, Subscriber
 from .recent import Recent
-from .service import Service
+from .watch import Watch
 
 QUEUE = 2000
 """Events that may wait for one subscriber; one that falls further behind is told to read anew."""
@@ -30,7 +30,7 @@ _LONG_PAUSE = 0.1
 """The same while nobody here listens: other nodes may number for their own audience."""
 
 
-class EventBus(Service):
+class EventBus(Watch):
     """Publishes committed changes and hands them to this process' subscribers, in one order for all readers.
 
     Args:
@@ -41,43 +41,24 @@ class EventBus(Service):
     """
 
     def __init__(self, database: Database, *, queue: int = QUEUE, poll: float = POLL, recent: int = RECENT) -> None:
-        super().__init__("event-bus")
+        super().__init__("event-bus", hints=Wake.EVENTS, poll=poll)
         self._queue = queue
-        self._poll = poll
         self._database = database
-        self._wanted = asyncio.Event()
         self._audience = Audience()
         self._recent = Recent(recent)
         self._seen = Cursor(0, 0)
         self._published = False
         self._closed = False
-        self._started = asyncio.Event()
         self._round = asyncio.Lock()
 
-    def on_wake(self, wakes: Wake) -> None:
-        """Events may wait to be published or read."""
-        if wakes & Wake.EVENTS:
-            self._wanted.set()
+    @property
+    def pause(self) -> float:
+        """Seconds between two rounds."""
+        return _PAUSE if self._audience else _LONG_PAUSE
 
-    def poke(self) -> None:
-        """Look again."""
-        self._wanted.set()
-
-    async def run(self) -> None:
+    async def look(self) -> None:
         """Number what was committed and fan out what was numbered, by whichever node."""
-        if not self._started.is_set():
-            self._seen = await self._database.read(events.newest)
-            self._started.set()
-        loop = asyncio.get_running_loop()
-        self._wanted.set()
-        while True:
-            # Whatever nobody told of is found in the end; one timer costs less than a wait with a limit.
-            timer = loop.call_later(self._poll, self._wanted.set)
-            await self._wanted.wait()
-            timer.cancel()
-            self._wanted.clear()
-            await self.settle()
-            await asyncio.sleep(_PAUSE if self._audience else _LONG_PAUSE)
+        await self.settle()
 
     async def _publish(self) -> None:
         # On SQLite only rows of an older version have no number.
@@ -118,7 +99,6 @@ class EventBus(Service):
         Without ``after`` it begins with the next event. A ``RESYNC`` event says that some were lost to the reader
         (older than what is kept, or it was too slow): read anew, then go on from its cursor.
         """
-        await self._started.wait()
         await self._catch_up()
         subscriber = Subscriber(event_filter or EventFilter(), self._queue)
         # Subscribed first, replayed second: what arrives meanwhile waits in the queue and is not sent twice.

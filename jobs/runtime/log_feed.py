@@ -8,12 +8,12 @@ from ..store.database import Database
 from ..store.reading import logs
 from ..store.reading.logs import LogEnd
 from ..store.transaction import Wake
-from .service import Service
+from .watch import Watch
 
 POLL = 5.0
 """Seconds after which it looks without having been told of anything."""
 _PAUSE = 0.1
-"""Seconds between two looks: the first comes at once, and under load many commits are seen together."""
+"""Seconds between two looks."""
 _HINTS = Wake.LOGS | Wake.EVENTS
 """What may concern followers: lines were written; an execution ended (which is an event)."""
 
@@ -42,7 +42,7 @@ class LogFollower:
             await self._told.wait()
 
 
-class LogFeed(Service):
+class LogFeed(Watch):
     """Looks how far the followed logs go, whenever some node wrote lines or ended an execution.
 
     Nobody follows, or nothing happens: no statement is sent, but for one slow look that finds what no hint told of.
@@ -53,20 +53,14 @@ class LogFeed(Service):
     """
 
     def __init__(self, database: Database, *, poll: float = POLL) -> None:
-        super().__init__("log-feed")
+        super().__init__("log-feed", hints=_HINTS, poll=poll)
         self._database = database
-        self._poll = poll
-        self._wanted = asyncio.Event()
         self._followers: set[LogFollower] = set()
 
-    def on_wake(self, wakes: Wake) -> None:
-        """Lines may have been written."""
-        if wakes & _HINTS:
-            self._wanted.set()
-
-    def poke(self) -> None:
-        """Look now."""
-        self._wanted.set()
+    @property
+    def pause(self) -> float:
+        """Seconds between two looks."""
+        return _PAUSE
 
     @contextmanager
     def follow(self, execution_id: int) -> Generator[LogFollower]:
@@ -78,19 +72,8 @@ class LogFeed(Service):
         finally:
             self._followers.discard(follower)
 
-    async def run(self) -> None:
-        """Look whenever it may be worth it."""
-        loop = asyncio.get_running_loop()
-        self._wanted.set()
-        while True:
-            timer = loop.call_later(self._poll, self._wanted.set)
-            await self._wanted.wait()
-            timer.cancel()
-            self._wanted.clear()
-            await self._look()
-            await asyncio.sleep(_PAUSE)
-
-    async def _look(self) -> None:
+    async def look(self) -> None:
+        """Tell the followers how far their logs go."""
         wanted = {follower.execution_id for follower in self._followers}
         if not wanted:
             return

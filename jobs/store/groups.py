@@ -3,14 +3,11 @@
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Connection, Row, func, select, update
+from sqlalchemy import Connection, Row, select, update
 
 from ..core.model import Group
-from ..core.states import UNFINISHED, RunState
 from . import dialect
 from .tables import queue_group as g
-from .tables import run as r
-from .words import words
 
 
 def group_from(row: Row[Any]) -> Group:
@@ -45,26 +42,3 @@ def limit(conn: Connection, name: str, max_running: int | None) -> Group:
 def settings(conn: Connection) -> dict[str, Group]:
     """All groups with a row, by name."""
     return {row.name: group_from(row) for row in conn.execute(select(g).order_by(g.c.name))}
-
-
-def depths(conn: Connection) -> dict[str, dict[RunState, int]]:
-    """How many unfinished runs each group has, by state."""
-    statement = (
-        select(r.c.group_name, r.c.state, func.count())
-        .where(r.c.state.in_(words(UNFINISHED)))
-        .group_by(r.c.group_name, r.c.state)
-    )
-    found: dict[str, dict[RunState, int]] = {}
-    for name, state, count in conn.execute(statement):
-        found.setdefault(name, {})[RunState(state)] = count
-    return found
-
-
-def oldest_waits(conn: Connection, now: datetime) -> dict[str, datetime]:
-    """Since when the longest waiting due run of each group waits."""
-    statement = (
-        select(r.c.group_name, func.min(r.c.available_at))
-        .where(r.c.state.in_(words([RunState.WAITING, RunState.STUCK])), r.c.available_at <= now)
-        .group_by(r.c.group_name)
-    )
-    return {key: value for key, value in conn.execute(statement)}

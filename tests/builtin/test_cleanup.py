@@ -1,7 +1,7 @@
 """The cleanup jobs delete everything that is over, count it exactly, and leave when asked to."""
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import Awaitable, Callable
 from datetime import datetime, timedelta
 
 import pytest
@@ -18,13 +18,6 @@ from tests.builtin.hosts import KeepingHost, context_of
 
 Job = Callable[[JobContext], Awaitable[int]]
 HOUR = timedelta(hours=1)
-
-
-@pytest.fixture
-async def database(database_url: str) -> AsyncIterator[Database]:
-    database = Database(database_url)
-    yield database
-    await database.close()
 
 
 async def clean(job: Job, database: Database, host: KeepingHost | None = None) -> int:

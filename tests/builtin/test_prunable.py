@@ -1,6 +1,5 @@
 """What a pruning would delete is what it deletes then, and the look changes nothing and is bounded."""
 
-from collections.abc import AsyncIterator
 from datetime import datetime, timedelta
 
 import pytest
@@ -14,13 +13,6 @@ from cronograph.jobs.store.transaction import Tx
 from tests.support.history import add_execution, add_run, add_task, history
 
 DAY = timedelta(days=1)
-
-
-@pytest.fixture
-async def database(database_url: str) -> AsyncIterator[Database]:
-    database = Database(database_url)
-    yield database
-    await database.close()
 
 
 def now(tx: Tx) -> datetime:

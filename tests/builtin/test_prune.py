@@ -1,6 +1,5 @@
 """The job `prune_history`: retention by age and by count, counted exactly, in an order that keeps references whole."""
 
-from collections.abc import AsyncIterator
 from datetime import datetime, timedelta
 
 import pytest
@@ -29,13 +28,6 @@ from tests.builtin.hosts import KeepingHost, context_of
 from tests.support.history import add, add_execution, add_run, add_task, history
 
 DAY = timedelta(days=1)
-
-
-@pytest.fixture
-async def database(database_url: str) -> AsyncIterator[Database]:
-    database = Database(database_url)
-    yield database
-    await database.close()
 
 
 def counts(conn: Connection) -> dict[str, int]:

@@ -13,7 +13,6 @@ from cronograph.jobs.runtime.wakeup import Wakeup
 from cronograph.jobs.store import events
 from cronograph.jobs.store.database import Connection, Database
 from cronograph.jobs.store.transaction import Tx
-from tests.support.waiting import eventually
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -40,13 +39,6 @@ class CountedReads(Database):
         """Read, and count."""
         self.reads += 1
         return await super().read(function, *args, **kwargs)
-
-
-@pytest.fixture
-async def database(database_url: str) -> AsyncIterator[Database]:
-    database = Database(database_url)
-    yield database
-    await database.close()
 
 
 @pytest.fixture
@@ -266,11 +258,7 @@ async def test_what_is_published_while_the_first_subscriber_comes_is_not_left_un
     database = SlowNews(database_url)
     # Nobody tells this bus of commits, and it does not look by itself.
     bus = EventBus(database, poll=3600)
-    database.arrives.set()
     bus.start()
-    await eventually(database.asked.is_set)
-    database.asked.clear()
-    database.arrives.clear()
     waiting = asyncio.ensure_future(first(bus, 1, Cursor(0, 0)))
     await database.asked.wait()
     await database.write(write_changes, [1])

@@ -19,13 +19,6 @@ FAR_TOO_LATE = 3600.0
 
 
 @pytest.fixture
-async def database(database_url: str) -> AsyncIterator[Database]:
-    database = Database(database_url)
-    yield database
-    await database.close()
-
-
-@pytest.fixture
 async def feed(database: Database) -> AsyncIterator[LogFeed]:
     """The feed of a node that hears the others."""
     wakeup, feed = Wakeup(database), LogFeed(database, poll=FAR_TOO_LATE)

@@ -1,7 +1,6 @@
 """The log counted by hours says what the log says, whichever of its hours are counted."""
 
 import random
-from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -10,7 +9,6 @@ from sqlalchemy import Connection, func, insert, select, update
 
 from cronograph.jobs.core.model import FAILURES, Outcome
 from cronograph.jobs.store import hours
-from cronograph.jobs.store.database import parse_url, sync_engine
 from cronograph.jobs.store.hours import HOUR, Tally, gaps
 from cronograph.jobs.store.tables import HourKind, execution_hour, job_execution
 
@@ -20,14 +18,6 @@ SPAN = 30
 """Hours of history."""
 
 OF = [(HourKind.ALL, ""), (HourKind.JOB, "j0"), (HourKind.JOB, "unknown"), (HourKind.TASK, "t1")]
-
-
-@pytest.fixture
-def conn(database_url: str) -> Iterator[Connection]:
-    engine = sync_engine(parse_url(database_url))
-    with engine.begin() as connection:
-        yield connection
-    engine.dispose()
 
 
 def execution(number: int, started: datetime, outcome: Outcome | None, **changes: Any) -> dict[str, Any]:

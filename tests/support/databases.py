@@ -1,9 +1,13 @@
 """Databases with the present schema, one per test: SQLite files, and either kind in turn."""
 
 import shutil
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
 import pytest
+from sqlalchemy import Connection
+
+from cronograph.jobs.store.database import Database, parse_url, sync_engine
 
 from .schema import migrate
 
@@ -48,3 +52,20 @@ def empty_database_url(request: pytest.FixtureRequest) -> str:
     """The address of a fresh database without any table, once on SQLite and once on PostgreSQL."""
     url: str = request.getfixturevalue(f"empty_{request.param}_url")
     return url
+
+
+@pytest.fixture
+async def database(database_url: str) -> AsyncIterator[Database]:
+    """A fresh database as the product opens it."""
+    database = Database(database_url)
+    yield database
+    await database.close()
+
+
+@pytest.fixture
+def conn(database_url: str) -> Iterator[Connection]:
+    """A connection to a fresh database, in one transaction."""
+    engine = sync_engine(parse_url(database_url))
+    with engine.begin() as connection:
+        yield connection
+    engine.dispose()

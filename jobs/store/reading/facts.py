@@ -10,6 +10,7 @@ from ...core.explain import RunFacts, TaskFacts
 from ...core.model import Group, JobInfo, Node, NodeState, Run, Task
 from ...core.states import CLAIMABLE, FINAL, OCCUPYING, UNFINISHED, RunState
 from .. import dialect
+from ..claims import occupied_counts
 from ..nodes import live
 from ..skipped import newest_of_tasks
 from ..tables import run as r
@@ -70,7 +71,7 @@ def of_runs(conn: Connection, runs: Sequence[Run], now: datetime) -> dict[int, R
         jobs=jobs_by_names(conn, sorted({run.job_name for run in asked})),
         nodes=[node for node in live(conn) if node.state is NodeState.ACTIVE],
         groups=groups_by_names(conn, sorted(groups)),
-        occupied=_occupied(conn, groups),
+        occupied=occupied_counts(conn, sorted(groups)),
         held=_held(conn),
         blocking=_blocking(conn, {run.task_id for run in asked if run.exclusive and run.task_id is not None}),
         ahead=_ahead(conn, [run for run in asked if run.state in CLAIMABLE], now),
@@ -92,16 +93,6 @@ def _facts(run: Run, queue: _Queue) -> RunFacts:
         ahead=queue.ahead.get(run.id, 0),
         free_slots=sum(max(0, node.slots - queue.held.get(node.id, 0)) for node in able),
     )
-
-
-def _occupied(conn: Connection, groups: Collection[str]) -> dict[str, int]:
-    """How many runs of each group are scheduled or running."""
-    statement = (
-        select(r.c.group_name, func.count())
-        .where(r.c.group_name.in_(sorted(groups)), r.c.state.in_(words(OCCUPYING)))
-        .group_by(r.c.group_name)
-    )
-    return {key: value for key, value in conn.execute(statement)}
 
 
 def _held(conn: Connection) -> dict[int, int]:

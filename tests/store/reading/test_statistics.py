@@ -2,7 +2,6 @@
 
 import random
 import statistics as python
-from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -10,7 +9,6 @@ import pytest
 from sqlalchemy import Connection, insert
 
 from cronograph.jobs.core.states import RunState
-from cronograph.jobs.store.database import parse_url, sync_engine
 from cronograph.jobs.store.reading import reports
 from cronograph.jobs.store.scope import Scope
 from cronograph.jobs.store.statistics import NOTHING, completed_per_minute, failures, lateness, points, totals
@@ -20,14 +18,6 @@ from tests.support.history import add_run
 NOW = datetime(2026, 3, 1, 12, 34, 56, 999_999, tzinfo=UTC)
 HOUR = timedelta(hours=1)
 FAILED = ("failed", "timed_out", "lost")
-
-
-@pytest.fixture
-def conn(database_url: str) -> Iterator[Connection]:
-    engine = sync_engine(parse_url(database_url))
-    with engine.begin() as connection:
-        yield connection
-    engine.dispose()
 
 
 def execution(number: int, started: datetime, seconds: float | None, **changes: Any) -> dict[str, Any]:

@@ -6,9 +6,9 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse
 from starlette.routing import Route, WebSocketRoute
 
-from .engine import Engine
 from .schema_factory import GuardedSchema
 from .transport.door import FrontDoor, GetContext, cursor_of_answer
+from .transport.engine import Engine
 from .transport.http import HttpEndpoint
 from .transport.persisted import PersistedDocuments
 from .transport.share_key import SharePolicy

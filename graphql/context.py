@@ -9,9 +9,9 @@ from typing import Concatenate, Final, ParamSpec, Protocol, TypeAlias, TypeVar
 import strawberry
 
 from ..jobs.core.events import Cursor, Event, EventFilter
-from ..jobs.store.database import Database
-from ..jobs.store.reading.clock import server_time
-from ..jobs.store.transaction import Tx
+from ..jobs.store.db.database import Database
+from ..jobs.store.db.transaction import Tx
+from ..jobs.store.read.clock import server_time
 from .enums import Role
 from .loaders import Loaders
 

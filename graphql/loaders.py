@@ -9,13 +9,13 @@ from strawberry.dataloader import DataLoader
 
 from ..jobs.core.explain import RunFacts, TaskFacts
 from ..jobs.core.model import Execution, Group, JobInfo, Node, Run, SkippedOccurrence, Task
-from ..jobs.store import executions, runs, tasks
-from ..jobs.store.database import Database
-from ..jobs.store.reading import facts, logs, lookups, pages, queue
-from ..jobs.store.reading.clock import server_time
-from ..jobs.store.reading.criteria import Condition, Criteria, Operator
-from ..jobs.store.reading.keyset import OrderKey, Page, PageRequest
-from ..jobs.store.reading.lists import EXECUTIONS, OCCURRENCES, RUNS, SKIPPED, TASKS, Listing
+from ..jobs.store.db.database import Database
+from ..jobs.store.read import executions, facts, logs, lookups, pages, queue
+from ..jobs.store.read.clock import server_time
+from ..jobs.store.read.criteria import Condition, Criteria, Operator
+from ..jobs.store.read.keyset import OrderKey, Page, PageRequest
+from ..jobs.store.read.lists import EXECUTIONS, OCCURRENCES, RUNS, SKIPPED, TASKS, Listing
+from ..jobs.store.write import runs, tasks
 
 K = TypeVar("K")
 M = TypeVar("M")

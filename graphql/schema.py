@@ -7,12 +7,12 @@ from strawberry.extensions import SchemaExtension
 from strawberry.schema.config import StrawberryConfig
 
 from .context import Context
-from .limits import Limits
-from .mutation import Mutation
-from .query import Query
+from .guard.limits import Limits
+from .operations.mutation import Mutation
+from .operations.query import Query
+from .operations.subscription import Subscription
 from .scalars import SCALARS
 from .schema_factory import GuardedSchema, build_schema
-from .subscription import Subscription
 
 
 class EventCursor(SchemaExtension):

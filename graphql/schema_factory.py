@@ -10,10 +10,10 @@ from strawberry.types import ExecutionContext
 
 from graphql import GraphQLError
 
-from .document import DocumentStore, Prepared, RequestRefused
 from .errors import mask_all
 from .execution import OperationExecutor
-from .limits import Limits
+from .guard.document import DocumentStore, Prepared, RequestRefused
+from .guard.limits import Limits
 
 
 class GuardedSchema(strawberry.Schema):

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from .api_caller import ApiCaller
-from .store.database import Database
+from .store.db.database import Database
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,11 +4,11 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from ..graphql.context import Context
-from ..graphql.document import RequestRefused
-from ..graphql.engine import Engine
 from ..graphql.errors import UserFacingError, error_answer
-from ..graphql.request import GraphQLRequest
+from ..graphql.guard.document import RequestRefused
 from ..graphql.schema_factory import GuardedSchema
+from ..graphql.transport.engine import Engine
+from ..graphql.transport.request import GraphQLRequest
 
 
 class OwnApi:

@@ -12,9 +12,9 @@ from ..graphql.app import graphql_routes
 from ..graphql.context import LOCAL_ADMINISTRATOR, Context, EventSource, LogSource
 from ..graphql.errors import UserFacingError
 from ..graphql.schema_factory import GuardedSchema
-from ..graphql.shared_fields import SHARED
+from ..graphql.transport.shared_fields import SHARED
 from ..graphql.transport.streams import OpenStreams
-from ..jobs.store.database import Database
+from ..jobs.store.db.database import Database
 from .health import health_routes
 from .lifecycle import Lifecycle, Phase
 from .pages import Site, static_routes

@@ -18,7 +18,7 @@ from pydantic_settings import EnvSettingsSource, TomlConfigSettingsSource
 
 from ..jobs.builtin.address_guard import AllowList
 from ..jobs.core.errors import ConfigurationError
-from ..jobs.store.database import parse_url, sqlite_path
+from ..jobs.store.db.database import parse_url, sqlite_path
 from .allowed_documents import read_documents
 from .settings import DEFAULT_FILE, ENV_PREFIX, NAMES, OTHER_VARIABLES, Settings, must_be
 

@@ -1,7 +1,7 @@
 """The schema of the database of this process: what is missing, and bringing it up to date."""
 
 from ..jobs.core.errors import SchemaTooNew
-from ..jobs.store.opening import connected, exists
+from ..jobs.store.db.opening import connected, exists
 from ..migrations import upgrade as migrations
 
 

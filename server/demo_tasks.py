@@ -7,9 +7,9 @@ from ..jobs.actions.runs import enqueue_runs
 from ..jobs.actions.tasks import create_task, pause_task
 from ..jobs.core.model import NewRun, OverlapPolicy, Priority, ScheduleSpec, TaskSource, TaskSpec, Trigger
 from ..jobs.core.schedule import Syntax
-from ..jobs.store import tasks
-from ..jobs.store.database import Database
-from ..jobs.store.transaction import Tx
+from ..jobs.store.db.database import Database
+from ..jobs.store.db.transaction import Tx
+from ..jobs.store.write import tasks
 
 JOBS_MODULE = "cronograph.server.demo_jobs"
 """The module whose jobs these tasks run."""

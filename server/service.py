@@ -16,8 +16,8 @@ from ..jobs.registry import Registry
 from ..jobs.runtime.engine import Engine
 from ..jobs.runtime.settings import EngineSettings
 from ..jobs.services import Services
-from ..jobs.store.database import Database
-from ..jobs.store.filelock import FileLock, lock_for
+from ..jobs.store.db.database import Database
+from ..jobs.store.db.filelock import FileLock, lock_for
 from .allowed_documents import read_documents
 from .api_caller import OwnApi
 from .app import Parts, build_app

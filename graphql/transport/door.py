@@ -6,11 +6,11 @@ from typing import Any
 
 from starlette.requests import HTTPConnection
 
-from ..document import Prepared
-from ..engine import Engine
-from ..limits import Limits
-from ..request import GraphQLRequest, as_object
+from ..guard.document import Prepared
+from ..guard.limits import Limits
+from .engine import Engine
 from .persisted import PersistedDocuments
+from .request import GraphQLRequest, as_object
 from .sharing import SharedStreams
 from .site import SitePolicy
 from .streams import OpenStreams

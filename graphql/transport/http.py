@@ -9,12 +9,12 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from ..document import Prepared, RequestRefused
-from ..engine import encode_json
 from ..errors import UserFacingError, error_answer, mask
-from ..request import GraphQLRequest, decode, parse_json, parse_request
+from ..guard.document import Prepared, RequestRefused
 from .door import FrontDoor
+from .engine import encode_json
 from .negotiate import MediaType, negotiate, status_of
+from .request import GraphQLRequest, decode, parse_json, parse_request
 from .sse import EventStream, last_event_id
 
 CONTENT_TYPE: Final = re.compile(r'application/json\s*(;\s*charset="?utf-8"?\s*)?', re.IGNORECASE)

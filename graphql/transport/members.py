@@ -6,9 +6,9 @@ from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing, suppress
 from dataclasses import dataclass
 
-from ..document import RequestRefused
 from ..errors import mask
-from ..limits import Limits
+from ..guard.document import RequestRefused
+from ..guard.limits import Limits
 
 
 @dataclass(frozen=True, slots=True)

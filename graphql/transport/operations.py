@@ -7,13 +7,13 @@ from typing import Any
 
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
-from ..document import Prepared, RequestRefused
-from ..engine import encode_json
 from ..errors import UserFacingError, mask
-from ..limits import LimitExceeded
-from ..request import GraphQLRequest, parse_request
+from ..guard.document import Prepared, RequestRefused
+from ..guard.limits import LimitExceeded
 from .closing import CloseSocket
 from .door import FrontDoor
+from .engine import encode_json
+from .request import GraphQLRequest, parse_request
 from .sending import SlowReader
 
 

@@ -8,11 +8,11 @@ from collections import OrderedDict
 from collections.abc import Mapping
 from dataclasses import replace
 
-from ..document import RequestRefused
 from ..errors import UserFacingError
-from ..hashing import sha256_of
-from ..limits import Limits
-from ..request import GraphQLRequest
+from ..guard.document import RequestRefused
+from ..guard.hashing import sha256_of
+from ..guard.limits import Limits
+from .request import GraphQLRequest
 
 
 class PersistedDocuments:

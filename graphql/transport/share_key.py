@@ -17,7 +17,7 @@ from graphql import (
     VariableNode,
 )
 
-from ..document import Prepared
+from ..guard.document import Prepared
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,9 +12,9 @@ from collections.abc import AsyncGenerator, Callable, Hashable, Mapping
 from contextlib import aclosing
 from typing import Any, Final
 
-from ..document import Prepared, RequestRefused
-from ..engine import Engine
 from ..errors import UserFacingError
+from ..guard.document import Prepared, RequestRefused
+from .engine import Engine
 from .members import Encoded, Member, SharedExecution
 from .share_key import SharePlan, SharePolicy, plan_of
 

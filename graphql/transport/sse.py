@@ -14,10 +14,10 @@ from typing import Any, Final
 from starlette.requests import Request
 from starlette.types import Receive, Scope, Send
 
-from ..document import Prepared, RequestRefused
-from ..engine import encode_json
 from ..errors import UserFacingError, error_answer, mask
+from ..guard.document import Prepared, RequestRefused
 from .door import FrontDoor
+from .engine import encode_json
 from .members import Encoded
 from .sending import BoundedSender, SlowReader
 

@@ -20,12 +20,12 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from graphql import GraphQLError
 
-from ..engine import encode_json
 from ..errors import UserFacingError, error_answer, mask
-from ..request import as_object, parse_json
 from .closing import CloseSocket
 from .door import FrontDoor
+from .engine import encode_json
 from .operations import SocketOperations
+from .request import as_object, parse_json
 from .sending import BoundedSender, SlowReader
 
 logger = logging.getLogger("cronograph.graphql")

@@ -9,13 +9,11 @@ from ...jobs.core import model
 from ...jobs.core.explain import Explanation as Explained
 from ...jobs.core.explain import RunFacts, explain_run, explain_task
 from ...jobs.core.occurrence import is_stalled
-from ...jobs.store.reading.lists import EXECUTIONS, RUNS, SKIPPED, TASKS
+from ...jobs.store.read.lists import EXECUTIONS, RUNS, SKIPPED, TASKS
 from ..arguments import AFTER, BEFORE, DEFAULT_PAGE, FIRST, LAST, MAX_LINES, checked_range
-from ..connections import Connection, PageArguments, connect
 from ..context import Info
-from ..criteria import to_criteria
 from ..fields import resolved
-from ..list_arguments import (
+from ..lists.arguments import (
     EXECUTION_FILTER,
     EXECUTION_ORDER,
     RUN_FILTER,
@@ -26,9 +24,11 @@ from ..list_arguments import (
     TASK_ORDER,
     children_of,
 )
+from ..lists.connections import Connection, PageArguments, connect
+from ..lists.criteria import to_criteria
+from ..lists.occurrences import KINDS, LIST, ORDER, OccurrenceRow, Occurrences
+from ..lists.ordering import to_keys
 from ..loaders import LinesKey
-from ..occurrences import KINDS, LIST, ORDER, OccurrenceRow, Occurrences
-from ..ordering import to_keys
 from ..scalars import BigInt
 from .common import LogLine, LogPage
 from .records import JobFields, SkippedFields

@@ -6,13 +6,13 @@ from typing import Self
 import strawberry
 
 from ...jobs.core.states import RunState
-from ...jobs.store.reading import reports
-from ...jobs.store.statistics import Point
+from ...jobs.store.read import reports
+from ...jobs.store.read.statistics import Point
 from ..context import Info
-from ..failures import FailureGroup as StoredGroup
 from ..fields import resolved
 from ..scalars import BigInt
 from .entities import JobExecution, load_execution
+from .failures import FailureGroup as StoredGroup
 
 RATE_MINUTES = 5
 

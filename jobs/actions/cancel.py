@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 from ..core.model import Run
 from ..core.states import RunState
-from ..store import runs as run_store
-from ..store.transaction import Tx, Wake
+from ..store.db.transaction import Tx, Wake
+from ..store.write import runs as run_store
 from .changes import run_change
 
 

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from ..core.events import Change, EventKind
 from ..core.model import Execution, Outcome, Run, Task
 from ..core.states import RunState
-from ..store.claims import Reserved
+from ..store.write.claims import Reserved
 
 
 def task_change(kind: EventKind, task: Task) -> Change:

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 
 from ..core.model import Json, Run
 from ..core.states import RunState
-from ..store import runs as run_store
-from ..store import tasks
-from ..store.transaction import Tx
+from ..store.db.transaction import Tx
+from ..store.write import runs as run_store
+from ..store.write import tasks
 from .changes import run_change
 
 

@@ -12,11 +12,11 @@ from ..core.fairness import Candidate, FairnessState, take
 from ..core.model import Json, NodeState, Run, SkipReason, Task, Trigger
 from ..core.policies import earliest_start, effective_tolerance, interval_of
 from ..core.states import RunState
-from ..store import claims, tasks
-from ..store import runs as run_store
-from ..store.candidates import Want, candidates
-from ..store.claims import Reserved, Source
-from ..store.transaction import Tx
+from ..store.db.transaction import Tx
+from ..store.write import claims, tasks
+from ..store.write import runs as run_store
+from ..store.write.candidates import Want, candidates
+from ..store.write.claims import Reserved, Source
 from .changes import run_change, started_changes
 from .skips import record_drop
 

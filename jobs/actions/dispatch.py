@@ -12,9 +12,9 @@ from ..core.events import EventKind
 from ..core.model import Json, NewRun, OverlapPolicy, Task, Trigger
 from ..core.policies import effective_overlap, effective_timeout
 from ..core.states import RunState
-from ..store import jobs, skipped, tasks
-from ..store import runs as run_store
-from ..store.transaction import Tx, Wake
+from ..store.db.transaction import Tx, Wake
+from ..store.write import jobs, skipped, tasks
+from ..store.write import runs as run_store
 from .cancel import cancel_all
 from .changes import run_change, task_change
 from .skips import record_skips

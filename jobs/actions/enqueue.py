@@ -15,8 +15,9 @@ from sqlalchemy.orm import Session
 from ..core.errors import InvalidInput
 from ..core.model import DEFAULT_GROUP, DEFAULT_RETRIES, DEFAULT_RETRY_DELAY, Json, NewRun, Priority, Run, Trigger
 from ..core.rules import check_name
-from ..store import dialect, events
-from ..store.transaction import Tx, Wake
+from ..store.db import dialect
+from ..store.db.transaction import Tx, Wake
+from ..store.write import events
 from .runs import check_new_run, put
 
 _NUL = re.compile(r"(?<!\\)(?:\\\\)*\\u0000")

@@ -8,11 +8,12 @@ from ..core.events import Change, EventKind
 from ..core.model import Json, Node, NodeState, Outcome, Run
 from ..core.outcome import CLAIM_LOST, JobOutcome, Lost, settle
 from ..core.states import FINAL, RunState
-from ..store import executions, finishes, nodes
-from ..store import runs as run_store
-from ..store.finishes import Before, Ending
-from ..store.logs import LogLine
-from ..store.transaction import Tx, Wake
+from ..store.db.transaction import Tx, Wake
+from ..store.read import executions
+from ..store.write import finishes, nodes
+from ..store.write import runs as run_store
+from ..store.write.finishes import Before, Ending
+from ..store.write.logs import LogLine
 from .changes import finished_changes, run_change
 from .logs import append_lines
 

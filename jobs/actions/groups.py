@@ -4,8 +4,8 @@ from ..core.errors import InvalidInput
 from ..core.events import Change, EventKind
 from ..core.model import Group
 from ..core.rules import check_name
-from ..store import groups
-from ..store.transaction import Tx, Wake
+from ..store.db.transaction import Tx, Wake
+from ..store.write import groups
 from .runs import hand_back
 
 

@@ -8,8 +8,8 @@ from typing import Generic, TypeVar
 from ..core.errors import InvalidInput, UserError
 from ..core.model import Json
 from ..core.rules import check_text
-from ..store import idempotency
-from ..store.transaction import Tx
+from ..store.db.transaction import Tx
+from ..store.write import idempotency
 
 T = TypeVar("T")
 

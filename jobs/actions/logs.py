@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 
-from ..store import logs
-from ..store.logs import LogLine
-from ..store.transaction import Tx, Wake
+from ..store.db.transaction import Tx, Wake
+from ..store.write import logs
+from ..store.write.logs import LogLine
 
 KEPT_LINES = 10_000
 """How many lines of one execution are kept; of more, the newest."""

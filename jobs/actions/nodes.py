@@ -8,8 +8,8 @@ from ..core.events import Change, EventKind
 from ..core.model import JobInfo, Node, NodeState
 from ..core.outcome import JobOutcome
 from ..core.rules import unknown
-from ..store import jobs, nodes
-from ..store.transaction import Tx, Wake
+from ..store.db.transaction import Tx, Wake
+from ..store.write import jobs, nodes
 from .finish import release, rescue
 
 FORGET_AFTER = timedelta(hours=24)

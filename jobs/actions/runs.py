@@ -11,9 +11,9 @@ from ..core.events import Change, EventKind
 from ..core.model import Json, NewRun, Priority, Run, Trigger
 from ..core.rules import check_name, check_run_settings, check_text, unknown
 from ..core.states import CLAIMABLE, FINAL, RunState
-from ..store import jobs
-from ..store import runs as run_store
-from ..store.transaction import Tx, Wake
+from ..store.db.transaction import Tx, Wake
+from ..store.write import jobs
+from ..store.write import runs as run_store
 from .cancel import cancel_all
 from .changes import run_change
 

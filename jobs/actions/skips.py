@@ -3,8 +3,8 @@
 from ..core.dispatch import Skip
 from ..core.events import Change, EventKind
 from ..core.model import SkippedOccurrence, Task
-from ..store import skipped
-from ..store.transaction import Tx
+from ..store.db.transaction import Tx
+from ..store.write import skipped
 
 
 def record_skips(

@@ -13,9 +13,9 @@ from ..core.occurrence import effective, first_occurrence
 from ..core.policies import effective_overlap, overlap_limit
 from ..core.rules import check_task, unknown
 from ..core.schedule import ScheduleError, Syntax, parse
-from ..store import runs as run_store
-from ..store import tasks
-from ..store.transaction import Tx, Wake
+from ..store.db.transaction import Tx, Wake
+from ..store.write import runs as run_store
+from ..store.write import tasks
 from .cancel import cancel_all
 from .changes import task_change
 from .dispatch import new_run, settle_due

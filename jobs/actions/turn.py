@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ..core.fairness import FairnessState
-from ..store import runs as run_store
-from ..store.transaction import Tx
+from ..store.db.transaction import Tx
+from ..store.write import runs as run_store
 from .claim import Claimant, Claimed, Standing, Started, claim_more, standing_of, start_more
 from .finish import Finish, Finished, finish
 

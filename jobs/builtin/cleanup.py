@@ -1,8 +1,8 @@
 """The four cleanups of the sign-in: what expired or was used up is deleted, batch by batch, each in a transaction."""
 
 from ..context import JobContext
-from ..store import signin
-from ..store.transaction import Tx
+from ..store.db.transaction import Tx
+from ..store.write import signin
 from .tools import services_of
 
 BATCH = 1000

@@ -9,10 +9,10 @@ from pydantic import Field
 
 from ..context import JobContext
 from ..outcomes import Result
-from ..store import events, hours
-from ..store import prune as statements
-from ..store.database import Database
-from ..store.transaction import Tx
+from ..store.db.database import Database
+from ..store.db.transaction import Tx
+from ..store.write import events, hours
+from ..store.write import prune as statements
 from .tools import services_of
 
 P = ParamSpec("P")

@@ -4,8 +4,8 @@ import asyncio
 import logging
 
 from ..actions.dispatch import dispatch_due
-from ..store.database import Database
-from ..store.transaction import Wake
+from ..store.db.database import Database
+from ..store.db.transaction import Wake
 from .alarm import Alarm
 from .service import Service
 

@@ -8,14 +8,14 @@ from ..actions.tasks import declare_tasks
 from ..core.model import TaskSpec
 from ..registry import Registry
 from ..services import Services
-from ..store.database import Database
-from ..store.transaction import Wake
-from .bus import EventBus
-from .inheritance import let_threads_belong_to_jobs
-from .log_feed import LogFeed
-from .logs import JobLogHandler, LogWriter
+from ..store.db.database import Database
+from ..store.db.transaction import Wake
+from .job.inheritance import let_threads_belong_to_jobs
+from .live.bus import EventBus
+from .live.log_feed import LogFeed
+from .live.log_writer import JobLogHandler, LogWriter
+from .live.progress import ProgressWriter
 from .node import NodeLife, register
-from .progress import ProgressWriter
 from .service import Service
 from .settings import EngineSettings
 from .wakeup import Wakeup

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import psycopg
 
-from ..store.database import InterfaceError, OperationalError
+from ..store.db.database import InterfaceError, OperationalError
 
 _AWAY = (OperationalError, InterfaceError, psycopg.OperationalError, OSError)
 """What is raised when a connection ends or cannot be made; a traceback would say nothing about the reason."""

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from ..actions.nodes import heartbeat
 from ..core.model import Node, NodeState
-from ..store.database import Database, SQLAlchemyError
+from ..store.db.database import Database, SQLAlchemyError
 
 log = logging.getLogger(__name__)
 

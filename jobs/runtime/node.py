@@ -9,17 +9,17 @@ from ..core.model import Node, NodeState
 from ..core.outcome import HandedBack, Lost
 from ..registry import Registry
 from ..services import Services
-from ..store.database import Database
-from ..store.transaction import Tx, Wake
+from ..store.db.database import Database
+from ..store.db.transaction import Tx, Wake
 from . import settler
+from .attempts.worker import Worker
 from .dispatcher import Dispatcher
 from .heartbeat import Heartbeat
-from .logs import LogWriter
+from .live.log_writer import LogWriter
+from .live.progress import ProgressWriter
 from .names import random_name
-from .progress import ProgressWriter
 from .rescuer import Rescuer
 from .settings import EngineSettings
-from .worker import Worker
 
 log = logging.getLogger(__name__)
 

@@ -5,9 +5,9 @@ import time
 
 from ..actions.nodes import rescue_expired
 from ..core.model import Node
-from ..store import nodes
-from ..store.database import Connection, Database
-from ..store.transaction import Tx
+from ..store.db.database import Connection, Database
+from ..store.db.transaction import Tx
+from ..store.write import nodes
 
 log = logging.getLogger(__name__)
 

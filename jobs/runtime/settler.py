@@ -2,10 +2,10 @@
 
 from datetime import datetime
 
-from ..store import hours
-from ..store.database import Database
-from ..store.reading.clock import server_time
-from ..store.transaction import Tx
+from ..store.db.database import Database
+from ..store.db.transaction import Tx
+from ..store.read.clock import server_time
+from ..store.write import hours
 
 EVERY = 60.0
 """Seconds between two looks."""

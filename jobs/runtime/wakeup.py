@@ -6,8 +6,8 @@ import logging
 import psycopg
 from psycopg import sql
 
-from ..store.database import Database, Listener
-from ..store.transaction import Wake
+from ..store.db.database import Database, Listener
+from ..store.db.transaction import Wake
 from .service import Service
 
 log = logging.getLogger(__name__)

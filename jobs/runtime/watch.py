@@ -3,7 +3,7 @@
 import asyncio
 from abc import abstractmethod
 
-from ..store.transaction import Wake
+from ..store.db.transaction import Wake
 from .service import Service
 
 

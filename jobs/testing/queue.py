@@ -21,11 +21,11 @@ from ..core.schedule import Syntax
 from ..core.states import RunState
 from ..registry import Registry, default_registry
 from ..services import Services
-from ..store import runs as run_store
-from ..store import tasks as task_store
-from ..store.database import Connection, Database
-from ..store.scratch import create_tables
-from ..store.transaction import Tx
+from ..store.db.database import Connection, Database
+from ..store.db.transaction import Tx
+from ..store.schema.scratch import create_tables
+from ..store.write import runs as run_store
+from ..store.write import tasks as task_store
 from .clock import FakeClock
 from .single import AttemptResult, Recorder, carry
 

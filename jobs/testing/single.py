@@ -16,13 +16,13 @@ from ..core.model import DEFAULT_GROUP, DEFAULT_RETRIES, DEFAULT_RETRY_DELAY, Js
 from ..core.outcome import JobOutcome, settle
 from ..core.states import RunState
 from ..registry import Handler, Isolation, JobDefinition, Registry, default_registry, define
-from ..runtime.attempt import Attempt
-from ..runtime.executor import execute
-from ..runtime.host import LocalHost, SaveCheckpoint
-from ..runtime.inheritance import let_threads_belong_to_jobs
-from ..runtime.logs import JobLogHandler, RawLine, level_name
-from ..runtime.process_spawner import Spawner
-from ..runtime.stopping import StopSignal
+from ..runtime.attempts.attempt import Attempt
+from ..runtime.attempts.executor import execute
+from ..runtime.job.host import LocalHost, SaveCheckpoint
+from ..runtime.job.inheritance import let_threads_belong_to_jobs
+from ..runtime.job.stopping import StopSignal
+from ..runtime.live.log_writer import JobLogHandler, RawLine, level_name
+from ..runtime.process.spawner import Spawner
 from ..services import Services
 from .clock import FakeClock
 

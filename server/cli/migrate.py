@@ -1,6 +1,6 @@
 """``cronograph migrate``: bring the database to the present schema without serving."""
 
-from ...jobs.store.filelock import lock_for
+from ...jobs.store.db.filelock import lock_for
 from ..config import load
 from ..database_schema import migrate as apply_migrations
 from .options import AsJson, ConfigFile, DatabaseUrl

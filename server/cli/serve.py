@@ -6,7 +6,7 @@ from typing import Any
 
 from ...jobs.builtin import builtin_jobs
 from ...jobs.registry import default_registry
-from ...jobs.store.database import Database
+from ...jobs.store.db.database import Database
 from ..config import shown_url
 from ..logs import configure_logging
 from ..preparation import prepare

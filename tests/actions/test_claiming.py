@@ -13,7 +13,8 @@ from cronograph.jobs.actions.runs import cancel_runs, enqueue_runs, retry_now
 from cronograph.jobs.actions.turn import Order, turn
 from cronograph.jobs.core.model import NewRun, NodeState, Priority, Trigger
 from cronograph.jobs.core.outcome import Failed, Lost, Snoozed
-from cronograph.jobs.store import nodes, tables
+from cronograph.jobs.store.schema import tables
+from cronograph.jobs.store.write import nodes
 from tests.support.storage import START, Stored, Worker
 
 

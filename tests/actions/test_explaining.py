@@ -10,9 +10,10 @@ from cronograph.jobs.core.explain import Explanation, RunFacts, explain_run, exp
 from cronograph.jobs.core.model import Group, JobInfo, NewRun, NodeState, OverlapPolicy, Run, TaskSource, Trigger
 from cronograph.jobs.core.outcome import Failed, Snoozed
 from cronograph.jobs.core.schedule import Syntax
-from cronograph.jobs.store import jobs, nodes, tables, tasks
-from cronograph.jobs.store import runs as run_store
-from cronograph.jobs.store.reading import facts
+from cronograph.jobs.store.read import facts
+from cronograph.jobs.store.schema import tables
+from cronograph.jobs.store.write import jobs, nodes, tasks
+from cronograph.jobs.store.write import runs as run_store
 from tests.support.storage import START, Stored
 
 

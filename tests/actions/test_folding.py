@@ -2,7 +2,7 @@
 
 from datetime import timedelta
 
-from cronograph.jobs.store import tables
+from cronograph.jobs.store.schema import tables
 from tests.support.storage import START, Stored
 
 

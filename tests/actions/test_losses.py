@@ -10,9 +10,10 @@ from cronograph.jobs.actions.nodes import leave, rescue_expired
 from cronograph.jobs.core.fairness import FairnessState
 from cronograph.jobs.core.model import NodeState
 from cronograph.jobs.core.outcome import HandedBack, Lost
-from cronograph.jobs.store import nodes, tables
-from cronograph.jobs.store.database import Connection, OperationalError, sync_engine
-from cronograph.jobs.store.transaction import Tx
+from cronograph.jobs.store.db.database import Connection, OperationalError, sync_engine
+from cronograph.jobs.store.db.transaction import Tx
+from cronograph.jobs.store.schema import tables
+from cronograph.jobs.store.write import nodes
 from tests.support.storage import Stored, Worker
 
 

@@ -11,19 +11,12 @@ from sqlalchemy.ext.asyncio import AsyncSession, create_async_engine
 from sqlalchemy.orm import Session
 
 from cronograph.jobs import enqueue, enqueue_sync
-from cronograph.jobs.actions.runs import (
-    cancel_runs,
-    enqueue_runs,
-    retry_now,
-    retry_runs,
-    set_priority,
-    trigger_job,
-)
+from cronograph.jobs.actions.runs import cancel_runs, enqueue_runs, retry_now, retry_runs, set_priority, trigger_job
 from cronograph.jobs.core.errors import InvalidInput, InvalidState, NotFound, UserError
 from cronograph.jobs.core.model import NewRun, Priority, Run, Trigger
 from cronograph.jobs.core.outcome import Cancelled, Failed, Snoozed, Succeeded
-from cronograph.jobs.store import tables
-from cronograph.jobs.store.database import Database, parse_url
+from cronograph.jobs.store.db.database import Database, parse_url
+from cronograph.jobs.store.schema import tables
 from tests.support.storage import START, Stored
 
 

@@ -20,7 +20,8 @@ from cronograph.jobs.core.errors import AlreadyExists, InvalidState, NotFound, O
 from cronograph.jobs.core.model import OverlapPolicy, ScheduleSpec, Task, TaskSource, TaskSpec
 from cronograph.jobs.core.schedule import Syntax
 from cronograph.jobs.core.states import RunState
-from cronograph.jobs.store import jobs, tables, tasks
+from cronograph.jobs.store.schema import tables
+from cronograph.jobs.store.write import jobs, tasks
 from tests.support.storage import START, Stored
 
 EVERY_SECOND = ScheduleSpec(Syntax.CRON, "* * * * * *")

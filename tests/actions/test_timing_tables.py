@@ -11,7 +11,7 @@ from cronograph.jobs.actions.runs import retry_runs
 from cronograph.jobs.actions.tasks import trigger_task
 from cronograph.jobs.core.outcome import Failed, TimedOut
 from cronograph.jobs.core.schedule import Syntax
-from cronograph.jobs.store import tables
+from cronograph.jobs.store.schema import tables
 from tests.support.storage import START, Stored, Worker
 
 

@@ -27,9 +27,9 @@ from cronograph.jobs.registry import Registry, job
 from cronograph.jobs.runtime.engine import Engine
 from cronograph.jobs.runtime.settings import EngineSettings
 from cronograph.jobs.services import Services
-from cronograph.jobs.store.database import Connection, Database, sync_engine
-from cronograph.jobs.store.tables import run as run_table
-from cronograph.jobs.store.transaction import Tx
+from cronograph.jobs.store.db.database import Connection, Database, sync_engine
+from cronograph.jobs.store.db.transaction import Tx
+from cronograph.jobs.store.schema.tables import run as run_table
 from tests.support.waiting import eventually
 
 from .measuring import DATABASES, Statements, counting_statements, cpu_seconds, fresh_database, load, milliseconds

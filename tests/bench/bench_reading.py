@@ -18,22 +18,21 @@ from typing import Any
 
 from sqlalchemy import Connection, Engine, event, func, select, update
 
-from cronograph.graphql.failures import merge
-from cronograph.graphql.upcoming import planned as occurrences
+from cronograph.graphql.lists.upcoming import planned as occurrences
+from cronograph.graphql.types.failures import merge
 from cronograph.jobs.builtin.prune import Retention, prune
 from cronograph.jobs.core.model import FAILURES, Outcome, Trigger
 from cronograph.jobs.core.states import UNFINISHED, RunState
 from cronograph.jobs.runtime.settler import Settler
-from cronograph.jobs.store import statistics
-from cronograph.jobs.store.database import Database, parse_url, sync_engine
-from cronograph.jobs.store.reading import facts, planned, queue, queue_lists, reports
-from cronograph.jobs.store.reading.criteria import AllOf, AnyOf, Condition, Criteria, Operator, equal, one_of
-from cronograph.jobs.store.reading.keyset import OrderKey, PageRequest
-from cronograph.jobs.store.reading.lists import EXECUTIONS, OCCURRENCES, RUNS, SKIPPED, TASKS
-from cronograph.jobs.store.reading.pages import count, counts_of, page, pages_of
-from cronograph.jobs.store.scope import Scope
-from cronograph.jobs.store.tables import job_execution, node
-from cronograph.jobs.store.transaction import Tx
+from cronograph.jobs.store.db.database import Database, parse_url, sync_engine
+from cronograph.jobs.store.db.transaction import Tx
+from cronograph.jobs.store.read import facts, planned, queue, queue_lists, reports, statistics
+from cronograph.jobs.store.read.criteria import AllOf, AnyOf, Condition, Criteria, Operator, equal, one_of
+from cronograph.jobs.store.read.keyset import OrderKey, PageRequest
+from cronograph.jobs.store.read.lists import EXECUTIONS, OCCURRENCES, RUNS, SKIPPED, TASKS
+from cronograph.jobs.store.read.pages import count, counts_of, page, pages_of
+from cronograph.jobs.store.read.scope import Scope
+from cronograph.jobs.store.schema.tables import job_execution, node
 
 from .large_log import GROUPS, JOBS, RARE_JOB, RARE_TASK, Size, fill
 from .large_log import TASKS as TASK_COUNT

@@ -16,8 +16,9 @@ from typing import Any
 import psycopg
 from sqlalchemy import Table, text
 
-from cronograph.jobs.store.database import parse_url, sqlite_path, sync_engine
-from cronograph.jobs.store.tables import (
+from cronograph.jobs.store.db.database import parse_url, sqlite_path, sync_engine
+from cronograph.jobs.store.db.types import to_text
+from cronograph.jobs.store.schema.tables import (
     execution_log,
     job,
     job_execution,
@@ -26,7 +27,6 @@ from cronograph.jobs.store.tables import (
     run,
     skipped_occurrence,
 )
-from cronograph.jobs.store.types import to_text
 
 JOBS, TASKS, GROUPS, NODES = 200, 300, 30, 40
 RARE_JOB, RARE_TASK = "rare-job", "rare-task"

@@ -11,9 +11,9 @@ from cronograph.jobs.builtin import cleanup
 from cronograph.jobs.context import JobContext
 from cronograph.jobs.core.errors import ConfigurationError
 from cronograph.jobs.services import Services
-from cronograph.jobs.store.database import Database
-from cronograph.jobs.store.tables import device_code, refresh_token, session, webauthn_challenge
-from cronograph.jobs.store.transaction import Tx
+from cronograph.jobs.store.db.database import Database
+from cronograph.jobs.store.db.transaction import Tx
+from cronograph.jobs.store.schema.tables import device_code, refresh_token, session, webauthn_challenge
 from tests.builtin.hosts import KeepingHost, context_of
 
 Job = Callable[[JobContext], Awaitable[int]]

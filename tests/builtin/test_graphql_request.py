@@ -11,7 +11,7 @@ from cronograph.jobs.builtin.graphql_request import MAX_VALUE, ApiError, graphql
 from cronograph.jobs.core.errors import ConfigurationError, InvalidInput
 from cronograph.jobs.outcomes import Result
 from cronograph.jobs.services import Services
-from cronograph.jobs.store.database import Database
+from cronograph.jobs.store.db.database import Database
 from tests.builtin.hosts import KeepingHost, context_of
 
 DEFINITION = next(each for each in builtin_jobs() if each.name == "graphql_request")

@@ -13,7 +13,7 @@ from cronograph.jobs.builtin.http_request import UnexpectedStatusError, http_req
 from cronograph.jobs.core.errors import InvalidInput
 from cronograph.jobs.outcomes import Result
 from cronograph.jobs.services import Services
-from cronograph.jobs.store.database import Database
+from cronograph.jobs.store.db.database import Database
 from tests.builtin.hosts import KeepingHost, context_of
 from tests.builtin.http_server import answering, reply
 

@@ -11,9 +11,9 @@ from cronograph.jobs.builtin.prune import BATCH, Pruned, Retention, prune, prune
 from cronograph.jobs.core.events import Change, EventKind
 from cronograph.jobs.outcomes import Result
 from cronograph.jobs.services import Services
-from cronograph.jobs.store import events
-from cronograph.jobs.store.database import Database
-from cronograph.jobs.store.tables import (
+from cronograph.jobs.store.db.database import Database
+from cronograph.jobs.store.db.transaction import Tx
+from cronograph.jobs.store.schema.tables import (
     event,
     execution_hour,
     execution_log,
@@ -23,7 +23,7 @@ from cronograph.jobs.store.tables import (
     run,
     skipped_occurrence,
 )
-from cronograph.jobs.store.transaction import Tx
+from cronograph.jobs.store.write import events
 from tests.builtin.hosts import KeepingHost, context_of
 from tests.support.history import add, add_execution, add_run, add_task, history
 

@@ -11,8 +11,9 @@ from cronograph.jobs.actions.finish import Finish, finish, rescue
 from cronograph.jobs.core.model import Node, NodeState, Outcome, SkipReason
 from cronograph.jobs.core.outcome import Lost, Succeeded
 from cronograph.jobs.core.states import RunState
-from cronograph.jobs.store import nodes, tables
-from cronograph.jobs.store.transaction import Tx
+from cronograph.jobs.store.db.transaction import Tx
+from cronograph.jobs.store.schema import tables
+from cronograph.jobs.store.write import nodes
 from tests.support.storage import Stored, Worker
 
 r, e, t, s = tables.run, tables.job_execution, tables.periodic_task, tables.skipped_occurrence

@@ -12,8 +12,8 @@ from sqlalchemy import Engine, select, text, update
 
 from cronograph.jobs.core.model import Outcome
 from cronograph.jobs.core.states import RunState
-from cronograph.jobs.store.database import parse_url, sync_engine
-from cronograph.jobs.store.tables import periodic_task, run, skipped_occurrence
+from cronograph.jobs.store.db.database import parse_url, sync_engine
+from cronograph.jobs.store.schema.tables import periodic_task, run, skipped_occurrence
 from tests.chaos.history import History, read_history
 from tests.chaos.rules import Violation, violations
 from tests.support.processes import CronographProcess, ProcessStarter

@@ -7,7 +7,8 @@ from cronograph.jobs.actions.nodes import leave
 from cronograph.jobs.core.model import NodeState, OverlapPolicy, SkipReason
 from cronograph.jobs.core.outcome import Failed, HandedBack, Succeeded
 from cronograph.jobs.core.schedule import Syntax
-from cronograph.jobs.store import events, tables
+from cronograph.jobs.store.schema import tables
+from cronograph.jobs.store.write import events
 from tests.chaos.broken import BREAKS, Break, dispatch_again, execute, lose_a_started_run, stored_node
 from tests.chaos.history import History, read_history
 from tests.chaos.rules import RULES, RULES_AT_REST, Violation, violations

@@ -9,9 +9,9 @@ from strawberry.types import ExecutionResult
 
 from cronograph.graphql.context import Context
 from cronograph.graphql.schema_factory import GuardedSchema
-from cronograph.jobs.runtime.bus import EventBus
-from cronograph.jobs.runtime.log_feed import LogFeed
-from cronograph.jobs.store.database import Database
+from cronograph.jobs.runtime.live.bus import EventBus
+from cronograph.jobs.runtime.live.log_feed import LogFeed
+from cronograph.jobs.store.db.database import Database
 from tests.support.storage import Stored
 
 

@@ -6,9 +6,9 @@ import pytest
 
 from cronograph.graphql.schema import create_schema
 from cronograph.graphql.schema_factory import GuardedSchema
-from cronograph.jobs.runtime.bus import EventBus
-from cronograph.jobs.runtime.log_feed import LogFeed
-from cronograph.jobs.store.database import Database
+from cronograph.jobs.runtime.live.bus import EventBus
+from cronograph.jobs.runtime.live.log_feed import LogFeed
+from cronograph.jobs.store.db.database import Database
 from tests.graphql_api.api import Api
 from tests.support.storage import Stored
 

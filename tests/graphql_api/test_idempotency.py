@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from cronograph.jobs.store.tables import idempotency_key, periodic_task, run
+from cronograph.jobs.store.schema.tables import idempotency_key, periodic_task, run
 from tests.graphql_api.api import Api
 
 ENQUEUE = """

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from cronograph.graphql.cursors import encode
+from cronograph.graphql.lists.cursors import encode
 from cronograph.jobs.core.model import Priority
 from cronograph.jobs.core.outcome import Failed, Succeeded
-from cronograph.jobs.store.reading.keyset import OrderKey
+from cronograph.jobs.store.read.keyset import OrderKey
 from tests.graphql_api.api import Api
 
 RUNS = """

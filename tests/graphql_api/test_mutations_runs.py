@@ -7,7 +7,7 @@ import pytest
 
 from cronograph.jobs.core.model import Priority
 from cronograph.jobs.core.outcome import Failed
-from cronograph.jobs.store.tables import job_execution, run
+from cronograph.jobs.store.schema.tables import job_execution, run
 from tests.graphql_api.api import Api
 from tests.support.history import history
 

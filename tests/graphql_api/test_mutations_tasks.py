@@ -3,7 +3,7 @@
 from typing import Any
 
 from cronograph.jobs.core.model import TaskSource
-from cronograph.jobs.store.tables import periodic_task, run
+from cronograph.jobs.store.schema.tables import periodic_task, run
 from tests.graphql_api.api import Api
 
 CREATE = """

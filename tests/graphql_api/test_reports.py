@@ -5,12 +5,12 @@ from typing import Any
 
 import pytest
 
-from cronograph.graphql.failures import fingerprint, merge
-from cronograph.graphql.upcoming import planned
+from cronograph.graphql.lists.upcoming import planned
+from cronograph.graphql.types.failures import fingerprint, merge
 from cronograph.jobs.core.outcome import Failed, Succeeded
 from cronograph.jobs.core.schedule import Syntax
 from cronograph.jobs.runtime.settler import Settler
-from cronograph.jobs.store.statistics import FailureRow
+from cronograph.jobs.store.read.statistics import FailureRow
 from tests.graphql_api.api import Api, counted_statements
 from tests.support.storage import START
 

@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from cronograph.graphql.engine import Engine
-from cronograph.graphql.limits import Limits
+from cronograph.graphql.guard.limits import Limits
 from cronograph.graphql.schema import create_schema
-from cronograph.graphql.shared_fields import SHARED
 from cronograph.graphql.transport.door import cursor_of_answer
+from cronograph.graphql.transport.engine import Engine
 from cronograph.graphql.transport.members import Encoded
+from cronograph.graphql.transport.shared_fields import SHARED
 from cronograph.graphql.transport.sharing import SharedStreams
 from tests.graphql_api.api import Api
 from tests.support.storage import Worker

@@ -12,8 +12,8 @@ from cronograph.graphql.context import Context
 from cronograph.jobs.actions.claim import Started
 from cronograph.jobs.core.events import Change, EventKind
 from cronograph.jobs.core.outcome import Failed, Succeeded
-from cronograph.jobs.runtime.bus import EventBus
-from cronograph.jobs.store import events as event_store
+from cronograph.jobs.runtime.live.bus import EventBus
+from cronograph.jobs.store.write import events as event_store
 from tests.graphql_api.api import Api, counted_statements, next_of, take
 from tests.support.waiting import eventually
 

@@ -5,9 +5,9 @@ import difflib
 import pytest
 from sqlalchemy import Connection, select, text
 
-from cronograph.jobs.store import events
-from cronograph.jobs.store.database import parse_url, sync_engine
-from cronograph.jobs.store.tables import event_publisher, metadata
+from cronograph.jobs.store.db.database import parse_url, sync_engine
+from cronograph.jobs.store.schema.tables import event_publisher, metadata
+from cronograph.jobs.store.write import events
 from cronograph.migrations import upgrade as migrations
 from tests.migrations.catalog import catalog
 from tests.migrations.draft import difference
@@ -34,7 +34,9 @@ def read(connection: Connection) -> list[str]:
 
 def test_migrated_and_declared_schema_are_the_same(empty_database_url: str) -> None:
     migrated, in_code = catalogs(empty_database_url)
-    different = "\n".join(difflib.unified_diff(migrated, in_code, "migrated", "jobs/store/tables.py", n=0, lineterm=""))
+    different = "\n".join(
+        difflib.unified_diff(migrated, in_code, "migrated", "jobs/store/schema/tables.py", n=0, lineterm="")
+    )
     assert different == "", "python -m tests.migrations.draft --write, or write a revision:\n" + different
 
 

@@ -8,7 +8,7 @@ from threading import Barrier
 import pytest
 from sqlalchemy import create_engine, inspect, text
 
-from cronograph.jobs.store.database import parse_url, sync_engine
+from cronograph.jobs.store.db.database import parse_url, sync_engine
 from cronograph.migrations.upgrade import SchemaTooNewError, check, current, head, upgrade
 
 NODES = 6

@@ -4,8 +4,8 @@ import asyncio
 import sys
 
 from cronograph.jobs.context import RunInfo
-from cronograph.jobs.runtime.messages import Begin
-from cronograph.jobs.runtime.process_spawner import Spawner
+from cronograph.jobs.runtime.process.spawner import Spawner
+from cronograph.jobs.runtime.process.wire import Begin
 
 
 async def main(job: str, folder: str) -> None:

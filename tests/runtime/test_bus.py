@@ -8,11 +8,11 @@ from typing import Concatenate, ParamSpec, TypeVar
 import pytest
 
 from cronograph.jobs.core.events import Change, Cursor, Event, EventFilter, EventKind
-from cronograph.jobs.runtime.bus import EventBus
+from cronograph.jobs.runtime.live.bus import EventBus
 from cronograph.jobs.runtime.wakeup import Wakeup
-from cronograph.jobs.store import events
-from cronograph.jobs.store.database import Connection, Database
-from cronograph.jobs.store.transaction import Tx
+from cronograph.jobs.store.db.database import Connection, Database
+from cronograph.jobs.store.db.transaction import Tx
+from cronograph.jobs.store.write import events
 
 P = ParamSpec("P")
 T = TypeVar("T")

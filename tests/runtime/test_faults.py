@@ -8,7 +8,7 @@ import pytest
 
 from cronograph.jobs.runtime.alarm import Alarm
 from cronograph.jobs.runtime.faults import log_fault
-from cronograph.jobs.store.database import OperationalError
+from cronograph.jobs.store.db.database import OperationalError
 from tests.support.waiting import eventually, let_pass
 
 LOG = logging.getLogger("cronograph.tests")

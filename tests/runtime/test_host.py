@@ -8,9 +8,9 @@ import pytest
 
 from cronograph.jobs.actions.claim import Started
 from cronograph.jobs.context import StopReason
-from cronograph.jobs.runtime.host import LocalHost
-from cronograph.jobs.runtime.logs import RawLine
-from cronograph.jobs.runtime.stopping import StopSignal
+from cronograph.jobs.runtime.job.host import LocalHost
+from cronograph.jobs.runtime.job.stopping import StopSignal
+from cronograph.jobs.runtime.live.log_writer import RawLine
 from tests.support.storage import Stored
 
 

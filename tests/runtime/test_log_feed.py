@@ -6,11 +6,11 @@ from collections.abc import AsyncIterator
 import pytest
 
 from cronograph.jobs.actions.logs import append_lines
-from cronograph.jobs.runtime.log_feed import LogFeed, LogFollower
+from cronograph.jobs.runtime.live.log_feed import LogFeed, LogFollower
 from cronograph.jobs.runtime.wakeup import Wakeup
-from cronograph.jobs.store.database import Database
-from cronograph.jobs.store.logs import LogLine
-from cronograph.jobs.store.transaction import Tx, Wake
+from cronograph.jobs.store.db.database import Database
+from cronograph.jobs.store.db.transaction import Tx, Wake
+from cronograph.jobs.store.write.logs import LogLine
 from tests.support.storage import Stored
 from tests.support.waiting import eventually
 

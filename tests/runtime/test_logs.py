@@ -14,7 +14,7 @@ from cronograph.jobs.actions.logs import KEPT_LINES
 from cronograph.jobs.context import current_host
 from cronograph.jobs.core.states import RunState
 from cronograph.jobs.registry import Registry, job
-from cronograph.jobs.runtime.logs import (
+from cronograph.jobs.runtime.live.log_writer import (
     BATCH,
     MAX_FIELDS,
     MAX_LINE,
@@ -24,9 +24,9 @@ from cronograph.jobs.runtime.logs import (
     RawLine,
     bounded_fields,
 )
-from cronograph.jobs.store.database import Database
-from cronograph.jobs.store.logs import LogLine
-from cronograph.jobs.store.transaction import Wake
+from cronograph.jobs.store.db.database import Database
+from cronograph.jobs.store.db.transaction import Wake
+from cronograph.jobs.store.write.logs import LogLine
 from tests.runtime.flood_jobs import flooding
 from tests.support.engines import RunningEngine, StartEngine
 from tests.support.storage import Stored

@@ -14,8 +14,8 @@ from cronograph.jobs.core.states import RunState
 from cronograph.jobs.registry import Registry, define
 from cronograph.jobs.runtime.engine import Engine
 from cronograph.jobs.services import Services
-from cronograph.jobs.store.database import Database, OperationalError
-from cronograph.jobs.store.transaction import Tx
+from cronograph.jobs.store.db.database import Database, OperationalError
+from cronograph.jobs.store.db.transaction import Tx
 from tests.support.engines import QUICK, RunningEngine
 from tests.support.waiting import eventually
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cronograph.jobs.runtime.values import MAX_NOTE, plain_json, plain_text, progress_document
+from cronograph.jobs.runtime.job.values import MAX_NOTE, plain_json, plain_text, progress_document
 
 DOCUMENTS = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),

@@ -7,8 +7,8 @@ import httpx
 import pytest
 from sqlalchemy import Engine, func, insert, select
 
-from cronograph.jobs.store.database import parse_url, sync_engine
-from cronograph.jobs.store.tables import event, job_execution, run, session
+from cronograph.jobs.store.db.database import parse_url, sync_engine
+from cronograph.jobs.store.schema.tables import event, job_execution, run, session
 from tests.support.job_modules import write_example_jobs
 from tests.support.processes import CronographProcess, ProcessStarter
 from tests.support.waiting import wait_until

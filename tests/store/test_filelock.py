@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 
 from cronograph.jobs.core.errors import FileLocked, StorageError
-from cronograph.jobs.store.filelock import FileLock, lock_for
+from cronograph.jobs.store.db.filelock import FileLock, lock_for
 
 HOLD = """
 import sys
 from pathlib import Path
-from cronograph.jobs.store.filelock import FileLock
+from cronograph.jobs.store.db.filelock import FileLock
 lock = FileLock(Path(sys.argv[1]))
 lock.acquire()
 print("held", flush=True)

@@ -8,9 +8,9 @@ import pytest
 from sqlalchemy import Connection, func, insert, select, update
 
 from cronograph.jobs.core.model import FAILURES, Outcome
-from cronograph.jobs.store import hours
-from cronograph.jobs.store.hours import HOUR, Tally, gaps
-from cronograph.jobs.store.tables import HourKind, execution_hour, job_execution
+from cronograph.jobs.store.schema.tables import HourKind, execution_hour, job_execution
+from cronograph.jobs.store.write import hours
+from cronograph.jobs.store.write.hours import HOUR, Tally, gaps
 
 BEGIN = datetime(2026, 3, 1, 22, tzinfo=UTC)
 TICK = timedelta(microseconds=1)

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from sqlalchemy import event
 
-from cronograph.jobs.store.database import OperationalError, parse_url, sync_engine
+from cronograph.jobs.store.db.database import OperationalError, parse_url, sync_engine
 from tests.support.databases import sqlite_address
 
 AT_ONCE = 16

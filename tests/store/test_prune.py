@@ -7,10 +7,8 @@ from typing import Any
 import pytest
 from sqlalchemy import Connection, Table, func, insert, select
 
-from cronograph.jobs.store import prune
-from cronograph.jobs.store.database import parse_url, sync_engine
-from cronograph.jobs.store.prune import RunPlace
-from cronograph.jobs.store.tables import (
+from cronograph.jobs.store.db.database import parse_url, sync_engine
+from cronograph.jobs.store.schema.tables import (
     execution_log,
     idempotency_key,
     job_execution,
@@ -18,6 +16,8 @@ from cronograph.jobs.store.tables import (
     run,
     skipped_occurrence,
 )
+from cronograph.jobs.store.write import prune
+from cronograph.jobs.store.write.prune import RunPlace
 from tests.support.history import add, add_execution, add_run, add_task, history
 
 NOW = datetime(2030, 5, 17, 12, 0, tzinfo=UTC)

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 from sqlalchemy import Connection, Engine, Table, insert, select, text
 
-from cronograph.jobs.store import signin
-from cronograph.jobs.store.database import parse_url, sync_engine
-from cronograph.jobs.store.tables import device_code, refresh_token, session, webauthn_challenge
+from cronograph.jobs.store.db.database import parse_url, sync_engine
+from cronograph.jobs.store.schema.tables import device_code, refresh_token, session, webauthn_challenge
+from cronograph.jobs.store.write import signin
 
 NOW = datetime(2030, 5, 17, 12, 0, tzinfo=UTC)
 MOMENT = timedelta(microseconds=1)

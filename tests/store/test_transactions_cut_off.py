@@ -4,8 +4,8 @@ import psycopg
 import pytest
 from sqlalchemy import text
 
-from cronograph.jobs.store.database import Database
-from cronograph.jobs.store.transaction import Tx
+from cronograph.jobs.store.db.database import Database
+from cronograph.jobs.store.db.transaction import Tx
 from tests.support.waiting import let_pass
 
 pytestmark = pytest.mark.postgres

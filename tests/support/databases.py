@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy import Connection
 
-from cronograph.jobs.store.database import Database, parse_url, sync_engine
+from cronograph.jobs.store.db.database import Database, parse_url, sync_engine
 
 from .schema import migrate
 

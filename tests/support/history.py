@@ -5,7 +5,7 @@ from typing import Any
 
 from sqlalchemy import Connection, Table, insert
 
-from cronograph.jobs.store.tables import job_execution, periodic_task, run
+from cronograph.jobs.store.schema.tables import job_execution, periodic_task, run
 
 LONG_AGO = datetime(2020, 1, 1, tzinfo=UTC)
 

@@ -1,6 +1,6 @@
 """How the tests bring a database to the present schema: by the migrations, as a server does at its start."""
 
-from cronograph.jobs.store.database import parse_url, sync_engine
+from cronograph.jobs.store.db.database import parse_url, sync_engine
 from cronograph.migrations.upgrade import upgrade
 
 

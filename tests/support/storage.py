@@ -18,9 +18,9 @@ from cronograph.jobs.core.fairness import FairnessState
 from cronograph.jobs.core.model import JobInfo, NewRun, Node, NodeState, Run, ScheduleSpec, Task, TaskSpec, Trigger
 from cronograph.jobs.core.outcome import JobOutcome, Succeeded
 from cronograph.jobs.core.schedule import Syntax
-from cronograph.jobs.store import nodes
-from cronograph.jobs.store.database import Database
-from cronograph.jobs.store.transaction import Tx
+from cronograph.jobs.store.db.database import Database
+from cronograph.jobs.store.db.transaction import Tx
+from cronograph.jobs.store.write import nodes
 
 P = ParamSpec("P")
 T = TypeVar("T")

@@ -3,7 +3,7 @@
 import pytest
 from sqlalchemy import inspect, text
 
-from cronograph.jobs.store.database import parse_url, sync_engine
+from cronograph.jobs.store.db.database import parse_url, sync_engine
 
 
 @pytest.mark.parametrize("_round", [1, 2])

@@ -12,7 +12,7 @@ from starlette.requests import HTTPConnection
 
 from cronograph.graphql.app import graphql_routes
 from cronograph.graphql.errors import UserFacingError
-from cronograph.graphql.limits import Limits
+from cronograph.graphql.guard.limits import Limits
 from cronograph.graphql.schema_factory import GuardedSchema, build_schema
 from cronograph.graphql.transport.streams import OpenStreams
 

@@ -13,7 +13,7 @@ from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed
 from websockets.typing import Subprotocol
 
-from cronograph.graphql.limits import Limits
+from cronograph.graphql.guard.limits import Limits
 from tests.graphql_api.frontdoor.sample import Sample, sample_app
 from tests.support.waiting import eventually
 

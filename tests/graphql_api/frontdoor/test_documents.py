@@ -2,11 +2,11 @@
 
 import pytest
 
-from cronograph.graphql.document import RequestRefused
-from cronograph.graphql.hashing import sha256_of
-from cronograph.graphql.limits import Limits
-from cronograph.graphql.request import GraphQLRequest
+from cronograph.graphql.guard.document import RequestRefused
+from cronograph.graphql.guard.hashing import sha256_of
+from cronograph.graphql.guard.limits import Limits
 from cronograph.graphql.transport.persisted import PersistedDocuments
+from cronograph.graphql.transport.request import GraphQLRequest
 from tests.graphql_api.frontdoor.sample import sample_schema
 from tests.graphql_api.frontdoor.serving import Served, served
 

@@ -5,8 +5,8 @@ from contextlib import aclosing
 
 from graphql.execution.collect_fields import FieldDetails
 
-from cronograph.graphql.engine import Engine
-from cronograph.graphql.request import GraphQLRequest
+from cronograph.graphql.transport.engine import Engine
+from cronograph.graphql.transport.request import GraphQLRequest
 from tests.graphql_api.frontdoor.sample import SampleContext, sample_schema
 
 DOCUMENT = """

@@ -5,10 +5,10 @@ from graphql.language import Visitor
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cronograph.graphql.document import DocumentStore, RequestRefused
-from cronograph.graphql.guard import Measure
-from cronograph.graphql.limits import LimitExceeded, Limits
-from cronograph.graphql.walk import Walk
+from cronograph.graphql.guard.cost import Measure
+from cronograph.graphql.guard.document import DocumentStore, RequestRefused
+from cronograph.graphql.guard.limits import LimitExceeded, Limits
+from cronograph.graphql.guard.walk import Walk
 from graphql import Node, OperationDefinitionNode, get_introspection_query, parse, visit
 from tests.graphql_api.frontdoor.nonsense import doubling
 from tests.graphql_api.frontdoor.sample import sample_schema

@@ -5,7 +5,7 @@ import asyncio
 import httpx
 import pytest
 
-from cronograph.graphql.limits import Limits
+from cronograph.graphql.guard.limits import Limits
 from cronograph.graphql.transport.site import LOOPBACK_NAMES
 from tests.graphql_api.frontdoor.serving import Served, served
 

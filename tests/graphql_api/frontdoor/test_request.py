@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cronograph.graphql.errors import UserFacingError
-from cronograph.graphql.limits import Limits
-from cronograph.graphql.request import parse_json
+from cronograph.graphql.guard.limits import Limits
+from cronograph.graphql.transport.request import parse_json
 
 LIMITS = Limits()
 TEXTS = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"))

@@ -9,7 +9,7 @@ from typing import Any
 import httpx
 import pytest
 
-from cronograph.graphql.limits import Limits
+from cronograph.graphql.guard.limits import Limits
 from tests.graphql_api.frontdoor.nonsense import NONSENSE, Nonsense
 from tests.graphql_api.frontdoor.serving import Served, served
 from tests.support.waiting import eventually

@@ -9,7 +9,7 @@ import socket
 
 import pytest
 
-from cronograph.graphql.limits import Limits
+from cronograph.graphql.guard.limits import Limits
 from tests.graphql_api.frontdoor.serving import Served, served
 from tests.graphql_api.frontdoor.test_nonsense import LOG_CHARACTERS, logged
 from tests.support.waiting import eventually

@@ -3,10 +3,10 @@
 import pytest
 
 from cronograph.graphql.errors import UserFacingError
-from cronograph.graphql.limits import Limits
+from cronograph.graphql.guard.limits import Limits
 from cronograph.graphql.schema import create_schema
-from cronograph.graphql.shared_fields import SHARED
 from cronograph.graphql.transport.members import Encoded, Member
+from cronograph.graphql.transport.shared_fields import SHARED
 from cronograph.graphql.transport.streams import OpenStreams
 
 

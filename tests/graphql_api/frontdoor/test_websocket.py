@@ -8,7 +8,7 @@ from websockets.asyncio.client import connect
 from websockets.exceptions import InvalidStatus
 from websockets.typing import Origin, Subprotocol
 
-from cronograph.graphql.limits import Limits
+from cronograph.graphql.guard.limits import Limits
 from tests.graphql_api.frontdoor.nonsense import DOCUMENTS, Nonsense
 from tests.graphql_api.frontdoor.serving import Served, served
 from tests.graphql_api.frontdoor.test_nonsense import LOG_CHARACTERS, logged

@@ -10,8 +10,8 @@ import pytest
 from sqlalchemy import Connection, insert
 
 from cronograph.jobs.core.model import Execution
-from cronograph.jobs.store.database import parse_url, sync_engine
-from cronograph.jobs.store.reading.criteria import (
+from cronograph.jobs.store.db.database import parse_url, sync_engine
+from cronograph.jobs.store.read.criteria import (
     EVERYTHING,
     AllOf,
     AnyOf,
@@ -22,10 +22,10 @@ from cronograph.jobs.store.reading.criteria import (
     equal,
     one_of,
 )
-from cronograph.jobs.store.reading.keyset import OrderKey, Page, PageRequest
-from cronograph.jobs.store.reading.lists import EXECUTIONS, RUNS, TASKS
-from cronograph.jobs.store.reading.pages import count, counts_of, ids, page, pages_of
-from cronograph.jobs.store.tables import job_execution
+from cronograph.jobs.store.read.keyset import OrderKey, Page, PageRequest
+from cronograph.jobs.store.read.lists import EXECUTIONS, RUNS, TASKS
+from cronograph.jobs.store.read.pages import count, counts_of, ids, page, pages_of
+from cronograph.jobs.store.schema.tables import job_execution
 from tests.support.history import LONG_AGO, add_run
 
 SEED = 20_260_301

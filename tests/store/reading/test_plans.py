@@ -10,16 +10,16 @@ from sqlalchemy import Connection, event, insert, text
 
 from cronograph.jobs.core.model import FAILURES, Outcome, Trigger
 from cronograph.jobs.core.states import RunState
-from cronograph.jobs.store import executions, hours, statistics
-from cronograph.jobs.store.database import parse_url, sync_engine
-from cronograph.jobs.store.dialect import is_postgresql
-from cronograph.jobs.store.reading import facts, reports
-from cronograph.jobs.store.reading.criteria import AllOf, Condition, Criteria, Operator, equal, one_of
-from cronograph.jobs.store.reading.keyset import OrderKey, PageRequest
-from cronograph.jobs.store.reading.lists import EXECUTIONS, OCCURRENCES, RUNS, TASKS, Listing
-from cronograph.jobs.store.reading.pages import page, pages_of
-from cronograph.jobs.store.scope import Scope
-from cronograph.jobs.store.tables import job_execution, run
+from cronograph.jobs.store.db.database import parse_url, sync_engine
+from cronograph.jobs.store.db.dialect import is_postgresql
+from cronograph.jobs.store.read import executions, facts, reports, statistics
+from cronograph.jobs.store.read.criteria import AllOf, Condition, Criteria, Operator, equal, one_of
+from cronograph.jobs.store.read.keyset import OrderKey, PageRequest
+from cronograph.jobs.store.read.lists import EXECUTIONS, OCCURRENCES, RUNS, TASKS, Listing
+from cronograph.jobs.store.read.pages import page, pages_of
+from cronograph.jobs.store.read.scope import Scope
+from cronograph.jobs.store.schema.tables import job_execution, run
+from cronograph.jobs.store.write import hours
 from tests.support.history import LONG_AGO, add_run, add_task
 
 ROWS = 20_000

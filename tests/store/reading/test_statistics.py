@@ -9,10 +9,10 @@ import pytest
 from sqlalchemy import Connection, insert
 
 from cronograph.jobs.core.states import RunState
-from cronograph.jobs.store.reading import reports
-from cronograph.jobs.store.scope import Scope
-from cronograph.jobs.store.statistics import NOTHING, completed_per_minute, failures, lateness, points, totals
-from cronograph.jobs.store.tables import job_execution
+from cronograph.jobs.store.read import reports
+from cronograph.jobs.store.read.scope import Scope
+from cronograph.jobs.store.read.statistics import NOTHING, completed_per_minute, failures, lateness, points, totals
+from cronograph.jobs.store.schema.tables import job_execution
 from tests.support.history import add_run
 
 NOW = datetime(2026, 3, 1, 12, 34, 56, 999_999, tzinfo=UTC)

@@ -1,0 +1,1 @@
+"""What a document may cost: limits, and the checks before anything runs."""

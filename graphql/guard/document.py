@@ -1,0 +1,249 @@
+"""From the text of a document to an operation that may run: bracket scan, parser, limit guard, validation, caches.
+
+Everything here is done once per document text; only the guard runs again when a page size comes from a variable.
+"""
+
+import re
+from collections import OrderedDict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from strawberry.schema.validation_rules.maybe_null import MaybeNullValidationRule
+from strawberry.schema.validation_rules.one_of import OneOfInputValidationRule
+
+from graphql import (
+    ASTValidationRule,
+    DocumentNode,
+    GraphQLError,
+    GraphQLSchema,
+    NoFragmentCyclesRule,
+    OperationDefinitionNode,
+    OperationType,
+    parse,
+    specified_rules,
+    validate,
+)
+
+from ..errors import UserFacingError, coded, shorten
+from .cost import Guard, Measure
+from .limits import LimitExceeded, Limits
+from .merging import check_merging
+
+RULES: Final[tuple[type[ASTValidationRule], ...]] = (
+    *specified_rules,
+    MaybeNullValidationRule,
+    OneOfInputValidationRule,
+)
+"""The validation rules, put together once: Strawberry's default builds the tuple for every request."""
+
+SCAN: Final = re.compile(
+    r'"""(?:\\"""|[^"]|"(?!""))*"""'  # block string
+    r'|"(?:\\.|[^"\\\n\r])*"'  # string
+    r"|#[^\n\r]*"  # comment
+    r"|[\[\]{}()]"
+    r"|(?<![A-Za-z0-9_])\d+"
+)
+"""Finds brackets and numbers outside of strings and comments."""
+
+
+class RequestRefused(Exception):  # noqa: N818 - a decision, not a fault
+    """A request that will not be executed, with the errors for the client.
+
+    Attributes:
+        errors: at least one error, each with `extensions.code`.
+    """
+
+    def __init__(self, errors: Sequence[GraphQLError]) -> None:
+        super().__init__("; ".join(error.message for error in errors))
+        self.errors = list(errors)
+
+
+@dataclass(slots=True)
+class Document:
+    """A parsed and validated document.
+
+    Attributes:
+        text: its source.
+        ast: its syntax tree.
+        errors: what validation found, empty when it may run; None until validated.
+        measures: guard results that hold for any variables, by operation name.
+    """
+
+    text: str
+    ast: DocumentNode
+    errors: list[GraphQLError] | None = None
+    measures: dict[str | None, Measure] = field(default_factory=dict[str | None, Measure])
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """An operation that passed every check and may be executed.
+
+    Attributes:
+        document: where it comes from.
+        operation: its syntax node.
+        operation_name: the name as requested, None when the document has one operation.
+        variables: raw variable values.
+        measure: its cost.
+    """
+
+    document: Document
+    operation: OperationDefinitionNode
+    operation_name: str | None
+    variables: dict[str, Any]
+    measure: Measure
+
+    @property
+    def is_subscription(self) -> bool:
+        """Whether it yields a stream of results."""
+        return self.operation.operation is OperationType.SUBSCRIPTION
+
+
+class DocumentStore:
+    """Prepares operations and keeps valid documents, least recently used out first.
+
+    Only valid documents are kept, so that nonsense cannot push out the documents of real clients, and the size is
+    counted in syntax nodes, which is what costs memory.
+    """
+
+    def __init__(self, schema: GraphQLSchema, limits: Limits) -> None:
+        self.schema = schema
+        self.limits = limits
+        self.guard = Guard(schema, limits)
+        self._documents: OrderedDict[str, tuple[Document, int]] = OrderedDict()
+        self._nodes = 0
+
+    def prepare(self, text: str, variables: Mapping[str, Any] | None, operation_name: str | None) -> Prepared:
+        """Check an operation against syntax, limits and schema.
+
+        Args:
+            text: the document.
+            variables: raw variable values, not yet coerced.
+            operation_name: which operation to run; may be None when there is only one.
+
+        Raises:
+            RequestRefused: with every error found; each has a code (`SYNTAX_ERROR`, `LIMIT_…`, `VALIDATION_ERROR`,
+                `UNKNOWN_OPERATION`).
+        """
+        values = dict(variables or {})
+        document = self.load(text)
+        operation = _choose(document.ast, operation_name, self.limits)
+        measure = document.measures.get(operation_name)
+        if measure is None:
+            try:
+                measure = self.guard.check(document.ast, operation, values)
+            except LimitExceeded as error:
+                raise RequestRefused([shorten(error, self.limits.error_characters)]) from None
+        self._validate(document)
+        self._remember(document, operation_name, measure)
+        return Prepared(document, operation, operation_name, values, measure)
+
+    def load(self, text: str) -> Document:
+        """The parsed document, from the cache if it is known; not yet validated otherwise.
+
+        Raises:
+            RequestRefused: too long, too many tokens, nested too deeply, or no GraphQL.
+        """
+        entry = self._documents.get(text)
+        if entry is not None:
+            self._documents.move_to_end(text)
+            return entry[0]
+        try:
+            return Document(text, _parse(text, self.limits))
+        except LimitExceeded as error:
+            raise RequestRefused([error]) from None
+        except GraphQLError as error:
+            raise RequestRefused([coded(shorten(error, self.limits.error_characters), "SYNTAX_ERROR")]) from None
+
+    def _validate(self, document: Document) -> None:
+        if document.errors is None:
+            document.errors = self._faults(document.ast)
+        if document.errors:
+            raise RequestRefused(document.errors)
+
+    def _faults(self, ast: DocumentNode) -> list[GraphQLError]:
+        # Cycles first: whatever writes out fragments relies on there being none.
+        faults = validate(self.schema, ast, [NoFragmentCyclesRule], max_errors=self.limits.errors)
+        if not faults:
+            try:
+                check_merging(ast, self.limits)
+            except LimitExceeded as error:
+                return [error]
+            faults = validate(self.schema, ast, RULES, max_errors=self.limits.errors)
+        return [self._validation_error(error) for error in faults]
+
+    def _validation_error(self, error: GraphQLError) -> GraphQLError:
+        if error.message == "Validation aborted.":
+            # graphql-core bounds the work of its rules by itself, but does not say so.
+            message = "The document takes too much work to validate: it repeats fields or fragments too often."
+            return UserFacingError(message, code="LIMIT_VALIDATION")
+        if error.message == "Maximum introspection depth exceeded":
+            message = "The lists of '__Type' are nested too deeply: the limit of introspection is 3 (fields of fields)."
+            return UserFacingError(message, code="LIMIT_INTROSPECTION_LISTS")
+        return coded(shorten(error, self.limits.error_characters), "VALIDATION_ERROR")
+
+    def _remember(self, document: Document, operation_name: str | None, measure: Measure) -> None:
+        if measure.reusable:
+            document.measures[operation_name] = measure
+        if document.text in self._documents:
+            return
+        # The guard counts fields and arguments; names, values and types triple that.
+        nodes = 3 * measure.visits
+        self._documents[document.text] = (document, nodes)
+        self._nodes += nodes
+        while self._nodes > self.limits.cached_nodes and len(self._documents) > 1:
+            _, (_, evicted) = self._documents.popitem(last=False)
+            self._nodes -= evicted
+
+
+def _parse(text: str, limits: Limits) -> DocumentNode:
+    size = len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))
+    if size > limits.document_bytes:
+        raise LimitExceeded("document_bytes", limits.document_bytes, size, "The document is too long, in bytes")
+    _scan(text, limits)
+    try:
+        return parse(text, max_lexical_tokens=limits.tokens, max_comments=limits.tokens)
+    except GraphQLError as error:
+        if error.message.startswith("Syntax Error: Document contains more than"):
+            raise LimitExceeded(
+                "tokens", limits.tokens, limits.tokens + 1, "The document has too many tokens (counting stops there)"
+            ) from None
+        raise
+
+
+def _scan(text: str, limits: Limits) -> None:
+    """Bound the nesting of brackets before the recursive-descent parser sees them, and the length of numbers."""
+    level = deepest = 0
+    for match in SCAN.finditer(text):
+        found = match.group()
+        if found in "([{":
+            level += 1
+            deepest = max(deepest, level)
+        elif found in ")]}":
+            level -= 1
+        elif len(found) > limits.number_digits and found.isdigit():
+            what = "A number of the document has too many digits"
+            raise LimitExceeded("number_digits", limits.number_digits, len(found), what)
+    if deepest > limits.nesting:
+        what = "The brackets of the document are nested too deeply"
+        raise LimitExceeded("nesting", limits.nesting, deepest, what)
+
+
+def _choose(ast: DocumentNode, name: str | None, limits: Limits) -> OperationDefinitionNode:
+    operations = [node for node in ast.definitions if isinstance(node, OperationDefinitionNode)]
+    names = ", ".join(node.name.value for node in operations if node.name)[: limits.error_characters // 2]
+    if name is None:
+        if len(operations) == 1:
+            return operations[0]
+        message = (
+            f"The document has {len(operations)} operations; name the one to run in 'operationName' (one of: {names})."
+            if operations
+            else "The document has no operation; it needs a query, a mutation or a subscription."
+        )
+        raise RequestRefused([UserFacingError(message, code="UNKNOWN_OPERATION")])
+    for node in operations:
+        if node.name and node.name.value == name:
+            return node
+    message = f"The document has no operation named '{name[:100]}'; it has: {names or 'only an unnamed one'}."
+    raise RequestRefused([UserFacingError(message, code="UNKNOWN_OPERATION")])

@@ -1,0 +1,141 @@
+"""The limits of the GraphQL front door, and the error that names the one which was passed.
+
+Every limit is a field of :class:`Limits` with its unit and default; nothing else in the package holds such a number.
+The defaults are those of the architecture notes (body 512 KiB, document 64 KiB, 2,000 tokens, depth 12, ...).
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import Any, Final
+
+from graphql import GraphQLError, Node
+
+from ..errors import classify
+
+MIB: Final = 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """What one request, one socket and one process may ask for.
+
+    Attributes:
+        body_bytes: largest request body and largest WebSocket message, in bytes.
+        document_bytes: largest GraphQL document, in bytes of UTF-8.
+        tokens: most lexical tokens (comments included) of a document.
+        nesting: deepest nesting of brackets in a document and of selections across its fragments. Keeps the
+            recursive parser, the validation and the execution far away from the interpreter's stack limit.
+        depth: deepest nesting of fields, introspection excepted.
+        introspection_depth: deepest nesting of fields below `__schema` and `__type`, these included.
+        fields: most fields of an operation once its fragments are written out.
+        aliases: most aliased fields of an operation once its fragments are written out.
+        field_pairs: most pairs of fields that have the same response name at the same place of the answer, fragments
+            written out; validation compares each pair (about 5 µs).
+        root_fields: most fields at the root of a query or subscription.
+        mutation_root_fields: most fields at the root of a mutation.
+        cost: highest estimated number of field values of an operation (see `guard`).
+        introspection_factor: an operation may cost this many times what the standard introspection query costs.
+        page_default: rows assumed for a paged field whose size is not given and has no default in the schema.
+        page_cap: most rows a `first` or `last` counts for; the schema clamps or refuses larger ones.
+        limit_cap: most rows a `limit` counts for (`jobLogs(limit)` goes up to 1000).
+        unsized_list: rows assumed for a list that no argument bounds.
+        json_depth: deepest nesting of brackets in a JSON body.
+        number_digits: most digits of an integer in JSON or in a document.
+        errors: most errors listed in an answer to an invalid document.
+        error_characters: longest error message, in characters; the rest is cut.
+        operations_per_socket: most operations (subscriptions first of all) open at once on one WebSocket.
+        open_streams: most WebSockets and event streams open at once in this process.
+        init_seconds: time a WebSocket has to send `connection_init`.
+        send_seconds: time a reader may stall before its socket or stream is cut off.
+        body_seconds: time a client has to send its request body.
+        operation_seconds: time a query or mutation may run.
+        keepalive_seconds: an idle event stream sends a comment this often.
+        queue_events: most events waiting for one subscriber of a shared execution.
+        queue_bytes: most bytes of events waiting for one subscriber of a shared execution.
+        cached_nodes: syntax nodes held by the cache of parsed documents (about 0.5 kB of memory each).
+        persisted_documents: most documents registered by clients under their hash.
+        persisted_bytes: most bytes of documents registered by clients under their hash.
+    """
+
+    body_bytes: int = 512 * 1024
+    document_bytes: int = 64 * 1024
+    tokens: int = 2_000
+    nesting: int = 64
+    depth: int = 12
+    introspection_depth: int = 20
+    fields: int = 1_500
+    aliases: int = 50
+    field_pairs: int = 10_000
+    root_fields: int = 20
+    mutation_root_fields: int = 10
+    cost: int = 20_000
+    introspection_factor: int = 2
+    page_default: int = 50
+    page_cap: int = 200
+    limit_cap: int = 1_000
+    unsized_list: int = 10
+    json_depth: int = 64
+    number_digits: int = 40
+    errors: int = 10
+    error_characters: int = 1_000
+    operations_per_socket: int = 20
+    open_streams: int = 5_000
+    init_seconds: float = 5.0
+    send_seconds: float = 10.0
+    body_seconds: float = 30.0
+    operation_seconds: float = 30.0
+    keepalive_seconds: float = 15.0
+    queue_events: int = 1_000
+    queue_bytes: int = MIB
+    cached_nodes: int = 100_000
+    persisted_documents: int = 500
+    persisted_bytes: int = 4 * MIB
+
+    def __post_init__(self) -> None:
+        for field in fields(self):
+            value = getattr(self, field.name)
+            if value <= 0:
+                raise ValueError(f"Limits.{field.name} must be greater than 0, got {value!r}")
+
+
+class LimitExceeded(GraphQLError):  # noqa: N818 - a decision, not a fault
+    """A request passed a limit.
+
+    The message names the limit, its maximum and what the request asked for; `extensions` carries the same as
+    `code` ("LIMIT_DEPTH"), `classification`, `limit`, `maximum` and `requested`.
+    """
+
+    def __init__(
+        self,
+        limit: str,
+        maximum: int,
+        requested: int,
+        what: str,
+        nodes: list[Node] | None = None,
+        *,
+        advice: str = "",
+    ) -> None:
+        """Describe the refusal.
+
+        Args:
+            limit: name of the limit, as a field of `Limits` names it, e.g. "depth".
+            maximum: the highest value accepted.
+            requested: what the request asked for; saturated counts say "at least" by `SATURATED`.
+            what: the counted thing in words, e.g. "The fields of this operation are nested".
+            nodes: the syntax nodes the refusal points at.
+            advice: a sentence on what to do about it, if there is something better than the figures to say.
+        """
+        got = f"at least {SATURATED:,}" if requested >= SATURATED else f"{requested:,}"
+        extensions: Mapping[str, Any] = {
+            "code": f"LIMIT_{limit.upper()}",
+            "classification": classify(f"LIMIT_{limit.upper()}").value,
+            "limit": limit,
+            "maximum": maximum,
+            "requested": min(requested, SATURATED),
+        }
+        message = f"{what}: the limit is {maximum:,}, got {got}." + (f" {advice}" if advice else "")
+        super().__init__(message, nodes=nodes, extensions=dict(extensions))
+
+
+SATURATED: Final = 1_000_000_000
+"""Counts stop here: fragments that double each other would otherwise make numbers of hundreds of digits."""

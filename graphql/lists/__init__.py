@@ -1,0 +1,1 @@
+"""Lists as Relay connections: filters, orders, cursors."""

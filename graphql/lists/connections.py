@@ -1,0 +1,149 @@
+"""Relay connections over the lists of the store: keyset cursors in both directions, rows and counts only when asked."""
+
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Generic, TypeVar
+
+import strawberry
+
+from ...jobs.store.read.criteria import EVERYTHING, Criteria
+from ...jobs.store.read.keyset import OrderKey, Page, PageRequest, Position
+from ...jobs.store.read.lists import Listing
+from ..arguments import DEFAULT_PAGE, MAX_PAGE, checked_range, refused
+from ..fields import resolved
+from ..scalars import BigInt
+from .cursors import decode, encode
+
+T = TypeVar("T")
+M = TypeVar("M")
+
+
+@strawberry.type(description="Where a page lies in its list.")
+class PageInfo:
+    """Relay's page information."""
+
+    has_next_page: bool = strawberry.field(description="Whether rows lie behind this page.")
+    has_previous_page: bool = strawberry.field(description="Whether rows lie in front of this page.")
+    start_cursor: str | None = strawberry.field(
+        description="Cursor of the first row; pass it as `before` to page back."
+    )
+    end_cursor: str | None = strawberry.field(description="Cursor of the last row; pass it as `after` to page on.")
+
+
+@strawberry.type(description="One row of a page and its cursor.")
+class Edge(Generic[T]):
+    """Relay's edge."""
+
+    cursor: str = strawberry.field(description="Opaque place of the row in this list and order.")
+    node: T = strawberry.field(description="The row.")
+
+
+@dataclass(frozen=True, slots=True)
+class PageArguments:
+    """What a client said about paging, as it came."""
+
+    first: int | None = None
+    after: str | None = None
+    last: int | None = None
+    before: str | None = None
+
+    def request(self, listing: Listing[Any], order: Sequence[OrderKey], criteria: Criteria = EVERYTHING) -> PageRequest:
+        """The checked request for a page of a list of the store.
+
+        Raises:
+            UserFacingError: both or impossible sizes, or a cursor that does not belong here.
+        """
+        complete = listing.complete(order)
+        return replace(self.bounded(listing.name, complete, listing.kinds(complete)), criteria=criteria)
+
+    def bounded(self, name: str, order: tuple[OrderKey, ...], kinds: Sequence[type]) -> PageRequest:
+        """The checked request for a page of any list.
+
+        Args:
+            name: What the list's cursors are bound to.
+            order: Its unique order.
+            kinds: The Python type of each value of the order.
+
+        Raises:
+            UserFacingError: both or impossible sizes, or a cursor that does not belong here.
+        """
+        if self.first is not None and self.last is not None:
+            raise refused("last: must not be given together with first; page forwards or backwards")
+        backwards = self.last is not None
+        argument, size = ("last", self.last) if backwards else ("first", self.first)
+
+        def position(cursor: str | None, argument: str) -> Position | None:
+            return None if cursor is None else decode(name, order, kinds, cursor, argument)
+
+        return PageRequest(
+            order=order,
+            limit=DEFAULT_PAGE if size is None else checked_range(size, argument, 0, MAX_PAGE),
+            backwards=backwards,
+            after=position(self.after, "after"),
+            before=position(self.before, "before"),
+        )
+
+
+@strawberry.type(description="A page of a list.")
+class Connection(Generic[T]):
+    """Rows are read once, when `edges`, `nodes` or `pageInfo` is asked for; they are counted only for `totalCount`."""
+
+    listing: strawberry.Private[str]
+    order: strawberry.Private[tuple[OrderKey, ...]]
+    read: strawberry.Private[Callable[[], Awaitable[Page[Any]]]]
+    number: strawberry.Private[Callable[[], Awaitable[int]]]
+    convert: strawberry.Private[Callable[[Any], Any]]
+
+    @resolved(description="The rows with their cursors.")
+    async def edges(self) -> list[Edge[T]]:
+        """Relay's edges."""
+        page = await self.read()
+        return [
+            Edge(cursor=encode(self.listing, self.order, position), node=self.convert(item))
+            for item, position in zip(page.items, page.positions, strict=True)
+        ]
+
+    @resolved(description="The rows.")
+    async def nodes(self) -> list[T]:
+        """The rows without their cursors."""
+        return [self.convert(item) for item in (await self.read()).items]
+
+    @resolved(description="Where the page lies.")
+    async def page_info(self) -> PageInfo:
+        """Relay's page information."""
+        page = await self.read()
+        cursors = [encode(self.listing, self.order, place) for place in (*page.positions[:1], *page.positions[-1:])]
+        return PageInfo(
+            has_next_page=page.has_next,
+            has_previous_page=page.has_previous,
+            start_cursor=cursors[0] if cursors else None,
+            end_cursor=cursors[-1] if cursors else None,
+        )
+
+    @resolved(
+        description="How many rows of the whole list meet the filter: exact up to 10,000; 10,001 means more than that. "
+        "Counted only when asked for."
+    )
+    async def total_count(self) -> BigInt:
+        """The capped count."""
+        return BigInt(await self.number())
+
+
+def connect(
+    name: str,
+    request: PageRequest,
+    *,
+    read: Callable[[], Awaitable[Page[M]]],
+    count: Callable[[], Awaitable[int]],
+    convert: Callable[[M], T],
+) -> Connection[T]:
+    """A connection.
+
+    Args:
+        name: What the list's cursors are bound to.
+        request: The page asked for.
+        read: Reads the page; may be called several times, so it should remember.
+        count: Counts the rows.
+        convert: Makes the GraphQL object of a row.
+    """
+    return Connection[T](listing=name, order=request.order, read=read, number=count, convert=convert)

@@ -1,0 +1,271 @@
+"""The typed filters of lists, as clients write them; `criteria` turns them into conditions.
+
+All conditions within one filter must hold. A field of a filter has the name of the store's field it compares.
+"""
+
+from datetime import datetime
+from typing import Any, Final, Generic, TypeAlias, TypeVar
+
+import strawberry
+
+from ...jobs.core.model import NodeState, Outcome, OverlapPolicy, Priority, SkipReason, TaskSource, Trigger
+from ...jobs.core.schedule import Syntax
+from ...jobs.core.states import RunState
+from ..scalars import BigInt
+
+T = TypeVar("T")
+
+EQ: Final = "Equal to this; null = has no value."
+NE: Final = "Different from this, or without a value; null = has a value."
+IN: Final = "Equal to one of these."
+NOT_IN: Final = "Equal to none of these, or without a value."
+GT: Final = "Greater or later than this."
+GTE: Final = "At least this."
+LT: Final = "Less or earlier than this."
+LTE: Final = "At most this."
+IS_NULL: Final = "Whether it has no value."
+AND: Final = "All of these must hold as well."
+OR: Final = "At least one of these must hold as well."
+NOT: Final = "This must not hold."
+
+
+def _condition(description: str, name: str | None = None) -> Any:  # noqa: ANN401 - a field specifier
+    return strawberry.field(description=description, name=name, default=strawberry.UNSET)
+
+
+@strawberry.input(description="Conditions on a text.")
+class StringFilter:
+    """Texts."""
+
+    eq: str | None = _condition(EQ)
+    ne: str | None = _condition(NE)
+    in_: list[str] | None = _condition(IN, "in")
+    not_in: list[str] | None = _condition(NOT_IN)
+    contains: str | None = _condition("Contains this text, ignoring the case of ASCII letters.")
+    starts_with: str | None = _condition("Begins with this text, ignoring the case of ASCII letters.")
+    is_null: bool | None = _condition(IS_NULL)
+
+
+@strawberry.input(description="Conditions on a time.")
+class DateTimeFilter:
+    """Times."""
+
+    eq: datetime | None = _condition(EQ)
+    ne: datetime | None = _condition(NE)
+    gt: datetime | None = _condition(GT)
+    gte: datetime | None = _condition(GTE)
+    lt: datetime | None = _condition(LT)
+    lte: datetime | None = _condition(LTE)
+    is_null: bool | None = _condition(IS_NULL)
+
+
+@strawberry.input(description="Conditions on a whole number.")
+class IntFilter:
+    """Numbers of 32 bits."""
+
+    eq: int | None = _condition(EQ)
+    ne: int | None = _condition(NE)
+    in_: list[int] | None = _condition(IN, "in")
+    not_in: list[int] | None = _condition(NOT_IN)
+    gt: int | None = _condition(GT)
+    gte: int | None = _condition(GTE)
+    lt: int | None = _condition(LT)
+    lte: int | None = _condition(LTE)
+    is_null: bool | None = _condition(IS_NULL)
+
+
+@strawberry.input(description="Conditions on a whole number of up to 64 bits.")
+class BigIntFilter:
+    """Numbers of 64 bits."""
+
+    eq: BigInt | None = _condition(EQ)
+    ne: BigInt | None = _condition(NE)
+    in_: list[BigInt] | None = _condition(IN, "in")
+    not_in: list[BigInt] | None = _condition(NOT_IN)
+    gt: BigInt | None = _condition(GT)
+    gte: BigInt | None = _condition(GTE)
+    lt: BigInt | None = _condition(LT)
+    lte: BigInt | None = _condition(LTE)
+    is_null: bool | None = _condition(IS_NULL)
+
+
+@strawberry.input(description="Conditions on a number.")
+class FloatFilter:
+    """Numbers with decimals."""
+
+    eq: float | None = _condition(EQ)
+    ne: float | None = _condition(NE)
+    gt: float | None = _condition(GT)
+    gte: float | None = _condition(GTE)
+    lt: float | None = _condition(LT)
+    lte: float | None = _condition(LTE)
+    is_null: bool | None = _condition(IS_NULL)
+
+
+@strawberry.input(description="Conditions on a truth value.")
+class BooleanFilter:
+    """True or false."""
+
+    eq: bool | None = _condition(EQ)
+    ne: bool | None = _condition(NE)
+    is_null: bool | None = _condition(IS_NULL)
+
+
+@strawberry.input(description="Conditions on a key.")
+class IdFilter:
+    """Decimal keys; they ascend in the order in which rows were made."""
+
+    eq: strawberry.ID | None = _condition(EQ)
+    ne: strawberry.ID | None = _condition(NE)
+    in_: list[strawberry.ID] | None = _condition(IN, "in")
+    not_in: list[strawberry.ID] | None = _condition(NOT_IN)
+    gt: strawberry.ID | None = _condition(GT)
+    gte: strawberry.ID | None = _condition(GTE)
+    lt: strawberry.ID | None = _condition(LT)
+    lte: strawberry.ID | None = _condition(LTE)
+    is_null: bool | None = _condition(IS_NULL)
+
+
+@strawberry.input(description="Conditions on a value of an enum.")
+class Filter(Generic[T]):
+    """One class for all enums: ``Filter[RunState]`` is ``RunStateFilter`` in the schema."""
+
+    eq: T | None = _condition(EQ)
+    ne: T | None = _condition(NE)
+    in_: list[T] | None = _condition(IN, "in")
+    not_in: list[T] | None = _condition(NOT_IN)
+    is_null: bool | None = _condition(IS_NULL)
+
+
+@strawberry.input(description="Which tasks. All conditions must hold.")
+class TaskFilter:
+    """Conditions on tasks."""
+
+    id: IdFilter | None = _condition("The key.")
+    name: StringFilter | None = _condition("The name.")
+    description: StringFilter | None = _condition("The description.")
+    enabled: BooleanFilter | None = _condition("Whether it makes runs; false = paused.")
+    source: Filter[TaskSource] | None = _condition("Where it is defined.")
+    job_name: StringFilter | None = _condition("The name of its job.")
+    group: StringFilter | None = _condition("The group of its runs.")
+    priority: Filter[Priority] | None = _condition("The priority of its runs.")
+    owner: StringFilter | None = _condition("Its owner.")
+    submitter: StringFilter | None = _condition("Who made it.")
+    syntax: Filter[Syntax] | None = _condition("The syntax of its schedule.")
+    timezone: StringFilter | None = _condition("The zone of its schedule.")
+    overlap: Filter[OverlapPolicy] | None = _condition("Its overlap policy, as set; null = left to the default.")
+    overridden: BooleanFilter | None = _condition("Whether an operator replaced the schedule that its code declares.")
+    next_execution: DateTimeFilter | None = _condition("When it is due next; no value = finished.")
+    paused_at: DateTimeFilter | None = _condition("Since when it is paused.")
+    last_due_at: DateTimeFilter | None = _condition("When it was last due.")
+    last_started_at: DateTimeFilter | None = _condition("When a run made by its schedule last started.")
+    counter: BigIntFilter | None = _condition("How many runs its schedule has made.")
+    created_at: DateTimeFilter | None = _condition("When it was made.")
+    updated_at: DateTimeFilter | None = _condition("When it was last edited.")
+    and_: list["TaskFilter"] | None = _condition(AND, "and")
+    or_: list["TaskFilter"] | None = _condition(OR, "or")
+    not_: "TaskFilter | None" = _condition(NOT, "not")
+
+
+@strawberry.input(description="Which runs. All conditions must hold.")
+class RunFilter:
+    """Conditions on runs."""
+
+    id: IdFilter | None = _condition("The key.")
+    state: Filter[RunState] | None = _condition("Where it stands.")
+    job_name: StringFilter | None = _condition("The name of its job.")
+    task_id: IdFilter | None = _condition("The key of its task.")
+    task_name: StringFilter | None = _condition("The name of its task.")
+    group: StringFilter | None = _condition("Its group.")
+    priority: Filter[Priority] | None = _condition("Its priority.")
+    trigger: Filter[Trigger] | None = _condition("What made it.")
+    node: StringFilter | None = _condition("The name of the node that holds or held it.")
+    scheduled_for: DateTimeFilter | None = _condition("The nominal time of its occurrence.")
+    submitted_at: DateTimeFilter | None = _condition("When it was put into the queue.")
+    available_at: DateTimeFilter | None = _condition("When it may start, or be tried again.")
+    started_at: DateTimeFilter | None = _condition("When its newest attempt began.")
+    finished_at: DateTimeFilter | None = _condition("When it reached a final state.")
+    cancel_requested_at: DateTimeFilter | None = _condition("When it was asked to stop.")
+    attempt: IntFilter | None = _condition("How many attempts have begun.")
+    failures: IntFilter | None = _condition("How many attempts failed or were lost.")
+    unique_key: StringFilter | None = _condition("Its unique key.")
+    retried_from: IdFilter | None = _condition("The key of the run that it retries.")
+    submitter: StringFilter | None = _condition("Who asked for it.")
+    description: StringFilter | None = _condition("Its description.")
+    error: StringFilter | None = _condition("Its last error.")
+    and_: list["RunFilter"] | None = _condition(AND, "and")
+    or_: list["RunFilter"] | None = _condition(OR, "or")
+    not_: "RunFilter | None" = _condition(NOT, "not")
+
+
+@strawberry.input(description="Which executions. All conditions must hold.")
+class ExecutionFilter:
+    """Conditions on executions."""
+
+    id: IdFilter | None = _condition("The key.")
+    job_name: StringFilter | None = _condition("The name of the job.")
+    task_id: IdFilter | None = _condition("The key of the task.")
+    task_name: StringFilter | None = _condition("The name of the task.")
+    run_id: IdFilter | None = _condition("The key of the run.")
+    outcome: Filter[Outcome] | None = _condition("How it ended; no value = still running.")
+    success: BooleanFilter | None = _condition("Whether it went well; no value = still running.")
+    node: StringFilter | None = _condition("The node that executed it.")
+    trigger: Filter[Trigger] | None = _condition("What made its run.")
+    attempt: IntFilter | None = _condition("Which attempt at the run it was, from 1.")
+    started_at: DateTimeFilter | None = _condition("When it began.")
+    completed_at: DateTimeFilter | None = _condition("When it ended; no value = still running.")
+    scheduled_for: DateTimeFilter | None = _condition("The nominal time of the occurrence.")
+    records_processed: BigIntFilter | None = _condition("How many records the job says it processed.")
+    duration: FloatFilter | None = _condition("Seconds from start to end.")
+    error_message: StringFilter | None = _condition("The error's message.")
+    error_type: StringFilter | None = _condition("The error's type.")
+    and_: list["ExecutionFilter"] | None = _condition(AND, "and")
+    or_: list["ExecutionFilter"] | None = _condition(OR, "or")
+    not_: "ExecutionFilter | None" = _condition(NOT, "not")
+
+
+@strawberry.input(description="Which skipped occurrences. All conditions must hold.")
+class SkippedOccurrenceFilter:
+    """Conditions on skipped occurrences."""
+
+    id: IdFilter | None = _condition("The key.")
+    task_id: IdFilter | None = _condition("The key of the task.")
+    task_name: StringFilter | None = _condition("The name of the task.")
+    reason: Filter[SkipReason] | None = _condition("Why they were skipped.")
+    node: StringFilter | None = _condition("The node that decided it.")
+    count: BigIntFilter | None = _condition("How many occurrences the row stands for.")
+    first_scheduled_for: DateTimeFilter | None = _condition("The first nominal time.")
+    last_scheduled_for: DateTimeFilter | None = _condition("The last nominal time.")
+    at: DateTimeFilter | None = _condition("When the row was last written.")
+    and_: list["SkippedOccurrenceFilter"] | None = _condition(AND, "and")
+    or_: list["SkippedOccurrenceFilter"] | None = _condition(OR, "or")
+    not_: "SkippedOccurrenceFilter | None" = _condition(NOT, "not")
+
+
+@strawberry.input(description="Which groups. All conditions must hold.")
+class GroupFilter:
+    """Conditions on groups."""
+
+    name: StringFilter | None = _condition("The name.")
+    paused: BooleanFilter | None = _condition("Whether none of its runs may start.")
+    max_running: IntFilter | None = _condition("How many of its runs may run together; no value = no limit.")
+    and_: list["GroupFilter"] | None = _condition(AND, "and")
+    or_: list["GroupFilter"] | None = _condition(OR, "or")
+    not_: "GroupFilter | None" = _condition(NOT, "not")
+
+
+@strawberry.input(description="Which nodes. All conditions must hold.")
+class NodeFilter:
+    """Conditions on nodes."""
+
+    id: IdFilter | None = _condition("The key.")
+    name: StringFilter | None = _condition("The name.")
+    state: Filter[NodeState] | None = _condition("Where it is in its life.")
+    version: StringFilter | None = _condition("The version of Cronograph it runs.")
+    started_at: DateTimeFilter | None = _condition("When it started.")
+    and_: list["NodeFilter"] | None = _condition(AND, "and")
+    or_: list["NodeFilter"] | None = _condition(OR, "or")
+    not_: "NodeFilter | None" = _condition(NOT, "not")
+
+
+AnyFilter: TypeAlias = TaskFilter | RunFilter | ExecutionFilter | SkippedOccurrenceFilter | GroupFilter | NodeFilter

@@ -1,0 +1,44 @@
+"""Planned occurrences of many tasks in one order, computed as far as they are asked for."""
+
+import heapq
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from ...jobs.core.model import Task
+from ...jobs.core.occurrence import following
+from ...jobs.core.policies import jitter_offset, schedule_of
+from ...jobs.core.schedule import ScheduleError
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Planned:
+    """One planned occurrence. Ordered by the effective time (nominal and jitter), then by the task's key."""
+
+    effective_at: datetime
+    task_id: int
+    scheduled_for: datetime
+
+
+def planned(tasks: Iterable[Task], start: datetime, end: datetime) -> Iterator[Planned]:
+    """The occurrences with ``start <= effective time < end``, earliest first. Each is computed when it is taken."""
+    ahead = [_occurrences(task, start, end) for task in tasks]
+    return heapq.merge(*ahead)
+
+
+def _occurrences(task: Task, start: datetime, end: datetime) -> Iterator[Planned]:
+    offset = jitter_offset(task.id, task.spec.jitter)
+    try:
+        schedule = schedule_of(task.spec.schedule, task.anchor_at)
+    except ScheduleError:
+        # A zone can vanish from the system's database after the schedule was stored: nothing is planned then.
+        return
+    occurrence = task.next_occurrence_at
+    if occurrence is not None and occurrence + offset < start:
+        occurrence = following(task.spec, schedule, start - offset - _TICK)
+    while occurrence is not None and occurrence + offset < end:
+        yield Planned(occurrence + offset, task.id, occurrence)
+        occurrence = following(task.spec, schedule, occurrence)
+
+
+_TICK = timedelta(microseconds=1)

@@ -1,0 +1,1 @@
+"""The roots of the schema: queries, mutations, subscriptions."""

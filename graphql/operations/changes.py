@@ -1,0 +1,166 @@
+"""How mutations write: check the input, run one action in one transaction, turn refusals into data."""
+
+import hashlib
+import json
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, fields, is_dataclass
+from datetime import datetime
+from enum import Enum
+from typing import Any, Final, Generic, TypeVar, cast
+
+import strawberry
+
+from ...jobs.actions.idempotent import Memory, Request, once
+from ...jobs.core.errors import InvalidInput, NotFound
+from ...jobs.core.errors import UserError as Refusal
+from ...jobs.core.model import Json, Run, Task
+from ...jobs.store.db.transaction import Tx
+from ...jobs.store.write import runs as run_store
+from ...jobs.store.write import tasks as task_store
+from ..arguments import camel, decimal
+from ..context import Info
+from ..scalars import unstorable
+from ..types.common import UserError
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Done(Generic[T]):
+    """The outcome of a write: a result, or the reasons why nothing was changed."""
+
+    result: T | None
+    errors: list[UserError]
+
+
+async def perform(
+    info: Info, operation: str, input: object, action: Callable[[Tx], T], memory: Memory[T], *, key: str | None = None
+) -> Done[T]:
+    """Run ``action`` in one transaction.
+
+    Args:
+        info: Of the resolver.
+        operation: The mutation's name, part of what an idempotency key stands for.
+        input: What the client sent; its texts and numbers are checked here.
+        action: Calls ``jobs.actions``.
+        memory: How a repeated request finds its answer.
+        key: The idempotency key, unless ``input`` carries it.
+    """
+    try:
+        check_input(input)
+        chosen = key or getattr(input, "idempotency_key", None) or None
+        request = None if chosen is None else Request(chosen, operation, digest(operation, input))
+        return Done(await info.context.write(once, request, action, memory), [])
+    except Refusal as refusal:
+        return Done(None, [UserError.from_error(refusal)])
+
+
+def check_input(value: object, path: tuple[str, ...] = ()) -> None:
+    """Refuse what no action can judge: texts and numbers that cannot be stored, arguments that are no object.
+
+    Raises:
+        InvalidInput: names the place.
+    """
+    if isinstance(value, str) and not isinstance(value, Enum):
+        fault = unstorable(value)
+        if fault is not None:
+            raise InvalidInput(f"{_shown(path)}: must not contain {fault}, got {value[:60]!r}", path=path)
+    elif isinstance(value, float) and not math.isfinite(value):
+        raise InvalidInput(f"{_shown(path)}: must be a finite number, got {value}", path=path)
+    elif isinstance(value, list):
+        for place, one in enumerate(cast("list[object]", value)):
+            check_input(one, (*path, str(place)))
+    elif is_dataclass(value):
+        for name, one in _present(value):
+            if name != "args":
+                check_input(one, (*path, camel(name)))
+            elif one is not None and not isinstance(one, dict):
+                raise InvalidInput(f"{_shown((*path, name))}: must be an object, got {one!r:.60}", path=(*path, name))
+
+
+def parse_key(value: str, *path: str) -> int:
+    """The key behind an id of an input.
+
+    Raises:
+        InvalidInput: it is no decimal number of at most 64 bits.
+    """
+    number = decimal(value)
+    if number is None:
+        raise InvalidInput(
+            f"{_shown(path)}: must be an id as this API gives them, a decimal number, got {value[:60]!r}", path=path
+        )
+    return number
+
+
+def digest(operation: str, input: object) -> str:
+    """A hash of a request, the same for the same values."""
+    text = json.dumps([operation, _plain(input)], sort_keys=True, default=str)
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def args_of(value: object) -> dict[str, Json] | None:
+    """The arguments of a job that ``check_input`` let pass; absent is None."""
+    return cast("dict[str, Json] | None", None if value is strawberry.UNSET else value)
+
+
+def given(value: T | None) -> T | None:
+    """The value of an optional input; absent is None."""
+    return None if value is strawberry.UNSET else value
+
+
+def _present(value: Any) -> Iterator[tuple[str, Any]]:  # noqa: ANN401 - any input object
+    for field in fields(value):
+        one = getattr(value, field.name)
+        if one is not strawberry.UNSET:
+            yield field.name, one
+
+
+def _plain(value: object) -> object:
+    if is_dataclass(value):
+        return {name: _plain(one) for name, one in _present(value) if name != "idempotency_key"}
+    if isinstance(value, Enum):
+        return value.value
+    if isinstance(value, datetime):
+        return value.isoformat()
+    if isinstance(value, list | tuple):
+        return [_plain(one) for one in cast("list[object]", value)]
+    return value
+
+
+def _shown(path: tuple[str, ...]) -> str:
+    return ".".join(path) or "input"
+
+
+def recall_task(tx: Tx, stored: Json) -> Task:
+    """The task of a repeated request, as it is now.
+
+    Raises:
+        NotFound: it was deleted since.
+    """
+    found = task_store.by_ids(tx.conn, [stored["task"]]).get(stored["task"])
+    if found is None:
+        raise NotFound(f"the task that this request answered with was deleted since (id {stored['task']})")
+    return found
+
+
+def recall_runs(tx: Tx, stored: Json) -> list[Run]:
+    """The runs of a repeated request, as they are now; those pruned since are left out."""
+    found = run_store.by_ids(tx.conn, stored["runs"])
+    return [found[run_id] for run_id in stored["runs"] if run_id in found]
+
+
+def recall_run(tx: Tx, stored: Json) -> Run:
+    """The run of a repeated request, as it is now.
+
+    Raises:
+        NotFound: it was pruned since.
+    """
+    found = recall_runs(tx, stored)
+    if not found:
+        raise NotFound("the run that this request answered with was pruned since")
+    return found[0]
+
+
+ONE_TASK: Final[Memory[Task]] = Memory(keep=lambda task: {"task": task.id}, recall=recall_task)
+ONE_RUN: Final[Memory[Run]] = Memory(keep=lambda run: {"runs": [run.id]}, recall=recall_run)

@@ -1,0 +1,302 @@
+"""The input objects of mutations, and how they become values of the engine.
+
+``UNSET`` means absent. Where a mutation creates, absent and null are the product's default; where it updates, absent
+means unchanged and null the default.
+"""
+
+from dataclasses import fields
+from datetime import datetime
+from typing import Any, Final
+
+import strawberry
+from strawberry.scalars import JSON
+
+from ...jobs.core.model import MisfirePolicy, NewRun, OverlapPolicy, Priority, ScheduleSpec, TaskSpec, Trigger
+from ...jobs.core.schedule import Syntax
+from ..lists.filters import RunFilter
+
+KEY: Final = (
+    "Makes a repetition safe: within 24 hours the same key with the same request answers as before and changes "
+    "nothing, with another request it is refused."
+)
+DRY_RUN: Final = "Change nothing; answer how many would change, and the first of them."
+REASON: Final = "Why; shown to others."
+
+
+def _optional(description: str) -> Any:  # noqa: ANN401 - a field specifier
+    return strawberry.field(description=description, default=strawberry.UNSET)
+
+
+@strawberry.input(description="When a task is due.")
+class ScheduleInput:
+    """A schedule as a client writes it."""
+
+    syntax: Syntax = strawberry.field(description="How `value` is written.")
+    value: str = strawberry.field(description="The schedule, at most 256 characters.")
+    timezone: str = strawberry.field(description="An IANA zone, in which wall times are read.", default="UTC")
+
+    def to_spec(self) -> ScheduleSpec:
+        """The engine's form."""
+        return ScheduleSpec(self.syntax, self.value, self.timezone)
+
+
+@strawberry.input
+class TaskSettings:
+    """What can be set when a task is created and changed when it is updated. Null = the default."""
+
+    args: JSON | None = _optional("The arguments of its runs, an object; none unless given.")
+    description: str | None = _optional("What it is for; copied to its runs.")
+    enabled: bool | None = _optional("Whether its occurrences become runs; true unless given.")
+    group: str | None = _optional("The group of its runs; `default` unless given.")
+    priority: Priority | None = _optional("The priority of its runs; LOW unless given.")
+    owner: str | None = _optional("The outside thing on whose behalf it exists, e.g. `channel:42`.")
+    overlap: OverlapPolicy | None = _optional("What happens while a run of it is unfinished; SKIP, for INTERVAL QUEUE.")
+    misfire: MisfirePolicy | None = _optional("What happens to occurrences that are late; LAST unless given.")
+    misfire_grace: float | None = _optional("Seconds by which an occurrence may be late; 60 unless given.")
+    catch_up_limit: int | None = _optional("How many missed occurrences policy ALL makes up for; 100 unless given.")
+    tolerance: float | None = _optional(
+        "INTERVAL only: seconds a run may start early; 5, at most a tenth, unless given."
+    )
+    timeout: float | None = _optional("The time box of an attempt in seconds; none, for INTERVAL half the interval.")
+    retries: int | None = _optional("How many failures a run survives; 2 unless given.")
+    retry_delay: float | None = _optional("Seconds before the first retry, doubled each time; 60 unless given.")
+    jitter: float | None = _optional("Most seconds by which the task is delayed, by one fixed offset; 0 unless given.")
+    start_at: datetime | None = _optional("No occurrence before this time.")
+    end_at: datetime | None = _optional("No occurrence after this time.")
+
+
+@strawberry.input(description="A task to be made.")
+class CreateTaskInput(TaskSettings):
+    """The input of ``createTask``."""
+
+    name: str = strawberry.field(
+        description="Unique and immutable; 1 to 200 characters, no control characters, no `/`."
+    )
+    job_name: str = strawberry.field(description="The job it runs; see `availableJobs`.")
+    schedule: ScheduleInput = strawberry.field(description="When it is due; try it with `validateSchedule`.")
+    idempotency_key: str | None = _optional(KEY)
+
+    def to_spec(self) -> TaskSpec:
+        """The engine's form; what is absent or null has the product's default."""
+        given = {name: value for name, value in settings_of(self).items() if value is not None}
+        return TaskSpec(name=self.name, job_name=self.job_name, schedule=self.schedule.to_spec(), **given)
+
+
+@strawberry.input(description="Changes to a task: what is absent stays, null sets the default.")
+class UpdateTaskInput(TaskSettings):
+    """The input of ``updateTask``."""
+
+    name: str = strawberry.field(description="Which task; the name itself cannot change.")
+    expected_version: int | None = _optional("Refuse if the task was edited since this `version` was read.")
+    job_name: str | None = _optional("The job it runs.")
+    schedule: ScheduleInput | None = _optional("When it is due.")
+    idempotency_key: str | None = _optional(KEY)
+
+    def changes(self) -> dict[str, Any]:
+        """Field names of ``TaskSpec`` to new values, None = the default; only what is present.
+
+        A job's name and a schedule have no default, so null leaves them as they are.
+        """
+        changes = settings_of(self)
+        if self.job_name is not strawberry.UNSET and self.job_name is not None:
+            changes["job_name"] = self.job_name
+        if self.schedule is not strawberry.UNSET and self.schedule is not None:
+            changes["schedule"] = self.schedule.to_spec()
+        return changes
+
+
+def settings_of(input: TaskSettings) -> dict[str, Any]:
+    """The settings that are present, by the names they have in ``TaskSpec``."""
+    named = ((one.name, getattr(input, one.name)) for one in fields(TaskSettings))
+    return {name: value for name, value in named if value is not strawberry.UNSET}
+
+
+@strawberry.input(description="A task by its name.")
+class TaskNameInput:
+    """The input of mutations that need nothing but the task."""
+
+    name: str = strawberry.field(description="Which task.")
+    idempotency_key: str | None = _optional(KEY)
+
+
+@strawberry.input(description="A task to be deleted.")
+class DeleteTaskInput:
+    """The input of ``deleteTask``."""
+
+    name: str = strawberry.field(description="Which task.")
+    dry_run: bool | None = _optional(DRY_RUN)
+    idempotency_key: str | None = _optional(KEY)
+
+
+@strawberry.input(description="A task to be paused.")
+class PauseTaskInput:
+    """The input of ``pauseTask``."""
+
+    name: str = strawberry.field(description="Which task.")
+    reason: str | None = _optional(REASON)
+    idempotency_key: str | None = _optional(KEY)
+
+
+@strawberry.input(description="An owner that is gone.")
+class DeleteTasksOfOwnerInput:
+    """The input of ``deleteTasksOfOwner``."""
+
+    owner: str = strawberry.field(description="Whose tasks, e.g. `channel:42`.")
+    dry_run: bool | None = _optional(DRY_RUN)
+    idempotency_key: str | None = _optional(KEY)
+
+
+@strawberry.input(description="A task to be run now.")
+class TriggerTaskInput:
+    """The input of ``triggerTask``."""
+
+    name: str = strawberry.field(description="Which task.")
+    args: JSON | None = _optional("Arguments instead of the task's, an object.")
+    idempotency_key: str | None = _optional(KEY)
+
+
+@strawberry.input(description="A run to be put into the queue. Null = the default.")
+class EnqueueRunInput:
+    """One of the runs of ``enqueueRuns``."""
+
+    job_name: str = strawberry.field(description="The job; see `availableJobs`.")
+    args: JSON | None = _optional("Its arguments, an object; none unless given.")
+    group: str | None = _optional("Its group; `default` unless given.")
+    priority: Priority | None = _optional("Its priority; LOW unless given.")
+    run_at: datetime | None = _optional("It does not start before this time.")
+    unique_key: str | None = _optional("While a run with this key is unfinished, that one is answered instead.")
+    retries: int | None = _optional("How many failures it survives; 2 unless given.")
+    retry_delay: float | None = _optional("Seconds before the first retry, doubled each time; 60 unless given.")
+    timeout: float | None = _optional("The time box of an attempt in seconds; none unless given.")
+    description: str | None = _optional("What it is for.")
+
+    def to_run(self, submitter: str) -> NewRun:
+        """The engine's form."""
+        given = {
+            "args": self.args,
+            "group": self.group,
+            "priority": self.priority,
+            "available_at": self.run_at,
+            "unique_key": self.unique_key,
+            "retries": self.retries,
+            "retry_delay": self.retry_delay,
+            "timeout": self.timeout,
+            "description": self.description,
+        }
+        chosen: dict[str, Any] = {
+            name: value for name, value in given.items() if value is not None and value is not strawberry.UNSET
+        }
+        return NewRun(job_name=self.job_name, trigger=Trigger.API, submitter=submitter, **chosen)
+
+
+@strawberry.input(description="Runs to be put into the queue, all or none.")
+class EnqueueRunsInput:
+    """The input of ``enqueueRuns``."""
+
+    runs: list[EnqueueRunInput] = strawberry.field(description="The runs, 1 to 10,000.")
+    idempotency_key: str | None = _optional(KEY)
+
+
+@strawberry.input(description="A run to be cancelled.")
+class CancelRunInput:
+    """The input of ``cancelRun``."""
+
+    id: strawberry.ID = strawberry.field(description="Which run.")
+    reason: str | None = _optional(REASON)
+    idempotency_key: str | None = _optional(KEY)
+
+
+@strawberry.input
+class RunSelection:
+    """Runs by key or by filter, one of the two."""
+
+    ids: list[strawberry.ID] | None = _optional("Which runs, at most 10,000; or else `filter`.")
+    filter: RunFilter | None = _optional(
+        "All runs that match and to which this can be done, at most 10,000 per call; or else `ids`."
+    )
+    dry_run: bool | None = _optional(DRY_RUN)
+    idempotency_key: str | None = _optional(KEY)
+
+
+@strawberry.input(description="Runs to be cancelled. Finished ones are left as they are.")
+class CancelRunsInput(RunSelection):
+    """The input of ``cancelRuns``."""
+
+    reason: str | None = _optional(REASON)
+
+
+@strawberry.input(description="A finished run to be made again.")
+class RetryRunInput:
+    """The input of ``retryRun``."""
+
+    id: strawberry.ID = strawberry.field(description="Which run.")
+    args: JSON | None = _optional("Arguments instead of the old ones, an object.")
+    idempotency_key: str | None = _optional(KEY)
+
+
+@strawberry.input(description="Finished runs to be made again.")
+class RetryRunsInput(RunSelection):
+    """The input of ``retryRuns``."""
+
+
+@strawberry.input(description="A waiting run to be made due now.")
+class RetryNowInput:
+    """The input of ``retryNow``."""
+
+    id: strawberry.ID = strawberry.field(description="Which run.")
+    idempotency_key: str | None = _optional(KEY)
+
+
+@strawberry.input(
+    description="Runs whose priority is to change. Those that neither wait nor are stuck stay as they are."
+)
+class SetRunPriorityInput(RunSelection):
+    """The input of ``setRunPriority``."""
+
+    priority: Priority = strawberry.field(description="The new priority.")
+
+
+@strawberry.input(description="A group to be paused.")
+class PauseGroupInput:
+    """The input of ``pauseGroup``."""
+
+    name: str = strawberry.field(description="Which group; it exists once it is named.")
+    reason: str | None = _optional(REASON)
+    idempotency_key: str | None = _optional(KEY)
+
+
+@strawberry.input(description="A group by its name.")
+class GroupNameInput:
+    """The input of ``resumeGroup``."""
+
+    name: str = strawberry.field(description="Which group.")
+    idempotency_key: str | None = _optional(KEY)
+
+
+@strawberry.input(description="The limit of a group.")
+class UpdateGroupInput:
+    """The input of ``updateGroup``."""
+
+    name: str = strawberry.field(description="Which group; it exists once it is named.")
+    max_running: int | None = _optional(
+        "How many of its runs may be scheduled or running on all nodes together; null = no limit, absent = unchanged."
+    )
+    idempotency_key: str | None = _optional(KEY)
+
+
+@strawberry.input(description="What history to keep. Absent or null = the default.")
+class PruneHistoryInput:
+    """The input of ``pruneHistory``."""
+
+    max_age_days: float | None = _optional("Days; what ended longer ago is deleted. 30 unless given.")
+    max_per_task: int | None = _optional("How many of the newest to keep of each task; any number unless given.")
+    dry_run: bool | None = _optional(DRY_RUN)
+    idempotency_key: str | None = _optional(KEY)
+
+
+@strawberry.input(description="A node to be drained.")
+class DrainNodeInput:
+    """The input of ``drainNode``."""
+
+    name: str = strawberry.field(description="Which live node.")
+    idempotency_key: str | None = _optional(KEY)

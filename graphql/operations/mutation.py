@@ -1,0 +1,12 @@
+"""The root of mutations, put together."""
+
+import strawberry
+
+from .queue import QueueMutations
+from .runs import RunMutations
+from .tasks import TaskMutations
+
+
+@strawberry.type(description="Everything that can be changed. Refusals are data: look at `errors` of each payload.")
+class Mutation(RunMutations, TaskMutations, QueueMutations):
+    """Mutations."""

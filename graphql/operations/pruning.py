@@ -1,0 +1,68 @@
+"""What ``pruneHistory`` does: a run of the job that prunes, or a look at what it would delete."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Final
+
+from ...jobs.actions.idempotent import Memory
+from ...jobs.actions.runs import check_job_args, trigger_job
+from ...jobs.builtin.prune import DEFAULT_AGE_DAYS
+from ...jobs.core.model import Execution, Json, Run
+from ...jobs.store.db.transaction import Tx
+from ...jobs.store.read import executions as execution_store
+from ...jobs.store.read.prunable import prunable
+from .changes import given, recall_run
+from .inputs import PruneHistoryInput
+
+JOB: Final = "prune_history"
+"""The built-in job that prunes."""
+MAX_SHOWN: Final = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Pruning:
+    """The run that prunes; of a dry run what would go: the first executions, how many, and whether there is more."""
+
+    run: Run | None
+    executions: Sequence[Execution] = ()
+    count: int = 0
+    has_more: bool = False
+
+
+def prune(tx: Tx, input: PruneHistoryInput, actor: str) -> Pruning:
+    """Make the run that prunes, or on a dry run only look.
+
+    Raises:
+        UserError: code ``UNKNOWN_JOB`` or ``INVALID_ARGS``.
+    """
+    age, keep = given(input.max_age_days), given(input.max_per_task)
+    wanted: dict[str, Json] = {"max_age_days": age, "max_per_task": keep}
+    args = {name: value for name, value in wanted.items() if value is not None}
+    if not given(input.dry_run):
+        return Pruning(trigger_job(tx, JOB, args=args, actor=actor))
+    check_job_args(tx, JOB, args)
+    found = prunable(tx.conn, tx.now - timedelta(days=DEFAULT_AGE_DAYS if age is None else age), keep)
+    return Pruning(None, _shown(tx, found.executions[:MAX_SHOWN]), len(found.executions), not found.complete)
+
+
+def _shown(tx: Tx, ids: Sequence[int]) -> list[Execution]:
+    known = execution_store.by_ids(tx.conn, ids)
+    return [known[key] for key in ids if key in known]
+
+
+def _keep(pruning: Pruning) -> Json:
+    return {
+        "run": None if pruning.run is None else pruning.run.id,
+        "executions": [execution.id for execution in pruning.executions],
+        "count": pruning.count,
+        "hasMore": pruning.has_more,
+    }
+
+
+def _recall(tx: Tx, stored: Json) -> Pruning:
+    run = None if stored["run"] is None else recall_run(tx, {"runs": [stored["run"]]})
+    return Pruning(run, _shown(tx, stored["executions"]), stored["count"], stored["hasMore"])
+
+
+PRUNING: Final[Memory[Pruning]] = Memory(keep=_keep, recall=_recall)

@@ -1,0 +1,86 @@
+"""Mutations of groups and nodes."""
+
+from functools import partial
+from typing import Annotated
+
+import strawberry
+
+from ...jobs.actions import groups as actions
+from ...jobs.actions.idempotent import Memory
+from ...jobs.actions.nodes import drain_node
+from ...jobs.core import model
+from ...jobs.core.errors import NotFound
+from ...jobs.core.model import Json
+from ...jobs.store.db.transaction import Tx
+from ...jobs.store.write import groups as group_store
+from ...jobs.store.write import nodes as node_store
+from ..arguments import INPUT
+from ..context import Info
+from ..fields import mutates
+from ..types.operation import Group, Node
+from ..types.payloads import GroupPayload, NodePayload
+from .changes import Done, given, perform
+from .inputs import DrainNodeInput, GroupNameInput, PauseGroupInput, UpdateGroupInput
+
+
+def recall_group(tx: Tx, stored: Json) -> model.Group:
+    """The group of a repeated request, as it is now."""
+    return group_store.settings(tx.conn).get(stored["group"], model.Group(stored["group"]))
+
+
+def recall_node(tx: Tx, stored: Json) -> model.Node:
+    """The node of a repeated request, as it is now.
+
+    Raises:
+        NotFound: it was pruned since.
+    """
+    found = node_store.by_ids(tx.conn, [stored["node"]])
+    if not found:
+        raise NotFound("the node that this request answered with was forgotten since")
+    return found[stored["node"]]
+
+
+ONE_GROUP: Memory[model.Group] = Memory(keep=lambda group: {"group": group.name}, recall=recall_group)
+ONE_NODE: Memory[model.Node] = Memory(keep=lambda node: {"node": node.id}, recall=recall_node)
+
+
+def group_payload(done: Done[model.Group]) -> GroupPayload:
+    """The answer for one group."""
+    return GroupPayload(group=None if done.result is None else Group.from_model(done.result), errors=done.errors)
+
+
+@strawberry.type
+class QueueMutations:
+    """Everything that changes groups and nodes."""
+
+    @mutates(description="Pauses a group: none of its runs starts; those not begun go back to the queue.")
+    async def pause_group(self, info: Info, input: Annotated[PauseGroupInput, INPUT]) -> GroupPayload:
+        """The paused group."""
+        action = partial(
+            actions.pause_group, name=input.name, reason=given(input.reason), actor=info.context.person.name
+        )
+        return group_payload(await perform(info, "pauseGroup", input, action, ONE_GROUP))
+
+    @mutates(description="Lets a paused group run again.")
+    async def resume_group(self, info: Info, input: Annotated[GroupNameInput, INPUT]) -> GroupPayload:
+        """The resumed group."""
+        action = partial(actions.resume_group, name=input.name, actor=info.context.person.name)
+        return group_payload(await perform(info, "resumeGroup", input, action, ONE_GROUP))
+
+    @mutates(description="Changes the limit of a group.")
+    async def update_group(self, info: Info, input: Annotated[UpdateGroupInput, INPUT]) -> GroupPayload:
+        """The changed group."""
+
+        def action(tx: Tx) -> model.Group:
+            if input.max_running is strawberry.UNSET:
+                return recall_group(tx, {"group": input.name})
+            return actions.update_group(tx, input.name, max_running=input.max_running)
+
+        return group_payload(await perform(info, "updateGroup", input, action, ONE_GROUP))
+
+    @mutates(description="Asks a live node to take nothing new and to stop once its running jobs have ended.")
+    async def drain_node(self, info: Info, input: Annotated[DrainNodeInput, INPUT]) -> NodePayload:
+        """The draining node."""
+        action = partial(drain_node, name=input.name)
+        done = await perform(info, "drainNode", input, action, ONE_NODE)
+        return NodePayload(node=None if done.result is None else Node.from_model(done.result), errors=done.errors)

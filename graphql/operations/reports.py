@@ -1,0 +1,248 @@
+"""Queries that compute: schedules, plans, figures; and who and when."""
+
+from collections.abc import Iterable
+from datetime import datetime, timedelta
+from itertools import islice
+from typing import Annotated, Final
+
+import strawberry
+
+from ...jobs.core import model
+from ...jobs.core.schedule import validate
+from ...jobs.store.read import planned as plans
+from ...jobs.store.read import reports
+from ...jobs.store.read import statistics as figures
+from ...jobs.store.read.keyset import OrderKey, Page, PageRequest
+from ...jobs.store.read.scope import Scope
+from ..arguments import AFTER, COUNT, checked_count, checked_range, checked_text, refused
+from ..context import Info
+from ..enums import StatisticsBucket
+from ..fields import resolved
+from ..lists.connections import Connection, PageArguments, connect
+from ..lists.upcoming import Planned, planned
+from ..types.entities import PlannedOccurrence, Task
+from ..types.failures import merge
+from ..types.operation import Viewer
+from ..types.schedule import ScheduleValidation
+from ..types.statistics import FailureGroup, Overview, Statistics
+from .inputs import ScheduleInput
+from .selection import asked_of
+
+DAY: Final = timedelta(days=1)
+SECONDS: Final = {StatisticsBucket.MINUTE: 60, StatisticsBucket.HOUR: 3600, StatisticsBucket.DAY: 86400}
+MAX_POINTS: Final = 1_500
+MAX_GROUPS: Final = 100
+RAW_GROUPS: Final = 1_000
+MAX_TASKS: Final = 2_000
+MAX_COUNTED: Final = 10_001
+
+PLAN: Final = "upcoming"
+PLAN_ORDER: Final = (OrderKey("effective_at"), OrderKey("task_id"))
+PLAN_KINDS: Final = (datetime, int)
+
+TO_NOW = Annotated[datetime | None, strawberry.argument(description="The end, not included; now unless given.")]
+A_DAY_BEFORE = Annotated[
+    datetime | None,
+    strawberry.argument(name="from", description="The beginning; a day before the end unless given."),
+]
+
+
+class Plan:
+    """The planned occurrences of a span, a page at a time.
+
+    Args:
+        info: Of the resolver.
+        start: The beginning of the span.
+        end: Its end, not included.
+        request: The page.
+    """
+
+    def __init__(self, info: Info, start: datetime, end: datetime, request: PageRequest) -> None:
+        self._info = info
+        self._start = start
+        self._end = end
+        self._request = request
+
+    async def page(self) -> Page[PlannedOccurrence]:
+        """Up to ``limit`` occurrences behind the cursor."""
+        found = await self._find(self._request.limit + 1)
+        kept = found[: self._request.limit]
+        loaded = await self._info.context.loaders.tasks.load_many([one.task_id for one in kept])
+        known = {task.id: Task.from_model(task) for task in loaded if task is not None}
+        shown = [one for one in kept if one.task_id in known]
+        return Page(
+            items=tuple(
+                PlannedOccurrence(
+                    task=known[one.task_id], scheduled_for=one.scheduled_for, effective_at=one.effective_at
+                )
+                for one in shown
+            ),
+            positions=tuple((one.effective_at, one.task_id) for one in shown),
+            has_next=len(found) > len(kept),
+            has_previous=self._request.after is not None,
+        )
+
+    async def count(self) -> int:
+        """How many there are in the span, up to the cap and one more."""
+        tasks = await self._tasks(self._start, MAX_COUNTED)
+        return sum(1 for _ in islice(planned(tasks, self._start, self._end), MAX_COUNTED))
+
+    async def _find(self, wanted: int) -> list[Planned]:
+        after = self._request.after
+        if after is None:
+            tasks = await self._tasks(self._start, wanted)
+            return list(islice(planned(tasks, self._start, self._end), wanted))
+        at, last_task = after
+        assert isinstance(at, datetime), "the order begins with a time"
+        assert isinstance(last_task, int), "and ends with a key"
+        start = max(at, self._start)
+        # Further tasks may be due at the very time of the cursor, and are behind us already.
+        tasks = await self._tasks(start, wanted + MAX_TASKS)
+        beyond = (one for one in planned(tasks, start, self._end) if (one.effective_at, one.task_id) > (at, last_task))
+        return list(islice(beyond, wanted))
+
+    async def _tasks(self, start: datetime, wanted: int) -> Iterable[model.Task]:
+        database = self._info.context.database
+        return await database.read(plans.candidates, start, self._end, wanted, MAX_TASKS)
+
+
+@strawberry.type
+class ReportQueries:
+    """What is computed rather than listed."""
+
+    @resolved(description="Judges a schedule: whether it is valid, what is wrong with it, and when it fires next.")
+    async def validate_schedule(
+        self,
+        info: Info,
+        schedule: Annotated[ScheduleInput, strawberry.argument(description="The schedule.")],
+        count: COUNT = 5,
+        from_: Annotated[
+            datetime | None,
+            strawberry.argument(name="from", description="Times strictly after this; now unless given."),
+        ] = None,
+    ) -> ScheduleValidation:
+        """The judgement; bad input is an answer and not an error."""
+        wanted = checked_count(count)
+        after = from_ or await info.context.now()
+        judged = validate(schedule.syntax, schedule.value, schedule.timezone, count=wanted, after=after)
+        return ScheduleValidation.from_validation(judged)
+
+    @resolved(description="Who asks.")
+    def viewer(self, info: Info) -> Viewer:
+        """The person of the context."""
+        return Viewer.from_person(info.context.person)
+
+    @resolved(
+        description="An event cursor from before anything of this answer was read: subscribe to `events(after:)` with "
+        "it, and nothing falls between."
+    )
+    async def as_of(self, info: Info) -> str:
+        """The cursor taken by ``EventCursor`` before the operation began."""
+        return info.context.as_of or str(await info.context.bus.cursor())
+
+    @resolved(description="The server's time, by which everything is due.")
+    async def server_time(self, info: Info) -> datetime:
+        """The database's time."""
+        return await info.context.now()
+
+    @resolved(
+        description="What is planned: the next occurrences of all enabled tasks in a span of time, earliest first, at "
+        "most 200 at a time."
+    )
+    async def upcoming(
+        self,
+        info: Info,
+        from_: Annotated[
+            datetime | None, strawberry.argument(name="from", description="The beginning; now unless given.")
+        ] = None,
+        to: Annotated[
+            datetime | None, strawberry.argument(description="The end, not included; a day later unless given.")
+        ] = None,
+        first: Annotated[int, strawberry.argument(description="At most so many, 0 to 200.")] = 100,
+        after: AFTER = None,
+    ) -> Connection[PlannedOccurrence]:
+        """Planned occurrences."""
+        start = from_ or await info.context.now()
+        end = to or later(start, DAY)
+        request = PageArguments(first=first, after=after).bounded(PLAN, PLAN_ORDER, PLAN_KINDS)
+        plan = Plan(info, start, end, request)
+        return connect(PLAN, request, read=plan.page, count=plan.count, convert=lambda one: one)
+
+    @resolved(description="How things are now.")
+    async def overview(self, info: Info) -> Overview:
+        """The tiles of the dashboard."""
+        return Overview.from_report(await info.context.database.read(reports.overview, await info.context.now()))
+
+    @resolved(description="Figures about the executions of a span of time, of all jobs, one job or one task.")
+    async def statistics(
+        self,
+        info: Info,
+        job_name: Annotated[str | None, strawberry.argument(description="Only of this job.")] = None,
+        task_name: Annotated[str | None, strawberry.argument(description="Only of this task.")] = None,
+        from_: A_DAY_BEFORE = None,
+        to: TO_NOW = None,
+        bucket: Annotated[
+            StatisticsBucket, strawberry.argument(description="The width of the points; at most 1,500 of them.")
+        ] = StatisticsBucket.HOUR,
+    ) -> Statistics:
+        """Figures in all and over time."""
+        now = await info.context.now()
+        start, end = span(from_, to, now)
+        width = SECONDS[bucket]
+        if (end - start).total_seconds() / width > MAX_POINTS:
+            raise refused(
+                f"bucket: {bucket.name} from {start.isoformat()} to {end.isoformat()} makes more than {MAX_POINTS:,} "
+                "points; choose a wider bucket or a shorter span"
+            )
+        scope = Scope(
+            start,
+            end,
+            None if job_name is None else checked_text(job_name, "jobName"),
+            None if task_name is None else checked_text(task_name, "taskName"),
+        )
+        report = await info.context.database.read(reports.statistics, scope, width, now, _wanted(asked_of(info)))
+        return Statistics.from_report(report, start, end)
+
+    @resolved(description="Failures of a span of time, grouped by job and error, the most frequent first.")
+    async def failure_groups(
+        self,
+        info: Info,
+        from_: A_DAY_BEFORE = None,
+        to: TO_NOW = None,
+        first: Annotated[int, strawberry.argument(description="At most so many groups, 1 to 100.")] = 20,
+    ) -> list[FailureGroup]:
+        """Groups of failures."""
+        checked_range(first, "first", 1, MAX_GROUPS)
+        start, end = span(from_, to, await info.context.now())
+        rows = await info.context.database.read(figures.failures, start, end, RAW_GROUPS)
+        return [FailureGroup.from_group(group) for group in merge(rows, first)]
+
+
+def _wanted(asked: frozenset[str]) -> reports.Wanted:
+    """Percentiles cost a look at every execution; they are computed only if somebody asks."""
+    return reports.Wanted(
+        total=not asked.isdisjoint({"p50", "p95", "p99"}),
+        points=not asked.isdisjoint({"points.p50", "points.p95"}),
+        lateness=not asked.isdisjoint({"latenessP50", "latenessP95", "latenessP99"}),
+    )
+
+
+def span(start: datetime | None, end: datetime | None, now: datetime) -> tuple[datetime, datetime]:
+    """The span asked for: the last day unless said otherwise.
+
+    Raises:
+        UserFacingError: it ends before it begins.
+    """
+    until = end or now
+    since = start or later(until, -DAY)
+    if until < since:
+        raise refused(f"to: must not be before from ({since.isoformat()}), got {until.isoformat()}")
+    return since, until
+
+
+def later(instant: datetime, by: timedelta) -> datetime:
+    """A time so much later, within what the calendar has."""
+    try:
+        return instant + by
+    except OverflowError:
+        return instant

@@ -1,0 +1,147 @@
+"""The root of subscriptions. Whoever reads too slowly is told to query again; no buffer grows without bound."""
+
+import asyncio
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
+from typing import Annotated, Final
+
+import strawberry
+
+from ...jobs.core import events
+from ...jobs.core.events import EventKind
+from ...jobs.core.states import FINAL
+from ...jobs.store.read import reports
+from ..arguments import ID_ARGUMENT, checked_range, checked_text, parse_id, refused
+from ..context import Info
+from ..errors import UserFacingError
+from ..fields import streams
+from ..types.common import LogEvent
+from ..types.entities import JobExecution, Run, load_run
+from ..types.event import Event
+from ..types.statistics import Overview
+from .live import follow_executions, follow_log, live, parse_cursor
+
+MIN_TICK: Final = 1.0
+MAX_TICK: Final = 3600.0
+
+
+@strawberry.input(description="Which events; all conditions must hold. `RESYNC` always passes.")
+class EventFilter:
+    """A filter of events."""
+
+    kinds: list[EventKind] | None = strawberry.field(description="One of these kinds.", default=None)
+    job_name: str | None = strawberry.field(description="About this job.", default=None)
+    task_name: str | None = strawberry.field(description="About this task.", default=None)
+    run_id: strawberry.ID | None = strawberry.field(description="About this run.", default=None)
+    group: str | None = strawberry.field(description="About this group.", default=None)
+
+    def to_filter(self) -> events.EventFilter:
+        """The engine's form.
+
+        Raises:
+            UserFacingError: an id is none.
+        """
+        return events.EventFilter(
+            kinds=frozenset(self.kinds or ()),
+            job_name=self.job_name,
+            task_name=self.task_name,
+            run_id=None if self.run_id is None else parse_id(self.run_id, "filter.runId"),
+            group=self.group,
+        )
+
+
+@strawberry.type(description="What is told when it happens.")
+class Subscription:
+    """Subscriptions."""
+
+    @streams(
+        description="Every change of everything, from any node, in one order that is the same for every reader. "
+        "Reconnect with the last cursor as `after`: nothing is missed and nothing comes twice; if it is older than the "
+        "retention, or this reader was too slow, one `RESYNC` says so."
+    )
+    async def events(
+        self,
+        info: Info,
+        after: Annotated[
+            str | None,
+            strawberry.argument(
+                description="A cursor from `asOf` or an event: first what came after it; now unless given."
+            ),
+        ] = None,
+        filter: Annotated[EventFilter | None, strawberry.argument(description="Which events.")] = None,
+    ) -> AsyncGenerator[Event, None]:
+        """All events behind a cursor."""
+        wanted = events.EventFilter() if filter is None else filter.to_filter()
+        async with aclosing(live(info, parse_cursor(after), wanted)) as source:
+            async for event in source:
+                yield Event.from_event(event)
+
+    @streams(
+        description="Each start and each end of an execution, as the execution is by then. A reader that was too slow "
+        "is told of the newest 100 as they are, and of all whose start it was told of, and then goes on."
+    )
+    async def job_status(
+        self,
+        info: Info,
+        job_name: Annotated[str | None, strawberry.argument(description="Only of this job.")] = None,
+        snapshot: Annotated[
+            bool, strawberry.argument(description="First the newest 100 executions as they are, the oldest first.")
+        ] = False,
+    ) -> AsyncGenerator[JobExecution, None]:
+        """Executions as they start and end."""
+        name = None if job_name is None else checked_text(job_name, "jobName")
+        async with aclosing(follow_executions(info, name, snapshot=snapshot)) as source:
+            async for execution in source:
+                yield execution
+
+    @streams(
+        description="A run: as it is now, then after each of its changes; ends once it has reached a final state or is "
+        "gone."
+    )
+    async def run_updated(self, info: Info, id: ID_ARGUMENT) -> AsyncGenerator[Run, None]:
+        """A run as it changes."""
+        run_id = parse_id(id, "id")
+        # The place is taken before the run is read, so that no change falls between.
+        place = await info.context.bus.cursor()
+        run = await load_run(info, run_id)
+        if run is None:
+            raise UserFacingError(f"id: there is no run {run_id}", code="NOT_FOUND")
+        yield run
+        async with aclosing(live(info, place, events.EventFilter(run_id=run_id))) as source:
+            while run.state not in FINAL:
+                await anext(source)
+                run = await load_run(info, run_id)
+                if run is None:
+                    return
+                yield run
+
+    @streams(
+        description="The log of an execution: the lines kept so far, then new ones as they come, each once; the last "
+        "message has `ended: true`. Resume with the last line's number as `afterLine`."
+    )
+    async def execution_log(
+        self,
+        info: Info,
+        execution_id: Annotated[strawberry.ID, strawberry.argument(description="Whose log.")],
+        after_line: Annotated[int, strawberry.argument(description="Only lines behind this number.")] = 0,
+    ) -> AsyncGenerator[LogEvent, None]:
+        """Log lines as they come."""
+        checked_range(after_line, "afterLine", 0, 2**31 - 1)
+        async with aclosing(follow_log(info, parse_id(execution_id, "executionId"), after_line)) as source:
+            async for part in source:
+                yield part
+
+    @streams(description="The overview: now, and then every so many seconds.")
+    async def statistics_tick(
+        self,
+        info: Info,
+        seconds: Annotated[float, strawberry.argument(description="The pause between two, 1 to 3600 seconds.")] = 5,
+    ) -> AsyncGenerator[Overview, None]:
+        """The tiles of the dashboard, kept up to date."""
+        if not MIN_TICK <= seconds <= MAX_TICK:
+            raise refused(f"seconds: must be from {MIN_TICK:g} to {MAX_TICK:g}, got {seconds:g}")
+        while True:
+            info.context.renew()
+            now = await info.context.now()
+            yield Overview.from_report(await info.context.database.read(reports.overview, now))
+            await asyncio.sleep(seconds)

@@ -1,0 +1,113 @@
+"""Runs prepared operations and writes their answers, for every transport alike."""
+
+import asyncio
+import json
+from collections.abc import AsyncGenerator, Mapping
+from typing import Any
+
+from strawberry.types.execution import ExecutionResult, PreExecutionError
+
+from ..errors import UserFacingError, coded, error_answer, mask
+from ..guard.document import Prepared, RequestRefused
+from ..schema_factory import GuardedSchema
+from .request import GraphQLRequest
+
+
+class Engine:
+    """Prepares, executes and streams operations of one schema.
+
+    Answers are JSON-ready dicts in the response form of the GraphQL specification (`data`, `errors`, `extensions`).
+    """
+
+    def __init__(self, schema: GuardedSchema) -> None:
+        self.schema = schema
+        self.limits = schema.limits
+
+    def prepare(self, request: GraphQLRequest) -> Prepared:
+        """Check a request whose document is known (see `PersistedDocuments` for hashes).
+
+        Raises:
+            RequestRefused: it will not be executed; carries the errors for the client.
+        """
+        return self.schema.documents.prepare(request.query, request.variables, request.operation_name)
+
+    async def execute(self, prepared: Prepared, context: Any) -> dict[str, Any]:  # noqa: ANN401 - the schema's own type
+        """Run a query or a mutation within `Limits.operation_seconds`; never raises but for cancellation."""
+        try:
+            async with asyncio.timeout(self.limits.operation_seconds):
+                result = await self.schema.execute(
+                    prepared.document.text,
+                    variable_values=prepared.variables,
+                    context_value=context,
+                    operation_name=prepared.operation_name,
+                )
+        except TimeoutError:
+            return error_answer([self._timeout()])
+        except Exception as error:  # noqa: BLE001 - masked and logged: the transport has nothing better to do with it
+            return error_answer([mask(error, prepared.operation_name)])
+        return _answer(result)
+
+    async def stream(self, prepared: Prepared, context: Any) -> AsyncGenerator[dict[str, Any], None]:  # noqa: ANN401
+        """Run a subscription; yields one answer per event.
+
+        Raises:
+            RequestRefused: the source of events could not be opened, or has failed.
+        """
+        results = await self.schema.stream(
+            prepared.document.text,
+            variable_values=prepared.variables,
+            context_value=context,
+            operation_name=prepared.operation_name,
+        )
+        try:
+            async for result in results:
+                if isinstance(result, PreExecutionError):
+                    raise RequestRefused(result.errors or [])
+                assert isinstance(result, ExecutionResult), "incremental delivery is not enabled"
+                answer = _answer(result)
+                if "data" not in answer:
+                    raise RequestRefused(result.errors or [])
+                yield answer
+        finally:
+            await results.aclose()
+
+    def encode(self, answer: Mapping[str, Any]) -> str:
+        """The answer as JSON text; one that JSON cannot express becomes a masked error."""
+        try:
+            return encode_json(answer)
+        except (TypeError, ValueError, RecursionError) as error:
+            return encode_json(error_answer([mask(error)]))
+
+    def _timeout(self) -> UserFacingError:
+        seconds = self.limits.operation_seconds
+        message = f"The operation took longer than {seconds:g} s and was stopped; a mutation may have taken effect."
+        return UserFacingError(message, code="TIMEOUT")
+
+
+def encode_json(value: Any) -> str:  # noqa: ANN401 - any JSON value
+    """Compact JSON. Lone surrogates, which UTF-8 cannot carry, become question marks.
+
+    Raises:
+        TypeError: a value is of no JSON type.
+        ValueError: a number is not finite, or the value contains itself.
+    """
+    text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return text.encode("utf-8", "replace").decode()
+    return text
+
+
+def _answer(result: ExecutionResult) -> dict[str, Any]:
+    answer: dict[str, Any] = {}
+    errors = result.errors or []
+    refused = result.data is None and bool(errors) and all(error.path is None for error in errors)
+    if errors:
+        # Without a path nothing has been executed: after validation only the variables can be at fault.
+        answer["errors"] = [(coded(error, "INVALID_VARIABLES") if refused else error).formatted for error in errors]
+    if not refused and not isinstance(result, PreExecutionError):
+        answer["data"] = result.data
+    if result.extensions:
+        answer["extensions"] = result.extensions
+    return answer

@@ -1,0 +1,119 @@
+"""The kinds of bodies a job can have in this process: a coroutine and a thread."""
+
+import asyncio
+import contextlib
+import contextvars
+import threading
+from typing import Any, Protocol
+
+from ...context import StopReason, current_host
+from ...core.outcome import JobOutcome
+from .attempt import Attempt
+from .results import from_exception, from_return, stopped
+
+_CANCEL_AGAIN = 1.0
+"""Seconds after which a coroutine that swallowed its cancel is cancelled again."""
+
+Running = asyncio.Future[JobOutcome]
+
+
+class Body(Protocol):
+    """What runs a job's handler."""
+
+    async def run(self) -> JobOutcome:
+        """Run it to its end."""
+        ...
+
+    async def stop_hard(self, running: Running) -> JobOutcome:
+        """End ``running`` (``run``, which did not leave when it was asked to), as far as that is possible."""
+        ...
+
+
+class CoroutineBody:
+    """A coroutine on the event loop: it can be cancelled, as long as it awaits something now and then."""
+
+    def __init__(self, attempt: Attempt, arguments: dict[str, Any]) -> None:
+        self._attempt = attempt
+        self._arguments = arguments
+
+    async def run(self) -> JobOutcome:
+        """Await the handler."""
+        current_host.set(self._attempt.host)
+        try:
+            return from_return(await self._attempt.definition.handler(**self._arguments))
+        except (asyncio.CancelledError, GeneratorExit):
+            raise
+        except BaseException as error:
+            # A SystemExit inside a job must not end the server.
+            return from_exception(error, self._attempt.signal.reason)
+
+    async def stop_hard(self, running: Running) -> JobOutcome:
+        """Cancel it until it ends; on shutdown one that swallows every cancel is left behind."""
+        host = self._attempt.host
+        running.cancel()
+        while not await _ended_or_abandoned(running, host.abandoned, _CANCEL_AGAIN):
+            if host.abandoned.is_set():
+                return stopped(StopReason.SHUTDOWN)
+            running.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await running
+        return stopped(self._attempt.signal.reason)
+
+
+class ThreadBody:
+    """A plain function in a thread of its own: nothing can stop it but itself."""
+
+    def __init__(self, attempt: Attempt, arguments: dict[str, Any]) -> None:
+        self._attempt = attempt
+        self._arguments = arguments
+
+    async def run(self) -> JobOutcome:
+        """Call the handler in a new thread and wait for it."""
+        loop = asyncio.get_running_loop()
+        ended: Running = loop.create_future()
+
+        def work() -> None:
+            current_host.set(self._attempt.host)
+            outcome = self._call()
+            # The loop may be closed by now: a thread that outlives a shutdown has nobody left to tell.
+            with contextlib.suppress(RuntimeError):
+                loop.call_soon_threadsafe(_resolve, ended, outcome)
+
+        inherited = contextvars.copy_context()
+        # A daemon thread never blocks the exit of the process.
+        name = f"job-{self._attempt.started.execution_id}"
+        threading.Thread(target=lambda: inherited.run(work), name=name, daemon=True).start()
+        return await ended
+
+    def _call(self) -> JobOutcome:
+        try:
+            return from_return(self._attempt.definition.handler(**self._arguments))
+        except BaseException as error:
+            # A SystemExit inside a job must not pass for success.
+            return from_exception(error, self._attempt.signal.reason)
+
+    async def stop_hard(self, running: Running) -> JobOutcome:
+        """Wait: its run stays running until the thread ends by itself; on shutdown it is left behind."""
+        attempt = self._attempt
+        attempt.host.note_unstoppable()
+        if not await _ended_or_abandoned(running, attempt.host.abandoned, None):
+            running.cancel()
+            return stopped(StopReason.SHUTDOWN)
+        outcome = await running
+        return outcome if attempt.signal.reason is StopReason.CANCEL else stopped(attempt.signal.reason)
+
+
+def _resolve(ended: Running, outcome: JobOutcome) -> None:
+    if not ended.done():
+        ended.set_result(outcome)
+
+
+async def _ended_or_abandoned(running: Running, abandoned: asyncio.Event, timeout: float | None) -> bool:
+    """Wait for the end, for ``timeout`` seconds, or until nobody waits any more; whether it has ended."""
+    left = asyncio.ensure_future(abandoned.wait())
+    either: list[asyncio.Future[Any]] = [running, left]
+    try:
+        await asyncio.wait(either, timeout=timeout, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        left.cancel()
+    return running.done()

@@ -1,0 +1,82 @@
+"""Runs one attempt of one run and says how it ended, as a value; storing that is another step."""
+
+import asyncio
+
+from ...context import JobContext, StopReason
+from ...core.errors import InvalidInput
+from ...core.outcome import Failed, JobOutcome
+from ...registry import Isolation
+from ...services import Services
+from ..process.body import ProcessBody
+from ..process.spawner import Spawner
+from .attempt import Attempt
+from .bodies import Body, CoroutineBody, Running, ThreadBody
+from .results import from_exception
+
+
+async def execute(attempt: Attempt, services: Services | None, spawner: Spawner, *, grace: float) -> JobOutcome:
+    """Run the job to its end, its deadline or its cancel.
+
+    Args:
+        attempt: What to run.
+        services: What the process offers to jobs.
+        spawner: Gives child processes.
+        grace: Seconds between "please stop" and the hard stop.
+    """
+    try:
+        # A child process binds its arguments itself; here they are only judged.
+        context = JobContext(attempt.info(), attempt.host, services)
+        arguments = attempt.definition.bind(attempt.started.run.args, context)
+    except InvalidInput as error:
+        return Failed("InvalidArguments", error.message, permanent=True)
+    match attempt.definition.isolation:
+        case Isolation.ASYNC:
+            return await _supervise(CoroutineBody(attempt, arguments), attempt, grace)
+        case Isolation.THREAD:
+            return await _supervise(ThreadBody(attempt, arguments), attempt, grace)
+        case Isolation.PROCESS:
+            return await _supervise(ProcessBody(attempt, spawner), attempt, grace)
+
+
+async def _supervise(body: Body, attempt: Attempt, grace: float) -> JobOutcome:
+    """Wait for the body; once it should stop, give it ``grace`` seconds, then stop it hard."""
+    running = asyncio.ensure_future(body.run())
+    try:
+        await _until_stop_or_end(running, attempt)
+        if not running.done():
+            await asyncio.wait([running], timeout=grace)
+        if running.done():
+            return await _ended(running, attempt.signal.reason)
+        return await body.stop_hard(running)
+    except asyncio.CancelledError:
+        running.cancel()
+        raise
+
+
+async def _until_stop_or_end(running: Running, attempt: Attempt) -> None:
+    # One future instead of a task that waits for the stop: most jobs are never asked to stop.
+    loop = asyncio.get_running_loop()
+    over: asyncio.Future[None] = loop.create_future()
+
+    def end(*_: object) -> None:
+        if not over.done():
+            over.set_result(None)
+
+    remaining = attempt.signal.remaining()
+    deadline = None if remaining is None else loop.call_later(remaining, end)
+    running.add_done_callback(end)
+    attempt.host.tell_stops(end)
+    try:
+        await over
+    finally:
+        running.remove_done_callback(end)
+        if deadline is not None:
+            deadline.cancel()
+
+
+async def _ended(running: Running, stop: StopReason | None) -> JobOutcome:
+    try:
+        return await running
+    except asyncio.CancelledError:
+        # The job cancelled itself (asyncio's way, not ours): nobody asked for it, so it is a failure.
+        return from_exception(RuntimeError("the job's coroutine was cancelled from inside"), stop)

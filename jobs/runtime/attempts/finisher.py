@@ -1,0 +1,135 @@
+"""Stores the ends of many attempts in one transaction: alone at once, under load together."""
+
+import asyncio
+import logging
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from ...actions.finish import Finish, Finished, finish
+from ...core.outcome import Failed
+from ...store.db.database import Database, InterfaceError, OperationalError, SQLAlchemyError
+
+log = logging.getLogger(__name__)
+
+MAX_BATCH = 500
+_PAUSE = 0.2
+_UNSTORABLE = "UnstorableResult"
+_LONGEST_PAUSE = 5.0
+
+
+class Finisher:
+    """Groups ends: while one transaction is under way the next ones gather, so batches grow with the load.
+
+    Somebody who is about to open a transaction anyway may ``lend`` it: ends are then taken along by ``take``. Without
+    such help, and when that transaction failed, the finisher writes them itself and never gives up: a result is not
+    dropped while the process lives, however long the database is away.
+
+    Args:
+        database: Where they are stored.
+        stored: Called for each end once it is durable; False = it was stale and refused.
+        written: Called after ends that the finisher has written itself.
+    """
+
+    def __init__(self, database: Database, stored: Callable[[Finish, bool], None], written: Callable[[], None]) -> None:
+        self._database = database
+        self._stored = stored
+        self._written = written
+        self._waiting: list[Finish] = []
+        self._writer: asyncio.Task[None] | None = None
+        self._helper: Callable[[], None] | None = None
+
+    def lend(self, helper: Callable[[], None]) -> None:
+        """From now on ``helper`` is told of ends and takes them along."""
+        self._helper = helper
+
+    def reclaim(self) -> None:
+        """Nobody takes ends along any more."""
+        self._helper = None
+        self._write_soon()
+
+    def submit(self, ended: Finish) -> None:
+        """Have the end of an attempt stored."""
+        self._waiting.append(ended)
+        if self._helper is not None:
+            self._helper()
+        else:
+            self._write_soon()
+
+    def take(self) -> list[Finish]:
+        """Ends to be stored now, one of a run at most; the caller then calls ``settle`` or ``give_back``."""
+        taken: dict[int, Finish] = {}
+        left: list[Finish] = []
+        for ended in self._waiting:
+            if len(taken) < MAX_BATCH and ended.run.id not in taken:
+                taken[ended.run.id] = ended
+            else:
+                left.append(ended)
+        self._waiting = left
+        return list(taken.values())
+
+    def settle(self, batch: Sequence[Finish], finished: Finished) -> None:
+        """These ends are durable."""
+        for ended in batch:
+            self._stored(ended, ended.run.id in finished.accepted)
+
+    def give_back(self, batch: Sequence[Finish]) -> None:
+        """These ends may be durable or not: the finisher sees to it by itself."""
+        self._waiting = [*batch, *self._waiting]
+        if batch:
+            self._write_soon()
+
+    def _write_soon(self) -> None:
+        if self._waiting and self._writer is None:
+            self._writer = asyncio.get_running_loop().create_task(self._write_all(), name="cronograph-finisher")
+
+    async def _write_all(self) -> None:
+        try:
+            # Let everything that ends in this turn of the loop join the batch.
+            await asyncio.sleep(0)
+            while batch := self.take():
+                await self._write_safely(batch)
+                self._written()
+                await asyncio.sleep(0)
+        finally:
+            self._writer = None
+
+    async def _write_safely(self, batch: list[Finish]) -> None:
+        pause = _PAUSE
+        while True:
+            try:
+                await self._write(batch)
+                return
+            except (OperationalError, InterfaceError, TimeoutError, OSError) as error:
+                # The commit may or may not have happened; the statements are idempotent, so repeat them.
+                log.warning("writing %d results failed, again in %.1f s: %s", len(batch), pause, error)
+                await asyncio.sleep(pause)
+                pause = min(_LONGEST_PAUSE, pause * 2)
+            except SQLAlchemyError as error:
+                await self._write_apart(batch, error)
+                return
+
+    async def _write_apart(self, batch: list[Finish], error: SQLAlchemyError) -> None:
+        """One result that the database refuses must not hold up the others: store that one as a failure."""
+        if len(batch) > 1:
+            for ended in batch:
+                await self._write_safely([ended])
+            return
+        (ended,) = batch
+        if isinstance(ended.outcome, Failed) and ended.outcome.error_type == _UNSTORABLE:
+            raise error
+        log.error("the result of run %d cannot be stored: %s", ended.run.id, error)
+        refused = Failed(_UNSTORABLE, "the result of the job cannot be stored by the database", permanent=True)
+        await self._write_safely([replace(ended, outcome=refused, progress=None)])
+
+    async def _write(self, batch: list[Finish]) -> None:
+        by_node: dict[tuple[int, str], list[Finish]] = {}
+        for ended in batch:
+            by_node.setdefault((ended.run.node_id or 0, ended.run.node_name or ""), []).append(ended)
+        for (node_id, node), group in by_node.items():
+            self.settle(group, await self._database.write(finish, node_id, node, group))
+
+    async def flush(self) -> None:
+        """Wait until everything that the finisher writes itself is written."""
+        writer = self._writer
+        if writer is not None:
+            await asyncio.shield(writer)

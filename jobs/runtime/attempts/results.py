@@ -1,0 +1,88 @@
+"""What a handler returned or raised, as an outcome that can be stored."""
+
+import traceback
+
+from ...context import StopReason
+from ...core.outcome import MAX_RECORDS, Cancelled, Failed, HandedBack, JobOutcome, Snoozed, Succeeded, TimedOut
+from ...outcomes import Cancel, PermanentFailure, Result, Snooze
+from ..job.values import plain_json, plain_text
+
+MAX_MESSAGE = 4_000
+MAX_TRACEBACK = 40_000
+"""Characters of a message and a traceback that are kept."""
+
+
+def from_return(returned: object) -> JobOutcome:
+    """The outcome of a handler that returned None, an ``int`` (records processed, no ``bool``) or a ``Result``."""
+    result = returned if isinstance(returned, Result) else None
+    try:
+        records = _records(returned if result is None else result.records_processed)
+        value = None if result is None else plain_json(result.value, "the value of a Result")
+    except ValueError as error:
+        return Failed("InvalidResult", plain_text(str(error), MAX_MESSAGE))
+    return Succeeded(records, value)
+
+
+def _records(records: object) -> int | None:
+    if records is None:
+        return None
+    if isinstance(records, bool) or not isinstance(records, int):
+        raise ValueError(  # noqa: TRY004 - one fault of a result among others
+            "a job must return None, an int (records processed) or Result(records_processed=…, value=…), "
+            f"got {type(records).__name__}"
+        )
+    if not 0 <= records <= MAX_RECORDS:
+        got = str(records) if abs(records) < 10**30 else f"a number of {records.bit_length()} bits"
+        raise ValueError(f"records processed: must be from 0 to 2^63 - 1, got {got}")
+    return int(records)
+
+
+def from_exception(error: BaseException, stop: StopReason | None) -> JobOutcome:
+    """The outcome of a handler that raised.
+
+    Args:
+        error: What it raised.
+        stop: Why it had been asked to stop by then. Leaving with an exception after the deadline is a time-out, and
+            during a shutdown a hand-back: neither is the job's fault.
+    """
+    if isinstance(error, Snooze):
+        return Snoozed(error.seconds)
+    if isinstance(error, Cancel):
+        return Cancelled(plain_text(str(error.reason), MAX_MESSAGE) or "the job cancelled itself")
+    trace = plain_text("".join(traceback.format_exception(error)), MAX_TRACEBACK)
+    if isinstance(error, PermanentFailure):
+        return Failed(type(error).__name__, message_of(error), trace, permanent=True)
+    return failure(type(error).__name__, message_of(error), trace, stop)
+
+
+def failure(error_type: str, message: str, trace: str | None, stop: StopReason | None) -> JobOutcome:
+    """The outcome of an attempt that ended badly, in the light of why it had been asked to stop (None = it had not)."""
+    match stop:
+        case StopReason.CANCEL:
+            return Cancelled(f"cancelled; the job left with {message}")
+        case StopReason.DEADLINE:
+            return TimedOut(f"used up its time box and left with {message}", trace)
+        case StopReason.SHUTDOWN:
+            return HandedBack(f"its node shut down and the job left with {message}")
+        case None:
+            return Failed(error_type, message, trace)
+
+
+def stopped(reason: StopReason | None) -> JobOutcome:
+    """The outcome of an attempt that did not leave when it was asked to, for ``reason``, and was stopped hard."""
+    match reason:
+        case StopReason.CANCEL:
+            return Cancelled("did not stop when asked to and was stopped hard")
+        case StopReason.SHUTDOWN:
+            return HandedBack("its node shut down before the job ended")
+        case _:
+            return TimedOut("used up its time box and did not leave when asked to")
+
+
+def message_of(error: BaseException) -> str:
+    """The message of an exception, with its type where it has none; bounded."""
+    try:
+        text = str(error)
+    except Exception as fault:
+        text = f"its message cannot be read: {type(fault).__name__}"
+    return plain_text(text, MAX_MESSAGE) or type(error).__name__

@@ -1,0 +1,255 @@
+"""Takes runs as slots allow and has them executed."""
+
+import asyncio
+import logging
+from dataclasses import replace
+
+from typing_extensions import override
+
+from ...actions.claim import Claimant, Standing
+from ...actions.finish import disown
+from ...actions.runs import hand_back
+from ...actions.turn import Order, Turn, turn
+from ...core.fairness import CountingScheme, FairnessState
+from ...core.model import Node
+from ...registry import Isolation, Registry
+from ...services import Services
+from ...store.db.database import Connection
+from ...store.db.transaction import Tx, Wake
+from ...store.write import runs as run_store
+from ..live.log_writer import LogWriter
+from ..live.progress import ProgressWriter
+from ..process.child import check_findable
+from ..service import Service
+from ..settings import EngineSettings
+from .attempts import Attempts
+
+log = logging.getLogger(__name__)
+
+_LAUNCHER_PAUSE = 5.0
+
+
+class Worker(Service):
+    """The executing part of a node.
+
+    Under load one transaction stores the ends of attempts and fills the slots that they leave: a *turn*.
+
+    Args:
+        services: Database and API for jobs.
+        registry: The jobs this node can run.
+        settings: Slots, prefetch, grace.
+        node: This process' node.
+        logs: Keeps log lines.
+        progress: Writes progress.
+
+    Attributes:
+        fenced: Set when the database says that this node was declared dead.
+    """
+
+    def __init__(
+        self,
+        services: Services,
+        registry: Registry,
+        settings: EngineSettings,
+        node: Node,
+        logs: LogWriter,
+        progress: ProgressWriter,
+    ) -> None:
+        super().__init__("worker")
+        self._database = services.database
+        self._registry = registry
+        self._slots = settings.slots
+        self._prefetch = settings.prefetch_for(is_sqlite=self._database.is_sqlite)
+        self._fairness = FairnessState(CountingScheme.parse(settings.counting_scheme))
+        in_process = [one for one in registry if one.isolation is Isolation.PROCESS]
+        for definition in in_process:
+            check_findable(definition)
+        self._has_process_jobs = bool(in_process)
+        at_once = tuple(one.name for one in registry if one.isolation is not Isolation.PROCESS)
+        self._claimant = Claimant(node.id, node.name, at_once)
+        self._work = asyncio.Event()
+        self._cancels = asyncio.Event()
+        self._attempts = Attempts(
+            services, registry, logs, progress, grace=settings.hard_stop_grace, on_free=self._work.set
+        )
+        self._reserved: list[int] = []
+        self._taking = True
+        # Held while the database is asked for runs: what it hands out is unknown here until the answer has come.
+        self._claiming = asyncio.Lock()
+        self._taker: asyncio.Task[None] | None = None
+        self._timer: asyncio.TimerHandle | None = None
+        self.fenced = asyncio.Event()
+
+    @property
+    def running(self) -> int:
+        """How many runs execute now."""
+        return len(self._attempts)
+
+    def unstoppable(self) -> frozenset[int]:
+        """The runs whose thread passed its hard stop and cannot be killed."""
+        return self._attempts.unstoppable
+
+    def on_wake(self, wakes: Wake) -> None:
+        """Look for work or cancels."""
+        # A turn has seen what its own commit makes possible: it need not look again.
+        if wakes & (Wake.RUNS | Wake.GROUPS) and asyncio.current_task() is not self._taker:
+            self._work.set()
+        if wakes & Wake.CANCEL:
+            self._cancels.set()
+
+    def poke(self) -> None:
+        """Look for work and cancels."""
+        self._work.set()
+        self._cancels.set()
+
+    async def run(self) -> None:
+        """Take and execute until stopped."""
+        self.poke()
+        async with asyncio.TaskGroup() as group:
+            group.create_task(self._open_process_jobs())
+            group.create_task(self._take_work())
+            group.create_task(self._watch_cancels())
+
+    async def _open_process_jobs(self) -> None:
+        """Take runs of process jobs once child processes can be had at once; their time boxes begin with the claim."""
+        if not self._has_process_jobs:
+            return
+        while not await self._attempts.spawner.ready():
+            log.error("the launcher of child processes does not start; again in %g s", _LAUNCHER_PAUSE)
+            await asyncio.sleep(_LAUNCHER_PAUSE)
+        self._claimant = replace(self._claimant, jobs=self._registry.names())
+        self._work.set()
+
+    async def _take_work(self) -> None:
+        self._taker = asyncio.current_task()
+        if self._taking:
+            self._attempts.finisher.lend(self._work.set)
+        try:
+            while True:
+                await self._work.wait()
+                self._work.clear()
+                more = True
+                while more:
+                    more = await self._fill()
+                    # What was started runs a little, so that its ends join the next turn.
+                    await asyncio.sleep(0)
+        finally:
+            self._attempts.finisher.reclaim()
+
+    async def _fill(self) -> bool:
+        """Store ends and fill free slots; whether there may be more to take at once."""
+        async with self._claiming:
+            return self._taking and await self._take_turn()
+
+    async def _take_turn(self) -> bool:
+        order = self._order()
+        if not order.ended and not order.reserved and order.slots <= 0 and order.prefetch == 0:
+            return False
+        try:
+            result = await self._database.write(turn, self._claimant, self._fairness, order)
+        except BaseException:
+            self._attempts.finisher.give_back(order.ended)
+            raise
+        self._attempts.finisher.settle(order.ended, result.finished)
+        if result.standing is not Standing.TAKES:
+            # Whoever let a node drain hears of it with the next heartbeat, and then ends this worker in order.
+            self._take_no_more()
+            if result.standing is Standing.DEAD:
+                self.fenced.set()
+            return False
+        return self._follow(order, result)
+
+    def _order(self) -> Order:
+        ended = self._attempts.finisher.take()
+        free = max(0, self._slots - len(self._attempts) + len(ended))
+        reserved, self._reserved = self._reserved[:free], self._reserved[free:]
+        ahead = max(0, self._prefetch - len(self._reserved))
+        # With prefetch, wait until half of it is used up: one claim for many instead of one each.
+        if len(reserved) == free and ahead * 2 < self._prefetch:
+            ahead = 0
+        return Order(ended, reserved, free, ahead)
+
+    def _follow(self, order: Order, result: Turn) -> bool:
+        """Execute what was started; whether there may be more to take."""
+        self._fairness = result.fairness
+        self._reserved += result.reserved
+        self._attempts.begin(result.started)
+        if len(result.started) < order.slots:
+            self._set_timer(result.next_in)
+        return len(result.started) + len(result.reserved) == order.slots + order.prefetch
+
+    def _set_timer(self, seconds: float | None) -> None:
+        """Nothing is due now: look again when the next run becomes available by time alone."""
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        if seconds is not None:
+            # A retry is due strictly after its time, hence the millisecond.
+            delay = max(0.0, seconds) + 0.001
+            self._timer = asyncio.get_running_loop().call_later(min(delay, 3600.0), self._work.set)
+
+    async def _watch_cancels(self) -> None:
+        while True:
+            await self._cancels.wait()
+            self._cancels.clear()
+            if len(self._attempts):
+                self._attempts.cancel(await self._database.read(_cancel_requests, self._claimant.node_id))
+
+    @override
+    async def stop(self) -> None:
+        """End, and wait for the end; child processes end too."""
+        await super().stop()
+        await self._attempts.spawner.stop()
+
+    def _take_no_more(self) -> None:
+        self._taking = False
+        self._set_timer(None)
+        self._attempts.finisher.reclaim()
+
+    async def stop_taking(self) -> None:
+        """Take nothing new, and give back what was only reserved; what a claim under way brings still begins."""
+        self._take_no_more()
+        async with self._claiming:
+            # The claim that was under way may have set it.
+            self._set_timer(None)
+            self._reserved = []
+            await self._database.write(_hand_back, self._claimant.node_id)
+
+    async def halt(self) -> None:
+        """Stop looking for work at once, even in the middle of a claim; for a node that the others take for dead."""
+        self._take_no_more()
+        await super().stop()
+
+    async def disown_unknown(self) -> int:
+        """Settle what the database says this node holds and the node does not know; how many runs.
+
+        The answer of a claim can be lost after its commit. Nobody would ever execute or end these runs.
+        """
+        async with self._claiming:
+            known = self._attempts.run_ids | set(self._reserved)
+            held = await self._database.read(_held, self._claimant.node_id)
+            if held <= known:
+                return 0
+            disowned = await self._database.write(disown, self._claimant.node_id, self._claimant.node, known)
+        log.warning("%d runs were held by this node without its knowledge and are due again", disowned)
+        return disowned
+
+    async def wait_idle(self, timeout: float | None) -> bool:
+        """Wait until nothing runs; False if it still does after ``timeout`` seconds."""
+        return await self._attempts.wait_idle(timeout)
+
+    async def hand_back_running(self) -> None:
+        """Ask what runs to stop, then stop it hard and give it back to the queue."""
+        await self._attempts.hand_back()
+
+
+def _cancel_requests(conn: Connection, node_id: int) -> dict[int, str]:
+    return run_store.cancel_requests(conn, node_id)
+
+
+def _hand_back(tx: Tx, node_id: int) -> list[int]:
+    return hand_back(tx, {"node_id": node_id})
+
+
+def _held(conn: Connection, node_id: int) -> set[int]:
+    return run_store.held_by(conn, node_id)

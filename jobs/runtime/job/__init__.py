@@ -1,0 +1,1 @@
+"""What job code touches while it runs."""

@@ -1,0 +1,172 @@
+"""What carries a job inside this process: stop signals, log lines, progress and checkpoints, safe from any thread."""
+
+import asyncio
+import logging
+import threading
+import time
+from collections.abc import Awaitable, Callable, Generator, Iterable, Mapping
+from typing import Any, Protocol
+
+from ...actions.claim import Started
+from ...context import StopReason
+from ...core.model import Json
+from ..live.log_writer import RawLine
+from .stopping import StopSignal
+from .values import plain_json, progress_document
+
+SaveCheckpoint = Callable[[Started, Json], Awaitable[None]]
+ShowProgress = Callable[[Started, Json], None]
+
+
+class LineSink(Protocol):
+    """Where lines go; safe from any thread, and says how many seconds the thread should pause before the next line."""
+
+    def write(self, started: Started, level: int, message: str, fields: Mapping[str, Json] | None) -> float:
+        """Keep a line."""
+        ...
+
+    def write_all(self, started: Started, lines: Iterable[RawLine], *, dropped: int = 0) -> float:
+        """Keep lines, after ``dropped`` ones that were lost."""
+        ...
+
+
+class Done(Awaitable[None]):
+    """An awaitable that is over already."""
+
+    def __await__(self) -> Generator[Any, None, None]:
+        yield from ()
+
+
+class _Saving(Awaitable[None]):
+    """A checkpoint on its way to the database; whether the job waits for it or not."""
+
+    def __init__(self, task: asyncio.Task[None]) -> None:
+        self._task = task
+        self._awaited = False
+
+    def __await__(self) -> Generator[Any, None, None]:
+        self._awaited = True
+        # A job that is cancelled while it waits still keeps what it saved.
+        return asyncio.shield(self._task).__await__()
+
+    @property
+    def is_over(self) -> bool:
+        """Whether it was kept, or the job knows that it was not."""
+        return self._task.done() and (self._awaited or self._task.cancelled() or self._task.exception() is None)
+
+    async def settled(self) -> BaseException | None:
+        """Wait for it; why it could not be kept, unless the job was told already."""
+        await asyncio.wait([self._task])
+        fault = asyncio.CancelledError() if self._task.cancelled() else self._task.exception()
+        return None if self._awaited else fault
+
+
+class LocalHost:
+    """The host of a coroutine or a thread; for a child process it is the end on this side.
+
+    Attributes:
+        stop_asked: Set in the event loop once somebody asked the job to stop.
+        abandoned: Set when nobody waits for the job any more (shutdown).
+        unstoppable: A thread passed its hard stop; its run stays running and says so.
+        latest_progress: As it was shown last.
+    """
+
+    def __init__(
+        self,
+        started: Started,
+        signal: StopSignal,
+        *,
+        checkpoint: Json,
+        save: SaveCheckpoint,
+        lines: LineSink,
+        show_progress: ShowProgress,
+    ) -> None:
+        self._started = started
+        self._signal = signal
+        self._checkpoint = checkpoint
+        self._save = save
+        self._lines = lines
+        self._show_progress = show_progress
+        self._loop = asyncio.get_running_loop()
+        self._thread = threading.get_ident()
+        self._savings: list[_Saving] = []
+        # Checkpoints become durable in the order in which the job saved them.
+        self._order = asyncio.Lock()
+        self.stop_asked = asyncio.Event()
+        self.abandoned = asyncio.Event()
+        self.unstoppable = False
+        self.latest_progress: Json = None
+        self._on_stop: list[Callable[[StopReason], object]] = []
+
+    def ask_to_stop(self, reason: StopReason) -> None:
+        """Ask the job to stop; called in the event loop."""
+        self._signal.ask(reason)
+        self.stop_asked.set()
+        for listener in self._on_stop:
+            listener(reason)
+
+    def tell_stops(self, listener: Callable[[StopReason], object]) -> None:
+        """Call ``listener`` in the event loop whenever the job is asked to stop; at once if it was already."""
+        self._on_stop.append(listener)
+        if self.stop_asked.is_set() and (reason := self._signal.reason) is not None:
+            listener(reason)
+
+    def abandon(self) -> None:
+        """Nobody waits any more; called in the event loop."""
+        self.abandoned.set()
+
+    def note_unstoppable(self) -> None:
+        """The job passed its hard stop and cannot be killed."""
+        self.unstoppable = True
+        self.log(logging.ERROR, "should have stopped, but a thread cannot be killed; waiting for it to end", None)
+
+    def stop_reason(self) -> StopReason | None:
+        """Why the job should stop, or None."""
+        return self._signal.reason
+
+    def remaining(self) -> float | None:
+        """Seconds left of the time box."""
+        return self._signal.remaining()
+
+    def log(self, level: int, message: str, fields: Mapping[str, Json] | None) -> None:
+        """Keep a line with the execution."""
+        pause = self._lines.write(self._started, level, message, fields)
+        if pause and threading.get_ident() != self._thread:
+            time.sleep(pause)
+
+    def log_all(self, lines: Iterable[RawLine], *, dropped: int) -> None:
+        """Keep lines that a child process sent."""
+        self._lines.write_all(self._started, lines, dropped=dropped)
+
+    def progress(self, done: float, total: float | None, message: str | None) -> None:
+        """Show how far the job is."""
+        self.latest_progress = progress_document(done, total, message)
+        self._show_progress(self._started, self.latest_progress)
+
+    def checkpoint(self) -> Json:
+        """The last checkpoint."""
+        return self._checkpoint
+
+    def save_checkpoint(self, value: Json) -> Awaitable[None]:
+        """Keep a checkpoint; in a thread this waits until it is durable."""
+        self._checkpoint = plain_json(value, "the checkpoint")
+        if threading.get_ident() != self._thread:
+            asyncio.run_coroutine_threadsafe(self._saved(self._checkpoint), self._loop).result()
+            return Done()
+        saving = _Saving(asyncio.ensure_future(self._saved(self._checkpoint)))
+        self._savings = [one for one in self._savings if not one.is_over] + [saving]
+        return saving
+
+    async def keep_checkpoint(self, value: Json) -> None:
+        """Keep a checkpoint that a child process sent."""
+        self._checkpoint = value
+        await self._saved(value)
+
+    async def _saved(self, value: Json) -> None:
+        async with self._order:
+            await self._save(self._started, value)
+
+    async def settle(self) -> BaseException | None:
+        """Wait for checkpoints that the job saved without awaiting; the first fault, if one could not be kept."""
+        faults = [await saving.settled() for saving in self._savings]
+        return next((fault for fault in faults if fault is not None), None)

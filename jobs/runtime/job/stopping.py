@@ -1,0 +1,39 @@
+"""Why and when a running job should stop; shared by the event loop and the job's own thread."""
+
+import threading
+import time
+from collections.abc import Callable
+
+from ...context import StopReason
+
+
+class StopSignal:
+    """Set once, with the first reason; a deadline sets itself.
+
+    Args:
+        timeout: Seconds of the time box from now; None = none.
+        clock: Seconds that only grow; the system's monotonic clock unless a test brings its own.
+    """
+
+    def __init__(self, timeout: float | None, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._deadline = None if timeout is None else clock() + timeout
+        self._asked: StopReason | None = None
+        self._lock = threading.Lock()
+
+    @property
+    def reason(self) -> StopReason | None:
+        """Why the job should stop, or None."""
+        if self._asked is not None:
+            return self._asked
+        return StopReason.DEADLINE if self.remaining() == 0.0 else None
+
+    def remaining(self) -> float | None:
+        """Seconds left of the time box, never negative; None = no time box."""
+        return None if self._deadline is None else max(0.0, self._deadline - self._clock())
+
+    def ask(self, reason: StopReason) -> None:
+        """Ask the job to stop; the first reason stays, but a cancel outranks the others."""
+        with self._lock:
+            if self._asked is None or reason is StopReason.CANCEL:
+                self._asked = reason

@@ -1,0 +1,78 @@
+"""Values that come from jobs, made fit for every database: plain JSON, bounded, without characters none can store."""
+
+import json
+import re
+
+from ...core.model import Json
+
+MAX_VALUE = 1_000_000
+"""Characters of a JSON value that is kept: a result, a checkpoint."""
+MAX_NOTE = 500
+"""Characters of a progress message that are kept."""
+_LARGEST = 1e300
+_SUSPECT = re.compile(r"\\u(?:0000|[dD][89a-fA-F])")
+"""In JSON text: perhaps a NUL, which PostgreSQL cannot store, or a half of a surrogate pair, which is no character."""
+
+
+def plain_text(text: str, limit: int) -> str:
+    """``text`` without NUL and lone surrogates, cut to ``limit`` characters; a cut says how many are missing."""
+    if not text.isascii() or "\x00" in text:
+        text = text.replace("\x00", "\ufffd").encode("utf-8", "replace").decode()
+    return text if len(text) <= limit else f"{text[:limit]}… ({len(text) - limit} characters cut)"
+
+
+def plain_json(value: Json, what: str, limit: int = MAX_VALUE) -> Json:
+    """A copy of ``value`` that every database can store and that no later change of the original reaches.
+
+    Args:
+        value: Anything; tuples become lists, keys of dictionaries become strings.
+        what: What it is, for the message ("the checkpoint").
+        limit: Characters of its JSON.
+
+    Raises:
+        ValueError: it is not JSON (NaN and infinity are not either), or too large.
+    """
+    try:
+        text = json.dumps(value, allow_nan=False)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise ValueError(f"{what} must be JSON, got {type(value).__name__}: {error}") from error
+    if len(text) > limit:
+        raise ValueError(f"{what} may have {limit} characters of JSON, got {len(text)}; keep large data elsewhere")
+    copy = json.loads(text)
+    return _without_suspects(copy) if _SUSPECT.search(text) else copy
+
+
+def _without_suspects(value: Json) -> Json:
+    if isinstance(value, str):
+        return plain_text(value, MAX_VALUE)
+    if isinstance(value, list):
+        return [_without_suspects(one) for one in value]  # pyright: ignore[reportUnknownVariableType]
+    if isinstance(value, dict):
+        return {_without_suspects(key): _without_suspects(one) for key, one in value.items()}  # pyright: ignore[reportUnknownVariableType]
+    return value
+
+
+def progress_document(done: float, total: float | None, message: str | None) -> dict[str, Json]:
+    """Progress as it is stored and shown.
+
+    Raises:
+        ValueError: a number is not finite.
+        TypeError: not a number at all.
+    """
+    return {
+        "done": _number(done, "done"),
+        "total": None if total is None else _number(total, "total"),
+        "message": None if message is None else plain_text(str(message), MAX_NOTE),
+    }
+
+
+def _number(value: float, what: str) -> float:
+    """A finite ``int`` or ``float``; numbers of other libraries are converted."""
+    try:
+        number = value if type(value) is int else float(value)
+    except (TypeError, ValueError) as error:
+        raise TypeError(f"progress: {what} must be a number, got {type(value).__name__}") from error
+    if not -_LARGEST < number < _LARGEST:
+        got = repr(number) if isinstance(number, float) else f"one of {number.bit_length()} bits"
+        raise ValueError(f"progress: {what} must be a finite number, got {got}")
+    return number

@@ -1,0 +1,1 @@
+"""What readers see live: events, log lines, progress."""

@@ -1,0 +1,203 @@
+"""Live events inside one process: numbered in the database, fanned out to bounded queues."""
+
+import asyncio
+from collections.abc import AsyncGenerator, AsyncIterator
+from dataclasses import replace
+from datetime import UTC, datetime
+
+from ...core.events import Change, Cursor, Event, EventFilter, EventKind
+from ...store.db.database import Connection, Database
+from ...store.db.transaction import Tx, Wake
+from ...store.write import events
+from ..watch import Watch
+from .audience import Audience, Subscriber
+from .recent import Recent
+
+QUEUE = 2000
+"""Events that may wait for one subscriber; one that falls further behind is told to read anew."""
+POLL = 5.0
+"""Seconds after which it looks for events without having been told of any."""
+PUBLISHED_AT_ONCE = 500
+"""Rows that one transaction numbers."""
+RECENT = 2000
+"""Events that are kept in memory for readers that come back."""
+_PAGE = 200
+_TURN = 100
+"""Events that are handed out before the readers get a turn."""
+_PAUSE = 0.02
+"""Seconds between two rounds: the first event goes out at once, and under load many are numbered together."""
+_LONG_PAUSE = 0.1
+"""The same while nobody here listens: other nodes may number for their own audience."""
+
+
+class EventBus(Watch):
+    """Publishes committed changes and hands them to this process' subscribers, in one order for all readers.
+
+    Args:
+        database: Where the events are.
+        queue: How many events may wait for one subscriber.
+        poll: Seconds after which it looks for events without having been told of any.
+        recent: How many events are kept in memory for readers that come back; others read them from the table.
+    """
+
+    def __init__(self, database: Database, *, queue: int = QUEUE, poll: float = POLL, recent: int = RECENT) -> None:
+        super().__init__("event-bus", hints=Wake.EVENTS, poll=poll)
+        self._queue = queue
+        self._database = database
+        self._audience = Audience()
+        self._recent = Recent(recent)
+        self._seen = Cursor(0, 0)
+        self._published = False
+        self._closed = False
+        self._round = asyncio.Lock()
+
+    @property
+    def pause(self) -> float:
+        """Seconds between two rounds."""
+        return _PAUSE if self._audience else _LONG_PAUSE
+
+    async def look(self) -> None:
+        """Number what was committed and fan out what was numbered, by whichever node."""
+        await self.settle()
+
+    async def _publish(self) -> None:
+        # On SQLite only rows of an older version have no number.
+        if self._published and self._database.is_sqlite:
+            return
+        while await self._database.write(_publish) == PUBLISHED_AT_ONCE:
+            continue
+        self._published = True
+
+    async def _deliver(self) -> None:
+        """Hand out what is new; with nobody there it is not even read."""
+        while self._audience:
+            page = await self._database.read(events.after, self._seen, _PAGE)
+            if not page:
+                return
+            await self._offer(page)
+
+    async def _offer(self, page: list[Event]) -> None:
+        for first in range(0, len(page), _TURN):
+            turn = page[first : first + _TURN]
+            for event in turn:
+                self._audience.offer(event)
+                self._recent.add(event)
+            # Whoever comes in the pause reads from the table what was handed out before.
+            self._seen = max(self._seen, turn[-1].cursor)
+            # Readers that keep up get to empty their queues in between.
+            await asyncio.sleep(0)
+
+    async def cursor(self) -> Cursor:
+        """The cursor of everything published so far; what is committed but has no number yet comes after it."""
+        return await self._database.read(events.newest)
+
+    async def subscribe(
+        self, after: Cursor | None = None, event_filter: EventFilter | None = None
+    ) -> AsyncGenerator[Event, None]:
+        """Events in order: first those stored after ``after``, then live ones, none missed and none twice.
+
+        Without ``after`` it begins with the next event. A ``RESYNC`` event says that some were lost to the reader
+        (older than what is kept, or it was too slow): read anew, then go on from its cursor.
+        """
+        await self._catch_up()
+        subscriber = Subscriber(event_filter or EventFilter(), self._queue)
+        # Subscribed first, replayed second: what arrives meanwhile waits in the queue and is not sent twice.
+        self._audience.add(subscriber)
+        last = self._seen
+        try:
+            if after is not None:
+                async for event in self._replay(after, last, subscriber.filter):
+                    yield event
+            # A cursor from the database may be ahead of what this process has handed out so far.
+            async for event in self._live(subscriber, max(last, after or last)):
+                yield event
+        finally:
+            self._audience.discard(subscriber)
+
+    async def _catch_up(self) -> None:
+        """Nothing was handed out while nobody was there: begin with what comes from now on."""
+        if self._audience:
+            return
+        async with self._round:
+            # Of many that come together the first reads, and is in the audience before the next has its turn.
+            if not self._audience:
+                start, self._seen, found = await self._database.read(_latest)
+                self._recent.begin(start, self._seen, found)
+
+    async def _replay(self, after: Cursor, until: Cursor, event_filter: EventFilter) -> AsyncIterator[Event]:
+        recent = self._recent.after(after)
+        if recent is not None:
+            for event in recent:
+                if event_filter.matches(event.change):
+                    yield event
+            return
+        if await self._is_gone(after):
+            yield resync(until)
+            return
+        cursor = after
+        while cursor < until:
+            page = await self._database.read(events.after, cursor, _PAGE)
+            for event in page:
+                if event.cursor <= until and event_filter.matches(event.change):
+                    yield event
+            if not page:
+                return
+            cursor = page[-1].cursor
+
+    async def _is_gone(self, after: Cursor) -> bool:
+        """Whether events after this cursor were pruned already, or it was never given out."""
+        newest, oldest = await self._database.read(_bounds)
+        if after.seq > newest.seq:
+            return True
+        if oldest is None:
+            return after.seq < newest.seq
+        return after.seq + 1 < oldest
+
+    async def _live(self, subscriber: Subscriber, last: Cursor) -> AsyncIterator[Event]:
+        while not self._closed:
+            while subscriber.queue:
+                event = subscriber.queue.popleft()
+                if event.cursor > last:
+                    last = event.cursor
+                    yield event
+            if subscriber.overflowed is not None:
+                last, subscriber.overflowed = subscriber.overflowed, None
+                yield resync(last)
+                continue
+            subscriber.ready.clear()
+            await subscriber.ready.wait()
+
+    async def settle(self) -> None:
+        """Number and hand out what is committed by now; by the bus in each round, and for an orderly stop."""
+        # Two at once would offer the same events twice, and fill a queue that they fit in.
+        async with self._round:
+            await self._publish()
+            await self._deliver()
+
+    def close(self) -> None:
+        """End all subscriptions."""
+        self._closed = True
+        for subscriber in self._audience:
+            subscriber.ready.set()
+
+
+def resync(cursor: Cursor) -> Event:
+    """Tell one subscriber to read anew and to go on from ``cursor``."""
+    return Event(cursor, datetime.now(UTC), Change(EventKind.RESYNC))
+
+
+def _publish(tx: Tx) -> int:
+    return events.publish(tx.conn, PUBLISHED_AT_ONCE)
+
+
+def _latest(conn: Connection) -> tuple[Cursor, Cursor, list[Event]]:
+    """The newest stored events, the place before the first and that of the last."""
+    newest = events.newest(conn)
+    page = events.after(conn, replace(newest, seq=max(0, newest.seq - _PAGE)), _PAGE + 1)
+    found = [event for event in page if event.cursor <= newest]
+    # What is missing before the first one found may have been pruned.
+    return replace(newest, seq=found[0].cursor.seq - 1) if found else newest, newest, found
+
+
+def _bounds(conn: Connection) -> tuple[Cursor, int | None]:
+    return events.newest(conn), events.oldest_seq(conn)

@@ -1,0 +1,292 @@
+"""Keeps the log lines of executions: bounded per execution, written in batches, the newest kept."""
+
+import asyncio
+import json
+import logging
+import threading
+import time
+from collections import deque
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from itertools import islice
+from typing import NamedTuple, TypeAlias
+
+from typing_extensions import override
+
+from ...actions.claim import Started
+from ...actions.logs import KEPT_LINES, append_lines, cut_lines
+from ...context import Host, current_host
+from ...core.model import Json
+from ...store.db.database import Database, SQLAlchemyError
+from ...store.write.logs import LogLine
+from ..job.values import plain_json, plain_text
+from ..service import Service
+
+log = logging.getLogger(__name__)
+
+MAX_LINE = 8 * 1024
+"""Characters of one line; the rest is cut, and the line says so."""
+MAX_FIELDS = 8 * 1024
+"""Characters of the JSON of a line's fields; larger ones are replaced by a note."""
+BATCH = 250
+"""Lines of one transaction: some 4 ms of work, so that nobody waits long behind it."""
+PAUSE = 0.1
+"""Seconds between two transactions; so 2,500 lines a second are written at most, of all executions together."""
+LAST_PAUSE = 0.03
+"""Seconds between two transactions that write the rest of an execution's lines once it has ended."""
+MANY_WAITING = 500
+"""Waiting lines from which on a thread that writes more is slowed down."""
+SLOWED_EVERY = 20
+"""A slowed thread pauses after so many lines."""
+SLOWED_BY = 0.001
+"""Seconds that it pauses: the interpreter is free for others meanwhile."""
+
+
+_FEW = 10
+_SHORT = 200
+"""Fields and characters of each that are stored without a closer look; together they stay within ``MAX_FIELDS``."""
+
+
+class RawLine(NamedTuple):
+    """A line as its job wrote it, bounded already. ``at`` is seconds since the epoch, ``level`` as in ``logging``."""
+
+    at: float
+    level: int
+    message: str
+    fields: Json
+
+    @classmethod
+    def now(cls, level: int, message: str, fields: Mapping[str, Json] | None) -> "RawLine":
+        """A line written at this moment."""
+        return cls(time.time(), level, plain_text(str(message), MAX_LINE), bounded_fields(fields))
+
+
+# A line that waits: its number and the parts of its ``RawLine``. Plain tuples of plain values are of no interest to the
+# garbage collector; thousands of anything else would make it search the whole heap again and again.
+_Waiting: TypeAlias = tuple[int, float, int, str, Json]
+
+
+@dataclass(slots=True)
+class _Buffer:
+    """The lines of one execution that wait to be written, with their numbers, and how many there were in all."""
+
+    pending: deque[_Waiting] = field(default_factory=lambda: deque[_Waiting](maxlen=KEPT_LINES))
+    count: int = 0
+
+    def oldest(self, execution_id: int, limit: int) -> list[LogLine]:
+        return [_stored(execution_id, waiting) for waiting in islice(self.pending, limit)]
+
+    def forget(self, until: int) -> None:
+        while self.pending and self.pending[0][0] <= until:
+            self.pending.popleft()
+
+
+@dataclass(frozen=True, slots=True)
+class LogTail:
+    """What is left of an execution's log at its end: lines not yet written, how many are kept, how many were cut."""
+
+    lines: tuple[LogLine, ...]
+    kept: int
+    cut: int
+
+
+class LogWriter(Service):
+    """Takes lines from any thread and writes them a few times a second.
+
+    Memory and writes are bounded whatever a job does: of an execution the newest ``KEPT_LINES`` wait at most, and what
+    falls out before it was written would have been cut afterwards anyway, so the counts stay exact.
+    """
+
+    def __init__(self, database: Database) -> None:
+        super().__init__("log-writer")
+        self._database = database
+        self._buffers: dict[int, _Buffer] = {}
+        self._lock = threading.Lock()
+        self._wanted = asyncio.Event()
+        self._loop = asyncio.get_running_loop()
+        self._in_flight: frozenset[int] = frozenset()
+        self._landed = asyncio.Event()
+
+    def open(self, execution_id: int) -> None:
+        """Begin to keep lines of an execution."""
+        with self._lock:
+            self._buffers[execution_id] = _Buffer()
+
+    def write(self, started: Started, level: int, message: str, fields: Mapping[str, Json] | None) -> float:
+        """Keep a line; safe from any thread. A line after the execution's end has nowhere to go and is left out.
+
+        Returns how many seconds a thread should pause before its next line: 0 unless it writes faster than can be kept.
+        """
+        return self.write_all(started, (RawLine.now(level, message, fields),))
+
+    def write_all(self, started: Started, lines: Iterable[RawLine], *, dropped: int = 0) -> float:
+        """Keep lines in order, after ``dropped`` ones that were lost on the way here and only count; as ``write``."""
+        with self._lock:
+            buffer = self._buffers.get(started.execution_id)
+            if buffer is None:
+                return 0.0
+            was_idle = not buffer.pending
+            number = buffer.count + dropped
+            for line in lines:
+                number += 1
+                buffer.pending.append((number, line.at, line.level, line.message, line.fields))
+            buffer.count = number
+            is_too_fast = len(buffer.pending) >= MANY_WAITING and number % SLOWED_EVERY == 0
+        if was_idle:
+            self._loop.call_soon_threadsafe(self._wanted.set)
+        return SLOWED_BY if is_too_fast else 0.0
+
+    @override
+    async def run(self) -> None:
+        """Write what waits, one batch after the other: no talkative job keeps others from the database."""
+        self._wanted.set()
+        while True:
+            await self._wanted.wait()
+            self._wanted.clear()
+            if await self._flush():
+                self._wanted.set()
+            await asyncio.sleep(PAUSE)
+
+    async def _flush(self) -> bool:
+        """Write one batch; whether more lines wait."""
+        batch = self._next_batch()
+        if not batch:
+            return False
+        self._in_flight = frozenset(batch)
+        self._landed.clear()
+        try:
+            lines = [line for lines in batch.values() for line in lines]
+            await self._database.write(append_lines, lines, cut_at_most=BATCH)
+            return self._forget(batch)
+        finally:
+            self._in_flight = frozenset()
+            self._landed.set()
+
+    def _next_batch(self) -> dict[int, list[LogLine]]:
+        """The oldest waiting lines of every execution, an equal share each."""
+        with self._lock:
+            waiting = {execution: buffer for execution, buffer in self._buffers.items() if buffer.pending}
+            share = max(1, BATCH // max(1, len(waiting)))
+            return {execution: buffer.oldest(execution, share) for execution, buffer in waiting.items()}
+
+    def _forget(self, batch: Mapping[int, list[LogLine]]) -> bool:
+        with self._lock:
+            for execution_id, lines in batch.items():
+                buffer = self._buffers.get(execution_id)
+                if buffer is not None:
+                    buffer.forget(lines[-1].line)
+            return any(buffer.pending for buffer in self._buffers.values())
+
+    async def close(self, execution_id: int) -> LogTail:
+        """End the log of an execution; its last lines are written with its end, in the same transaction.
+
+        A long rest is written before, piece by piece, so that the ends of other executions need not wait for it.
+        """
+        while execution_id in self._in_flight:
+            await self._landed.wait()
+        with self._lock:
+            buffer = self._buffers.pop(execution_id)
+        try:
+            await self._write_rest(execution_id, buffer)
+        except (SQLAlchemyError, OSError) as error:
+            log.warning(
+                "the log of execution %d is written with its end, because now that failed: %s", execution_id, error
+            )
+        kept = min(buffer.count, KEPT_LINES)
+        return LogTail(tuple(buffer.oldest(execution_id, KEPT_LINES)), kept, buffer.count - kept)
+
+    async def _write_rest(self, execution_id: int, buffer: _Buffer) -> None:
+        while len(buffer.pending) > BATCH:
+            piece = buffer.oldest(execution_id, BATCH)
+            await self._database.write(append_lines, piece, cut_at_most=2 * BATCH)
+            buffer.forget(piece[-1].line)
+            await asyncio.sleep(LAST_PAUSE)
+        too_many = buffer.count > KEPT_LINES
+        while too_many:
+            too_many = await self._database.write(cut_lines, execution_id, buffer.count, 2 * BATCH)
+            await asyncio.sleep(LAST_PAUSE)
+
+
+def _stored(execution_id: int, waiting: _Waiting) -> LogLine:
+    number, at, level, message, fields = waiting
+    return LogLine(execution_id, number, datetime.fromtimestamp(at, UTC), level_name(level), message, fields)
+
+
+_LEVELS = {
+    logging.DEBUG: "debug",
+    logging.INFO: "info",
+    logging.WARNING: "warning",
+    logging.ERROR: "error",
+    logging.CRITICAL: "critical",
+}
+
+
+def bounded_fields(fields: Mapping[str, Json] | None) -> Json:
+    """A line's fields as plain JSON; what is not JSON becomes text, and a note replaces what is too large."""
+    if not fields:
+        return None
+    if len(fields) <= _FEW and all(_is_plain(key, value) for key, value in fields.items()):
+        return dict(fields)
+    try:
+        return plain_json(json.loads(json.dumps(fields, default=str), parse_constant=str), "the fields", MAX_FIELDS)
+    except (TypeError, ValueError, RecursionError) as error:
+        # A line is never a reason for a job to fail.
+        return {"cut": plain_text(str(error), MAX_LINE)}
+
+
+def _is_plain(key: str, value: Json) -> bool:
+    """Whether it certainly is JSON that can be stored as it is; most fields are."""
+    match value:
+        case bool() | None:
+            is_plain = True
+        case int():
+            is_plain = -(2**63) <= value < 2**63
+        case str():
+            is_plain = len(value) <= _SHORT and value.isprintable() and value.isascii()
+        case _:
+            is_plain = False
+    return is_plain and len(key) <= _SHORT and key.isprintable() and key.isascii()
+
+
+class JobLogHandler(logging.Handler):
+    """Sends ordinary ``logging`` calls made inside a job to that job's execution; others pass by.
+
+    Args:
+        host: The one job of this process; unless given, the job in whose context a call is made.
+    """
+
+    def __init__(self, host: Host | None = None) -> None:
+        super().__init__()
+        self._host = host
+
+    @override
+    def emit(self, record: logging.LogRecord) -> None:
+        """Keep ``record`` with the execution in whose context it was made."""
+        host = self._host or current_host.get()
+        if host is None:
+            return
+        try:
+            host.log(_level(record.levelno), self.format(record), _extra_of(record))
+        except Exception:
+            self.handleError(record)
+
+
+_OWN_ATTRIBUTES = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "taskName"}
+"""What every record has, and what formatting it adds."""
+
+
+def _extra_of(record: logging.LogRecord) -> Mapping[str, Json] | None:
+    """What the call gave as ``extra``: the fields of the line."""
+    attributes = vars(record).items()
+    extra = {name: value for name, value in attributes if name not in _OWN_ATTRIBUTES and not name.startswith("_")}
+    return extra or None
+
+
+def level_name(level: int) -> str:
+    """The word under which a level is stored."""
+    return _LEVELS[_level(level)]
+
+
+def _level(levelno: int) -> int:
+    return max((level for level in _LEVELS if level <= levelno), default=logging.DEBUG)

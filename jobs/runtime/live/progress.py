@@ -1,0 +1,60 @@
+"""Writes the newest progress of running jobs a few times a second, many in one transaction."""
+
+import asyncio
+import threading
+
+from ...actions.checkpoints import save_progress
+from ...actions.claim import Started
+from ...core.model import Json
+from ...store.db.database import Database
+from ..service import Service
+
+_PAUSE = 0.25
+
+
+class ProgressWriter(Service):
+    """Keeps only the newest value of each run until it is written."""
+
+    def __init__(self, database: Database) -> None:
+        super().__init__("progress-writer")
+        self._database = database
+        self._newest: dict[int, tuple[Started, Json]] = {}
+        self._lock = threading.Lock()
+        self._wanted = asyncio.Event()
+        self._loop = asyncio.get_running_loop()
+
+    def show(self, started: Started, progress: Json) -> None:
+        """Take a value; safe from any thread."""
+        with self._lock:
+            was_idle = not self._newest
+            self._newest[started.run.id] = (started, progress)
+        if was_idle:
+            self._loop.call_soon_threadsafe(self._wanted.set)
+
+    def forget(self, run_id: int) -> None:
+        """The run ended; its last progress is written with its end."""
+        with self._lock:
+            self._newest.pop(run_id, None)
+
+    async def run(self) -> None:
+        """Write what waits, at most four times a second."""
+        self._wanted.set()
+        while True:
+            await self._wanted.wait()
+            self._wanted.clear()
+            await self._write()
+            await asyncio.sleep(_PAUSE)
+
+    async def _write(self) -> None:
+        with self._lock:
+            newest, self._newest = self._newest, {}
+        if not newest:
+            return
+        try:
+            rows = [(started.run, progress) for started, progress in newest.values()]
+            await self._database.write(save_progress, rows)
+        except Exception:
+            # Kept for the next try, unless something newer has come meanwhile.
+            with self._lock:
+                self._newest = newest | self._newest
+            raise

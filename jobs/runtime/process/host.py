@@ -1,0 +1,130 @@
+"""The host of a job in its child process: what the job says goes to the node, and stop requests come from there."""
+
+import asyncio
+import itertools
+import threading
+from collections.abc import Awaitable, Generator, Mapping
+from concurrent.futures import Future
+from typing import Any
+
+from ...context import StopReason
+from ...core.model import Json
+from ..job.host import Done
+from ..job.stopping import StopSignal
+from ..job.values import plain_json, progress_document
+from ..live.log_writer import RawLine
+from .outbox import Connection, Outbox
+from .wire import Progress, Save, Saved
+
+
+class CheckpointRefusedError(Exception):
+    """The node could not keep a checkpoint; the message says why."""
+
+
+class _Saving(Awaitable[None]):
+    """A checkpoint on its way to the node; whether the job waits for it or not."""
+
+    def __init__(self) -> None:
+        self._future: Future[None] = Future()
+        self._awaited = False
+
+    def __await__(self) -> Generator[Any, None, None]:
+        self._awaited = True
+        return asyncio.shield(asyncio.wrap_future(self._future)).__await__()
+
+    def wait(self) -> None:
+        """Block until it is kept; raises if it could not be."""
+        self._awaited = True
+        self._future.result()
+
+    def wait_quietly(self) -> None:
+        """Block until it is kept or refused."""
+        self._future.exception()
+
+    def over(self, error: str | None) -> bool:
+        """It was kept, or not; whether all is well or the job learns of it."""
+        if error is None:
+            self._future.set_result(None)
+        else:
+            self._future.set_exception(CheckpointRefusedError(f"the checkpoint could not be kept: {error}"))
+        return error is None or self._awaited
+
+
+class ChildHost:
+    """Implements ``Host`` in a child process; every call is safe from any thread.
+
+    Args:
+        connection: To the node.
+        signal: Why and when to stop.
+        checkpoint: The last one of the task.
+    """
+
+    def __init__(self, connection: Connection, signal: StopSignal, checkpoint: Json) -> None:
+        self._connection = connection
+        self._signal = signal
+        self._checkpoint = checkpoint
+        self._outbox = Outbox(connection)
+        self._numbers = itertools.count(1)
+        self._savings: dict[int, _Saving] = {}
+        self._lock = threading.Lock()
+        self._unsaved: str | None = None
+
+    def stop_reason(self) -> StopReason | None:
+        """Why the job should stop, or None."""
+        return self._signal.reason
+
+    def remaining(self) -> float | None:
+        """Seconds left of the time box."""
+        return self._signal.remaining()
+
+    def log(self, level: int, message: str, fields: Mapping[str, Json] | None) -> None:
+        """Keep a line with the execution."""
+        self._outbox.line(RawLine.now(level, message, fields))
+
+    def progress(self, done: float, total: float | None, message: str | None) -> None:
+        """Show how far the job is."""
+        self._outbox.progress(Progress(**progress_document(done, total, message)))
+
+    def checkpoint(self) -> Json:
+        """The last checkpoint."""
+        return self._checkpoint
+
+    def save_checkpoint(self, value: Json) -> Awaitable[None]:
+        """Keep a checkpoint; outside of an event loop this waits until it is durable."""
+        self._checkpoint = plain_json(value, "the checkpoint")
+        saving = _Saving()
+        with self._lock:
+            number = next(self._numbers)
+            self._savings[number] = saving
+            self._connection.send(Save(number=number, value=self._checkpoint))
+        if _in_event_loop():
+            return saving
+        saving.wait()
+        return Done()
+
+    def on_saved(self, answer: Saved) -> None:
+        """The node kept a checkpoint, or could not."""
+        with self._lock:
+            saving = self._savings.pop(answer.number, None)
+            if saving is not None and not saving.over(answer.error):
+                self._unsaved = self._unsaved or answer.error
+
+    def settle(self) -> str | None:
+        """Wait for checkpoints that the job saved without awaiting; why one could not be kept."""
+        with self._lock:
+            under_way = list(self._savings.values())
+        for saving in under_way:
+            saving.wait_quietly()
+        return self._unsaved
+
+    def flush(self) -> None:
+        """Send all lines and progress."""
+        self._outbox.flush()
+
+
+def _in_event_loop() -> bool:
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return False
+    return True

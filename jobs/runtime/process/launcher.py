@@ -1,0 +1,189 @@
+"""The launcher: a process that forks a child for each run of a job with ``isolation="process"``.
+
+A fresh interpreter needs 0.6 s of processor time to import Cronograph before it can begin a job; a fork of one that
+has done so needs some milliseconds. The launcher runs no code of the user and has one thread, so forking it is safe,
+every child starts from the same clean state, and whatever a job does, the launcher is there to end it:
+
+- it reports how each child exited, and kills what is left of its process group;
+- when the node goes, however it goes, the launcher kills all children and their groups, and exits;
+- when the launcher goes, the kernel kills its children (Linux; elsewhere they notice the end of their connection).
+
+The node and the launcher speak in lines. To the launcher: ``spawn ID`` (with the child's socket), ``kill ID``. To the
+node: ``ready 0 0`` once, then ``exited ID STATUS`` for each child.
+"""
+
+import ctypes
+import faulthandler
+import gc
+import os
+import selectors
+import signal
+import socket
+import sys
+from collections import deque
+from collections.abc import Iterator
+from contextlib import suppress
+from types import FrameType
+
+from .child import run_child
+from .outbox import NodeGoneError
+
+PR_SET_PDEATHSIG = 1
+"""Linux: the signal that a process gets when its parent dies."""
+PR_SET_CHILD_SUBREAPER = 36
+"""Linux: what loses its parent below this process becomes its child, and is collected here when it ends."""
+NOT_FORKED = 71
+"""The status reported for a child that could not be forked; ``EX_OSERR`` of ``sysexits.h``."""
+_MAX_SOCKETS = 64
+_CHUNK = 4096
+
+
+class Launcher:
+    """Forks, watches and kills.
+
+    Args:
+        control: The connection to the node.
+    """
+
+    def __init__(self, control: socket.socket) -> None:
+        self._control = control
+        self._node = os.getppid()
+        self._pids: dict[int, int] = {}
+        self._sockets: deque[int] = deque()
+        self._rest = b""
+        self._woken, self._waker = socket.socketpair()
+
+    def serve(self) -> socket.socket | None:
+        """Work until the node is gone; returns None then, and in every forked child its connection to the node."""
+        self._catch_signals()
+        with selectors.DefaultSelector() as selector:
+            selector.register(self._control, selectors.EVENT_READ)
+            selector.register(self._woken, selectors.EVENT_READ)
+            try:
+                self._control.sendall(b"ready 0 0\n")
+                while True:
+                    ready = [key.fileobj for key, _ in selector.select()]
+                    if self._woken in ready:
+                        self._wake()
+                    if self._control in ready:
+                        for identity in self._orders():
+                            child = self._fork(identity)
+                            if child is not None:
+                                return child
+            except (NodeGoneError, OSError):
+                self._end_all()
+                return None
+
+    def _catch_signals(self) -> None:
+        """SIGCHLD and the death of the node wake the loop; others are for the node alone to judge."""
+        self._waker.setblocking(False)
+        signal.set_wakeup_fd(self._waker.fileno(), warn_on_full_buffer=False)
+        for number in (signal.SIGCHLD, signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+            signal.signal(number, _nothing)
+        control_process(PR_SET_PDEATHSIG, signal.SIGTERM)
+        # In a container the node is often process 1, which is expected to collect orphans, and does not.
+        control_process(PR_SET_CHILD_SUBREAPER, 1)
+
+    def _wake(self) -> None:
+        self._woken.recv(_CHUNK)
+        if os.getppid() != self._node:
+            raise NodeGoneError("the node is gone")
+        self._reap()
+
+    def _orders(self) -> Iterator[int]:
+        """The ids to fork for; kills are done on the way."""
+        data, sockets, _, _ = socket.recv_fds(self._control, _CHUNK, _MAX_SOCKETS)
+        if not data:
+            raise NodeGoneError("the node is gone")
+        self._sockets.extend(sockets)
+        *lines, self._rest = (self._rest + data).split(b"\n")
+        for line in lines:
+            order, identity = line.split()
+            if order == b"spawn":
+                yield int(identity)
+            elif int(identity) in self._pids:
+                kill_group(self._pids[int(identity)])
+
+    def _fork(self, identity: int) -> socket.socket | None:
+        peer = socket.socket(fileno=self._sockets.popleft())
+        launcher = os.getpid()
+        try:
+            pid = os.fork()
+        except OSError:
+            peer.close()
+            self._report(identity, NOT_FORKED)
+            return None
+        if pid == 0:
+            self._become_child(launcher)
+            peer.set_inheritable(False)
+            return peer
+        peer.close()
+        self._pids[identity] = pid
+        return None
+
+    def _become_child(self, launcher: int) -> None:
+        # A session of its own: the terminal's Ctrl-C does not reach it, and its group can be killed as a whole.
+        os.setsid()
+        signal.set_wakeup_fd(-1)
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+        signal.signal(signal.SIGHUP, signal.SIG_DFL)
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        for inherited in (self._control, self._woken, self._waker):
+            inherited.close()
+        control_process(PR_SET_PDEATHSIG, signal.SIGKILL)
+        if os.getppid() != launcher:
+            os._exit(1)
+
+    def _reap(self) -> None:
+        identities = {pid: identity for identity, pid in self._pids.items()}
+        with suppress(ChildProcessError):
+            while True:
+                pid, status = os.waitpid(-1, os.WNOHANG)
+                if pid == 0:
+                    return
+                identity = identities.get(pid)
+                if identity is not None:
+                    kill_group(pid)
+                    del self._pids[identity]
+                    self._report(identity, os.waitstatus_to_exitcode(status))
+
+    def _report(self, identity: int, status: int) -> None:
+        self._control.sendall(b"exited %d %d\n" % (identity, status))
+
+    def _end_all(self) -> None:
+        for pid in self._pids.values():
+            kill_group(pid)
+
+
+def kill_group(pid: int) -> None:
+    """Kill a child with all that it started; what is gone already, or belongs to somebody else, is left alone."""
+    for kill in (os.kill, os.killpg):
+        with suppress(ProcessLookupError, PermissionError):
+            kill(pid, signal.SIGKILL)
+
+
+def control_process(option: int, value: int) -> None:
+    """Ask the kernel for something that only Linux offers; elsewhere a no-op."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(option, int(value), 0, 0, 0)
+
+
+def _nothing(_number: int, _frame: FrameType | None) -> None:
+    """The wake-up socket tells; without a handler in Python there is none."""
+
+
+def main() -> None:
+    """Serve on the socket whose number is the first argument; every forked child runs one job."""
+    faulthandler.enable()
+    launcher = Launcher(socket.socket(fileno=int(sys.argv[1])))
+    # What is imported by now is never freed: children share its memory for longer if nobody looks at it.
+    gc.collect()
+    gc.freeze()
+    connection = launcher.serve()
+    if connection is not None:
+        with suppress(NodeGoneError):
+            run_child(connection)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,224 @@
+"""A node's side of its launcher: starts it, asks it for child processes, and hears how they ended."""
+
+import asyncio
+import itertools
+import logging
+import socket
+import subprocess
+import sys
+from contextlib import suppress
+
+from .wire import HEADER, ToChild, ToNode, frame, length_of, to_node
+
+log = logging.getLogger(__name__)
+
+LAUNCHER = "cronograph.jobs.runtime.process.launcher"
+_END_TIMEOUT = 5.0
+"""Seconds that a launcher may take to end before it is killed."""
+_LAST_WORDS = 1.0
+"""Seconds after a child's exit in which what it sent may still arrive: what it left behind may hold its end open."""
+_CHUNK = 4096
+
+
+class LauncherError(Exception):
+    """No child process can be had."""
+
+
+class Child:
+    """One child process: frames to and from it, its exit, and its end by force.
+
+    Args:
+        spawner: Where it came from.
+        identity: Its number there.
+        exited: Its exit status, negative = the signal that killed it; None = its launcher was lost.
+        reader: From the child.
+        writer: To the child.
+    """
+
+    def __init__(
+        self,
+        spawner: "Spawner",
+        identity: int,
+        exited: asyncio.Future[int | None],
+        reader: asyncio.StreamReader,
+        writer: asyncio.StreamWriter,
+    ) -> None:
+        self._spawner = spawner
+        self._identity = identity
+        self._reader = reader
+        self._writer = writer
+        self.exited = exited
+        exited.add_done_callback(self._end_of_words)
+
+    def _end_of_words(self, _: asyncio.Future[int | None]) -> None:
+        asyncio.get_running_loop().call_later(_LAST_WORDS, self._reader.feed_eof)
+
+    def send(self, message: ToChild) -> None:
+        """Send a message; one to a child that is gone is left out."""
+        if not self._writer.is_closing():
+            self._writer.write(frame(message))
+
+    async def receive(self) -> ToNode | None:
+        """The next message; None once there is none any more.
+
+        Raises:
+            FrameError: what came is none.
+        """
+        try:
+            header = await self._reader.readexactly(HEADER.size)
+            return to_node(await self._reader.readexactly(length_of(header)))
+        except (asyncio.IncompleteReadError, ConnectionError):
+            return None
+
+    def kill(self) -> None:
+        """SIGKILL to it and all that it started; one that has exited is left alone."""
+        if not self.exited.done():
+            self._spawner.kill(self._identity)
+
+    async def close(self, within: float) -> int | None:
+        """Wait for its exit, kill it after ``within`` seconds, and close the connection; its exit status."""
+        try:
+            await asyncio.wait([self.exited], timeout=within)
+            self.kill()
+            return await asyncio.shield(self.exited)
+        finally:
+            self.kill()
+            self._writer.close()
+
+
+class Spawner:
+    """Start is lazy; stop is idempotent, and kills every child."""
+
+    def __init__(self) -> None:
+        self._process: subprocess.Popen[bytes] | None = None
+        self._control: socket.socket | None = None
+        self._exits: dict[int, asyncio.Future[int | None]] = {}
+        self._ready: asyncio.Future[bool] | None = None
+        self._reaping: asyncio.Future[None] | None = None
+        self._numbers = itertools.count(1)
+        self._rest = b""
+
+    def start(self) -> None:
+        """Start the launcher if there is none; it is ready for orders at once, and carries them out when it can."""
+        if self._process is not None:
+            return
+        ours, theirs = socket.socketpair()
+        with theirs:
+            self._process = subprocess.Popen(  # noqa: S603 - this interpreter and a module of ours
+                [sys.executable, "-P", "-m", LAUNCHER, str(theirs.fileno())],
+                pass_fds=[theirs.fileno()],
+                stdin=subprocess.DEVNULL,
+                start_new_session=True,
+            )
+        ours.setblocking(False)
+        self._control, self._rest = ours, b""
+        loop = asyncio.get_running_loop()
+        self._ready = loop.create_future()
+        loop.add_reader(ours.fileno(), self._hear)
+
+    async def ready(self) -> bool:
+        """Start the launcher and wait until it can fork at once; False if it ended instead."""
+        self.start()
+        return self._ready is not None and await asyncio.shield(self._ready)
+
+    async def spawn(self) -> Child:
+        """A new child process, which waits for ``Begin``.
+
+        Raises:
+            LauncherError: none can be had.
+        """
+        try:
+            return await self._spawn()
+        except OSError as error:
+            # The launcher was killed, perhaps for want of memory, and that has not been heard of yet.
+            log.warning("the launcher of child processes is gone (%s) and is started again", error)
+            await self.stop()
+        try:
+            return await self._spawn()
+        except OSError as error:
+            raise LauncherError(f"no child process can be started: {error}") from error
+
+    async def _spawn(self) -> Child:
+        self.start()
+        ours, theirs = socket.socketpair()
+        identity = next(self._numbers)
+        exited: asyncio.Future[int | None] = asyncio.get_running_loop().create_future()
+        try:
+            with theirs:
+                self._order(b"spawn %d\n" % identity, theirs)
+        except OSError:
+            ours.close()
+            raise
+        self._exits[identity] = exited
+        return Child(self, identity, exited, *await asyncio.open_unix_connection(sock=ours))
+
+    def _order(self, order: bytes, handed_over: socket.socket | None = None) -> None:
+        if self._control is None:
+            raise BrokenPipeError("the launcher is gone")
+        sockets = [] if handed_over is None else [handed_over.fileno()]
+        if socket.send_fds(self._control, [order], sockets) != len(order):
+            raise BlockingIOError("the launcher does not read")
+
+    def kill(self, identity: int) -> None:
+        """Kill a child with all that it started. If the launcher is gone, so are its children."""
+        with suppress(OSError):
+            self._order(b"kill %d\n" % identity)
+
+    def _hear(self) -> None:
+        """Called when the launcher has said something, or is gone."""
+        if self._control is None:
+            return
+        try:
+            data = self._control.recv(_CHUNK)
+        except BlockingIOError:
+            return
+        except OSError:
+            data = b""
+        if not data:
+            log.error("the launcher of child processes ended unasked, and its children with it")
+            self._lose()
+            return
+        *lines, self._rest = (self._rest + data).split(b"\n")
+        for line in lines:
+            word, identity, status = line.split()
+            if word == b"exited":
+                self._ended(int(identity), int(status))
+            else:
+                self._settle(ready=True)
+
+    def _settle(self, *, ready: bool) -> None:
+        if self._ready is not None and not self._ready.done():
+            self._ready.set_result(ready)
+
+    def _ended(self, identity: int, status: int | None) -> None:
+        exited = self._exits.pop(identity, None)
+        if exited is not None and not exited.done():
+            exited.set_result(status)
+
+    def _lose(self) -> None:
+        """Let go of the launcher; its children end with it."""
+        loop = asyncio.get_running_loop()
+        process, self._process = self._process, None
+        control, self._control = self._control, None
+        if control is not None:
+            loop.remove_reader(control.fileno())
+            control.close()
+        for identity in list(self._exits):
+            self._ended(identity, None)
+        self._settle(ready=False)
+        if process is not None:
+            self._reaping = loop.run_in_executor(None, _wait_for, process)
+
+    async def stop(self) -> None:
+        """End the launcher and every child."""
+        self._lose()
+        if self._reaping is not None:
+            await asyncio.shield(self._reaping)
+
+
+def _wait_for(process: subprocess.Popen[bytes]) -> None:
+    try:
+        process.wait(_END_TIMEOUT)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()

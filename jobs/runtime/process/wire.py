@@ -1,0 +1,193 @@
+"""What a node and the child process of a job say to each other: bounded frames of JSON over a socket.
+
+A frame is its length in bytes (four of them, big-endian) and that many bytes of JSON. Nothing is pickled: what comes
+out of a process that runs foreign code is data, and it is checked before anything is made of it.
+"""
+
+import dataclasses
+import struct
+from typing import Annotated, Any, Literal, TypeAlias, TypeVar
+
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
+
+from ...context import RunInfo, StopReason
+from ...core.model import Json
+from ...core.outcome import Cancelled, Failed, HandedBack, JobOutcome, Snoozed, Succeeded, TimedOut
+
+M = TypeVar("M")
+
+MAX_FRAME = 16 * 1024 * 1024
+"""Bytes of the largest frame; arguments, results and checkpoints are bounded far below."""
+HEADER = struct.Struct("!I")
+"""The length of a frame."""
+
+
+class FrameError(Exception):
+    """What arrived is no frame of this protocol; the connection cannot be used any more."""
+
+
+class Message(BaseModel):
+    """Base of all messages."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Begin(Message):
+    """Node to child, once: the job to run.
+
+    Attributes:
+        module: Where the handler is defined.
+        qualname: The handler's name in that module.
+        info: The facts about the attempt.
+        remaining: Seconds of the time box that are left; None = no time box.
+        checkpoint: The last one of the task.
+        path: Where the child looks for modules.
+        log_levels: The levels of the node's loggers by name; "" is the root.
+    """
+
+    kind: Literal["begin"] = "begin"
+    module: str
+    qualname: str
+    info: RunInfo
+    remaining: float | None
+    checkpoint: Json
+    path: list[str]
+    log_levels: dict[str, int]
+
+
+class Stop(Message):
+    """Node to child: please leave."""
+
+    kind: Literal["stop"] = "stop"
+    reason: StopReason
+
+
+class Terminate(Message):
+    """Node to child: leave now; it is killed a moment later."""
+
+    kind: Literal["terminate"] = "terminate"
+
+
+class Saved(Message):
+    """Node to child: checkpoint ``number`` is durable, or it could not be kept (``error``)."""
+
+    kind: Literal["saved"] = "saved"
+    number: int
+    error: str | None = None
+
+
+class Line(Message):
+    """One log line. ``at`` is seconds since the epoch, ``level`` a number as in ``logging``."""
+
+    at: float
+    level: int
+    message: str
+    fields: dict[str, Any] | None = None
+
+
+class Lines(Message):
+    """Child to node: log lines in order, after ``dropped`` older ones that the child could not keep."""
+
+    kind: Literal["lines"] = "lines"
+    lines: list[Line]
+    dropped: int = Field(default=0, ge=0)
+
+
+class Progress(Message):
+    """Child to node: how far the job is."""
+
+    kind: Literal["progress"] = "progress"
+    done: int | float
+    total: int | float | None
+    message: str | None
+
+
+class Save(Message):
+    """Child to node: keep this checkpoint, and say so with ``Saved``."""
+
+    kind: Literal["save"] = "save"
+    number: int
+    value: Json
+
+
+_OUTCOMES = {one.__name__: one for one in (Succeeded, Failed, TimedOut, Cancelled, Snoozed, HandedBack)}
+
+
+class Ended(Message):
+    """Child to node, last: how the attempt ended; the name of an outcome and its fields."""
+
+    kind: Literal["ended"] = "ended"
+    outcome: Literal["Succeeded", "Failed", "TimedOut", "Cancelled", "Snoozed", "HandedBack"]
+    fields: dict[str, Any]
+
+    @classmethod
+    def of(cls, outcome: JobOutcome) -> "Ended":
+        """The message that carries ``outcome``."""
+        return cls.model_validate({"outcome": type(outcome).__name__, "fields": dataclasses.asdict(outcome)})
+
+    def value(self) -> JobOutcome:
+        """The outcome that it carries.
+
+        Raises:
+            FrameError: the fields are not those of this outcome.
+        """
+        try:
+            return TypeAdapter[JobOutcome](_OUTCOMES[self.outcome]).validate_python(self.fields)
+        except ValidationError as error:
+            raise FrameError(f"the fields of outcome {self.outcome} do not fit: {error}") from error
+
+
+ToChild: TypeAlias = Begin | Stop | Terminate | Saved
+ToNode: TypeAlias = Lines | Progress | Save | Ended
+
+_TO_CHILD = TypeAdapter[ToChild](Annotated[ToChild, Field(discriminator="kind")])
+_TO_NODE = TypeAdapter[ToNode](Annotated[ToNode, Field(discriminator="kind")])
+
+
+def frame(message: Message) -> bytes:
+    """A whole frame.
+
+    Raises:
+        FrameError: it would be larger than ``MAX_FRAME``.
+    """
+    body = message.model_dump_json().encode()
+    if len(body) > MAX_FRAME:
+        raise FrameError(f"a message may have {MAX_FRAME} bytes, got {len(body)}")
+    return HEADER.pack(len(body)) + body
+
+
+def length_of(header: bytes) -> int:
+    """How many bytes follow ``header``.
+
+    Raises:
+        FrameError: more than ``MAX_FRAME``.
+    """
+    (length,) = HEADER.unpack(header)
+    if length > MAX_FRAME:
+        raise FrameError(f"a message may have {MAX_FRAME} bytes, the next one claims {length}")
+    return int(length)
+
+
+def to_child(body: bytes) -> ToChild:
+    """The message to a child in ``body``.
+
+    Raises:
+        FrameError: it is none.
+    """
+    return _parsed(_TO_CHILD, body)
+
+
+def to_node(body: bytes) -> ToNode:
+    """The message to a node in ``body``.
+
+    Raises:
+        FrameError: it is none.
+    """
+    return _parsed(_TO_NODE, body)
+
+
+def _parsed(adapter: TypeAdapter[M], body: bytes) -> M:
+    try:
+        return adapter.validate_json(body)
+    except ValidationError as error:
+        raise FrameError(f"a message that cannot be read: {error.errors(include_url=False)[0]['msg']}") from error

@@ -1,0 +1,1 @@
+"""The way to a database: connections, transactions, dialects, types."""

@@ -1,0 +1,85 @@
+"""One process per SQLite file: an operating-system lock that dies with its holder and names it while it lives."""
+
+import fcntl
+import os
+from pathlib import Path
+
+from ...core.errors import FileLocked, StorageError
+from .database import parse_url, sqlite_path
+
+
+class FileLock:
+    """An exclusive lock beside a SQLite file, in ``<file>.lock``, which holds the process id of its holder.
+
+    The kernel releases it when the process ends, however it ends: a lock file that is left over means nothing. It is
+    never deleted, because a second process could then lock another file of the same name.
+    """
+
+    def __init__(self, database_file: Path) -> None:
+        self._database_file = database_file.resolve()
+        self.path = self._database_file.with_name(f"{self._database_file.name}.lock")
+        self._handle: int | None = None
+
+    def acquire(self) -> None:
+        """Take the lock; nothing happens when this object holds it already.
+
+        Raises:
+            FileLocked: another process holds it; the message names its process id.
+            StorageError: the lock file cannot be made or written.
+        """
+        if self._handle is not None:
+            return
+        try:
+            handle = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        except OSError as error:
+            raise StorageError(
+                f"lock file: must be a file that can be written, got '{self.path}': {error.strerror}"
+            ) from None
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            holder = os.read(handle, 32).decode(errors="replace").strip()
+            os.close(handle)
+            raise FileLocked(self._refusal(holder)) from None
+        os.ftruncate(handle, 0)
+        os.write(handle, f"{os.getpid()}\n".encode())
+        self._handle = handle
+
+    def holder(self) -> str | None:
+        """The process id of whoever holds the lock now, ``"?"`` if it cannot be read, None if nobody does."""
+        try:
+            handle = os.open(self.path, os.O_RDONLY | os.O_CLOEXEC)
+        except FileNotFoundError:
+            return None
+        try:
+            fcntl.flock(handle, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return os.read(handle, 32).decode(errors="replace").strip() or "?"
+        finally:
+            # Closing the handle gives the shared lock back, if it was got.
+            os.close(handle)
+        return None
+
+    def release(self) -> None:
+        """Give the lock back; nothing happens without it."""
+        if self._handle is not None:
+            os.ftruncate(self._handle, 0)
+            os.close(self._handle)
+            self._handle = None
+
+    def _refusal(self, holder: str) -> str:
+        process = f"process {holder}" if holder else "another process"
+        return (
+            f"database '{self._database_file}': must be used by one process at a time, and {process} uses it; "
+            "stop that process, name another file, or use PostgreSQL for several nodes"
+        )
+
+
+def lock_for(database_url: str) -> FileLock | None:
+    """The lock of the SQLite file behind a database URL, not taken yet; None on PostgreSQL, which needs none.
+
+    Raises:
+        ConfigurationError: the URL is of neither form.
+    """
+    url = parse_url(database_url)
+    return FileLock(sqlite_path(url)) if url.get_backend_name() == "sqlite" else None

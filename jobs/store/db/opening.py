@@ -1,0 +1,39 @@
+"""One connection for one purpose, outside the running engine: to migrate a database or to look at it."""
+
+import re
+from collections.abc import Generator
+from contextlib import contextmanager
+
+from sqlalchemy import Connection
+from sqlalchemy.exc import DBAPIError
+
+from ...core.errors import StorageError
+from .database import parse_url, sqlite_path, sync_engine
+
+
+@contextmanager
+def connected(database_url: str) -> Generator[Connection]:
+    """A connection that is closed at the end of the block; a transaction left open is rolled back.
+
+    Raises:
+        ConfigurationError: the URL is of no form that is known.
+        StorageError: the database cannot be reached or used; names it, without its password, and the reason.
+    """
+    url = parse_url(database_url)
+    engine = sync_engine(url)
+    try:
+        with engine.connect() as connection:
+            yield connection
+    except DBAPIError as error:
+        plain = url.set(drivername=url.get_backend_name())
+        name = f"file '{sqlite_path(url)}'" if plain.drivername == "sqlite" else plain.render_as_string()
+        reason = re.sub(r"\s+", " ", str(error.orig)).strip()
+        raise StorageError(f"database {name}: cannot be used: {reason}") from error
+    finally:
+        engine.dispose()
+
+
+def exists(database_url: str) -> bool:
+    """Whether there is a database to connect to; False only for a SQLite file that has not been made yet."""
+    url = parse_url(database_url)
+    return url.get_backend_name() != "sqlite" or sqlite_path(url).exists()

@@ -1,0 +1,71 @@
+"""One transaction: its connection, its time, what it changed, and whom to wake once it is committed."""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import Flag, auto
+
+from sqlalchemy import Connection
+
+from ...core.events import Change
+from . import dialect
+
+Clock = Callable[[], datetime]
+
+
+class Wake(Flag):
+    """Whom a commit concerns.
+
+    ``TASKS``: due times changed (the alarm is set anew). ``RUNS``: something may be claimable.
+    ``CANCEL``: a running run was asked to stop. ``EVENTS``: events wait to be published.
+    ``GROUPS``: a group was paused or limited. ``NODES``: a node was asked to drain. ``LOGS``: log lines were written.
+    """
+
+    NONE = 0
+    TASKS = auto()
+    RUNS = auto()
+    CANCEL = auto()
+    EVENTS = auto()
+    GROUPS = auto()
+    NODES = auto()
+    LOGS = auto()
+
+
+@dataclass(slots=True)
+class Tx:
+    """A write transaction. Store functions take its ``conn``; actions read ``now`` and record what they change.
+
+    Attributes:
+        conn: The open connection; whoever made the transaction commits it.
+        clock: Replaces the database's time, in tests that set the clock.
+        changes: Recorded by ``emit``; written as one event row at the end.
+        wakes: Recorded by ``wake``; acted on after the commit.
+    """
+
+    conn: Connection
+    clock: Clock | None = None
+    changes: list[Change] = field(default_factory=list[Change])
+    wakes: Wake = Wake.NONE
+    _now: datetime | None = None
+
+    @property
+    def now(self) -> datetime:
+        """The database's time, asked once per transaction, so that all it writes carries one time."""
+        if self._now is None:
+            self._now = self.clock() if self.clock is not None else dialect.database_now(self.conn)
+        return self._now
+
+    def learn_now(self, now: datetime | None) -> None:
+        """Take the database's time from a statement that brought it along, instead of asking for it."""
+        if now is not None and self._now is None and self.clock is None:
+            self._now = now
+
+    def emit(self, changes: Iterable[Change]) -> None:
+        """Record changes; subscribers see them in this order once the transaction is committed."""
+        self.changes.extend(changes)
+        if self.changes:
+            self.wakes |= Wake.EVENTS
+
+    def wake(self, whom: Wake) -> None:
+        """Wake ``whom`` on every node after the commit."""
+        self.wakes |= whom

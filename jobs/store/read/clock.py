@@ -1,0 +1,11 @@
+"""The database's time for readers."""
+
+from datetime import datetime
+
+from ..db import dialect
+from ..db.database import Database
+
+
+async def server_time(database: Database) -> datetime:
+    """The time that decides what is due: the clock set for the database in tests, else the database's own."""
+    return database.clock() if database.clock is not None else await database.read(dialect.database_now)

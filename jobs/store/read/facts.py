@@ -1,0 +1,140 @@
+"""What the explanations of tasks and runs need to know, for many of them at once in a fixed number of statements."""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from sqlalchemy import Connection, func, select, tuple_
+
+from ...core.explain import RunFacts, TaskFacts
+from ...core.model import Group, JobInfo, Node, NodeState, Run, Task
+from ...core.states import CLAIMABLE, FINAL, OCCUPYING, UNFINISHED, RunState
+from ..db import dialect
+from ..db.words import word, words
+from ..schema.tables import run as r
+from ..write.claims import occupied_counts
+from ..write.nodes import live
+from ..write.skipped import newest_of_tasks
+from .criteria import one_of
+from .keyset import OrderKey, PageRequest
+from .lists import RUNS
+from .lookups import groups_by_names, jobs_by_names
+from .pages import pages_of
+
+SHOWN_UNFINISHED = 50
+"""Unfinished runs of a task that are looked at, oldest first."""
+COUNTED_AHEAD = 1_000
+"""Runs in front of another are counted up to here."""
+
+_UNFINISHED = PageRequest(
+    (OrderKey("id"),), SHOWN_UNFINISHED, one_of("state", tuple(sorted(UNFINISHED, key=lambda state: state.value)))
+)
+
+
+def of_tasks(conn: Connection, tasks: Sequence[Task]) -> dict[int, TaskFacts]:
+    """The facts about each task, by its key."""
+    ids = [task.id for task in tasks]
+    jobs = jobs_by_names(conn, sorted({task.spec.job_name for task in tasks}))
+    unfinished = pages_of(conn, RUNS, "task_id", ids, _UNFINISHED)
+    skips = newest_of_tasks(conn, ids)
+    return {
+        task.id: TaskFacts(
+            job_known=task.spec.job_name in jobs,
+            nodes=jobs[task.spec.job_name].nodes if task.spec.job_name in jobs else (),
+            unfinished=unfinished[task.id].items,
+            newest_skip=skips.get(task.id),
+        )
+        for task in tasks
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class _Queue:
+    """How things stand in the queue, as far as the asked runs are concerned."""
+
+    jobs: Mapping[str, JobInfo]
+    nodes: Sequence[Node]
+    groups: Mapping[str, Group]
+    occupied: Mapping[str, int]
+    held: Mapping[int, int]
+    blocking: Mapping[int, int]
+    ahead: Mapping[int, int]
+
+
+def of_runs(conn: Connection, runs: Sequence[Run], now: datetime) -> dict[int, RunFacts]:
+    """The facts about each unfinished run, by its key; of finished ones nothing needs to be known."""
+    asked = [run for run in runs if run.state not in FINAL]
+    if not asked:
+        return {}
+    groups = {run.group for run in asked}
+    queue = _Queue(
+        jobs=jobs_by_names(conn, sorted({run.job_name for run in asked})),
+        nodes=[node for node in live(conn) if node.state is NodeState.ACTIVE],
+        groups=groups_by_names(conn, sorted(groups)),
+        occupied=occupied_counts(conn, sorted(groups)),
+        held=_held(conn),
+        blocking=_blocking(conn, {run.task_id for run in asked if run.exclusive and run.task_id is not None}),
+        ahead=_ahead(conn, [run for run in asked if run.state in CLAIMABLE], now),
+    )
+    return {run.id: _facts(run, queue) for run in asked}
+
+
+def _facts(run: Run, queue: _Queue) -> RunFacts:
+    job = queue.jobs.get(run.job_name)
+    able = [node for node in queue.nodes if run.job_name in node.jobs]
+    blocking = queue.blocking.get(run.task_id or 0) if run.exclusive else None
+    return RunFacts(
+        job_known=job is not None,
+        isolation=None if job is None else job.isolation,
+        nodes=tuple(node.name for node in able),
+        group=queue.groups.get(run.group, Group(run.group)),
+        group_occupied=queue.occupied.get(run.group, 0),
+        blocked_by=None if blocking == run.id else blocking,
+        ahead=queue.ahead.get(run.id, 0),
+        free_slots=sum(max(0, node.slots - queue.held.get(node.id, 0)) for node in able),
+    )
+
+
+def _held(conn: Connection) -> dict[int, int]:
+    """How many runs each node executes."""
+    # The first condition says nothing new, but the index over what nodes hold is made for it.
+    running = (r.c.state.in_(words(OCCUPYING)), r.c.state == word(RunState.RUNNING))
+    statement = select(r.c.node_id, func.count()).where(*running).group_by(r.c.node_id)
+    return {key: value for key, value in conn.execute(statement)}
+
+
+def _blocking(conn: Connection, task_ids: Collection[int]) -> dict[int, int]:
+    """The scheduled or running run of each of these tasks that has one."""
+    statement = (
+        select(r.c.task_id, func.min(r.c.id))
+        .where(r.c.task_id.in_(sorted(task_ids)), r.c.state.in_(words(OCCUPYING)))
+        .group_by(r.c.task_id)
+    )
+    return {key: value for key, value in conn.execute(statement)}
+
+
+def _ahead(conn: Connection, waiting: Sequence[Run], now: datetime) -> dict[int, int]:
+    """How many due runs of its group and priority each run has in front of it, counted up to a bound."""
+    columns = {
+        "id": dialect.KINDS[int],
+        "group_name": dialect.KINDS[str],
+        "priority": dialect.KINDS[str],
+        "available_at": dialect.KINDS[datetime],
+    }
+    rows = [(run.id, run.group, run.priority.value, run.available_at) for run in waiting]
+    asked, parameters = dialect.batch(conn, columns, rows, name="asked")
+    in_front = (
+        select(r.c.id)
+        .where(
+            r.c.group_name == asked.c.group_name,
+            r.c.priority == asked.c.priority,
+            r.c.state.in_(words(CLAIMABLE)),
+            r.c.available_at <= now,
+            tuple_(r.c.available_at, r.c.id) < tuple_(asked.c.available_at, asked.c.id),
+        )
+        .limit(COUNTED_AHEAD)
+        .correlate(asked)
+        .subquery("in_front")
+    )
+    number = select(func.count()).select_from(in_front).scalar_subquery()
+    return {key: value for key, value in conn.execute(select(asked.c.id, number), parameters)}

@@ -1,0 +1,211 @@
+"""What can be listed: the rows of each aggregate, and the fields by which they are filtered and ordered."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Generic, TypeVar
+
+from sqlalchemy import Boolean, ColumnElement, Row, Select, and_, case, func, literal_column, select, text
+
+from ...core.model import Execution, Outcome, OverlapPolicy, Run, SkippedOccurrence, Task
+from ...core.schedule import Syntax
+from ..db.functions import duration
+from ..db.types import UtcDateTime
+from ..db.words import words
+from ..schema.tables import BY_HAND, UNUSUAL, job_execution, node, periodic_task, run, skipped_occurrence
+from ..write.runs import run_from, select_runs
+from ..write.skipped import skipped_from
+from ..write.tasks import task_from
+from .criteria import Condition, Criteria, conjuncts, to_sql
+from .executions import execution_from
+from .keyset import OrderKey
+
+M = TypeVar("M")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Listing(Generic[M]):
+    """One aggregate as a list.
+
+    Attributes:
+        name: What cursors of this list are bound to.
+        rows: Selects everything that ``model`` reads.
+        key: The unique field; all lists but that of groups have the primary key, and as the field ``id``.
+        fields: The expression behind each name that filters and orders may use.
+        order: The order unless another is asked for.
+        model: Makes the model of a row.
+        hints: What follows from a condition; SQLite takes a partial index only if it reads the index' own condition.
+    """
+
+    name: str
+    rows: Select[Any]
+    key: ColumnElement[Any]
+    fields: Mapping[str, ColumnElement[Any]]
+    order: tuple[OrderKey, ...]
+    model: Callable[[Row[Any]], M]
+    hints: Callable[[Condition], Iterable[ColumnElement[bool]]] = lambda _: ()
+
+    def condition(self, criteria: Criteria) -> ColumnElement[bool]:
+        """The SQL of a condition, and what follows from it that an index is made for."""
+        hints = (hint for required in conjuncts(criteria) for hint in self.hints(required))
+        return and_(to_sql(criteria, self.fields), *hints)
+
+    def kinds(self, order: Sequence[OrderKey]) -> tuple[type, ...]:
+        """The Python type of each value of a position in this order."""
+        types = (self.fields[key.field].type for key in order)
+        return tuple(datetime if isinstance(one, UtcDateTime) else one.python_type for one in types)
+
+    def complete(self, order: Sequence[OrderKey]) -> tuple[OrderKey, ...]:
+        """``order`` made unique: the key comes last, in the direction of the first field; empty = the list's own."""
+        keys = list(dict.fromkeys(order)) or list(self.order)
+        for place, key in enumerate(keys):
+            # What follows a unique field decides nothing.
+            if self.fields[key.field] is self.key or getattr(self.fields[key.field], "unique", False):
+                return tuple(keys[: place + 1])
+        return (*keys, OrderKey("id", descending=keys[0].descending))
+
+
+# What holds when nothing is set depends on the syntax; readers filter by what holds.
+_EFFECTIVE_OVERLAP = func.coalesce(
+    periodic_task.c.overlap,
+    case(
+        (periodic_task.c.schedule_syntax == Syntax.INTERVAL.value, OverlapPolicy.QUEUE.value),
+        else_=OverlapPolicy.SKIP.value,
+    ),
+)
+
+TASKS: Listing[Task] = Listing(
+    name="tasks",
+    rows=select(periodic_task),
+    key=periodic_task.c.id,
+    fields={
+        "id": periodic_task.c.id,
+        "name": periodic_task.c.name,
+        "description": periodic_task.c.description,
+        "enabled": periodic_task.c.enabled,
+        "source": periodic_task.c.source,
+        "job_name": periodic_task.c.job_name,
+        "group": periodic_task.c.group_name,
+        "priority": periodic_task.c.priority,
+        "owner": periodic_task.c.owner,
+        "submitter": periodic_task.c.submitter,
+        "syntax": periodic_task.c.schedule_syntax,
+        "timezone": periodic_task.c.timezone,
+        "overridden": periodic_task.c.overridden,
+        "overlap": _EFFECTIVE_OVERLAP,
+        "next_execution": periodic_task.c.next_run_at,
+        "paused_at": periodic_task.c.paused_at,
+        "last_due_at": periodic_task.c.last_due_at,
+        "last_started_at": periodic_task.c.last_started_at,
+        "counter": periodic_task.c.counter,
+        "created_at": periodic_task.c.created_at,
+        "updated_at": periodic_task.c.updated_at,
+    },
+    order=(OrderKey("name"),),
+    model=task_from,
+)
+
+RUNS: Listing[Run] = Listing(
+    name="runs",
+    rows=select_runs(),
+    key=run.c.id,
+    fields={
+        "id": run.c.id,
+        "state": run.c.state,
+        "job_name": run.c.job_name,
+        "task_id": run.c.task_id,
+        "task_name": run.c.task_name,
+        "group": run.c.group_name,
+        "priority": run.c.priority,
+        "trigger": run.c.trigger,
+        "node": node.c.name,
+        "scheduled_for": run.c.scheduled_for,
+        "submitted_at": run.c.submitted_at,
+        "available_at": run.c.available_at,
+        "started_at": run.c.started_at,
+        "finished_at": run.c.finished_at,
+        "cancel_requested_at": run.c.cancel_requested_at,
+        "attempt": run.c.attempt,
+        "failures": run.c.failures,
+        "unique_key": run.c.unique_key,
+        "retried_from": run.c.retried_from,
+        "submitter": run.c.submitter,
+        "description": run.c.description,
+        "error": run.c.error,
+    },
+    order=(OrderKey("id", descending=True),),
+    model=run_from,
+)
+
+OCCURRENCES: Listing[Run] = Listing(
+    name="occurrences",
+    # As literal text: SQLite takes the unique index over occurrences only if it sees the condition of that index.
+    rows=RUNS.rows.where(text("run.trigger = 'schedule' AND run.state <> 'skipped'")),
+    key=run.c.id,
+    fields=RUNS.fields,
+    order=(OrderKey("scheduled_for", descending=True), OrderKey("id", descending=True)),
+    model=run_from,
+)
+"""Runs that a schedule made of its occurrences. Those dropped before their start are told by their skipped rows."""
+
+
+def _hints_of_executions(condition: Condition) -> Iterator[ColumnElement[bool]]:
+    """Unusual outcomes and triggers have indexes that the usual ones are not in."""
+    values = condition.values()
+    if condition.field == "outcome":
+        if values == {None}:
+            yield job_execution.c.completed_at.is_(None)
+        elif values and values <= UNUSUAL:
+            yield job_execution.c.outcome.in_(words(UNUSUAL))
+        elif values and all(isinstance(value, Outcome) and not value.is_success for value in values):
+            yield job_execution.c.success == literal_column("false", Boolean())
+    elif condition.field == "trigger" and values and values <= set(BY_HAND):
+        yield job_execution.c.trigger.in_(words(BY_HAND))
+
+
+EXECUTIONS: Listing[Execution] = Listing(
+    name="executions",
+    rows=select(job_execution),
+    key=job_execution.c.id,
+    fields={
+        "id": job_execution.c.id,
+        "job_name": job_execution.c.job_name,
+        "task_id": job_execution.c.task_id,
+        "task_name": job_execution.c.task_name,
+        "run_id": job_execution.c.run_id,
+        "outcome": job_execution.c.outcome,
+        "success": job_execution.c.success,
+        "node": job_execution.c.node,
+        "trigger": job_execution.c.trigger,
+        "attempt": job_execution.c.attempt,
+        "started_at": job_execution.c.started_at,
+        "completed_at": job_execution.c.completed_at,
+        "scheduled_for": job_execution.c.scheduled_for,
+        "records_processed": job_execution.c.records_processed,
+        "error_message": job_execution.c.error_message,
+        "error_type": job_execution.c.error_type,
+        "duration": duration(job_execution.c.started_at, job_execution.c.completed_at),
+    },
+    order=(OrderKey("id", descending=True),),
+    model=execution_from,
+    hints=_hints_of_executions,
+)
+
+SKIPPED: Listing[SkippedOccurrence] = Listing(
+    name="skipped",
+    rows=select(skipped_occurrence),
+    key=skipped_occurrence.c.id,
+    fields={
+        "id": skipped_occurrence.c.id,
+        "task_id": skipped_occurrence.c.task_id,
+        "task_name": skipped_occurrence.c.task_name,
+        "reason": skipped_occurrence.c.reason,
+        "node": skipped_occurrence.c.node,
+        "count": skipped_occurrence.c.occurrences,
+        "first_scheduled_for": skipped_occurrence.c.first_scheduled_for,
+        "last_scheduled_for": skipped_occurrence.c.last_scheduled_for,
+        "at": skipped_occurrence.c.at,
+    },
+    order=(OrderKey("id", descending=True),),
+    model=skipped_from,
+)

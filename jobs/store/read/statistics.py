@@ -1,0 +1,200 @@
+"""Figures about executions, computed in SQL: counts, percentiles, lateness, points over time, groups of failures."""
+
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any, TypeAlias
+
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    Float,
+    Select,
+    Subquery,
+    and_,
+    case,
+    func,
+    literal,
+    literal_column,
+    or_,
+    select,
+)
+
+from ...core.model import FAILURES
+from ...core.occurrence import is_stalled
+from ..db import dialect
+from ..db.functions import BucketStart, duration
+from ..db.types import UtcDateTime
+from ..db.words import words
+from ..schema.tables import job_execution as e
+from ..schema.tables import periodic_task as t
+from ..write.tasks import task_from
+from .scope import Scope
+
+AnySelect: TypeAlias = Select[*tuple[Any, ...]]
+
+PERCENTILES = (0.5, 0.95, 0.99)
+MESSAGE_PREFIX = 300
+"""Characters of an error's message that failures are grouped by."""
+
+_DURATION = duration(e.c.started_at, e.c.completed_at)
+
+
+@dataclass(frozen=True, slots=True)
+class Figures:
+    """Counts of executions, and seconds at the percentiles 50, 95 and 99 (None without a value to judge by)."""
+
+    count: int
+    failures: int
+    records: int
+    p50: float | None
+    p95: float | None
+    p99: float | None
+
+
+NOTHING = Figures(0, 0, 0, None, None, None)
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """The figures of one bucket of time, which begins at ``at``."""
+
+    at: datetime
+    figures: Figures
+
+
+@dataclass(frozen=True, slots=True)
+class FailureRow:
+    """Failures of one job with the same error: how many, first and last start, the newest execution."""
+
+    job_name: str
+    error_type: str | None
+    message: str
+    count: int
+    first: datetime
+    last: datetime
+    execution_id: int
+
+
+def totals(conn: Connection, scope: Scope) -> Figures:
+    """The figures of all executions of a scope together; the percentiles are of their durations."""
+    return _figures(conn, _judged(scope, literal(0), _DURATION)).get(0, NOTHING)
+
+
+def points(conn: Connection, scope: Scope, seconds: int) -> list[Point]:
+    """The figures per bucket of ``seconds``, aligned to the epoch; buckets without executions are left out."""
+    found = _figures(conn, _judged(scope, BucketStart(e.c.started_at, literal(seconds)), _DURATION))
+    return [Point(datetime.fromtimestamp(at, UTC), figures) for at, figures in sorted(found.items())]
+
+
+def lateness(conn: Connection, scope: Scope) -> Figures:
+    """The seconds from nominal time to start of first attempts made by a schedule."""
+    first = (e.c.scheduled_for.is_not(None), e.c.attempt == 1)
+    rows = _judged(scope, literal(0), duration(e.c.scheduled_for, e.c.started_at)).where(*first)
+    return _figures(conn, rows).get(0, NOTHING)
+
+
+def stalled(conn: Connection, now: datetime, *, job_name: str | None = None, task_name: str | None = None) -> int:
+    """How many tasks should have started and did not, as ``is_stalled`` judges; only those in question are read."""
+    conditions = [
+        t.c.enabled,
+        t.c.last_due_at.is_not(None),
+        or_(
+            t.c.last_started_at.is_(None),
+            and_(
+                t.c.last_started_at < t.c.last_due_at,
+                duration(t.c.last_started_at, literal(now, UtcDateTime())) > t.c.misfire_grace,
+            ),
+        ),
+    ]
+    if job_name is not None:
+        conditions.append(t.c.job_name == job_name)
+    if task_name is not None:
+        conditions.append(t.c.name == task_name)
+    return sum(is_stalled(task_from(row), now) for row in conn.execute(select(t).where(*conditions)))
+
+
+def failures(conn: Connection, start: datetime, end: datetime, limit: int) -> list[FailureRow]:
+    """Failures that started in ``start <= time < end``, by job and equal error, the most frequent first."""
+    message = func.substr(e.c.error_message, 1, MESSAGE_PREFIX)
+    scope = Scope(start, end)
+    rows = (
+        select(e.c.job_name, e.c.error_type, message.label("message"), e.c.started_at, e.c.id)
+        .where(scope.condition(), scope.ids(), e.c.success == literal_column("false"), e.c.outcome.in_(words(FAILURES)))
+        .subquery("failed")
+    )
+    count = func.count().label("number")
+    statement = (
+        select(
+            rows.c.job_name,
+            rows.c.error_type,
+            rows.c.message,
+            count,
+            func.min(rows.c.started_at, type_=UtcDateTime()).label("first"),
+            func.max(rows.c.started_at, type_=UtcDateTime()).label("last"),
+            func.max(rows.c.id).label("execution_id"),
+        )
+        .group_by(rows.c.job_name, rows.c.error_type, rows.c.message)
+        .order_by(count.desc(), func.max(rows.c.id).desc())
+        .limit(limit)
+    )
+    return [
+        FailureRow(row.job_name, row.error_type, row.message, row.number, row.first, row.last, row.execution_id)
+        for row in conn.execute(statement)
+    ]
+
+
+def completed_per_minute(conn: Connection, start: datetime, end: datetime) -> dict[datetime, int]:
+    """How many executions ended in each minute of ``start <= time < end``, by the beginning of the minute."""
+    rows = (
+        select(BucketStart(e.c.completed_at, literal(60)).label("minute"))
+        .where(e.c.completed_at >= start, e.c.completed_at < end)
+        .subquery("ended")
+    )
+    statement = select(rows.c.minute, func.count()).group_by(rows.c.minute)
+    return {datetime.fromtimestamp(minute, UTC): count for minute, count in conn.execute(statement)}
+
+
+def _judged(scope: Scope, bucket: ColumnElement[int], value: ColumnElement[float]) -> AnySelect:
+    """One row per execution: its bucket, whether it failed, its records, and the value to take percentiles of."""
+    return select(
+        bucket.label("bucket"),
+        case((e.c.outcome.in_(words(FAILURES)), 1), else_=0).label("failed"),
+        e.c.records_processed.label("records"),
+        value.label("value"),
+    ).where(scope.condition())
+
+
+def _figures(conn: Connection, judged: AnySelect) -> dict[int, Figures]:
+    rows = judged.subquery("judged")
+    percentiles = _percentiles_postgresql(rows) if dialect.is_postgresql(conn) else None
+    if percentiles is None:
+        rows, percentiles = _percentiles_sqlite(rows)
+    statement: AnySelect = select(
+        rows.c.bucket, func.count(), func.sum(rows.c.failed), func.coalesce(func.sum(rows.c.records), 0), *percentiles
+    ).group_by(rows.c.bucket)
+    return {
+        bucket: Figures(count, int(failed), int(records), p50, p95, p99)
+        for bucket, count, failed, records, p50, p95, p99 in conn.execute(statement)
+    }
+
+
+def _percentiles_postgresql(rows: Subquery) -> list[ColumnElement[float]]:
+    return [func.percentile_cont(part, type_=Float()).within_group(rows.c.value) for part in PERCENTILES]
+
+
+def _percentiles_sqlite(rows: Subquery) -> tuple[Subquery, list[ColumnElement[float]]]:
+    """The rows with their rank, and the percentiles as PostgreSQL's ``percentile_cont`` defines them.
+
+    The percentile p of n values lies at rank p·(n-1), between two values in general: each value weighs by how near its
+    rank is, and only those two have a weight at all.
+    """
+    missing = rows.c.value.is_(None)
+    rank = func.row_number().over(partition_by=(rows.c.bucket, missing), order_by=rows.c.value) - 1
+    number = func.count(rows.c.value).over(partition_by=rows.c.bucket)
+    ranked = select(rows, rank.label("rank"), number.label("number")).subquery("ranked")
+
+    def percentile(part: float) -> ColumnElement[float]:
+        distance = func.abs(ranked.c.rank - literal(part) * (ranked.c.number - 1))
+        return func.sum(ranked.c.value * func.max(0.0, 1.0 - distance), type_=Float())
+
+    return ranked, [percentile(part) for part in PERCENTILES]

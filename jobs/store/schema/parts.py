@@ -1,0 +1,54 @@
+"""What the definitions of the tables share."""
+
+from collections.abc import Iterable
+from enum import StrEnum
+from typing import Any
+
+from sqlalchemy import CheckConstraint, Column, Index, MetaData, text
+
+from ..db.types import Key
+
+metadata = MetaData(
+    naming_convention={
+        "ix": "ix_%(table_name)s_%(column_0_N_name)s",
+        "uq": "uq_%(table_name)s_%(column_0_N_name)s",
+        "ck": "ck_%(table_name)s_%(constraint_name)s",
+        "fk": "fk_%(table_name)s_%(column_0_name)s",
+        "pk": "pk_%(table_name)s",
+    }
+)
+
+
+def quoted(values: Iterable[StrEnum]) -> str:
+    """``'a', 'b'``: the values of an enumeration for an IN list, sorted so that the text is always the same."""
+    return ", ".join(f"'{value}'" for value in sorted(value.value for value in values))
+
+
+def one_of(column: str, values: Iterable[StrEnum], *, nullable: bool = False) -> CheckConstraint:
+    """The constraint that a text column holds a word of an enumeration."""
+    condition = f"{column} IN ({quoted(values)})"
+    return CheckConstraint(f"{column} IS NULL OR {condition}" if nullable else condition, name=column)
+
+
+def key() -> Column[int]:
+    """The identity column of a table."""
+    return Column("id", Key, primary_key=True, autoincrement=True)
+
+
+# Keys are never used twice: the log keeps the ids of what was deleted.
+NO_REUSE: dict[str, Any] = {"sqlite_autoincrement": True}
+# Hot tables: room for updates in place, and a vacuum that comes early.
+HOT: dict[str, Any] = {
+    **NO_REUSE,
+    "postgresql_with": {
+        "fillfactor": 70,
+        "autovacuum_vacuum_scale_factor": 0.02,
+        "autovacuum_vacuum_cost_delay": 0,
+        "autovacuum_analyze_scale_factor": 0.05,
+    },
+}
+
+
+def partial_index(name: str, condition: str, *columns: str, unique: bool = False) -> Index:
+    """An index of the rows that meet a condition, on either database."""
+    return Index(name, *columns, unique=unique, sqlite_where=text(condition), postgresql_where=text(condition))

@@ -1,0 +1,346 @@
+"""Every table of the database, as SQLAlchemy Core. The migrations make them; a test compares the two."""
+
+from enum import StrEnum
+
+from sqlalchemy import (
+    Boolean,
+    CheckConstraint,
+    Column,
+    Float,
+    Index,
+    Integer,
+    String,
+    Table,
+    Text,
+    UniqueConstraint,
+    text,
+)
+
+from ...core.model import MisfirePolicy, NodeState, Outcome, OverlapPolicy, Priority, SkipReason, TaskSource, Trigger
+from ...core.schedule import Syntax
+from ...core.states import CLAIMABLE, FINAL, OCCUPYING, UNFINISHED, RunState
+from ..db.types import JsonDocument, Key, UtcDateTime
+from .parts import HOT, NO_REUSE, key, metadata, one_of, partial_index, quoted
+from .signin import audit_log, device_code, refresh_token, session, user_account, webauthn_challenge
+
+__all__ = [
+    "audit_log",
+    "device_code",
+    "event",
+    "event_publisher",
+    "execution_hour",
+    "execution_log",
+    "idempotency_key",
+    "job",
+    "job_execution",
+    "metadata",
+    "node",
+    "periodic_task",
+    "queue_group",
+    "quoted",
+    "refresh_token",
+    "run",
+    "session",
+    "skipped_occurrence",
+    "user_account",
+    "webauthn_challenge",
+]
+
+periodic_task = Table(
+    "periodic_task",
+    metadata,
+    key(),
+    Column("name", String(200), nullable=False, unique=True),
+    Column("description", Text, nullable=False),
+    Column("enabled", Boolean, nullable=False),
+    Column("source", String(8), nullable=False),
+    Column("job_name", String(200), nullable=False, index=True),
+    Column("args", JsonDocument, nullable=False),
+    Column("group_name", String(200), nullable=False),
+    Column("priority", String(8), nullable=False),
+    Column("submitter", String(200)),
+    Column("owner", String(200), index=True),
+    Column("schedule_syntax", String(12), nullable=False),
+    Column("schedule_value", Text, nullable=False),
+    Column("timezone", String(64), nullable=False),
+    Column("declared_syntax", String(12)),
+    Column("declared_value", Text),
+    Column("declared_timezone", String(64)),
+    Column("overridden", Boolean, nullable=False),
+    Column("jitter", Float, nullable=False),
+    Column("start_at", UtcDateTime),
+    Column("end_at", UtcDateTime),
+    Column("overlap", String(8)),
+    Column("misfire", String(8), nullable=False),
+    Column("misfire_grace", Float, nullable=False),
+    Column("catch_up_limit", Integer, nullable=False),
+    Column("tolerance", Float),
+    Column("timeout", Float),
+    Column("retries", Integer, nullable=False),
+    Column("retry_delay", Float, nullable=False),
+    Column("checkpoint", JsonDocument),
+    Column("anchor_at", UtcDateTime, nullable=False),
+    Column("next_occurrence_at", UtcDateTime),
+    Column("next_run_at", UtcDateTime),
+    Column("paused_at", UtcDateTime),
+    Column("paused_by", String(200)),
+    Column("paused_reason", Text),
+    Column("last_due_at", UtcDateTime),
+    Column("last_started_at", UtcDateTime),
+    Column("counter", Key, nullable=False),
+    Column("version", Integer, nullable=False),
+    Column("created_at", UtcDateTime, nullable=False),
+    Column("updated_at", UtcDateTime, nullable=False),
+    one_of("source", TaskSource),
+    one_of("priority", Priority),
+    one_of("schedule_syntax", Syntax),
+    one_of("overlap", OverlapPolicy, nullable=True),
+    one_of("misfire", MisfirePolicy),
+    CheckConstraint("(next_occurrence_at IS NULL) = (next_run_at IS NULL)", name="next_times"),
+    Index(
+        "ix_periodic_task_due",
+        "next_run_at",
+        sqlite_where=text("next_run_at IS NOT NULL"),
+        postgresql_where=text("next_run_at IS NOT NULL"),
+    ),
+    **HOT,
+)
+
+
+UNUSUAL = frozenset(Outcome) - {Outcome.SUCCESS, Outcome.FAILED}
+"""Outcomes that are rare in every log; for plain failures there is an index of its own."""
+
+BY_HAND = (Trigger.MANUAL, Trigger.RETRY)
+"""Triggers that are rare in every log."""
+
+
+class HourKind(StrEnum):
+    """Of what a row of ``execution_hour`` tells: everything (its name is empty), a job, or a task."""
+
+    ALL = "all"
+    JOB = "job"
+    TASK = "task"
+
+
+_CLAIMABLE = f"state IN ({quoted(CLAIMABLE)})"
+_OCCUPYING = f"state IN ({quoted(OCCUPYING)})"
+_UNFINISHED = f"state IN ({quoted(UNFINISHED)})"
+
+run = Table(
+    "run",
+    metadata,
+    key(),
+    Column("task_id", Key),
+    Column("task_name", String(200)),
+    Column("job_name", String(200), nullable=False),
+    Column("args", JsonDocument, nullable=False),
+    Column("group_name", String(200), nullable=False),
+    Column("priority", String(8), nullable=False),
+    Column("state", String(12), nullable=False),
+    Column("trigger", String(12), nullable=False),
+    Column("scheduled_for", UtcDateTime),
+    Column("submitted_at", UtcDateTime, nullable=False),
+    Column("available_at", UtcDateTime, nullable=False),
+    Column("started_at", UtcDateTime),
+    Column("finished_at", UtcDateTime),
+    Column("attempt", Integer, nullable=False),
+    Column("failures", Integer, nullable=False),
+    Column("retries", Integer, nullable=False),
+    Column("retry_delay", Float, nullable=False),
+    Column("timeout", Float),
+    Column("exclusive", Boolean, nullable=False),
+    Column("node_id", Key),
+    Column("done_attempt", Integer),
+    Column("cancel_requested_at", UtcDateTime),
+    Column("cancel_reason", Text),
+    Column("unique_key", String(200)),
+    Column("retried_from", Key),
+    Column("progress", JsonDocument),
+    Column("result", JsonDocument),
+    Column("error", Text),
+    Column("submitter", String(200)),
+    Column("description", Text, nullable=False),
+    one_of("state", RunState),
+    one_of("priority", Priority),
+    one_of("trigger", Trigger),
+    CheckConstraint(f"(finished_at IS NOT NULL) = (state IN ({quoted(FINAL)}))", name="finished_iff_final"),
+    CheckConstraint(f"(node_id IS NOT NULL) OR state NOT IN ({quoted(OCCUPYING)})", name="occupying_has_node"),
+    partial_index("uq_run_occurrence", "trigger = 'schedule'", "task_id", "scheduled_for", unique=True),
+    partial_index("uq_run_unique_key", f"unique_key IS NOT NULL AND {_UNFINISHED}", "unique_key", unique=True),
+    partial_index("uq_run_exclusive", f"exclusive AND {_OCCUPYING}", "task_id", unique=True),
+    partial_index("ix_run_claimable", _CLAIMABLE, "group_name", "state", "priority", "available_at", "id"),
+    partial_index("ix_run_stuck", "state = 'stuck'", "group_name", "available_at", "id"),
+    partial_index("ix_run_available", _CLAIMABLE, "available_at"),
+    partial_index("ix_run_occupying", _OCCUPYING, "node_id"),
+    partial_index("ix_run_unfinished", _UNFINISHED, "task_id", "id"),
+    partial_index("ix_run_live", _UNFINISHED, "id"),
+    partial_index("ix_run_finished", "finished_at IS NOT NULL", "finished_at"),
+    Index("ix_run_task", "task_id", "id"),
+    Index("ix_run_job", "job_name", "id"),
+    Index("ix_run_state", "state", "id"),
+    **HOT,
+)
+
+job_execution = Table(
+    "job_execution",
+    metadata,
+    key(),
+    Column("job_name", String(200), nullable=False),
+    Column("started_at", UtcDateTime, nullable=False),
+    Column("completed_at", UtcDateTime),
+    Column("success", Boolean),
+    Column("error_message", Text),
+    Column("records_processed", Key),
+    Column("outcome", String(12)),
+    Column("run_id", Key, nullable=False),
+    Column("task_id", Key),
+    Column("task_name", String(200)),
+    Column("attempt", Integer, nullable=False),
+    Column("node_id", Key, nullable=False),
+    Column("node", String(200), nullable=False),
+    Column("trigger", String(12), nullable=False),
+    Column("scheduled_for", UtcDateTime),
+    Column("submitted_at", UtcDateTime, nullable=False),
+    Column("error_type", String(200)),
+    Column("traceback", Text),
+    Column("value", JsonDocument),
+    Column("progress", JsonDocument),
+    Column("log_lines", Integer, nullable=False),
+    Column("log_cut", Key, nullable=False),
+    UniqueConstraint("run_id", "attempt"),
+    CheckConstraint("(completed_at IS NULL) = (success IS NULL)", name="completed_iff_judged"),
+    CheckConstraint("(completed_at IS NULL) = (outcome IS NULL)", name="completed_iff_outcome"),
+    CheckConstraint("success IS NULL OR success OR error_message IS NOT NULL", name="failure_has_message"),
+    one_of("outcome", Outcome, nullable=True),
+    one_of("trigger", Trigger),
+    Index("ix_job_execution_job", "job_name", "id"),
+    Index("ix_job_execution_task", "task_id", "id"),
+    partial_index("ix_job_execution_failed", "success = false", "id"),
+    partial_index("ix_job_execution_failed_job", "success = false", "job_name", "id"),
+    partial_index("ix_job_execution_open", "completed_at IS NULL", "id"),
+    partial_index("ix_job_execution_task_name", "task_name IS NOT NULL", "task_name", "id"),
+    # Few rows each: what an unusual outcome or trigger is looked for by.
+    partial_index("ix_job_execution_unusual", f"outcome IN ({quoted(UNUSUAL)})", "outcome", "id"),
+    partial_index("ix_job_execution_by_hand", f"trigger IN ({quoted(BY_HAND)})", "trigger", "id"),
+    # Not BRIN: once pruning has made room in old pages, each of them holds rows of all times.
+    Index("ix_job_execution_started_at", "started_at"),
+    partial_index("ix_job_execution_completed_at", "completed_at IS NOT NULL", "completed_at"),
+    **NO_REUSE,
+)
+
+execution_hour = Table(
+    "execution_hour",
+    metadata,
+    Column("kind", String(4), primary_key=True),
+    Column("name", String(200), primary_key=True),
+    Column("hour", UtcDateTime, primary_key=True),
+    Column("executions", Key, nullable=False),
+    Column("failures", Key, nullable=False),
+    Column("successes", Key, nullable=False),
+    Column("records", Key, nullable=False),
+    one_of("kind", HourKind),
+    Index("ix_execution_hour_hour", "hour"),
+)
+
+execution_log = Table(
+    "execution_log",
+    metadata,
+    Column("execution_id", Key, primary_key=True, autoincrement=False),
+    Column("line", Integer, primary_key=True, autoincrement=False),
+    Column("at", UtcDateTime, nullable=False),
+    Column("level", String(10), nullable=False),
+    Column("message", Text, nullable=False),
+    Column("fields", JsonDocument),
+)
+
+skipped_occurrence = Table(
+    "skipped_occurrence",
+    metadata,
+    key(),
+    Column("task_id", Key, nullable=False),
+    Column("task_name", String(200), nullable=False),
+    Column("reason", String(12), nullable=False),
+    Column("first_scheduled_for", UtcDateTime, nullable=False),
+    Column("last_scheduled_for", UtcDateTime, nullable=False),
+    Column("occurrences", Key, nullable=False),
+    Column("policy", JsonDocument, nullable=False),
+    Column("node", String(200)),
+    Column("run_id", Key),
+    Column("at", UtcDateTime, nullable=False),
+    one_of("reason", SkipReason),
+    CheckConstraint("occurrences >= 1", name="occurrences"),
+    Index("ix_skipped_occurrence_task", "task_id", "id"),
+    Index("ix_skipped_occurrence_at", "at"),
+    **NO_REUSE,
+)
+
+queue_group = Table(
+    "queue_group",
+    metadata,
+    Column("name", String(200), primary_key=True),
+    Column("paused_at", UtcDateTime),
+    Column("paused_by", String(200)),
+    Column("pause_reason", Text),
+    Column("max_running", Integer),
+    CheckConstraint("max_running IS NULL OR max_running >= 0", name="max_running"),
+)
+
+job = Table(
+    "job",
+    metadata,
+    Column("name", String(200), primary_key=True),
+    Column("description", Text, nullable=False),
+    Column("schedule", Text),
+    Column("isolation", String(8), nullable=False),
+    Column("args_schema", JsonDocument, nullable=False),
+    Column("seen_at", UtcDateTime, nullable=False),
+)
+
+node = Table(
+    "node",
+    metadata,
+    key(),
+    Column("name", String(200), nullable=False),
+    Column("state", String(12), nullable=False),
+    Column("slots", Integer, nullable=False),
+    Column("running", Integer, nullable=False),
+    Column("version", String(40), nullable=False),
+    Column("seq", Key, nullable=False),
+    Column("started_at", UtcDateTime, nullable=False),
+    Column("heartbeat_at", UtcDateTime, nullable=False),
+    Column("expires_at", UtcDateTime, nullable=False),
+    Column("clock_skew", Float, nullable=False),
+    Column("jobs", JsonDocument, nullable=False),
+    one_of("state", NodeState),
+    partial_index("uq_node_live_name", "state IN ('active', 'draining', 'starting')", "name", unique=True),
+    **NO_REUSE,
+)
+
+event = Table(
+    "event",
+    metadata,
+    key(),
+    Column("seq", Key, unique=True),
+    Column("at", UtcDateTime, nullable=False),
+    Column("changes", JsonDocument, nullable=False),
+    partial_index("ix_event_unpublished", "seq IS NULL", "id"),
+    Index("ix_event_at", "at"),
+    **NO_REUSE,
+)
+
+event_publisher = Table(
+    "event_publisher",
+    metadata,
+    Column("id", Integer, primary_key=True, autoincrement=False),
+    Column("last_seq", Key, nullable=False),
+)
+
+idempotency_key = Table(
+    "idempotency_key",
+    metadata,
+    Column("key", String(200), primary_key=True),
+    Column("operation", String(60), nullable=False),
+    Column("request_hash", String(64), nullable=False),
+    Column("answer", JsonDocument, nullable=False),
+    Column("created_at", UtcDateTime, nullable=False, index=True),
+)

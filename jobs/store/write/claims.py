@@ -1,0 +1,227 @@
+"""Statements of the claim: taking runs for a node, and starting them."""
+
+import json
+from collections.abc import Sequence
+from datetime import datetime
+from enum import Enum
+from functools import cache
+from typing import NamedTuple
+
+from sqlalchemy import (
+    BigInteger,
+    Connection,
+    String,
+    TextualSelect,
+    bindparam,
+    column,
+    func,
+    select,
+    text,
+)
+from sqlalchemy.dialects.postgresql import ARRAY, BIGINT
+
+from ...core.model import LIVE_NODES, NodeState, Run
+from ...core.states import CLAIMABLE, OCCUPYING, RunState
+from ..db import dialect
+from ..db.types import UtcDateTime
+from ..db.words import words
+from ..schema.tables import node as n
+from ..schema.tables import queue_group as g
+from ..schema.tables import quoted
+from ..schema.tables import run as r
+from .candidates import JUDGED
+from .runs import run_from, select_runs
+
+_LIVE = (
+    select(n.c.state)
+    .where(n.c.id == bindparam("node_id"), n.c.state.in_(sorted(state.value for state in LIVE_NODES)))
+    # The weakest lock: declaring the node dead conflicts with it, its heartbeat does not.
+    .with_for_update(read=True, key_share=True)
+)
+_LIVE_AND_NOW = _LIVE.add_columns(func.statement_timestamp().label("now"))
+
+
+def live_node(conn: Connection, node_id: int) -> tuple[NodeState | None, datetime | None]:
+    """The state of a live node (nobody declares it dead before the commit), and the time if the database tells."""
+    statement = _LIVE_AND_NOW if dialect.is_postgresql(conn) else _LIVE
+    row = conn.execute(statement, {"node_id": node_id}).first()
+    return None if row is None else NodeState(row.state), getattr(row, "now", None)
+
+
+def free_capacities(conn: Connection, groups: Sequence[str]) -> dict[str, int]:
+    """For those of ``groups`` that have a limit: how many more may occupy a slot now. Locks these groups' rows."""
+    limits = lock_limits(conn, groups) if groups else {}
+    if not limits:
+        return {}
+    used = occupied_counts(conn, list(limits))
+    return {name: max(0, limit - used.get(name, 0)) for name, limit in limits.items()}
+
+
+def lock_limits(conn: Connection, groups: Sequence[str]) -> dict[str, int]:
+    """The limits of those of ``groups`` that have one, locked so that two nodes never fill the same place."""
+    statement = (
+        select(g.c.name, g.c.max_running)
+        .where(g.c.name.in_(groups), g.c.max_running.is_not(None))
+        .order_by(g.c.name)
+        .with_for_update()
+    )
+    return {key: value for key, value in conn.execute(statement)}
+
+
+def occupied_counts(conn: Connection, groups: Sequence[str]) -> dict[str, int]:
+    """How many runs of these groups are scheduled or running, on all nodes."""
+    statement = (
+        select(r.c.group_name, func.count())
+        .where(r.c.group_name.in_(groups), r.c.state.in_(words(OCCUPYING)))
+        .group_by(r.c.group_name)
+    )
+    return {key: value for key, value in conn.execute(statement)}
+
+
+def lock_claimable(conn: Connection, ids: Sequence[int]) -> dict[int, Run]:
+    """Those of these runs that nobody else is taking, locked until the commit."""
+    statement = (
+        select_runs().where(r.c.id.in_(ids), r.c.state.in_(words(CLAIMABLE))).with_for_update(of=r, skip_locked=True)
+    )
+    return {row.id: run_from(row) for row in conn.execute(statement)}
+
+
+def lock_scheduled(conn: Connection, ids: Sequence[int], node_id: int) -> dict[int, Run]:
+    """Those of these runs that are still handed to this node, locked until the commit."""
+    statement = (
+        select_runs()
+        .where(r.c.id.in_(ids), r.c.state == RunState.SCHEDULED.value, r.c.node_id == node_id)
+        .order_by(r.c.id)
+        .with_for_update(of=r)
+    )
+    return {row.id: run_from(row) for row in conn.execute(statement)}
+
+
+class Source(Enum):
+    """Where runs are taken from.
+
+    ``QUEUE``: waiting and stuck ones that nobody else is taking. ``RESERVE``: those that were handed to this node.
+    ``UNJUDGED``: of these the ones that no tolerance may keep from starting.
+    """
+
+    QUEUE = f"r.state IN ({quoted(CLAIMABLE)})"
+    RESERVE = "r.state = 'scheduled' AND r.node_id = :node_id"
+    UNJUDGED = f"r.state = 'scheduled' AND r.node_id = :node_id AND NOT {JUDGED}"
+
+    @property
+    def locking(self) -> str:
+        """How PostgreSQL locks them: rows that others hold are passed over, or waited for in one order."""
+        return "FOR UPDATE SKIP LOCKED" if self is Source.QUEUE else "ORDER BY r.id FOR UPDATE"
+
+
+class Reserved(NamedTuple):
+    """What an event says of a run that was reserved."""
+
+    id: int
+    task_id: int | None
+    task_name: str | None
+    job_name: str
+    group: str
+
+
+_IDS = bindparam("ids", type_=ARRAY(BIGINT))
+_NOW = bindparam("now", type_=UtcDateTime())
+_AMONG = "r.id IN (SELECT value FROM json_each(:ids))"
+
+
+def _parameters(ids: Sequence[int], *, postgres: bool, **others: object) -> dict[str, object]:
+    return {"ids": list(ids) if postgres else json.dumps(list(ids)), **others}
+
+
+@cache
+def _reserving(*, postgres: bool) -> TextualSelect:
+    described = (r.c.id, r.c.task_id, r.c.task_name, r.c.job_name, r.c.group_name)
+    names = ", ".join(one.name for one in described)
+    if not postgres:
+        return text(f"""
+            UPDATE run AS r SET state = 'scheduled', node_id = :node_id WHERE {_AMONG} AND {Source.QUEUE.value}
+            RETURNING {names}""").columns(*described)
+    statement = text(f"""
+        WITH locked AS MATERIALIZED (
+            SELECT r.id FROM run r WHERE r.id = ANY(:ids) AND {Source.QUEUE.value} {Source.QUEUE.locking}),
+        reserved AS (
+            UPDATE run r SET state = 'scheduled', node_id = :node_id FROM locked WHERE r.id = locked.id RETURNING r.*)
+        SELECT {names} FROM reserved""")
+    return statement.bindparams(_IDS).columns(*described)
+
+
+def reserve(conn: Connection, ids: Sequence[int], node_id: int) -> dict[int, Reserved]:
+    """Hand those of these runs to a node that nobody else is taking, ahead of a free slot; no attempt begins."""
+    postgres = dialect.is_postgresql(conn)
+    parameters = _parameters(ids, postgres=postgres, node_id=node_id)
+    return {row[0]: Reserved(*row) for row in conn.execute(_reserving(postgres=postgres), parameters)}
+
+
+_EXECUTION = (
+    "job_name, started_at, run_id, task_id, task_name, attempt, node_id, node, trigger, scheduled_for, submitted_at, "
+    "log_lines, log_cut"
+)
+_OF_RUN = (
+    "r.job_name, r.started_at, r.id, r.task_id, r.task_name, r.attempt, r.node_id, CAST(:node AS text), r.trigger, "
+    "r.scheduled_for, r.submitted_at, 0, 0"
+)
+_BEGIN = "state = 'running', node_id = :node_id, attempt = r.attempt + 1, started_at = :now, progress = NULL"
+_RUN = ", ".join(f"r.{one.name}" for one in r.columns)
+_NODE_NAME = column("node_name", String())
+_EXECUTION_ID = column("execution_id", BigInteger())
+
+
+@cache
+def _starting_on_postgres(source: Source) -> TextualSelect:
+    """Lock, begin the attempts and open their executions, in one statement."""
+    statement = text(f"""
+        WITH wanted AS MATERIALIZED (
+            SELECT w.id, w.place FROM unnest(:ids) WITH ORDINALITY AS w(id, place)),
+        locked AS MATERIALIZED (
+            SELECT r.id FROM run r WHERE r.id = ANY(:ids) AND {source.value} {source.locking}),
+        begun AS (
+            UPDATE run r SET {_BEGIN} FROM locked WHERE r.id = locked.id RETURNING {_RUN}),
+        opened AS (
+            INSERT INTO job_execution ({_EXECUTION})
+            SELECT {_OF_RUN} FROM begun r JOIN wanted w ON w.id = r.id ORDER BY w.place RETURNING id, run_id)
+        SELECT {_RUN}, CAST(:node AS text) AS node_name, o.id AS execution_id
+        FROM begun r JOIN opened o ON o.run_id = r.id""")
+    return statement.bindparams(_IDS, _NOW).columns(*r.columns, _NODE_NAME, _EXECUTION_ID)
+
+
+@cache
+def _beginning_on_sqlite(source: Source) -> TextualSelect:
+    statement = text(f"""
+        UPDATE run AS r SET {_BEGIN} WHERE {_AMONG} AND {source.value}
+        RETURNING {_RUN.replace("r.", "")}, :node AS node_name""")
+    return statement.bindparams(_NOW).columns(*r.columns, _NODE_NAME)
+
+
+_OPENING_ON_SQLITE = text(f"""
+    INSERT INTO job_execution ({_EXECUTION})
+    SELECT {_OF_RUN} FROM json_each(:ids) w JOIN run r ON r.id = w.value ORDER BY w.key RETURNING run_id, id""")
+
+
+def start(
+    conn: Connection, ids: Sequence[int], node: tuple[int, str], now: datetime, source: Source
+) -> dict[int, tuple[Run, int]]:
+    """Begin the next attempt of those of these runs that can be taken from ``source``, and open its execution.
+
+    Args:
+        conn: The transaction.
+        ids: The runs, in the order in which their executions are to be numbered.
+        node: The id and the name of the node that executes them.
+        now: When the attempts begin.
+        source: Where the runs are taken from.
+
+    Returns:
+        By id, the run as it is now, and its execution.
+    """
+    postgres = dialect.is_postgresql(conn)
+    parameters = _parameters(ids, postgres=postgres, node_id=node[0], node=node[1], now=now)
+    if postgres:
+        rows = conn.execute(_starting_on_postgres(source), parameters).all()
+        return {row.id: (run_from(row), row.execution_id) for row in rows}
+    runs = {row.id: run_from(row) for row in conn.execute(_beginning_on_sqlite(source), parameters)}
+    begun = _parameters([run_id for run_id in ids if run_id in runs], postgres=False, node=node[1])
+    return {run_id: (runs[run_id], execution) for run_id, execution in conn.execute(_OPENING_ON_SQLITE, begun)}

@@ -1,0 +1,182 @@
+"""Statements that end attempts, many at a time."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from functools import cache
+from typing import Any, NamedTuple, TypeAlias
+
+from sqlalchemy import (
+    CTE,
+    ColumnElement,
+    Connection,
+    Select,
+    Subquery,
+    Update,
+    bindparam,
+    func,
+    not_,
+    or_,
+    select,
+    update,
+)
+
+from ...core.states import RunState
+from ..db import dialect
+from ..db.types import UtcDateTime
+from ..schema.tables import job_execution as e
+from ..schema.tables import run as r
+
+_KINDS = dialect.KINDS
+_ENDING = {
+    "id": _KINDS[int],
+    "attempt": _KINDS[int],
+    "cancelled": _KINDS[bool],
+    "execution_id": _KINDS[int],
+    "state": _KINDS[str],
+    "failures": _KINDS[int],
+    "available_at": _KINDS[datetime],
+    "finished_at": _KINDS[datetime],
+    "error": _KINDS[str],
+    "value": _KINDS[dict],
+    "progress": _KINDS[dict],
+    "success": _KINDS[bool],
+    "outcome": _KINDS[str],
+    "error_type": _KINDS[str],
+    "traceback": _KINDS[str],
+    "records_processed": _KINDS[int],
+    "log_lines": _KINDS[int],
+    "log_cut": _KINDS[int],
+}
+_Rows: TypeAlias = Subquery | CTE
+
+
+class Ending(NamedTuple):
+    """The end of one attempt, as it is written into its run and its execution.
+
+    ``cancelled``: it takes into account that the run was asked to stop; others are not written once it was.
+    """
+
+    id: int
+    attempt: int
+    cancelled: bool
+    execution_id: int
+    state: str
+    failures: int
+    available_at: datetime | None
+    finished_at: datetime | None
+    error: str | None
+    value: Any
+    progress: Any
+    success: bool
+    outcome: str
+    error_type: str | None
+    traceback: str | None
+    records_processed: int | None
+    log_lines: int
+    log_cut: int
+
+
+class Before(NamedTuple):
+    """A run as it was when its end was to be written, and whether that was done."""
+
+    id: int
+    state: str
+    attempt: int
+    node_id: int | None
+    cancel_requested: bool
+    ended: bool
+
+
+def end_attempts(conn: Connection, node_id: int, now: datetime, endings: Sequence[Ending]) -> dict[int, Before]:
+    """End running attempts of this node and complete their executions; the runs as they were, by id.
+
+    The attempt and the node are the fence: a run that was taken from this node is not touched. The runs are locked in
+    ascending order, so that two bulk actions never wait for each other.
+    """
+    if dialect.is_postgresql(conn):
+        parameters = {"holder": node_id, "now": now, **dialect.batch_rows(_ENDING, endings, postgres=True)}
+        return {row[0]: Before(*row) for row in conn.execute(_on_postgres(), parameters)}
+    return _end_on_sqlite(conn, node_id, now, endings)
+
+
+@cache
+def _on_postgres() -> Select[Any]:
+    """One statement: lock the runs, end those that are still this node's, complete their executions."""
+    batch = select(dialect.batch_source(_ENDING, postgres=True)).cte("endings")
+    held = _held(batch).order_by(r.c.id).with_for_update().cte("held")
+    # The conditions are on what was locked: on the table itself they would tempt the planner to its index of states.
+    fence = _fence(batch, held.c, held.c.cancel_requested)
+    ended = _end_runs(batch).where(held.c.id == batch.c.id, *fence).returning(r.c.id).cte("ended")
+    closed = _close_executions(batch).where(ended.c.id == batch.c.id).returning(e.c.id).cte("closed")
+    told = select(*held.c, ended.c.id.is_not(None)).select_from(held.outerjoin(ended, ended.c.id == held.c.id))
+    return told.add_cte(closed)
+
+
+@cache
+def _on_sqlite() -> tuple[Select[Any], Update, Update]:
+    """Its single writer needs no locks, and its statements change one table each."""
+    batch = dialect.batch_source(_ENDING, postgres=False)
+    end_runs = _end_runs(batch).where(*_fence(batch, r.c, r.c.cancel_requested_at.is_not(None)))
+    return _held(batch), end_runs, _close_executions(batch)
+
+
+def _end_on_sqlite(conn: Connection, node_id: int, now: datetime, endings: Sequence[Ending]) -> dict[int, Before]:
+    held, end_runs, close_executions = _on_sqlite()
+    parameters = {"holder": node_id, **dialect.batch_rows(_ENDING, endings, postgres=False)}
+    before = [
+        Before(row.id, row.state, row.attempt, row.node_id, row.cancel_requested, ended=False)
+        for row in conn.execute(held, parameters)
+    ]
+    ended = set(conn.execute(end_runs.returning(r.c.id), parameters).scalars())
+    if ended:
+        rows = dialect.batch_rows(_ENDING, [one for one in endings if one.id in ended], postgres=False)
+        conn.execute(close_executions, {"now": now, **rows})
+    return {one.id: one._replace(ended=one.id in ended) for one in before}
+
+
+def _held(batch: _Rows) -> Select[Any]:
+    asked = r.c.cancel_requested_at.is_not(None).label("cancel_requested")
+    return select(r.c.id, r.c.state, r.c.attempt, r.c.node_id, asked).where(r.c.id.in_(select(batch.c.id)))
+
+
+def _fence(batch: _Rows, run: Any, cancel_requested: ColumnElement[bool]) -> list[ColumnElement[bool]]:
+    return [
+        run.attempt == batch.c.attempt,
+        run.node_id == bindparam("holder"),
+        run.state == RunState.RUNNING.value,
+        or_(not_(cancel_requested), batch.c.cancelled),
+    ]
+
+
+def _end_runs(batch: _Rows) -> Update:
+    return (
+        update(r)
+        .where(r.c.id == batch.c.id)
+        .values(
+            state=batch.c.state,
+            failures=batch.c.failures,
+            available_at=func.coalesce(batch.c.available_at, r.c.available_at),
+            finished_at=batch.c.finished_at,
+            done_attempt=batch.c.attempt,
+            error=batch.c.error,
+            result=batch.c.value,
+            progress=func.coalesce(batch.c.progress, r.c.progress),
+        )
+    )
+
+
+def _close_executions(batch: _Rows) -> Update:
+    """An attempt that runs has an open execution: whoever ended the attempt may close it without asking again."""
+    written = ("success", "outcome", "error_type", "traceback", "records_processed", "value", "log_lines", "log_cut")
+    return (
+        update(e)
+        .where(e.c.id == batch.c.execution_id)
+        .values(
+            {name: batch.c[name] for name in written}
+            | {
+                "completed_at": bindparam("now", type_=UtcDateTime()),
+                "error_message": batch.c.error,
+                "progress": func.coalesce(batch.c.progress, e.c.progress),
+            }
+        )
+    )

@@ -1,0 +1,44 @@
+"""Statements on ``queue_group``: pauses and limits. A group without either needs no row."""
+
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import Connection, Row, select, update
+
+from ...core.model import Group
+from ..db import dialect
+from ..schema.tables import queue_group as g
+
+
+def group_from(row: Row[Any]) -> Group:
+    """The group behind a whole row."""
+    return Group(row.name, row.paused_at, row.paused_by, row.pause_reason, row.max_running)
+
+
+def ensure(conn: Connection, name: str) -> Group:
+    """The group of this name, made if it was never named before; locked until the commit."""
+    conn.execute(dialect.insert_or_ignore(conn, g).values(name=name))
+    return group_from(conn.execute(select(g).where(g.c.name == name).with_for_update()).one())
+
+
+def pause(conn: Connection, name: str, *, actor: str, reason: str | None, now: datetime) -> Group:
+    """Mark a group as paused."""
+    statement = update(g).where(g.c.name == name).values(paused_at=now, paused_by=actor, pause_reason=reason)
+    return group_from(conn.execute(statement.returning(g)).one())
+
+
+def resume(conn: Connection, name: str) -> Group:
+    """Take a group's pause away."""
+    statement = update(g).where(g.c.name == name).values(paused_at=None, paused_by=None, pause_reason=None)
+    return group_from(conn.execute(statement.returning(g)).one())
+
+
+def limit(conn: Connection, name: str, max_running: int | None) -> Group:
+    """Set how many runs of a group may be scheduled or running on all nodes; None = no limit."""
+    statement = update(g).where(g.c.name == name).values(max_running=max_running)
+    return group_from(conn.execute(statement.returning(g)).one())
+
+
+def settings(conn: Connection) -> dict[str, Group]:
+    """All groups with a row, by name."""
+    return {row.name: group_from(row) for row in conn.execute(select(g).order_by(g.c.name))}

@@ -1,0 +1,77 @@
+"""Statements on ``job``: what the nodes have published that they can run."""
+
+from collections.abc import Collection, Sequence
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import Connection, Row, delete, select, update
+
+from ...core.model import JobInfo
+from ..db import dialect
+from ..schema.tables import job as j
+from .nodes import live
+
+
+def job_from(row: Row[Any], nodes: Sequence[str] = ()) -> JobInfo:
+    """The job behind a whole row, with the live nodes that know it."""
+    return JobInfo(row.name, row.description, row.schedule, row.isolation, row.args_schema, tuple(nodes))
+
+
+def publish(conn: Connection, jobs: Sequence[JobInfo], now: datetime) -> None:
+    """Write what this node can run; the newest node's description counts."""
+    if not jobs:
+        return
+    statement = dialect.upsert(conn, j, ["name"], ["description", "schedule", "isolation", "args_schema", "seen_at"])
+    rows = [
+        {
+            "name": job.name,
+            "description": job.description,
+            "schedule": job.schedule,
+            "isolation": job.isolation,
+            "args_schema": job.args_schema,
+            "seen_at": now,
+        }
+        # In one order everywhere, so that two starting nodes never wait for each other.
+        for job in sorted(jobs, key=lambda job: job.name)
+    ]
+    conn.execute(statement, rows)
+
+
+def touch(conn: Connection, names: Sequence[str], now: datetime) -> None:
+    """Note that a live node still knows these jobs."""
+    conn.execute(update(j).where(j.c.name.in_(names)).values(seen_at=now))
+
+
+def forget(conn: Connection, *, keep: Collection[str], unseen_since: datetime) -> list[str]:
+    """Delete jobs outside ``keep`` that no node has published since; returns their names."""
+    statement = delete(j).where(j.c.name.not_in(sorted(keep)), j.c.seen_at < unseen_since).returning(j.c.name)
+    return sorted(conn.execute(statement).scalars())
+
+
+def known(conn: Connection, names: Collection[str]) -> set[str]:
+    """Which of these jobs any node has published."""
+    return set(conn.execute(select(j.c.name).where(j.c.name.in_(sorted(names)))).scalars())
+
+
+def all_names(conn: Connection) -> list[str]:
+    """The names of all published jobs."""
+    return list(conn.execute(select(j.c.name).order_by(j.c.name)).scalars())
+
+
+def by_names(conn: Connection, names: Collection[str]) -> dict[str, JobInfo]:
+    """The published jobs of these names, by name."""
+    return {job.name: job for job in everything(conn) if job.name in names}
+
+
+def schemas(conn: Connection) -> dict[str, dict[str, Any]]:
+    """The JSON Schema of the arguments of every published job, by name."""
+    return {key: value for key, value in conn.execute(select(j.c.name, j.c.args_schema).order_by(j.c.name))}
+
+
+def everything(conn: Connection) -> list[JobInfo]:
+    """All published jobs by name, each with the live nodes that know it."""
+    nodes = live(conn)
+    return [
+        job_from(row, [node.name for node in nodes if row.name in node.jobs])
+        for row in conn.execute(select(j).order_by(j.c.name))
+    ]

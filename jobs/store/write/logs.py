@@ -1,0 +1,60 @@
+"""Statements on ``execution_log``: the lines of an execution."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from sqlalchemy import Connection, delete, select
+
+from ...core.model import Json
+from ..db import dialect
+from ..schema.tables import execution_log as l
+
+
+@dataclass(frozen=True, slots=True)
+class LogLine:
+    """One line. ``line`` counts from 1 within its execution; ``level`` is ``debug`` … ``critical``."""
+
+    execution_id: int
+    line: int
+    at: datetime
+    level: str
+    message: str
+    fields: Json = None
+
+
+_COLUMNS = {
+    "execution_id": dialect.KINDS[int],
+    "line": dialect.KINDS[int],
+    "at": dialect.KINDS[datetime],
+    "level": dialect.KINDS[str],
+    "message": dialect.KINDS[str],
+    "fields": dialect.KINDS[dict],
+}
+
+
+def append(conn: Connection, lines: Sequence[LogLine]) -> None:
+    """Insert lines; those that are there already (a repeated transaction) stay."""
+    rows = [(one.execution_id, one.line, one.at, one.level, one.message, one.fields) for one in lines]
+    batch, parameters = dialect.batch(conn, _COLUMNS, rows)
+    # SQLite needs a WHERE between a SELECT and ON CONFLICT to tell it from a join's ON.
+    source = select(batch).where(batch.c.execution_id.is_not(None))
+    statement = dialect.insert_or_ignore(conn, l).from_select(list(_COLUMNS), source)
+    conn.execute(statement, parameters)
+
+
+def cut(conn: Connection, execution_id: int, before: int, limit: int | None = None) -> int:
+    """Delete the lines of an execution before line ``before``, the oldest ``limit`` of them; returns how many."""
+    doomed = (l.c.execution_id == execution_id) & (l.c.line < before)
+    if limit is not None:
+        doomed &= l.c.line.in_(select(l.c.line).where(doomed).order_by(l.c.line).limit(limit))
+    return conn.execute(delete(l).where(doomed)).rowcount
+
+
+def after(conn: Connection, execution_id: int, line: int, limit: int) -> list[LogLine]:
+    """Up to ``limit`` lines of an execution after ``line``, in order."""
+    statement = select(l).where(l.c.execution_id == execution_id, l.c.line > line).order_by(l.c.line).limit(limit)
+    return [
+        LogLine(row.execution_id, row.line, row.at, row.level, row.message, row.fields)
+        for row in conn.execute(statement)
+    ]

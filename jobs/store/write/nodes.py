@@ -1,0 +1,138 @@
+"""Statements on ``node``: which processes live, and which were found dead."""
+
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from typing import Any
+
+from sqlalchemy import Connection, Row, insert, select, update
+
+from ...core.model import LIVE_NODES, Node, NodeState
+from ..schema.tables import node as n
+
+_LIVE = sorted(state.value for state in LIVE_NODES)
+
+
+def node_from(row: Row[Any]) -> Node:
+    """The node behind a whole row."""
+    return Node(
+        id=row.id,
+        name=row.name,
+        state=NodeState(row.state),
+        slots=row.slots,
+        running=row.running,
+        version=row.version,
+        seq=row.seq,
+        started_at=row.started_at,
+        heartbeat_at=row.heartbeat_at,
+        expires_at=row.expires_at,
+        clock_skew=row.clock_skew,
+        jobs=tuple(row.jobs),
+    )
+
+
+def register(
+    conn: Connection,
+    *,
+    name: str,
+    slots: int,
+    version: str,
+    jobs: Sequence[str],
+    clock_skew: float,
+    now: datetime,
+    lease: float,
+) -> Node:
+    """Insert a node that is about to start and return it."""
+    statement = (
+        insert(n)
+        .values(
+            name=name,
+            state=NodeState.STARTING.value,
+            slots=slots,
+            running=0,
+            version=version,
+            seq=1,
+            started_at=now,
+            heartbeat_at=now,
+            expires_at=now + timedelta(seconds=lease),
+            clock_skew=clock_skew,
+            jobs=list(jobs),
+        )
+        .returning(n)
+    )
+    return node_from(conn.execute(statement).one())
+
+
+def beat(
+    conn: Connection, node_id: int, *, now: datetime, lease: float, running: int, clock_skew: float
+) -> NodeState | None:
+    """Prolong a live node's lease; its state, or None if it was declared dead meanwhile."""
+    statement = (
+        update(n)
+        .where(n.c.id == node_id, n.c.state.in_(_LIVE))
+        .values(
+            seq=n.c.seq + 1,
+            heartbeat_at=now,
+            expires_at=now + timedelta(seconds=lease),
+            running=running,
+            clock_skew=clock_skew,
+        )
+        .returning(n.c.state)
+    )
+    state = conn.execute(statement).scalar_one_or_none()
+    return None if state is None else NodeState(state)
+
+
+def set_state(conn: Connection, node_id: int, state: NodeState) -> bool:
+    """Change the state of a live node; False if it is not live any more."""
+    statement = (
+        update(n)
+        .where(n.c.id == node_id, n.c.state.in_(_LIVE))
+        .values(state=state.value, running=n.c.running if state in LIVE_NODES else 0)
+    )
+    return conn.execute(statement).rowcount == 1
+
+
+def fence(conn: Connection, node_id: int, seq: int) -> bool:
+    """Declare a node dead, if its heartbeat has not moved since ``seq`` was read.
+
+    False too for one that is in the middle of a claim (``is_live``), or that somebody else is declaring dead now.
+    """
+    condition = (n.c.id == node_id, n.c.seq == seq, n.c.state.in_(_LIVE))
+    if conn.execute(select(n.c.id).where(*condition).with_for_update(skip_locked=True)).first() is None:
+        return False
+    conn.execute(update(n).where(n.c.id == node_id).values(state=NodeState.EXPIRED.value, running=0))
+    return True
+
+
+def is_live(conn: Connection, node_id: int) -> bool:
+    """Whether the node may take runs; nobody declares it dead before the commit, while its heartbeats go on."""
+    # The weakest lock: ``fence`` conflicts with it, the update by a heartbeat does not.
+    statement = select(n.c.id).where(n.c.id == node_id, n.c.state.in_(_LIVE)).with_for_update(read=True, key_share=True)
+    return conn.execute(statement).first() is not None
+
+
+def lock(conn: Connection, node_id: int) -> None:
+    """Wait until no claim of this node is under way (``is_live``), and let none begin before the commit."""
+    conn.execute(select(n.c.id).where(n.c.id == node_id).with_for_update())
+
+
+def live(conn: Connection) -> list[Node]:
+    """All nodes not known to have stopped or died, by id."""
+    return [node_from(row) for row in conn.execute(select(n).where(n.c.state.in_(_LIVE)).order_by(n.c.id))]
+
+
+def expired(conn: Connection, now: datetime) -> list[Node]:
+    """Live nodes whose lease has run out by the database's time."""
+    statement = select(n).where(n.c.state.in_(_LIVE), n.c.expires_at < now).order_by(n.c.id)
+    return [node_from(row) for row in conn.execute(statement)]
+
+
+def by_ids(conn: Connection, ids: Sequence[int]) -> dict[int, Node]:
+    """The nodes of these ids that exist, by id."""
+    return {row.id: node_from(row) for row in conn.execute(select(n).where(n.c.id.in_(ids)))}
+
+
+def live_by_name(conn: Connection, name: str) -> Node | None:
+    """The live node of this name."""
+    row = conn.execute(select(n).where(n.c.name == name, n.c.state.in_(_LIVE))).one_or_none()
+    return None if row is None else node_from(row)

@@ -1,0 +1,211 @@
+"""Statements that delete old history, each one batch of bounded size.
+
+Never touched: unfinished runs, open executions, and of every task its newest execution and its newest finished one
+(what ``lastStatus`` shows), with their runs and log lines. A run goes only after all of its executions.
+The walks over executions and runs start where the last batch ended, so that what is kept is not looked at again.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from sqlalchemy import ColumnElement, Connection, Row, delete, exists, func, select, tuple_
+
+from ...core.model import LIVE_NODES
+from ...core.states import OCCUPYING
+from ..schema.tables import execution_log as line
+from ..schema.tables import idempotency_key, periodic_task, skipped_occurrence
+from ..schema.tables import job_execution as e
+from ..schema.tables import node as n
+from ..schema.tables import run as r
+
+BEGINNING = datetime(1970, 1, 1, tzinfo=UTC)
+"""Before every run."""
+
+
+@dataclass(frozen=True, slots=True)
+class Walk:
+    """One step of a walk over executions.
+
+    Attributes:
+        doomed: The ids to delete.
+        last: The greatest id that was looked at; the next step begins after it.
+        more: Whether anything old may follow.
+    """
+
+    doomed: list[int]
+    last: int
+    more: bool
+
+
+@dataclass(frozen=True, slots=True)
+class RunPlace:
+    """A place in the order in which runs finished; the walk over runs proceeds from it."""
+
+    finished_at: datetime = BEGINNING
+    id: int = 0
+
+
+def old_executions(conn: Connection, after: int, before: datetime, limit: int) -> Walk:
+    """Among the ``limit`` executions after id ``after``: those that started and ended before ``before``.
+
+    Ids ascend with the time of the start, so a step that finds nothing started before ``before`` is the last one:
+    the young rest of the table, the largest part, is never read.
+    """
+    rows = conn.execute(
+        select(e.c.id, e.c.task_id, e.c.started_at, e.c.completed_at)
+        .where(e.c.id > after)
+        .order_by(e.c.id)
+        .limit(limit)
+    ).all()
+    if not rows:
+        return Walk([], after, more=False)
+    old = [row for row in rows if row.completed_at is not None and max(row.started_at, row.completed_at) < before]
+    kept = kept_executions(conn, sorted({row.task_id for row in old if row.task_id is not None}))
+    begun_before = any(row.started_at < before for row in rows)
+    return Walk([row.id for row in old if row.id not in kept], rows[-1].id, more=begun_before and len(rows) == limit)
+
+
+def kept_executions(conn: Connection, task_ids: Sequence[int]) -> set[int]:
+    """Of each of these tasks that still exist: the newest execution and the newest finished one."""
+    newest = select(func.max(e.c.id)).where(e.c.task_id == periodic_task.c.id)
+    finished = newest.where(e.c.completed_at.is_not(None))
+    statement = select(newest.scalar_subquery(), finished.scalar_subquery()).where(periodic_task.c.id.in_(task_ids))
+    return {execution_id for row in conn.execute(statement) for execution_id in row if execution_id is not None}
+
+
+def surplus_executions(conn: Connection, task_id: int, keep: int, limit: int) -> list[int]:
+    """The oldest finished executions of a task beyond its ``keep`` newest ones (at least 1)."""
+    cut = (
+        select(e.c.id).where(e.c.task_id == task_id).order_by(e.c.id.desc()).offset(keep - 1).limit(1).scalar_subquery()
+    )
+    statement = (
+        select(e.c.id)
+        .where(e.c.task_id == task_id, e.c.completed_at.is_not(None), e.c.id < cut)
+        .order_by(e.c.id)
+        .limit(limit)
+    )
+    kept = kept_executions(conn, [task_id])
+    return [execution_id for execution_id in conn.execute(statement).scalars() if execution_id not in kept]
+
+
+def delete_log_lines(conn: Connection, execution_ids: Sequence[int], limit: int) -> int:
+    """Delete up to ``limit`` log lines of these executions; returns how many, fewer than ``limit`` = all are gone."""
+    key = tuple_(line.c.execution_id, line.c.line)
+    doomed = (
+        select(line.c.execution_id, line.c.line)
+        .where(line.c.execution_id.in_(execution_ids))
+        .order_by(line.c.execution_id, line.c.line)
+        .limit(limit)
+    )
+    return conn.execute(delete(line).where(key.in_(doomed))).rowcount
+
+
+def delete_executions(conn: Connection, ids: Sequence[int]) -> int:
+    """Delete finished executions; their log lines must be gone already."""
+    return conn.execute(delete(e).where(e.c.id.in_(ids), e.c.completed_at.is_not(None))).rowcount
+
+
+def delete_old_runs(conn: Connection, place: RunPlace, before: datetime, limit: int) -> tuple[int, RunPlace | None]:
+    """Look at ``limit`` runs that finished before ``before``, after ``place``; delete those without any execution.
+
+    Returns:
+        How many were deleted, and the place to proceed from; None = the end.
+    """
+    statement = (
+        select(r.c.id, r.c.finished_at)
+        .where(
+            r.c.finished_at.is_not(None),
+            r.c.finished_at >= place.finished_at,
+            r.c.finished_at < before,
+            (r.c.finished_at > place.finished_at) | (r.c.id > place.id),
+        )
+        .order_by(r.c.finished_at, r.c.id)
+        .limit(limit)
+    )
+    rows = conn.execute(statement).all()
+    return _delete_bare_runs(conn, rows), RunPlace(rows[-1].finished_at, rows[-1].id) if len(rows) == limit else None
+
+
+def delete_surplus_runs(conn: Connection, task_id: int, keep: int, after: int, limit: int) -> tuple[int, int | None]:
+    """Delete finished runs of a task beyond its ``keep`` newest runs (at least 1), if they have no execution any more.
+
+    Returns:
+        How many were deleted, and the id to proceed after; None = the end.
+    """
+    cut = (
+        select(r.c.id).where(r.c.task_id == task_id).order_by(r.c.id.desc()).offset(keep - 1).limit(1).scalar_subquery()
+    )
+    statement = (
+        select(r.c.id)
+        .where(r.c.task_id == task_id, r.c.finished_at.is_not(None), r.c.id < cut, r.c.id > after)
+        .order_by(r.c.id)
+        .limit(limit)
+    )
+    rows = conn.execute(statement).all()
+    return _delete_bare_runs(conn, rows), rows[-1].id if len(rows) == limit else None
+
+
+def _delete_bare_runs(conn: Connection, rows: Sequence[Row[int] | Row[int, datetime]]) -> int:
+    if not rows:
+        return 0
+    executed = exists().where(e.c.run_id == r.c.id)
+    doomed = r.c.id.in_([row.id for row in rows]) & r.c.finished_at.is_not(None)
+    return conn.execute(delete(r).where(doomed, ~executed)).rowcount
+
+
+def delete_old_skips(conn: Connection, before: datetime, limit: int) -> int:
+    """Delete up to ``limit`` rows of skipped occurrences last extended before ``before``."""
+    s = skipped_occurrence
+    return _delete_skips(conn, s.c.at < before, limit)
+
+
+def delete_surplus_skips(conn: Connection, task_id: int, keep: int, limit: int) -> int:
+    """Delete up to ``limit`` rows of skipped occurrences of a task beyond its ``keep`` newest ones (at least 1)."""
+    s = skipped_occurrence
+    cut = (
+        select(s.c.id).where(s.c.task_id == task_id).order_by(s.c.id.desc()).offset(keep - 1).limit(1).scalar_subquery()
+    )
+    return _delete_skips(conn, (s.c.task_id == task_id) & (s.c.id < cut), limit)
+
+
+def _delete_skips(conn: Connection, condition: ColumnElement[bool], limit: int) -> int:
+    s = skipped_occurrence
+    ids = list(conn.execute(select(s.c.id).where(condition).limit(limit)).scalars())
+    # The condition is repeated: a row may have been extended between the two statements.
+    return conn.execute(delete(s).where(s.c.id.in_(ids), condition)).rowcount if ids else 0
+
+
+def delete_idempotency_keys(conn: Connection, before: datetime, limit: int) -> int:
+    """Delete up to ``limit`` idempotency keys stored before ``before``."""
+    k = idempotency_key
+    keys = list(conn.execute(select(k.c.key).where(k.c.created_at < before).limit(limit)).scalars())
+    return conn.execute(delete(k).where(k.c.key.in_(keys), k.c.created_at < before)).rowcount if keys else 0
+
+
+def delete_old_nodes(conn: Connection, before: datetime, limit: int) -> int:
+    """Delete up to ``limit`` nodes that are over, last heard of before ``before``, and hold no run."""
+    holds = exists().where(r.c.node_id == n.c.id, r.c.state.in_(sorted(state.value for state in OCCUPYING)))
+    live = sorted(state.value for state in LIVE_NODES)
+    doomed = (
+        select(n.c.id).where(n.c.state.not_in(live), n.c.heartbeat_at < before, ~holds).order_by(n.c.id).limit(limit)
+    )
+    ids = list(conn.execute(doomed).scalars())
+    return conn.execute(delete(n).where(n.c.id.in_(ids))).rowcount if ids else 0
+
+
+def tasks_with_history(conn: Connection, after: int, limit: int) -> list[int]:
+    """The ids of ``limit`` tasks after id ``after`` that have history, existing or deleted ones, ascending."""
+    tables = (e, r, skipped_occurrence)
+    found: list[int] = []
+    while len(found) < limit:
+        smallest = [
+            conn.execute(select(func.min(table.c.task_id)).where(table.c.task_id > after)).scalar_one()
+            for table in tables
+        ]
+        present = [task_id for task_id in smallest if task_id is not None]
+        if not present:
+            break
+        after = min(present)
+        found.append(after)
+    return found

@@ -1,0 +1,317 @@
+"""Statements on ``run``: the durable queue."""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from functools import cache
+from typing import Any
+
+from sqlalchemy import Connection, Row, Select, func, null, select, update
+
+from ...core.model import NewRun, Priority, Run, Trigger
+from ...core.states import CLAIMABLE, FINAL, OCCUPYING, UNFINISHED, RunState, sources_of
+from ..db import dialect
+from ..db.words import words
+from ..schema.tables import node as n
+from ..schema.tables import run as r
+
+
+def select_runs() -> Select[Any]:
+    """All columns of a run and the name of the node that holds or held it."""
+    return select(r, n.c.name.label("node_name")).outerjoin(n, n.c.id == r.c.node_id)
+
+
+def run_from(row: Row[Any]) -> Run:
+    """The run behind a row of ``select_runs``."""
+    return Run(
+        id=row.id,
+        job_name=row.job_name,
+        state=RunState(row.state),
+        trigger=Trigger(row.trigger),
+        args=row.args,
+        group=row.group_name,
+        priority=Priority(row.priority),
+        task_id=row.task_id,
+        task_name=row.task_name,
+        scheduled_for=row.scheduled_for,
+        submitted_at=row.submitted_at,
+        available_at=row.available_at,
+        started_at=row.started_at,
+        finished_at=row.finished_at,
+        attempt=row.attempt,
+        failures=row.failures,
+        retries=row.retries,
+        retry_delay=row.retry_delay,
+        timeout=row.timeout,
+        exclusive=row.exclusive,
+        node_id=row.node_id,
+        node_name=row.node_name,
+        cancel_requested_at=row.cancel_requested_at,
+        cancel_reason=row.cancel_reason,
+        unique_key=row.unique_key,
+        retried_from=row.retried_from,
+        progress=row.progress,
+        result=row.result,
+        error=row.error,
+        submitter=row.submitter,
+        description=row.description,
+    )
+
+
+def new_values(run: NewRun, now: datetime) -> dict[str, Any]:
+    """The columns of a run about to be inserted."""
+    final = run.state in FINAL
+    return {
+        "task_id": run.task_id,
+        "task_name": run.task_name,
+        "job_name": run.job_name,
+        "args": run.args,
+        "group_name": run.group,
+        "priority": run.priority.value,
+        "state": run.state.value,
+        "trigger": run.trigger.value,
+        "scheduled_for": run.scheduled_for,
+        "submitted_at": now,
+        "available_at": run.available_at or now,
+        "finished_at": now if final else None,
+        "attempt": 0,
+        "failures": 0,
+        "retries": run.retries,
+        "retry_delay": run.retry_delay,
+        "timeout": run.timeout,
+        "exclusive": run.exclusive,
+        "unique_key": run.unique_key,
+        "retried_from": run.retried_from,
+        "error": run.error,
+        "submitter": run.submitter,
+        "description": run.description,
+    }
+
+
+_KINDS = dialect.KINDS
+_NEW = {
+    "task_id": _KINDS[int],
+    "task_name": _KINDS[str],
+    "job_name": _KINDS[str],
+    "args": _KINDS[dict],
+    "group_name": _KINDS[str],
+    "priority": _KINDS[str],
+    "state": _KINDS[str],
+    "trigger": _KINDS[str],
+    "scheduled_for": _KINDS[datetime],
+    "submitted_at": _KINDS[datetime],
+    "available_at": _KINDS[datetime],
+    "finished_at": _KINDS[datetime],
+    "attempt": _KINDS[int],
+    "failures": _KINDS[int],
+    "retries": _KINDS[int],
+    "retry_delay": _KINDS[float],
+    "timeout": _KINDS[float],
+    "exclusive": _KINDS[bool],
+    "unique_key": _KINDS[str],
+    "retried_from": _KINDS[int],
+    "error": _KINDS[str],
+    "submitter": _KINDS[str],
+    "description": _KINDS[str],
+}
+_PLACED = {**_NEW, "place": _KINDS[int]}
+
+
+@cache
+def _inserting(*, postgres: bool) -> Any:
+    """Many runs in one statement of one parameter, numbered in their order; what a constraint forbids is left out."""
+    batch = dialect.batch_source(_PLACED, "new", postgres=postgres)
+    # SQLite needs a WHERE between a SELECT and ON CONFLICT to tell it from a join's ON.
+    source = select(*(batch.c[name] for name in _NEW)).where(batch.c.place.is_not(None)).order_by(batch.c.place)
+    statement = dialect.ignoring_conflicts(r, postgres=postgres).from_select(list(_NEW), source)
+    return statement.returning(*r.c, null().label("node_name"))
+
+
+def _insert(conn: Connection, runs: Sequence[NewRun], now: datetime) -> list[Run]:
+    postgres = dialect.is_postgresql(conn)
+    rows = [(*new_values(run, now).values(), place) for place, run in enumerate(runs)]
+    parameters = dialect.batch_rows(_PLACED, rows, "new", postgres=postgres)
+    return sorted(map(run_from, conn.execute(_inserting(postgres=postgres), parameters)), key=lambda run: run.id)
+
+
+def insert_all(conn: Connection, runs: Sequence[NewRun], now: datetime) -> list[Run]:
+    """Insert runs without unique keys and occurrences, which nothing forbids; what is stored, in the same order."""
+    stored = _insert(conn, runs, now)
+    assert len(stored) == len(runs), "a run that no unique constraint covers was left out"
+    return stored
+
+
+def insert_occurrences(conn: Connection, runs: Sequence[NewRun], now: datetime) -> list[Run]:
+    """Insert runs of due occurrences; those that no one had inserted before."""
+    return _insert(conn, runs, now)
+
+
+def insert_unique(conn: Connection, run: NewRun, now: datetime) -> Run | None:
+    """Insert a run with a unique key; None if an unfinished run has that key."""
+    inserted = _insert(conn, [run], now)
+    return inserted[0] if inserted else None
+
+
+def unfinished_with_key(conn: Connection, unique_key: str) -> Run | None:
+    """The unfinished run that has this unique key."""
+    statement = select_runs().where(r.c.unique_key == unique_key, r.c.state.in_(words(UNFINISHED)))
+    row = conn.execute(statement).one_or_none()
+    return None if row is None else run_from(row)
+
+
+def by_ids(conn: Connection, ids: Sequence[int]) -> dict[int, Run]:
+    """The runs of these ids that exist, by id."""
+    return {row.id: run_from(row) for row in conn.execute(select_runs().where(r.c.id.in_(ids)))}
+
+
+def lock(conn: Connection, ids: Sequence[int]) -> dict[int, Run]:
+    """The runs of these ids, locked in ascending order (so that two bulk actions never wait for each other)."""
+    statement = select_runs().where(r.c.id.in_(ids)).order_by(r.c.id).with_for_update(of=r)
+    return {row.id: run_from(row) for row in conn.execute(statement)}
+
+
+def unfinished_counts(conn: Connection, task_ids: Sequence[int]) -> dict[int, tuple[int, int]]:
+    """For each of these tasks that has any: how many unfinished runs, and the oldest of them."""
+    statement = (
+        select(r.c.task_id, func.count(), func.min(r.c.id))
+        .where(r.c.task_id.in_(task_ids), r.c.state.in_(words(UNFINISHED)))
+        .group_by(r.c.task_id)
+    )
+    return {task_id: (count, oldest) for task_id, count, oldest in conn.execute(statement)}
+
+
+def unfinished_of_tasks(conn: Connection, task_ids: Sequence[int]) -> list[int]:
+    """The unfinished runs of these tasks, oldest first."""
+    statement = select(r.c.id).where(r.c.task_id.in_(task_ids), r.c.state.in_(words(UNFINISHED))).order_by(r.c.id)
+    return list(conn.execute(statement).scalars())
+
+
+def cancel_unstarted(conn: Connection, ids: Sequence[int], reason: str, now: datetime) -> list[int]:
+    """Cancel those of these runs that no node executes; returns their ids."""
+    startable = words(sources_of(RunState.CANCELLED) - {RunState.RUNNING})
+    statement = (
+        update(r)
+        .where(r.c.id.in_(ids), r.c.state.in_(startable))
+        .values(
+            state=RunState.CANCELLED.value,
+            finished_at=now,
+            cancel_requested_at=now,
+            cancel_reason=reason,
+            error=reason,
+        )
+        .returning(r.c.id)
+    )
+    return list(conn.execute(statement).scalars())
+
+
+def request_cancel(conn: Connection, ids: Sequence[int], reason: str, now: datetime) -> list[int]:
+    """Ask those of these runs that are running to stop; returns the ids of those newly asked."""
+    statement = (
+        update(r)
+        .where(r.c.id.in_(ids), r.c.state == RunState.RUNNING.value, r.c.cancel_requested_at.is_(None))
+        .values(cancel_requested_at=now, cancel_reason=reason)
+        .returning(r.c.id)
+    )
+    return list(conn.execute(statement).scalars())
+
+
+def cancel_requests(conn: Connection, node_id: int) -> dict[int, str]:
+    """The running runs of a node that were asked to stop, with the reason."""
+    statement = select(r.c.id, r.c.cancel_reason).where(
+        r.c.node_id == node_id, r.c.state == RunState.RUNNING.value, r.c.cancel_requested_at.is_not(None)
+    )
+    return {run_id: reason or "cancelled" for run_id, reason in conn.execute(statement)}
+
+
+def make_available(conn: Connection, ids: Sequence[int], at: datetime) -> list[int]:
+    """Make waiting and stuck runs due at ``at``; returns the ids of those changed."""
+    statement = (
+        update(r).where(r.c.id.in_(ids), r.c.state.in_(words(CLAIMABLE))).values(available_at=at).returning(r.c.id)
+    )
+    return list(conn.execute(statement).scalars())
+
+
+def set_priority(conn: Connection, ids: Sequence[int], priority: Priority) -> list[int]:
+    """Set the priority of waiting and stuck runs; returns the ids of those changed."""
+    statement = (
+        update(r)
+        .where(r.c.id.in_(ids), r.c.state.in_(words(CLAIMABLE)))
+        .values(priority=priority.value)
+        .returning(r.c.id)
+    )
+    return list(conn.execute(statement).scalars())
+
+
+def skip(conn: Connection, ids: Sequence[int], reason: str, now: datetime) -> None:
+    """Drop runs before their start."""
+    statement = (
+        update(r)
+        .where(r.c.id.in_(ids), r.c.state.in_(words(sources_of(RunState.SKIPPED))))
+        .values(state=RunState.SKIPPED.value, finished_at=now, node_id=None, error=reason)
+    )
+    conn.execute(statement)
+
+
+def hand_back_scheduled(conn: Connection, condition: Mapping[str, Any]) -> list[int]:
+    """Give ``scheduled`` runs back to the queue, those for which all columns of ``condition`` are equal."""
+    statement = (
+        update(r)
+        .where(r.c.state == RunState.SCHEDULED.value, *(r.c[name] == value for name, value in condition.items()))
+        .values(state=RunState.WAITING.value, node_id=None)
+        .returning(r.c.id)
+    )
+    return list(conn.execute(statement).scalars())
+
+
+def hand_back(conn: Connection, ids: Sequence[int]) -> None:
+    """Give those of these runs that are ``scheduled`` back to the queue."""
+    statement = (
+        update(r)
+        .where(r.c.id.in_(ids), r.c.state == RunState.SCHEDULED.value)
+        .values(state=RunState.WAITING.value, node_id=None)
+    )
+    conn.execute(statement)
+
+
+def occupied_by(conn: Connection, node_id: int) -> list[Run]:
+    """The runs that a node holds, scheduled and running, locked, by id."""
+    statement = (
+        select_runs()
+        .where(r.c.node_id == node_id, r.c.state.in_(words(OCCUPYING)))
+        .order_by(r.c.id)
+        .with_for_update(of=r)
+    )
+    return [run_from(row) for row in conn.execute(statement)]
+
+
+def held_by(conn: Connection, node_id: int) -> set[int]:
+    """The ids of the runs that a node holds, scheduled and running."""
+    statement = select(r.c.id).where(r.c.node_id == node_id, r.c.state.in_(words(OCCUPYING)))
+    return set(conn.execute(statement).scalars())
+
+
+def next_available(conn: Connection, now: datetime) -> datetime | None:
+    """When the next run becomes available by time alone, or None."""
+    statement = select(func.min(r.c.available_at)).where(r.c.state.in_(words(CLAIMABLE)), r.c.available_at > now)
+    found: datetime | None = conn.execute(statement).scalar_one()
+    return found
+
+
+def save_progress(conn: Connection, rows: Sequence[tuple[int, int, int | None, Any]]) -> list[int]:
+    """Keep the latest progress of running attempts: (run id, attempt, node id, document); returns the runs changed.
+
+    A late value of an attempt that has ended, or was taken from its node, is left out.
+    """
+    columns = dict.fromkeys(("id", "attempt", "node_id"), dialect.KINDS[int]) | {"progress": dialect.KINDS[dict]}
+    batch, parameters = dialect.batch(conn, columns, rows)
+    statement = (
+        update(r)
+        .where(
+            r.c.id == batch.c.id,
+            r.c.attempt == batch.c.attempt,
+            r.c.node_id == batch.c.node_id,
+            r.c.state == RunState.RUNNING.value,
+        )
+        .values(progress=batch.c.progress)
+        .returning(r.c.id)
+    )
+    return list(conn.execute(statement, parameters).scalars())

@@ -36,6 +36,7 @@ class Attempts:
         progress: Writes progress.
         grace: Seconds between "please stop" and the hard stop.
         on_free: Called when slots became free by themselves, not in a transaction that fills them anew.
+        on_fault: Called when ends can no longer be stored: the node must end its life.
 
     Attributes:
         finisher: Stores the ends.
@@ -51,6 +52,7 @@ class Attempts:
         *,
         grace: float,
         on_free: Callable[[], None],
+        on_fault: Callable[[], None],
     ) -> None:
         self._services = services
         self._registry = registry
@@ -58,7 +60,8 @@ class Attempts:
         self._progress = progress
         self._grace = grace
         self._on_free = on_free
-        self.finisher = Finisher(services.database, self._stored, on_free)
+        self._on_fault = on_fault
+        self.finisher = Finisher(services.database, self._stored, on_free, self._not_stored)
         self.spawner = Spawner()
         self._active: dict[int, tuple[Attempt, asyncio.Task[None]]] = {}
         self._idle = asyncio.Event()
@@ -155,6 +158,12 @@ class Attempts:
                 ended.run.attempt,
             )
         self._forget(ended.execution_id)
+
+    def _not_stored(self, lost: Sequence[Finish]) -> None:
+        """Nobody stores these ends any more; whoever settles what this node held takes care of their runs."""
+        for ended in lost:
+            self._forget(ended.execution_id)
+        self._on_fault()
 
     def _forget(self, execution_id: int) -> None:
         del self._active[execution_id]

@@ -7,7 +7,8 @@ from dataclasses import replace
 
 from ...actions.finish import Finish, Finished, finish
 from ...core.outcome import Failed
-from ...store.db.database import Database, InterfaceError, OperationalError, SQLAlchemyError
+from ...store.db.blame import is_databases_fault, is_unstorable
+from ...store.db.database import Database
 
 log = logging.getLogger(__name__)
 
@@ -28,12 +29,22 @@ class Finisher:
         database: Where they are stored.
         stored: Called for each end once it is durable; False = it was stale and refused.
         written: Called after ends that the finisher has written itself.
+        died: Called when a fault of our own ended it, with the ends that it will not store: its node must not go on.
     """
 
-    def __init__(self, database: Database, stored: Callable[[Finish, bool], None], written: Callable[[], None]) -> None:
+    def __init__(
+        self,
+        database: Database,
+        stored: Callable[[Finish, bool], None],
+        written: Callable[[], None],
+        died: Callable[[Sequence[Finish]], None],
+    ) -> None:
         self._database = database
         self._stored = stored
         self._written = written
+        self._died = died
+        self._is_dead = False
+        self._in_hand: list[Finish] = []
         self._waiting: list[Finish] = []
         self._writer: asyncio.Task[None] | None = None
         self._helper: Callable[[], None] | None = None
@@ -50,7 +61,9 @@ class Finisher:
     def submit(self, ended: Finish) -> None:
         """Have the end of an attempt stored."""
         self._waiting.append(ended)
-        if self._helper is not None:
+        if self._is_dead:
+            self._give_up()
+        elif self._helper is not None:
             self._helper()
         else:
             self._write_soon()
@@ -79,19 +92,31 @@ class Finisher:
             self._write_soon()
 
     def _write_soon(self) -> None:
-        if self._waiting and self._writer is None:
+        if self._waiting and self._writer is None and not self._is_dead:
             self._writer = asyncio.get_running_loop().create_task(self._write_all(), name="cronograph-finisher")
+            self._writer.add_done_callback(self._writer_left)
+
+    def _writer_left(self, writer: asyncio.Task[None]) -> None:
+        self._writer = None
+        fault = None if writer.cancelled() else writer.exception()
+        if fault is not None:
+            log.critical("this node can store no more results", exc_info=fault)
+            self._is_dead = True
+            self._give_up()
+
+    def _give_up(self) -> None:
+        lost, self._in_hand, self._waiting = [*self._in_hand, *self._waiting], [], []
+        self._died(lost)
 
     async def _write_all(self) -> None:
-        try:
-            # Let everything that ends in this turn of the loop join the batch.
+        # Let everything that ends in this turn of the loop join the batch.
+        await asyncio.sleep(0)
+        while batch := self.take():
+            self._in_hand = batch
+            await self._write_safely(batch)
+            self._in_hand = []
+            self._written()
             await asyncio.sleep(0)
-            while batch := self.take():
-                await self._write_safely(batch)
-                self._written()
-                await asyncio.sleep(0)
-        finally:
-            self._writer = None
 
     async def _write_safely(self, batch: list[Finish]) -> None:
         pause = _PAUSE
@@ -99,17 +124,19 @@ class Finisher:
             try:
                 await self._write(batch)
                 return
-            except (OperationalError, InterfaceError, TimeoutError, OSError) as error:
+            except Exception as error:
+                if is_unstorable(error):
+                    await self._write_apart(batch, error)
+                    return
+                if not is_databases_fault(error):
+                    raise
                 # The commit may or may not have happened; the statements are idempotent, so repeat them.
                 log.warning("writing %d results failed, again in %.1f s: %s", len(batch), pause, error)
                 await asyncio.sleep(pause)
                 pause = min(_LONGEST_PAUSE, pause * 2)
-            except SQLAlchemyError as error:
-                await self._write_apart(batch, error)
-                return
 
-    async def _write_apart(self, batch: list[Finish], error: SQLAlchemyError) -> None:
-        """One result that the database refuses must not hold up the others: store that one as a failure."""
+    async def _write_apart(self, batch: list[Finish], error: Exception) -> None:
+        """One result that no database stores must not hold up the others: store that one as a failure."""
         if len(batch) > 1:
             for ended in batch:
                 await self._write_safely([ended])
@@ -118,8 +145,7 @@ class Finisher:
         if isinstance(ended.outcome, Failed) and ended.outcome.error_type == _UNSTORABLE:
             raise error
         log.error("the result of run %d cannot be stored: %s", ended.run.id, error)
-        refused = Failed(_UNSTORABLE, "the result of the job cannot be stored by the database", permanent=True)
-        await self._write_safely([replace(ended, outcome=refused, progress=None)])
+        await self._write_safely([_bare_failure(ended)])
 
     async def _write(self, batch: list[Finish]) -> None:
         by_node: dict[tuple[int, str], list[Finish]] = {}
@@ -133,3 +159,10 @@ class Finisher:
         writer = self._writer
         if writer is not None:
             await asyncio.shield(writer)
+
+
+def _bare_failure(ended: Finish) -> Finish:
+    """The end of an attempt whose result cannot be stored, without anything that its job brought along."""
+    refused = Failed(_UNSTORABLE, "the result of the job cannot be stored by the database", permanent=True)
+    kept, cut = ended.log_lines - len(ended.log_tail), ended.log_cut + len(ended.log_tail)
+    return replace(ended, outcome=refused, progress=None, log_tail=(), log_lines=kept, log_cut=cut)

@@ -43,7 +43,7 @@ class Worker(Service):
         progress: Writes progress.
 
     Attributes:
-        fenced: Set when the database says that this node was declared dead.
+        fenced: Set when this node's life must end: it was declared dead, or can store no more results.
     """
 
     def __init__(
@@ -67,10 +67,17 @@ class Worker(Service):
         self._has_process_jobs = bool(in_process)
         at_once = tuple(one.name for one in registry if one.isolation is not Isolation.PROCESS)
         self._claimant = Claimant(node.id, node.name, at_once)
+        self.fenced = asyncio.Event()
         self._work = asyncio.Event()
         self._cancels = asyncio.Event()
         self._attempts = Attempts(
-            services, registry, logs, progress, grace=settings.hard_stop_grace, on_free=self._work.set
+            services,
+            registry,
+            logs,
+            progress,
+            grace=settings.hard_stop_grace,
+            on_free=self._work.set,
+            on_fault=self._end_life,
         )
         self._reserved: list[int] = []
         self._taking = True
@@ -78,7 +85,6 @@ class Worker(Service):
         self._claiming = asyncio.Lock()
         self._taker: asyncio.Task[None] | None = None
         self._timer: asyncio.TimerHandle | None = None
-        self.fenced = asyncio.Event()
 
     @property
     def running(self) -> int:
@@ -153,9 +159,10 @@ class Worker(Service):
         self._attempts.finisher.settle(order.ended, result.finished)
         if result.standing is not Standing.TAKES:
             # Whoever let a node drain hears of it with the next heartbeat, and then ends this worker in order.
-            self._take_no_more()
             if result.standing is Standing.DEAD:
-                self.fenced.set()
+                self._end_life()
+            else:
+                self._take_no_more()
             return False
         return self._follow(order, result)
 
@@ -200,6 +207,10 @@ class Worker(Service):
         """End, and wait for the end; child processes end too."""
         await super().stop()
         await self._attempts.spawner.stop()
+
+    def _end_life(self) -> None:
+        self._take_no_more()
+        self.fenced.set()
 
     def _take_no_more(self) -> None:
         self._taking = False

@@ -1,0 +1,172 @@
+"""What a job returned is stored, however long the database refuses it; only an unstorable value is a failure."""
+
+from collections.abc import AsyncIterator, Callable
+from dataclasses import replace
+from typing import Any, Concatenate, ParamSpec, TypeVar
+
+import pytest
+from sqlalchemy import text
+from typing_extensions import override
+
+from cronograph.jobs import Result
+from cronograph.jobs.actions.finish import finish
+from cronograph.jobs.actions.turn import Order, turn
+from cronograph.jobs.core.model import Outcome
+from cronograph.jobs.core.states import RunState
+from cronograph.jobs.registry import Registry, define
+from cronograph.jobs.runtime.engine import Engine
+from cronograph.jobs.runtime.settings import EngineSettings
+from cronograph.jobs.services import Services
+from cronograph.jobs.store.db.database import Database
+from cronograph.jobs.store.db.transaction import Tx
+from tests.support.engines import QUICK, RunningEngine, running_engine
+from tests.support.waiting import eventually
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+NOT_THE_VALUE = {
+    "read_only": "25006",
+    "no_permission": "42501",
+    "lost_statement": "26000",
+    "disk_full": "53100",
+    "shutting_down": "57P01",
+    "deadlock": "40P01",
+}
+THE_VALUE = {"out_of_range": "22003", "no_such_character": "22P05", "too_large": "54000"}
+
+
+def registry() -> Registry:
+    jobs = Registry()
+
+    async def count() -> int:
+        return 7
+
+    async def value() -> Result:
+        return Result(records_processed=1, value={"it": "is"})
+
+    jobs.add(define("count", count))
+    jobs.add(define("value", value))
+    return jobs
+
+
+class Refusing:
+    """A database that refuses to store the ends of runs; PostgreSQL with an error of the test's choice."""
+
+    def __init__(self, url: str) -> None:
+        self._database = Database(url)
+
+    def refuse(self, state: str, condition: str = "true") -> None:
+        """From now on refuse ends of runs that meet ``condition``."""
+        ended = f"NEW.finished_at IS NOT NULL AND ({condition})"
+        if self._database.is_sqlite:
+            refuse = "SELECT RAISE(ABORT, 'refused for the test')"
+            self._execute(f"CREATE TRIGGER refuse BEFORE UPDATE ON run WHEN {ended} BEGIN {refuse}; END")
+            return
+        self._execute(
+            f"""CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS
+            $$ BEGIN RAISE EXCEPTION 'refused for the test' USING ERRCODE = '{state}'; END $$""",
+            f"CREATE TRIGGER refuse BEFORE UPDATE ON run FOR EACH ROW WHEN ({ended}) EXECUTE FUNCTION refuse()",
+        )
+
+    def accept(self) -> None:
+        """Refuse nothing more."""
+        self._execute("DROP TRIGGER refuse" if self._database.is_sqlite else "DROP TRIGGER refuse ON run")
+
+    def _execute(self, *statements: str) -> None:
+        def run(tx: Tx) -> None:
+            for statement in statements:
+                tx.conn.execute(text(statement))
+
+        self._database.write_sync(run)
+
+    async def close(self) -> None:
+        await self._database.close()
+
+
+@pytest.fixture
+async def refusing(database_url: str) -> AsyncIterator[Refusing]:
+    made = Refusing(database_url)
+    yield made
+    await made.close()
+
+
+@pytest.fixture
+async def engine(database_url: str) -> AsyncIterator[RunningEngine]:
+    async with running_engine(database_url, registry()) as running:
+        yield running
+
+
+def says_again(caplog: pytest.LogCaptureFixture) -> bool:
+    return any("results failed, again in" in message for message in caplog.messages)
+
+
+REFUSALS = [
+    pytest.param("postgres", state, id=name, marks=pytest.mark.postgres) for name, state in NOT_THE_VALUE.items()
+]
+
+
+@pytest.mark.parametrize(
+    ("database_url", "state"), [*REFUSALS, pytest.param("sqlite", "", id="sqlite")], indirect=["database_url"]
+)
+async def test_a_result_waits_while_the_database_refuses_it_for_a_reason_of_its_own(
+    state: str, refusing: Refusing, engine: RunningEngine, caplog: pytest.LogCaptureFixture
+) -> None:
+    refusing.refuse(state)
+    ids = [await engine.enqueue("count"), await engine.enqueue("value")]
+    await eventually(lambda: says_again(caplog), message="a refused result")
+    assert {(await engine.run(run_id)).state for run_id in ids} <= {RunState.RUNNING, RunState.WAITING}
+    refusing.accept()
+    for run_id in ids:
+        done = await engine.finished(run_id)
+        assert [one.outcome for one in done.executions] == [Outcome.SUCCESS]
+    await eventually(lambda: engine.engine.running == 0, message="the slots to be free")
+
+
+@pytest.mark.postgres
+@pytest.mark.parametrize("database_url", ["postgres"], indirect=True)
+@pytest.mark.parametrize("state", THE_VALUE.values(), ids=list(THE_VALUE))
+async def test_a_value_that_cannot_be_stored_fails_its_run_and_no_other(
+    state: str, refusing: Refusing, engine: RunningEngine
+) -> None:
+    refusing.refuse(state, "NEW.result IS NOT NULL")
+    unstorable, fine = await engine.enqueue("value"), await engine.enqueue("count")
+    assert (await engine.finished(fine)).run.state is RunState.SUCCESS
+    done = await engine.finished(unstorable)
+    assert (done.run.state, done.execution.error_type) == (RunState.FAILED, "UnstorableResult")
+
+
+class Faulty(Database):
+    """A real database; the code that stores ends has a fault that shows once wherever ends are stored."""
+
+    def __init__(self, url: str) -> None:
+        super().__init__(url)
+        self.faulty: set[Callable[..., Any]] = {finish, turn}
+
+    @override
+    async def write(self, function: Callable[Concatenate[Tx, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
+        stores_ends = function is finish or any(isinstance(one, Order) and one.ended for one in args)
+        if function in self.faulty and stores_ends:
+            self.faulty.remove(function)
+            raise RuntimeError("a fault of our own")
+        return await super().write(function, *args, **kwargs)
+
+
+async def test_a_finisher_that_dies_ends_the_life_of_its_node_loudly(
+    database_url: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    database = Faulty(database_url)
+    settings: EngineSettings = replace(QUICK, slots=1)
+    engine = Engine(Services(database), registry(), settings)
+    await engine.start()
+    running = RunningEngine(engine, database)
+    try:
+        run_id = await running.enqueue("value", retries=1)
+        done = await running.finished(run_id)
+        assert [one.outcome for one in done.executions] == [Outcome.LOST, Outcome.SUCCESS]
+        (dead,) = [record for record in caplog.records if "can store no more results" in record.getMessage()]
+        assert dead.exc_info is not None
+        assert str(dead.exc_info[1]) == "a fault of our own"
+    finally:
+        await engine.stop()
+        await database.close()

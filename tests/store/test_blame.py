@@ -1,0 +1,35 @@
+"""Whose fault an error is: only a value that cannot be stored may be blamed on the job that returned it."""
+
+from typing import Any
+
+import psycopg
+from sqlalchemy import Connection, text
+
+from cronograph.jobs.store.db.blame import is_databases_fault, is_unstorable
+
+
+def raised_by(conn: Connection, statement: Any, parameters: Any = None) -> Exception:
+    try:
+        with conn.begin_nested():
+            conn.execute(statement, parameters)
+    except Exception as error:  # noqa: BLE001  (any error is what is judged here)
+        return error
+    raise AssertionError("the statement passed")
+
+
+def test_a_value_that_no_database_stores_is_blamed(conn: Connection) -> None:
+    assert is_unstorable(raised_by(conn, text("SELECT CAST(:value AS bigint)"), {"value": 2**70}))
+    assert is_unstorable(raised_by(conn, text("SELECT :value"), {"value": "\ud800"}))
+
+
+def test_what_is_wrong_with_the_database_is_no_values_fault(conn: Connection) -> None:
+    for statement in ("SELECT * FROM nowhere", "INSERT INTO event (at) VALUES (NULL)"):
+        error = raised_by(conn, text(statement))
+        assert is_databases_fault(error)
+        assert not is_unstorable(error)
+
+
+def test_a_way_that_is_cut_is_the_databases_fault_and_a_bug_is_our_own() -> None:
+    assert is_databases_fault(ConnectionResetError())
+    assert is_databases_fault(psycopg.OperationalError("gone"))
+    assert not is_databases_fault(KeyError("run"))

@@ -49,10 +49,11 @@ class Heartbeat:
         self._thread: threading.Thread | None = None
 
     def start(self) -> None:
-        """Begin to beat."""
+        """Begin to beat, at once: the connection is had before the server may be full."""
         if self._thread is None:
             self._thread = threading.Thread(target=self._beat_until_stopped, name="cronograph-heartbeat", daemon=True)
             self._thread.start()
+            self.beat_now()
 
     def stop(self) -> None:
         """Stop beating; stopping twice, or without a start, is fine. A beat under way is not waited for."""

@@ -342,7 +342,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 def report(url: str, kind: str, chosen: argparse.Namespace) -> None:
     """Fill one database unless it is, and print a line for each read."""
-    engine = sync_engine(parse_url(url), pooled=True, read_only=True)
+    engine = sync_engine(parse_url(url), pooled=10, read_only=True)
     with engine.begin() as conn:
         now = conn.execute(select(func.max(job_execution.c.started_at))).scalar_one()
     size = Size(chosen.executions, chosen.unfinished, now or datetime.now(UTC), chosen.days)

@@ -5,7 +5,7 @@ import os
 from pathlib import Path
 
 from ...core.errors import FileLocked, StorageError
-from .database import parse_url, sqlite_path
+from .address import parse_url, sqlite_path
 
 
 class FileLock:

@@ -8,7 +8,8 @@ from sqlalchemy import Connection
 from sqlalchemy.exc import DBAPIError
 
 from ...core.errors import StorageError
-from .database import parse_url, sqlite_path, sync_engine
+from .address import parse_url, sqlite_path
+from .connecting import sync_engine
 
 
 @contextmanager

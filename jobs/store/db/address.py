@@ -1,0 +1,54 @@
+"""Database addresses: what a user writes, and what the drivers want."""
+
+from pathlib import Path
+
+from sqlalchemy import URL, make_url
+from sqlalchemy.exc import ArgumentError
+
+from ...core.errors import ConfigurationError
+
+KEEPALIVES = {"keepalives_idle": "30", "keepalives_interval": "10", "keepalives_count": "3"}
+"""Seconds: a peer that vanished without a word is noticed within a minute, on connections that only wait, too."""
+
+
+def parse_url(text: str) -> URL:
+    """The SQLAlchemy URL behind ``sqlite:///relative.db``, ``sqlite:////absolute.db`` or ``postgresql://…``.
+
+    Raises:
+        ConfigurationError: any other form.
+    """
+    try:
+        url = make_url(text)
+    except ArgumentError:
+        url = None
+    backend = url.get_backend_name() if url is not None else None
+    if url is None or backend not in ("sqlite", "postgresql", "postgres"):
+        raise ConfigurationError(
+            "database URL: must be sqlite:///relative.db, sqlite:////absolute.db or postgresql://user@host/name, "
+            f"got {text[:60]!r}"
+        )
+    if backend == "sqlite":
+        if not url.database or url.database == ":memory:":
+            raise ConfigurationError(
+                "database URL: SQLite needs a file, e.g. sqlite:///cronograph.db; memory is lost at exit"
+            )
+        return url.set(drivername="sqlite")
+    return url.set(drivername="postgresql+psycopg")
+
+
+def sqlite_path(url: URL) -> Path:
+    """The file behind a SQLite URL."""
+    return Path(url.database or "").absolute()
+
+
+def is_sqlite(url: URL) -> bool:
+    """Whether the database is a SQLite file (one process), not PostgreSQL (many nodes)."""
+    return url.get_backend_name() == "sqlite"
+
+
+def libpq_url(url: URL) -> str:
+    """The address of a PostgreSQL database for a plain psycopg connection."""
+    plain = url.set(drivername="postgresql", query={**KEEPALIVES, **url.query})
+    place, _, query = plain.render_as_string(hide_password=False).partition("?")
+    # SQLAlchemy writes a blank as ``+``, which libpq takes for what it is.
+    return f"{place}?{query.replace('+', '%20')}"

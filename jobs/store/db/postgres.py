@@ -1,0 +1,101 @@
+"""The way to PostgreSQL: a pool of connections for each part of the process, and one for its sign of life."""
+
+import asyncio
+import threading
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from typing import TypeVar
+
+from sqlalchemy import URL, Connection, Engine
+from sqlalchemy.exc import DBAPIError
+
+from .connecting import sync_engine
+from .idle_check import check_when_idle
+
+POOL = 8
+"""Connections that one part of the process uses at most; they are opened when they are needed first, and kept."""
+
+T = TypeVar("T")
+
+
+class PostgresAccess:
+    """A pool of connections, each used by one thread at a time.
+
+    In threads, because an event loop in which a job works would be asked for its turn at every answer of the database:
+    a transaction of ten statements would wait for thirty turns, holding its locks meanwhile.
+
+    Args:
+        url: From ``parse_url``.
+        party: Who uses it; for the names of its threads.
+    """
+
+    def __init__(self, url: URL, party: str = "engine") -> None:
+        self._url = url
+        self._threads = ThreadPoolExecutor(POOL, f"cronograph-database-{party}")
+        self._engine = sync_engine(url, pooled=POOL)
+        check_when_idle(self._engine)
+        self._snapshots = self._engine.execution_options(isolation_level="REPEATABLE READ", postgresql_readonly=True)
+        self._kept = _KeptConnection(url)
+
+    def beside(self, party: str) -> "PostgresAccess":
+        """Another access to the same database: with a pool of its own, neither can use up the other's connections."""
+        return PostgresAccess(self._url, party)
+
+    async def read(self, function: Callable[[Connection], T]) -> T:
+        """Run a function on one snapshot."""
+        try:
+            return await self._in_thread(self._snapshots, function)
+        except DBAPIError as error:
+            if not error.connection_invalidated:
+                raise
+        # The connection had died unnoticed; a read can be done again on another one.
+        return await self._in_thread(self._snapshots, function)
+
+    async def write(self, function: Callable[[Connection], T]) -> T:
+        """Run a function in one transaction."""
+        return await self._in_thread(self._engine, function)
+
+    async def _in_thread(self, engine: Engine, function: Callable[[Connection], T]) -> T:
+        work = partial(_in_transaction, engine, function)
+        return await asyncio.get_running_loop().run_in_executor(self._threads, work)
+
+    def write_sync(self, function: Callable[[Connection], T]) -> T:
+        """``write`` for a thread, on a connection that is kept for this alone."""
+        return self._kept.transact(function)
+
+    def close(self) -> None:
+        """End the threads and close the connections; closing twice is fine. ``write_sync`` is not waited for."""
+        self._threads.shutdown()
+        self._engine.dispose()
+        self._kept.close()
+
+
+class _KeptConnection:
+    """One connection, opened by its first use and again when it was lost, so that a full server never refuses it."""
+
+    def __init__(self, url: URL) -> None:
+        self._engine = sync_engine(url, pooled=1)
+        check_when_idle(self._engine, 0.0)
+        self._lock = threading.Lock()
+        self._closed = False
+
+    def transact(self, function: Callable[[Connection], T]) -> T:
+        try:
+            with self._lock:
+                return _in_transaction(self._engine, function)
+        finally:
+            if self._closed:
+                self._engine.dispose()
+
+    def close(self) -> None:
+        """Close it; one in use is closed by its user, who may have to wait long for an answer."""
+        self._closed = True
+        if self._lock.acquire(blocking=False):
+            self._engine.dispose()
+            self._lock.release()
+
+
+def _in_transaction(engine: Engine, function: Callable[[Connection], T]) -> T:
+    with engine.begin() as conn:
+        return function(conn)

@@ -1,0 +1,83 @@
+"""The way to a SQLite file: one writer for the whole process, fair to all who write, and a few readers."""
+
+import asyncio
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from typing import TypeVar
+
+from sqlalchemy import URL, Connection, Engine
+
+from .connecting import sync_engine
+from .turns import FairThread
+
+READERS = 4
+_ENGINE = "engine"
+_SIGN_OF_LIFE = "sign of life"
+
+T = TypeVar("T")
+
+
+class Writer:
+    """The process' only connection that writes: a second one would have to wait for the file's lock, without order."""
+
+    def __init__(self, url: URL) -> None:
+        self._thread = FairThread("cronograph-writer")
+        self._engine = sync_engine(url)
+        self.submit = self._thread.submit
+
+    def transact(self, function: Callable[[Connection], T]) -> T:
+        """Run a function in one transaction, in the writer's thread."""
+        return _in_transaction(self._engine, function)
+
+    def close(self) -> None:
+        """Write what was asked for, and end."""
+        self._thread.close()
+        self._engine.dispose()
+
+
+class SqliteAccess:
+    """Reads in threads of its own; writes in turn with all others of the process.
+
+    Args:
+        url: From ``parse_url``.
+        writer: That of another access of this process to the same file, if there is one; it closes it.
+        party: Who writes; parties write in turn.
+    """
+
+    def __init__(self, url: URL, writer: Writer | None = None, party: str = _ENGINE) -> None:
+        self._url = url
+        self._party = party
+        self._writer = writer or Writer(url)
+        self._owns_writer = writer is None
+        self._readers = ThreadPoolExecutor(READERS, "cronograph-reader")
+        self._read_engine = sync_engine(url, read_only=True)
+
+    def beside(self, party: str) -> "SqliteAccess":
+        """Another access to the same file, with readers of its own."""
+        return SqliteAccess(self._url, self._writer, party)
+
+    async def read(self, function: Callable[[Connection], T]) -> T:
+        """Run a function on one snapshot."""
+        work = partial(_in_transaction, self._read_engine, function)
+        return await asyncio.get_running_loop().run_in_executor(self._readers, work)
+
+    async def write(self, function: Callable[[Connection], T]) -> T:
+        """Run a function in one transaction."""
+        return await asyncio.wrap_future(self._writer.submit(self._party, partial(self._writer.transact, function)))
+
+    def write_sync(self, function: Callable[[Connection], T]) -> T:
+        """``write`` for a thread, in a turn of its own."""
+        return self._writer.submit(_SIGN_OF_LIFE, partial(self._writer.transact, function)).result()
+
+    def close(self) -> None:
+        """End the threads and close the connections; closing twice is fine."""
+        self._readers.shutdown()
+        self._read_engine.dispose()
+        if self._owns_writer:
+            self._writer.close()
+
+
+def _in_transaction(engine: Engine, function: Callable[[Connection], T]) -> T:
+    with engine.begin() as conn:
+        return function(conn)

@@ -1,0 +1,65 @@
+"""Each part of a process has connections of its own, and keeps them."""
+
+import asyncio
+
+import psycopg
+import pytest
+from sqlalchemy import text
+
+from cronograph.jobs.store.db.database import Connection, Database
+from cronograph.jobs.store.db.postgres import POOL
+from cronograph.jobs.store.db.transaction import Tx, Wake
+
+
+def backend(tx: Tx) -> int:
+    pid: int = tx.conn.execute(text("SELECT pg_backend_pid()")).scalar_one()
+    return pid
+
+
+@pytest.mark.postgres
+async def test_the_sign_of_life_keeps_its_connection_and_opens_another_when_that_is_lost(postgres_url: str) -> None:
+    database = Database(postgres_url)
+    first = database.write_sync(backend)
+    assert database.write_sync(backend) == first
+    with psycopg.connect(database.libpq_url(), autocommit=True) as other:
+        other.execute("SELECT pg_terminate_backend(%s, 5000)", (first,))
+    second = database.write_sync(backend)
+    assert second != first
+    assert database.write_sync(backend) == second
+    await database.close()
+
+
+@pytest.mark.postgres
+async def test_a_part_that_uses_all_its_connections_leaves_those_of_the_other_alone(postgres_url: str) -> None:
+    engine = Database(postgres_url)
+    api = engine.beside("api")
+    with psycopg.connect(engine.libpq_url()) as holder:
+        holder.execute("SELECT pg_advisory_xact_lock(7)")
+
+        def stand(conn: Connection) -> None:
+            conn.execute(text("SELECT pg_advisory_xact_lock_shared(7)"))
+
+        waiting = [asyncio.create_task(api.read(stand)) for _ in range(POOL + 2)]
+        assert await engine.read(lambda conn: conn.execute(text("SELECT 5")).scalar_one()) == 5
+        assert not any(one.done() for one in waiting)
+    await asyncio.gather(*waiting)
+    await api.close()
+    await engine.close()
+
+
+async def test_whoever_listens_hears_of_the_commits_of_every_part_in_his_own_loop(database_url: str) -> None:
+    engine = Database(database_url)
+    api = engine.beside("api")
+    heard: list[tuple[Wake, asyncio.AbstractEventLoop]] = []
+    told = asyncio.Event()
+
+    def hear(wakes: Wake) -> None:
+        heard.append((wakes, asyncio.get_running_loop()))
+        told.set()
+
+    engine.on_commit(hear)
+    await asyncio.to_thread(lambda: asyncio.run(api.write(lambda tx: tx.wake(Wake.RUNS))))
+    await told.wait()
+    assert heard == [(Wake.RUNS, asyncio.get_running_loop())]
+    await api.close()
+    await engine.close()

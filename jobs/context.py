@@ -165,14 +165,17 @@ class JobContext:
 
     @property
     def checkpoint(self) -> Json:
-        """The last checkpoint of the task, saved by this attempt or an earlier run; None if there is none."""
+        """The last checkpoint of the task, saved by this attempt or an earlier run; None if there is none.
+
+        Of a run without a task: the last one that an attempt at this run saved.
+        """
         return self._host.checkpoint()
 
     def save_checkpoint(self, value: Json) -> Awaitable[None]:
         """Keep ``value`` durably with the task, so that the next attempt or occurrence proceeds from it.
 
         In an ``async`` job await it; in a thread or process it returns once the value is kept. A run without a task
-        keeps it for the rest of its attempt only.
+        keeps it itself, for its next attempts.
         """
         return self._host.save_checkpoint(value)
 

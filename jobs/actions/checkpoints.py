@@ -11,7 +11,10 @@ from .changes import run_change
 
 
 def save_checkpoint(tx: Tx, run: Run, value: Json) -> bool:
-    """Keep a checkpoint with the task of ``run``; False if the run was taken from its node meanwhile."""
+    """Keep a checkpoint with the task of ``run``, or with the run where there is none.
+
+    False if the run was taken from its node meanwhile.
+    """
     stored = run_store.lock(tx.conn, [run.id]).get(run.id)
     is_ours = (
         stored is not None
@@ -19,8 +22,8 @@ def save_checkpoint(tx: Tx, run: Run, value: Json) -> bool:
         and stored.attempt == run.attempt
         and stored.node_id == run.node_id
     )
-    if is_ours and run.task_id is not None:
-        tasks.save_checkpoint(tx.conn, run.task_id, value, tx.now)
+    if is_ours and (run.task_id is None or not tasks.save_checkpoint(tx.conn, run.task_id, value, tx.now)):
+        run_store.save_checkpoint(tx.conn, run.id, value)
     return is_ours
 
 

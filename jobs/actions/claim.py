@@ -46,7 +46,7 @@ class Standing(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Started:
-    """A run whose attempt has begun: ``run`` as it is now, its open execution, and its task's last checkpoint."""
+    """A run whose attempt has begun: ``run`` as it is now, its open execution, and the last checkpoint."""
 
     run: Run
     execution_id: int
@@ -177,7 +177,9 @@ def _begin(tx: Tx, claimant: Claimant, ids: Sequence[int], source: Source) -> di
     if others:
         checkpoints |= tasks.checkpoints(tx.conn, sorted(others))
     return {
-        run.id: Started(run, execution_id, checkpoints.get(run.task_id or 0)) for run, execution_id in begun.values()
+        # Of a run without a task, or whose task is gone, the run itself keeps the checkpoint.
+        run.id: Started(run, execution_id, checkpoints.get(run.task_id or 0, run.checkpoint))
+        for run, execution_id in begun.values()
     }
 
 

@@ -223,7 +223,10 @@ class NewRun:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """A stored run. ``attempt`` counts starts and only grows; ``failures`` counts failures and losses."""
+    """A stored run. ``attempt`` counts starts and only grows; ``failures`` counts failures and losses.
+
+    ``checkpoint`` is what its job saved, if the run has no task to keep it.
+    """
 
     id: int
     job_name: str
@@ -252,6 +255,7 @@ class Run:
     unique_key: str | None
     retried_from: int | None
     progress: Json
+    checkpoint: Json
     result: Json
     error: str | None
     submitter: str | None

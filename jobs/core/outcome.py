@@ -76,7 +76,8 @@ JobOutcome: TypeAlias = Succeeded | Failed | TimedOut | Cancelled | Snoozed | Ha
 class Settlement:
     """What is written for a finished attempt, in the run and in its execution row.
 
-    ``delay`` is the seconds after which the run is available again (None for final states).
+    ``delay`` is the seconds after which the run is available again; None = it keeps its place in the queue, if it goes
+    back there at all.
     """
 
     state: RunState
@@ -120,14 +121,14 @@ def _settle(outcome: JobOutcome, failures: int, retries: int, base_delay: float)
             return Settlement(state, failures + 1, delay, Outcome.TIMED_OUT, message, "TimeoutError", traceback)
         case Lost(message, error_type):
             # A used attempt, but no back-off: the fault was the node's.
-            state, delay = _after_failure(failures, retries, 0.0)
-            return Settlement(state, failures + 1, delay, Outcome.LOST, message, error_type)
+            state, _ = _after_failure(failures, retries, 0.0)
+            return Settlement(state, failures + 1, None, Outcome.LOST, message, error_type)
         case Cancelled(reason):
             return Settlement(RunState.CANCELLED, failures, None, Outcome.CANCELLED, reason)
         case Snoozed(seconds):
             return Settlement(RunState.WAITING, failures, seconds, Outcome.SNOOZED, None)
         case HandedBack(reason):
-            return Settlement(RunState.WAITING, failures, 0.0, Outcome.HANDED_BACK, reason)
+            return Settlement(RunState.WAITING, failures, None, Outcome.HANDED_BACK, reason)
 
 
 def _after_failure(failures: int, retries: int, base_delay: float) -> tuple[RunState, float | None]:

@@ -14,7 +14,7 @@ from ..core.arguments import check_args
 from ..core.errors import NotFound
 from ..core.model import DEFAULT_GROUP, DEFAULT_RETRIES, DEFAULT_RETRY_DELAY, Json, Outcome, Priority, Run, Trigger
 from ..core.outcome import JobOutcome, settle
-from ..core.states import RunState
+from ..core.states import FINAL, RunState
 from ..registry import Handler, Isolation, JobDefinition, Registry, default_registry, define
 from ..runtime.attempts.attempt import Attempt
 from ..runtime.attempts.executor import execute
@@ -145,7 +145,7 @@ class Carried:
             attempt=run.attempt,
             outcome=settled.outcome,
             state=settled.state,
-            retry_in=settled.delay,
+            retry_in=None if settled.state in FINAL else settled.delay or 0.0,
             records_processed=settled.records_processed,
             value=settled.value,
             error=settled.error,
@@ -316,6 +316,7 @@ def _run(job_name: str, args: dict[str, Json], now: datetime, scheduled_for: dat
         unique_key=None,
         retried_from=None,
         progress=None,
+        checkpoint=None,
         result=None,
         error=None,
         submitter=None,

@@ -379,6 +379,7 @@ def _run() -> None:
         Column("unique_key", String(200)),
         Column("retried_from", KEY),
         Column("progress", DOCUMENT),
+        Column("checkpoint", DOCUMENT),
         Column("result", DOCUMENT),
         Column("error", Text()),
         Column("submitter", String(200)),

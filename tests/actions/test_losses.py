@@ -131,6 +131,24 @@ def test_a_node_leaves_nothing_to_its_name(stored: Stored) -> None:
     assert event_kinds(stored)[-1] == "node_stopped"
 
 
+@pytest.mark.parametrize("crash", [False, True], ids=["clean stop", "crash"])
+def test_what_was_cut_off_goes_first_again_in_the_order_it_had(stored: Stored, crash: bool) -> None:
+    worker = stored.node()
+    runs = [stored.enqueue() for _ in range(2)]
+    stored.pass_time(1)
+    runs += [stored.enqueue() for _ in range(2)]
+    worker.take(3, prefetch=0)
+    stored.pass_time(61)
+    if crash:
+        rescue_silent(stored, worker)
+    else:
+        stored.do(leave, worker.node, NodeState.STOPPED, unfinished=HandedBack("the node stopped"))
+    kept = [row.available_at for row in stored.rows(tables.run)]
+    assert kept == [run.available_at for run in runs]
+    stored.pass_time(0.001)
+    assert [one.run.id for one in stored.node("node-b").take(4).started] == [run.id for run in runs]
+
+
 def test_a_node_that_was_declared_dead_leaves_without_a_word(stored: Stored) -> None:
     worker = stored.node()
     stored.enqueue()

@@ -35,11 +35,11 @@ def settled(outcome: JobOutcome, *, failures: int = 0, retries: int = 2, cancell
         (PERMANENT, 0, RunState.FAILED, None, 1, Outcome.FAILED),
         (TimedOut("late"), 0, RunState.STUCK, 60.0, 1, Outcome.TIMED_OUT),
         (TimedOut("late"), 2, RunState.FAILED, None, 3, Outcome.TIMED_OUT),
-        (Lost("node gone"), 0, RunState.STUCK, 0.0, 1, Outcome.LOST),
+        (Lost("node gone"), 0, RunState.STUCK, None, 1, Outcome.LOST),
         (Lost("node gone"), 2, RunState.FAILED, None, 3, Outcome.LOST),
         (Cancelled("no need"), 1, RunState.CANCELLED, None, 1, Outcome.CANCELLED),
         (Snoozed(30.0), 2, RunState.WAITING, 30.0, 2, Outcome.SNOOZED),
-        (HandedBack("shutdown"), 2, RunState.WAITING, 0.0, 2, Outcome.HANDED_BACK),
+        (HandedBack("shutdown"), 2, RunState.WAITING, None, 2, Outcome.HANDED_BACK),
     ],
 )
 def test_an_outcome_leads_to_its_state(

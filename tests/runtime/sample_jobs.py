@@ -56,6 +56,7 @@ RAISED: dict[str, Callable[[], BaseException]] = {
     "an interrupt": KeyboardInterrupt,
     "a long message": lambda: RuntimeError("x" * 10_000),
     "a cancelled coroutine": asyncio.CancelledError,
+    "a closed generator": GeneratorExit,
 }
 """What the job `ends` raises, by the word it is given."""
 
@@ -117,6 +118,25 @@ async def ignores_async(ctx: JobContext, until: str) -> int:
     return 1
 
 
+def counts(ctx: JobContext) -> Result:
+    """Save the numbers of the attempts so far; fail until the third."""
+    before: list[int] = ctx.checkpoint or []
+    attempts = [*before, ctx.attempt]
+    ctx.save_checkpoint(attempts)
+    if len(attempts) < 3:
+        raise RuntimeError("again")
+    return Result(value=attempts)
+
+
+async def counts_async(ctx: JobContext) -> Result:
+    before: list[int] = ctx.checkpoint or []
+    attempts = [*before, ctx.attempt]
+    await ctx.save_checkpoint(attempts)
+    if len(attempts) < 3:
+        raise RuntimeError("again")
+    return Result(value=attempts)
+
+
 def cleans_up(ctx: JobContext) -> None:
     """Leave by the exception that a hard stop raises, and say so."""
     ctx.log.info("begun")
@@ -152,6 +172,7 @@ def registry_of(kind: str) -> Registry:
         (leaves, leaves_async),
         (ignores, ignores_async),
         (cleans_up, cleans_up_async),
+        (counts, counts_async),
     ):
         registry.add(of_kind(kind, plain, coroutine))
     return registry

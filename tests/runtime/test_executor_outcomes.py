@@ -63,6 +63,7 @@ EXPECTED = {
     "an interrupt": failed("^KeyboardInterrupt$", "KeyboardInterrupt"),
     "a long message": failed(r"^x{4000}… \(6000 characters cut\)$", "RuntimeError"),
     "a cancelled coroutine": failed("cancelled from inside|^CancelledError$", "RuntimeError|CancelledError"),
+    "a closed generator": failed("^GeneratorExit$", "GeneratorExit"),
 }
 ENDED = {RunState.SUCCESS, RunState.FAILED, RunState.CANCELLED}
 

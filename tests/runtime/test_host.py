@@ -161,6 +161,20 @@ def test_a_deadline_asks_by_itself() -> None:
 
 @pytest.mark.parametrize(
     ("asked", "reason"),
+    [(StopReason.SHUTDOWN, StopReason.DEADLINE), (StopReason.CANCEL, StopReason.CANCEL)],
+)
+def test_a_deadline_that_has_passed_stays_the_reason_unless_somebody_cancels(
+    asked: StopReason, reason: StopReason
+) -> None:
+    clock = Clock()
+    signal = StopSignal(10, clock)
+    clock.now += 12
+    signal.ask(asked)
+    assert signal.reason is reason
+
+
+@pytest.mark.parametrize(
+    ("asked", "reason"),
     [
         ([StopReason.SHUTDOWN, StopReason.DEADLINE], StopReason.SHUTDOWN),
         ([StopReason.SHUTDOWN, StopReason.CANCEL], StopReason.CANCEL),

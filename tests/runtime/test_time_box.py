@@ -81,6 +81,16 @@ async def test_a_thread_past_its_hard_stop_keeps_its_run_and_its_slot_until_it_e
     assert engine.unstoppable() == frozenset()
 
 
+@pytest.mark.parametrize("kind", KINDS)
+async def test_the_checkpoint_of_a_run_without_a_task_outlives_its_attempts(
+    start_engine: StartEngine, kind: str
+) -> None:
+    engine = await start_engine(registry_of(kind))
+    done = await engine.finish("counts", retries=2)
+    assert (done.run.state, done.run.attempt, done.run.result) == (RunState.SUCCESS, 3, [1, 2, 3])
+    assert (await engine.finish("counts", retries=0)).run.state is RunState.FAILED, "another run begins anew"
+
+
 async def test_a_timed_out_attempt_is_retried_with_a_fresh_time_box(start_engine: StartEngine) -> None:
     engine = await start_engine(registry_of("async"))
     done = await engine.finish("cleans_up", timeout=0.2, retries=1)

@@ -41,10 +41,10 @@ class CoroutineBody:
         current_host.set(self._attempt.host)
         try:
             return from_return(await self._attempt.definition.handler(**self._arguments))
-        except (asyncio.CancelledError, GeneratorExit):
+        except asyncio.CancelledError:
             raise
         except BaseException as error:
-            # A SystemExit inside a job must not end the server.
+            # A SystemExit inside a job must not end the server, nor a GeneratorExit its attempt without a result.
             return from_exception(error, self._attempt.signal.reason)
 
     async def stop_hard(self, running: Running) -> JobOutcome:

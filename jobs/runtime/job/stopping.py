@@ -33,7 +33,6 @@ class StopSignal:
         return None if self._deadline is None else max(0.0, self._deadline - self._clock())
 
     def ask(self, reason: StopReason) -> None:
-        """Ask the job to stop; the first reason stays, but a cancel outranks the others."""
+        """Ask the job to stop; the first reason stays (a deadline that has passed is one), but a cancel outranks it."""
         with self._lock:
-            if self._asked is None or reason is StopReason.CANCEL:
-                self._asked = reason
+            self._asked = reason if reason is StopReason.CANCEL else self.reason or reason

@@ -156,6 +156,7 @@ run = Table(
     Column("unique_key", String(200)),
     Column("retried_from", Key),
     Column("progress", JsonDocument),
+    Column("checkpoint", JsonDocument),
     Column("result", JsonDocument),
     Column("error", Text),
     Column("submitter", String(200)),

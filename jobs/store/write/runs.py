@@ -7,7 +7,7 @@ from typing import Any
 
 from sqlalchemy import Connection, Row, Select, func, null, select, update
 
-from ...core.model import NewRun, Priority, Run, Trigger
+from ...core.model import Json, NewRun, Priority, Run, Trigger
 from ...core.states import CLAIMABLE, FINAL, OCCUPYING, UNFINISHED, RunState, sources_of
 from ..db import dialect
 from ..db.words import words
@@ -50,6 +50,7 @@ def run_from(row: Row[Any]) -> Run:
         unique_key=row.unique_key,
         retried_from=row.retried_from,
         progress=row.progress,
+        checkpoint=row.checkpoint,
         result=row.result,
         error=row.error,
         submitter=row.submitter,
@@ -294,6 +295,11 @@ def next_available(conn: Connection, now: datetime) -> datetime | None:
     statement = select(func.min(r.c.available_at)).where(r.c.state.in_(words(CLAIMABLE)), r.c.available_at > now)
     found: datetime | None = conn.execute(statement).scalar_one()
     return found
+
+
+def save_checkpoint(conn: Connection, run_id: int, value: Json) -> None:
+    """Keep a job's checkpoint with its run, which has no task."""
+    conn.execute(update(r).where(r.c.id == run_id).values(checkpoint=value))
 
 
 def save_progress(conn: Connection, rows: Sequence[tuple[int, int, int | None, Any]]) -> list[int]:

@@ -189,9 +189,10 @@ def mark_started(conn: Connection, task_ids: Sequence[int], now: datetime) -> di
     return {key: value for key, value in conn.execute(statement.returning(t.c.id, t.c.checkpoint))}
 
 
-def save_checkpoint(conn: Connection, task_id: int, value: Json, now: datetime) -> None:
-    """Keep a job's checkpoint with its task."""
-    conn.execute(update(t).where(t.c.id == task_id).values(checkpoint=value, updated_at=now))
+def save_checkpoint(conn: Connection, task_id: int, value: Json, now: datetime) -> bool:
+    """Keep a job's checkpoint with its task; False if the task has been deleted."""
+    statement = update(t).where(t.c.id == task_id).values(checkpoint=value, updated_at=now)
+    return conn.execute(statement).rowcount == 1
 
 
 def checkpoints(conn: Connection, task_ids: Sequence[int]) -> dict[int, Json]:

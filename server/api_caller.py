@@ -1,5 +1,6 @@
 """This server's own API for the built-in job ``graphql_request``: the same schema and checks, without HTTP."""
 
+import asyncio
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -14,6 +15,8 @@ from ..graphql.transport.request import GraphQLRequest
 class OwnApi:
     """Runs operations of the schema; implements the protocol ``ApiCaller`` of the jobs.
 
+    Made in the event loop of the API, where the operations are executed; called from the loop of the jobs.
+
     Args:
         schema: The schema that is served.
         context_for: Makes the context of one operation for a submitter (None = the local administrator).
@@ -22,6 +25,7 @@ class OwnApi:
     def __init__(self, schema: GuardedSchema, context_for: Callable[[str | None], Context]) -> None:
         self._engine = Engine(schema)
         self._context_for = context_for
+        self._loop = asyncio.get_running_loop()
 
     async def call(
         self,
@@ -33,6 +37,9 @@ class OwnApi:
     ) -> dict[str, Any]:
         """Execute ``query``; answers as GraphQL says it, also when the document is refused."""
         request = GraphQLRequest(query, dict(variables or {}), operation_name)
+        return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(self._answer(request, submitter), self._loop))
+
+    async def _answer(self, request: GraphQLRequest, submitter: str | None) -> dict[str, Any]:
         try:
             prepared = self._engine.prepare(request)
         except RequestRefused as refused:

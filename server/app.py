@@ -2,19 +2,21 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Protocol
 
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
 from starlette.requests import HTTPConnection
 
 from ..graphql.app import graphql_routes
-from ..graphql.context import LOCAL_ADMINISTRATOR, Context, EventSource, LogSource
+from ..graphql.context import LOCAL_ADMINISTRATOR, Context
 from ..graphql.errors import UserFacingError
 from ..graphql.schema_factory import GuardedSchema
 from ..graphql.transport.shared_fields import SHARED
 from ..graphql.transport.streams import OpenStreams
+from ..jobs.runtime.live.feeds import LiveFeeds
+from ..jobs.runtime.wakeup import Wakeup
 from ..jobs.store.db.database import Database
+from .engine_thread import EngineThread
 from .health import health_routes
 from .lifecycle import Lifecycle, Phase
 from .pages import Site, static_routes
@@ -24,25 +26,6 @@ BEFORE_TABLES = frozenset({Phase.STARTING, Phase.MIGRATING})
 """Phases in which the database may lack tables, so that no operation can be answered."""
 
 
-class RunningEngine(Protocol):
-    """What the application needs of the engine."""
-
-    @property
-    def ready(self) -> bool:
-        """Whether it has recovered what a dead process left, and takes runs."""
-        ...
-
-    @property
-    def bus(self) -> EventSource:
-        """The live events."""
-        ...
-
-    @property
-    def log_feed(self) -> LogSource:
-        """Tells when log lines are written."""
-        ...
-
-
 @dataclass(frozen=True, slots=True)
 class Parts:
     """What the application is made of.
@@ -50,7 +33,9 @@ class Parts:
     Attributes:
         schema: The GraphQL schema.
         database: Read and written by it.
-        engine: Runs the jobs; its event bus feeds the subscriptions.
+        engine: Runs the jobs, in an event loop of its own.
+        wakeup: Tells both event loops of commits.
+        feeds: The live events and log lines, for the subscriptions.
         lifecycle: The phase of the process, for ``/health``.
         streams: The open WebSockets and event streams; ended at shutdown.
         hosts: Names that the ``Host`` header of a request may have.
@@ -60,7 +45,9 @@ class Parts:
 
     schema: GuardedSchema
     database: Database
-    engine: RunningEngine
+    engine: EngineThread
+    wakeup: Wakeup
+    feeds: LiveFeeds
     lifecycle: Lifecycle
     streams: OpenStreams
     hosts: frozenset[str]
@@ -76,7 +63,7 @@ def build_app(parts: Parts) -> Starlette:
             message = "The server is starting and brings its database up to date; try again in a moment."
             raise UserFacingError(message, code="STARTING", http_status=503)
         # Until sign-in is built, everybody on loopback is one local administrator.
-        return Context(parts.database, parts.engine.bus, parts.engine.log_feed, LOCAL_ADMINISTRATOR)
+        return Context(parts.database, parts.feeds.bus, parts.feeds.log_feed, LOCAL_ADMINISTRATOR)
 
     api = graphql_routes(
         parts.schema,

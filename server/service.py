@@ -13,8 +13,9 @@ from ..graphql.context import LOCAL_ADMINISTRATOR, Context
 from ..graphql.schema import create_schema
 from ..graphql.transport.streams import OpenStreams
 from ..jobs.registry import Registry
-from ..jobs.runtime.engine import Engine
+from ..jobs.runtime.live.feeds import LiveFeeds
 from ..jobs.runtime.settings import EngineSettings
+from ..jobs.runtime.wakeup import Wakeup
 from ..jobs.services import Services
 from ..jobs.store.db.database import Database
 from ..jobs.store.db.filelock import FileLock, lock_for
@@ -23,6 +24,7 @@ from .api_caller import OwnApi
 from .app import Parts, build_app
 from .bind import Listener, listen, raise_file_limit
 from .database_schema import migrate
+from .engine_thread import EngineThread
 from .http_server import HttpServer
 from .lifecycle import Lifecycle, Phase
 from .own_documents import own_documents
@@ -75,23 +77,39 @@ class Service:
 
     async def _serve(self, listener: Listener) -> None:
         stop = StopRequest(on_first=lambda: self.lifecycle.enter(Phase.DRAINING))
-        schema = create_schema()
-        database = Database(self.settings.database_url)
-        streams = OpenStreams(schema.limits.open_streams)
-        api = OwnApi(schema, lambda _submitter: Context(database, engine.bus, engine.log_feed, LOCAL_ADMINISTRATOR))
-        services = Services(database, api, self.settings.http_allow)
-        engine = Engine(services, self.registry, engine_settings(self.settings), on_drained=_say_drained)
-        parts = Parts(schema, database, engine, self.lifecycle, streams, listener.hosts, Site(), self._allow_list())
-        http = HttpServer(build_app(parts), message_bytes=schema.limits.body_bytes)
+        parts = self._parts(listener)
+        http = HttpServer(build_app(parts), message_bytes=parts.schema.limits.body_bytes)
         with stop.listening():
             serving = asyncio.create_task(http.serve(list(listener.sockets)), name="cronograph-http")
             try:
-                await _first_of(self._start(engine, database, listener), stop.wait())
+                await _first_of(self._start(parts, listener), stop.wait())
                 await _first_of(stop.wait(), serving)
             finally:
                 self.lifecycle.enter(Phase.DRAINING)
-                await _ended(engine, streams, http, serving, database)
+                await _ended(parts, http, serving)
         log.info("stopped")
+
+    def _parts(self, listener: Listener) -> Parts:
+        """What the server is made of: all in this event loop, but for the engine."""
+        settings = engine_settings(self.settings)
+        schema = create_schema()
+        database = Database(self.settings.database_url)
+        wakeup = Wakeup(database)
+        feeds = LiveFeeds(database, wakeup, poll=settings.poll_for(is_sqlite=database.is_sqlite))
+        api = OwnApi(schema, lambda _submitter: Context(database, feeds.bus, feeds.log_feed, LOCAL_ADMINISTRATOR))
+        services = Services(database, api, self.settings.http_allow)
+        return Parts(
+            schema=schema,
+            database=database,
+            engine=EngineThread(services, self.registry, settings, wakeup, _say_drained),
+            wakeup=wakeup,
+            feeds=feeds,
+            lifecycle=self.lifecycle,
+            streams=OpenStreams(schema.limits.open_streams),
+            hosts=listener.hosts,
+            site=Site(),
+            allow_list=self._allow_list(),
+        )
 
     def _allow_list(self) -> dict[str, str] | None:
         path = self.settings.allowed_documents
@@ -101,17 +119,19 @@ class Service:
         log.info("only listed documents run: the %d of %s, the dashboard's and the command line's", len(listed), path)
         return listed | own_documents(FOLDER)
 
-    async def _start(self, engine: Engine, database: Database, listener: Listener) -> None:
+    async def _start(self, parts: Parts, listener: Listener) -> None:
         self.lifecycle.enter(Phase.MIGRATING)
         applied = await asyncio.to_thread(migrate, self.settings.database_url)
         if applied:
             log.info("database schema brought to revision %s", applied[-1])
         self.lifecycle.enter(Phase.RECOVERING)
-        await engine.start()
+        parts.wakeup.start()
+        parts.feeds.start()
+        await parts.engine.start()
         if self.prepare is not None:
-            await self.prepare(database)
+            await self.prepare(parts.database)
         self.lifecycle.enter(Phase.SERVING)
-        self.on_ready(listener.url, engine.node_name or "")
+        self.on_ready(listener.url, parts.engine.node_name or "")
 
 
 async def _first_of(*work: Coroutine[Any, Any, None] | asyncio.Task[None]) -> None:
@@ -126,13 +146,12 @@ async def _first_of(*work: Coroutine[Any, Any, None] | asyncio.Task[None]) -> No
         task.result()
 
 
-async def _ended(
-    engine: Engine, streams: OpenStreams, http: HttpServer, serving: asyncio.Task[None], database: Database
-) -> None:
+async def _ended(parts: Parts, http: HttpServer, serving: asyncio.Task[None]) -> None:
     """The orderly end: jobs first, while the server still answers; then readers, connections, and the database.
 
     A step that fails (the database is away, say) does not keep the later ones from being taken.
     """
+    engine, feeds = parts.engine, parts.feeds
     if engine.ready:
         words = "stopping: nothing new is taken, %d running jobs may finish; a second signal ends at once"
         log.info(words, engine.running)
@@ -141,9 +160,19 @@ async def _ended(
         http.finish()
         await serving
 
+    first_to_last = (
+        engine.drain,
+        parts.streams.shutdown,
+        close_http,
+        engine.stop,
+        feeds.end,
+        feeds.stop,
+        parts.wakeup.stop,
+        parts.database.close,
+    )
     async with AsyncExitStack() as steps:
         # Callbacks run last in, first out.
-        for step in (database.close, engine.stop, close_http, streams.shutdown, engine.drain):
+        for step in reversed(first_to_last):
             steps.push_async_callback(step)
 
 

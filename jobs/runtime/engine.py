@@ -11,8 +11,6 @@ from ..services import Services
 from ..store.db.database import Database
 from ..store.db.transaction import Wake
 from .job.inheritance import let_threads_belong_to_jobs
-from .live.bus import EventBus
-from .live.log_feed import LogFeed
 from .live.log_writer import JobLogHandler, LogWriter
 from .live.progress import ProgressWriter
 from .node import NodeLife, register
@@ -31,10 +29,7 @@ class Engine:
         registry: The jobs this node can run.
         settings: How the node works.
         on_drained: Called when the node was drained by somebody else and nothing runs any more.
-
-    Attributes:
-        bus: Live events.
-        log_feed: Tells followers of the lines of executions.
+        wakeup: Tells of commits; its owner starts and stops it. One of its own unless given.
     """
 
     def __init__(
@@ -44,6 +39,7 @@ class Engine:
         settings: EngineSettings,
         *,
         on_drained: Callable[[], None] | None = None,
+        wakeup: Wakeup | None = None,
     ) -> None:
         settings.check()
         self._services = services
@@ -51,10 +47,8 @@ class Engine:
         self._registry = registry
         self._settings = settings
         self._on_drained = on_drained
-        self._wakeup = Wakeup(self._database)
-        poll = settings.poll_for(is_sqlite=self._database.is_sqlite)
-        self.bus = EventBus(self._database, poll=poll)
-        self.log_feed = LogFeed(self._database, poll=poll)
+        self._owns_wakeup = wakeup is None
+        self._wakeup = wakeup or Wakeup(self._database)
         self._logs = LogWriter(self._database)
         self._progress = ProgressWriter(self._database)
         self._log_handler = JobLogHandler()
@@ -99,10 +93,10 @@ class Engine:
             return
         let_threads_belong_to_jobs()
         logging.getLogger().addHandler(self._log_handler)
-        for service in (self._wakeup, self.bus, self.log_feed, self._logs, self._progress):
-            service.start()
-        self._wakeup.tell(self.bus.on_wake)
-        self._wakeup.tell(self.log_feed.on_wake)
+        if self._owns_wakeup:
+            self._wakeup.start()
+        self._logs.start()
+        self._progress.start()
         self._wakeup.tell(self._on_wake)
         await self.begin_life()
         self._keeper.start()
@@ -165,10 +159,11 @@ class Engine:
         life, self._life = self._life, None
         if life is not None:
             await life.leave()
-            await self.bus.settle()
-        self.bus.close()
-        for service in (self._progress, self._logs, self.log_feed, self.bus, self._wakeup):
-            await service.stop()
+        await self._progress.stop()
+        await self._logs.stop()
+        self._wakeup.forget(self._on_wake)
+        if self._owns_wakeup:
+            await self._wakeup.stop()
         logging.getLogger().removeHandler(self._log_handler)
 
     async def wait_fenced(self) -> None:

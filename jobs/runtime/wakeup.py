@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import threading
 
 import psycopg
 from psycopg import sql
@@ -17,32 +18,94 @@ _SHORTEST_GAP = 0.1
 """Seconds between two notifications of one node: the first goes out at once, then at most ten a second."""
 
 
+class _Hearers:
+    """The parts that live in one event loop.
+
+    Hints of that loop reach them at once, hints of other threads by one call of the loop, however many they are: a loop
+    that is busy is not made busier.
+    """
+
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        self.loop = loop
+        self.parts: list[Listener] = []
+        self._waiting = Wake.NONE
+        self._lock = threading.Lock()
+        self._closed = False
+
+    def announce(self, wakes: Wake) -> None:
+        """Tell every part, from any thread that runs an event loop."""
+        if asyncio.get_running_loop() is self.loop:
+            self._tell(wakes)
+            return
+        with self._lock:
+            if self._closed:
+                return
+            under_way, self._waiting = bool(self._waiting), self._waiting | wakes
+            if not under_way:
+                self.loop.call_soon_threadsafe(self._deliver)
+
+    def close(self) -> None:
+        """Call this loop no more: it may be closed from now on."""
+        with self._lock:
+            self._closed = True
+
+    def _deliver(self) -> None:
+        with self._lock:
+            wakes, self._waiting = self._waiting, Wake.NONE
+        self._tell(wakes)
+
+    def _tell(self, wakes: Wake) -> None:
+        for part in self.parts:
+            part(wakes)
+
+
 class Wakeup(Service):
     """Listens on PostgreSQL and tells this process' parts; sends this node's hints, always after the commit.
 
-    SQLite has one process, so there only this process' own commits are announced.
+    SQLite has one process, so there only this process' own commits are announced. Parts may live in several event
+    loops, commits happen in any of them: each part is called in the loop in which it asked to be told.
     """
 
     def __init__(self, database: Database) -> None:
         super().__init__("wakeup")
         self._database = database
-        self._parts: list[Listener] = []
+        self._hearers: tuple[_Hearers, ...] = ()
         self._pending = Wake.NONE
         self._wanted = asyncio.Event()
+        # What this process committed is sent from this loop, whichever loop it was committed in.
+        self._sender = _Hearers(asyncio.get_running_loop())
+        self._sender.parts.append(self._note)
         database.on_commit(self._on_commit)
 
     def tell(self, part: Listener) -> None:
-        """Call ``part`` in the event loop whenever some node committed something that may concern it."""
-        self._parts.append(part)
+        """Call ``part`` in the running event loop whenever some node committed something that may concern it."""
+        loop = asyncio.get_running_loop()
+        hearers = next((one for one in self._hearers if one.loop is loop), None)
+        if hearers is None:
+            hearers = _Hearers(loop)
+            self._hearers = (*self._hearers, hearers)
+        hearers.parts = [*hearers.parts, part]
+
+    def forget(self, part: Listener) -> None:
+        """Call ``part`` no more; with the last one of a loop gone, that may be closed. Forgetting twice is fine."""
+        for hearers in self._hearers:
+            hearers.parts = [one for one in hearers.parts if one != part]
+            if not hearers.parts:
+                hearers.close()
+        self._hearers = tuple(one for one in self._hearers if one.parts)
 
     def _on_commit(self, wakes: Wake) -> None:
         self._announce(wakes)
+        if not self._database.is_sqlite:
+            self._sender.announce(wakes)
+
+    def _note(self, wakes: Wake) -> None:
         self._pending |= wakes
         self._wanted.set()
 
     def _announce(self, wakes: Wake) -> None:
-        for part in self._parts:
-            part(wakes)
+        for hearers in self._hearers:
+            hearers.announce(wakes)
 
     async def run(self) -> None:
         """Send and receive until stopped."""

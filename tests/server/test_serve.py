@@ -185,6 +185,25 @@ def test_a_second_signal_ends_at_once(processes: ProcessStarter, sqlite_url: str
     assert "ending at once" in server.output()
 
 
+def test_the_api_answers_and_tells_of_changes_while_a_job_blocks_the_jobs_event_loop(
+    processes: ProcessStarter, sqlite_url: str, with_jobs: list[str]
+) -> None:
+    server = processes.serve(sqlite_url, *with_jobs)
+    trigger(server, "block", seconds=60)
+    wait_running(server, "block")
+    assert httpx.get(f"{server.url}/health/live", trust_env=False).status_code == 200
+    assert server.is_ready()
+    address = f"{server.url.replace('http', 'ws')}/graphql"
+    with connect(address, subprotocols=[Subprotocol("graphql-transport-ws")]) as live:
+        live.send('{"type": "connection_init"}')
+        live.recv()
+        query = "subscription { events(filter: {kinds: [RUN_CREATED]}) { run { id jobName } } }"
+        live.send(json.dumps({"id": "1", "type": "subscribe", "payload": {"query": query}}))
+        trigger(server, "nap", seconds=0)
+        event = json.loads(live.recv(timeout=20))["payload"]["data"]["events"]
+    assert event["run"]["jobName"] == "nap"
+
+
 def test_signals_work_while_a_job_blocks_the_event_loop(
     processes: ProcessStarter, sqlite_url: str, with_jobs: list[str]
 ) -> None:

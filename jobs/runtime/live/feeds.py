@@ -1,0 +1,48 @@
+"""What a process tells its readers while it serves an API: events and log lines, of every node."""
+
+from ...store.db.database import Database
+from ..wakeup import Wakeup
+from .bus import EventBus
+from .log_feed import LogFeed
+
+
+class LiveFeeds:
+    """The live feeds of one process, in the event loop that made them; start and stop are idempotent.
+
+    Args:
+        database: Whose changes are told.
+        wakeup: Tells of commits; its owner starts and stops it.
+        poll: Seconds between two slow looks.
+
+    Attributes:
+        bus: Live events.
+        log_feed: Tells followers of the lines of executions.
+    """
+
+    def __init__(self, database: Database, wakeup: Wakeup, *, poll: float) -> None:
+        self._wakeup = wakeup
+        self.bus = EventBus(database, poll=poll)
+        self.log_feed = LogFeed(database, poll=poll)
+        self._told = False
+
+    def start(self) -> None:
+        """Begin; the tables must be there."""
+        if not self._told:
+            self._told = True
+            self._wakeup.tell(self.bus.on_wake)
+            self._wakeup.tell(self.log_feed.on_wake)
+        self.bus.start()
+        self.log_feed.start()
+
+    async def end(self) -> None:
+        """Hand out what is committed by now, and end all subscriptions; nothing happens before ``start``."""
+        if self._told:
+            await self.bus.settle()
+        self.bus.close()
+
+    async def stop(self) -> None:
+        """Look no more."""
+        self._wakeup.forget(self.bus.on_wake)
+        self._wakeup.forget(self.log_feed.on_wake)
+        await self.log_feed.stop()
+        await self.bus.stop()

@@ -1,6 +1,10 @@
 """What every test has at hand: the fixtures of `tests/support`, and one event loop library for async tests."""
 
+import os
+
 import pytest
+
+from tests.support.memory import roomy_folder
 
 pytest_plugins = (
     "tests.support.requirements",
@@ -17,3 +21,8 @@ pytest_plugins = (
 def anyio_backend() -> str:
     """Async tests and fixtures run on asyncio; they need no marker (`anyio_mode` is `auto`)."""
     return "asyncio"
+
+
+def pytest_configure() -> None:
+    """Have the tests' files in memory where there is room: SQLite waits for the disk after every transaction."""
+    os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(roomy_folder()))

@@ -204,7 +204,7 @@ def serving(kind: str, options: argparse.Namespace) -> Generator[Bench]:
     """A server on a fresh database, with its jobs and tasks."""
     with fresh_database(kind) as url, tempfile.TemporaryDirectory() as folder:
         Path(folder, "bench_jobs.py").write_text(JOBS.format(count=options.keys))
-        starter = ProcessStarter(Path(folder))
+        starter = ProcessStarter(Path(folder), None)
         try:
             server = starter.serve(url, "--jobs", "bench_jobs")
             api = Api(server.url)

@@ -14,7 +14,8 @@ from typing import Any
 from sqlalchemy import Engine, event
 
 from tests.support.databases import sqlite_address
-from tests.support.postgres import DISK, find_binaries, start_server
+from tests.support.memory import DISK
+from tests.support.postgres import find_binaries, start_server
 from tests.support.schema import migrate
 
 DURABLE = ("fsync=on", "synchronous_commit=on", "full_page_writes=on", "autovacuum=on", "shared_buffers=256MB")

@@ -8,6 +8,7 @@ from typing import Any
 import httpx
 import pytest
 
+from tests.support.forking import Nursery
 from tests.support.ports import free_port
 from tests.support.processes import CronographProcess, ProcessStarter
 from tests.support.requirements import unavailable
@@ -118,11 +119,11 @@ def start_site(folder: Path, starter: ProcessStarter, port: int, env: Mapping[st
 
 
 @pytest.fixture(scope="module")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+def site(tmp_path_factory: pytest.TempPathFactory, nursery: Nursery) -> Iterator[Site]:
     """A server for all tests of a module: they use tasks and gates of their own names."""
     need_dashboard()
     folder = tmp_path_factory.mktemp("dashboard")
     (folder / f"{MODULE}.py").write_text(SOURCE)
-    starter = ProcessStarter(folder)
+    starter = ProcessStarter(folder, nursery)
     yield start_site(folder, starter, free_port())
     starter.end_all()

@@ -9,6 +9,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.support.browser import PageOpener
+from tests.support.forking import Nursery
 from tests.support.ports import free_port
 from tests.support.processes import ProcessStarter
 from tests.support.sources import ROOT
@@ -20,13 +21,13 @@ OPERATION = re.compile(r"graphql\(\s*`\s*(?:query|mutation|subscription)\b")
 
 
 @pytest.fixture(scope="module")
-def closed_site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+def closed_site(tmp_path_factory: pytest.TempPathFactory, nursery: Nursery) -> Iterator[Site]:
     """A server whose list is empty: nothing but its own documents run."""
     need_dashboard()
     folder = tmp_path_factory.mktemp("closed")
     (folder / f"{MODULE}.py").write_text(SOURCE)
     (folder / "none.json").write_text("{}")
-    starter = ProcessStarter(folder)
+    starter = ProcessStarter(folder, nursery)
     yield start_site(folder, starter, free_port(), env={"CRONOGRAPH_ALLOWED_DOCUMENTS": "none.json"})
     starter.end_all()
 

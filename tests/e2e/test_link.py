@@ -7,6 +7,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.support.browser import BrowserWatch, PageOpener
+from tests.support.forking import Nursery
 from tests.support.ports import free_port
 from tests.support.processes import ProcessStarter
 
@@ -14,11 +15,11 @@ from .conftest import MODULE, SOURCE, Site, need_dashboard, start_site
 
 
 @pytest.fixture
-def mortal(tmp_path: Path) -> Iterator[tuple[Site, ProcessStarter]]:
+def mortal(tmp_path: Path, nursery: Nursery) -> Iterator[tuple[Site, ProcessStarter]]:
     """A server that the test may end and start again on its port."""
     need_dashboard()
     (tmp_path / f"{MODULE}.py").write_text(SOURCE)
-    starter = ProcessStarter(tmp_path)
+    starter = ProcessStarter(tmp_path, nursery)
     yield start_site(tmp_path, starter, free_port()), starter
     starter.end_all()
 

@@ -84,7 +84,7 @@ def installed(folder: Path, wheel: Path) -> Path:
 @pytest.fixture
 def installed_processes(installed: Path, tmp_path: Path) -> Iterator[ProcessStarter]:
     """Starts the installed `cronograph`, away from the sources."""
-    starter = ProcessStarter(tmp_path, installed / "cronograph")
+    starter = ProcessStarter(tmp_path, None, installed / "cronograph")
     yield starter
     starter.end_all()
 

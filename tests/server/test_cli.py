@@ -1,4 +1,8 @@
-"""Every command runs as a process, and its failures too: one clear line each, and an exit code for scripts."""
+"""Every command runs as a process, and its failures too: one clear line each, and an exit code for scripts.
+
+Where it says `fresh`, the installed command is started as a user starts it; other processes are forks that have
+imported everything.
+"""
 
 import json
 import socket
@@ -14,13 +18,13 @@ DONE, REFUSED, USAGE, UNREACHABLE, IN_USE = range(5)
 
 
 def test_version_says_what_is_installed(processes: ProcessStarter) -> None:
-    status, output = processes.run("version", "--json")
+    status, output = processes.run("version", "--json", fresh=True)
     assert status == DONE
     assert set(json.loads(output)) == {"cronograph", "schema", "python"}
 
 
 def test_help_lists_every_command_and_the_exit_codes(processes: ProcessStarter) -> None:
-    status, output = processes.run("--help")
+    status, output = processes.run("--help", fresh=True)
     assert status == DONE
     for command in ("serve", "demo", "check", "migrate", "schema", "trigger", "version"):
         assert command in output
@@ -44,7 +48,7 @@ def test_schema_prints_the_committed_text(processes: ProcessStarter) -> None:
 def test_migrate_makes_the_database_once(processes: ProcessStarter, empty_database_url: str) -> None:
     status, output = processes.run("migrate", "--json", "--database-url", empty_database_url)
     assert (status, json.loads(output)["applied"][0]) == (DONE, "0001")
-    status, output = processes.run("migrate", "--database-url", empty_database_url)
+    status, output = processes.run("migrate", "--database-url", empty_database_url, fresh=True)
     assert (status, output) == (DONE, "Database schema: nothing to do, it is up to date\n")
 
 
@@ -133,7 +137,7 @@ def test_check_names_who_uses_the_database(processes: ProcessStarter, sqlite_url
 def test_trigger_makes_a_run_on_a_running_server(processes: ProcessStarter, sqlite_url: str) -> None:
     server = processes.serve(sqlite_url, "--jobs", write_example_jobs(processes.folder))
     there = {"CRONOGRAPH_URL": server.url}
-    status, output = processes.run("trigger", "nap", "--args", '{"seconds": 0}', env=there)
+    status, output = processes.run("trigger", "nap", "--args", '{"seconds": 0}', env=there, fresh=True)
     assert status == DONE
     assert output.startswith("Job nap triggered successfully (run ")
     status, output = processes.run("trigger", "tick", "--task", "--json", env=there)
@@ -240,17 +244,17 @@ def test_installed_packages_bring_jobs_by_an_entry_point(processes: ProcessStart
     (installed / "shop_jobs.py").write_text(
         "from cronograph.jobs import job\n\n@job('from_entry_point')\nasync def found() -> None: ...\n"
     )
-    status, output = processes.run("check", env={"PYTHONPATH": str(installed)})
+    status, output = processes.run("check", env={"PYTHONPATH": str(installed)}, fresh=True)
     assert status == USAGE
     assert "entry point 'old = shop_gone' of shop failed: ModuleNotFoundError" in output
     (info / "entry_points.txt").write_text("[cronograph.jobs]\nshop = shop_jobs\n")
-    status, output = processes.run("check", env={"PYTHONPATH": str(installed)})
+    status, output = processes.run("check", env={"PYTHONPATH": str(installed)}, fresh=True)
     assert status == DONE
     assert "from_entry_point" in output
 
 
 def test_a_terminal_of_few_characters_is_no_reason_to_fail(processes: ProcessStarter) -> None:
     (processes.folder / "cronograph.toml").write_text(f'node_name = "{"é" * 200}"\n')
-    status, output = processes.run("check", env={"PYTHONIOENCODING": "ascii"})
+    status, output = processes.run("check", env={"PYTHONIOENCODING": "ascii"}, fresh=True)
     assert status == USAGE
     assert "(202 characters)" in output

@@ -8,6 +8,7 @@ from typing import Any
 import httpx
 import pytest
 
+from tests.support.forking import Nursery
 from tests.support.processes import CronographProcess, ProcessStarter
 
 LOG_PER_REQUEST = 2000
@@ -90,9 +91,9 @@ DOCUMENTS = {
 
 
 @pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[CronographProcess]:
+def server(tmp_path_factory: pytest.TempPathFactory, nursery: Nursery) -> Iterator[CronographProcess]:
     """One server that all the nonsense goes to."""
-    starter = ProcessStarter(tmp_path_factory.mktemp("nonsense"))
+    starter = ProcessStarter(tmp_path_factory.mktemp("nonsense"), nursery)
     yield starter.serve(f"sqlite:///{starter.folder / 'nonsense.db'}")
     starter.end_all()
 

@@ -66,7 +66,7 @@ def with_jobs(processes: ProcessStarter) -> list[str]:
 
 
 def test_the_printed_address_is_the_real_one(processes: ProcessStarter, sqlite_url: str) -> None:
-    server = processes.start("serve", "--port", "0", "--database-url", sqlite_url)
+    server = processes.start("serve", "--port", "0", "--database-url", sqlite_url, fresh=True)
     assert httpx.get(f"{printed_address(server)}/health/ready", trust_env=False).json() == {
         "ready": True,
         "status": "ready",
@@ -332,7 +332,7 @@ def test_a_database_of_a_newer_version_is_refused(processes: ProcessStarter, sql
 
 
 def test_the_demo_is_alive_within_seconds(processes: ProcessStarter, tmp_path: Path) -> None:
-    demo = processes.start("demo", "--port", "0")
+    demo = processes.start("demo", "--port", "0", fresh=True)
     printed_address(demo)
     url = f"sqlite:///{tmp_path / 'cronograph-demo.db'}"
     done = "SELECT count(*) FROM job_execution WHERE success = 1"

@@ -25,6 +25,7 @@ import psycopg
 import pytest
 from psycopg import sql
 
+from .memory import DISK, MEMORY, roomy_folder
 from .ports import free_port
 from .requirements import unavailable
 from .schema import migrate
@@ -45,13 +46,6 @@ SETTINGS = {
     "wal_level": "minimal",
     "max_wal_senders": "0",
 }
-
-MEMORY = Path("/dev/shm")
-MEMORY_NEEDED = 2 * 1024**3
-"""Bytes that must be free in `MEMORY` for the data to be put there; a test database takes eight million."""
-
-DISK = Path("/tmp")
-"""Not the configured temporary folder: paths of Unix sockets are limited to 107 bytes."""
 
 FOLDER_PREFIX = "cronograph-postgres-"
 
@@ -181,12 +175,6 @@ def remove_leftovers() -> None:
                 shutil.rmtree(folder, ignore_errors=True)
 
 
-def data_parent() -> Path:
-    """Where the data go: into memory if there is room."""
-    roomy = MEMORY.is_dir() and shutil.disk_usage(MEMORY).free >= MEMORY_NEEDED
-    return MEMORY if roomy else DISK
-
-
 def init_data(binaries: Path, data: Path, user: str | None) -> None:
     """Make the data folder; raises `RuntimeError` with what `initdb` said."""
     options = ["--auth=trust", "--encoding=UTF8", "--locale=C", "--username=postgres", "--no-sync", "--no-instructions"]
@@ -203,7 +191,7 @@ def start_server(binaries: Path, extra_settings: Sequence[str] = (), *, parent: 
     """
     remove_leftovers()
     user = unprivileged_user()
-    folder, data = make_folder(DISK, user), make_folder(parent or data_parent(), user)
+    folder, data = make_folder(DISK, user), make_folder(parent or roomy_folder(), user)
     reachable = reachable_binaries(binaries, folder, user)
     init_data(reachable, data, user)
     port = free_port()

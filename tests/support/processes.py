@@ -2,7 +2,6 @@
 
 import os
 import signal
-import subprocess
 import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -11,6 +10,7 @@ from pathlib import Path
 import httpx
 import pytest
 
+from .forking import Nursery, Running, start_fresh
 from .ports import free_port
 from .waiting import DEFAULT_WAIT, wait_until
 
@@ -25,7 +25,7 @@ START_TIMEOUT = 45.0
 class CronographProcess:
     """One started process. Its standard output and error go to one file, so that no pipe fills up."""
 
-    process: subprocess.Popen[bytes]
+    process: Running
     output_file: Path
     port: int
     arguments: list[str]
@@ -105,27 +105,40 @@ class CronographProcess:
 
 @dataclass
 class ProcessStarter:
-    """Starts processes in `folder`; the fixture ends whatever of them is left when the test is over."""
+    """Starts processes in `folder`; the fixture ends whatever of them is left when the test is over.
+
+    Attributes:
+        folder: Their working directory.
+        nursery: Where they are forked; None = every one is started as a shell would start it.
+        command: The installed command, for those that are started that way.
+    """
 
     folder: Path
+    nursery: Nursery | None
     command: Path = COMMAND
     started: list[CronographProcess] = field(default_factory=list[CronographProcess])
 
-    def start(self, *arguments: str, env: Mapping[str, str] | None = None, port: int = 0) -> CronographProcess:
-        """Start `cronograph *arguments` as it is, without waiting; `port` is only noted."""
+    def start(
+        self, *arguments: str, env: Mapping[str, str] | None = None, port: int = 0, fresh: bool = False
+    ) -> CronographProcess:
+        """Start `cronograph *arguments` as it is, without waiting.
+
+        Args:
+            arguments: Of the command line.
+            env: Further variables of the environment; one of `PYTHON…` needs `fresh`.
+            port: Only noted.
+            fresh: Start the installed command in an interpreter of its own instead of forking one: what a user does,
+                and two seconds of a processor.
+        """
         output_file = self.folder / f"process-{len(self.started) + 1}.log"
         environment = {name: value for name, value in os.environ.items() if not name.startswith("CRONOGRAPH_")}
         environment |= {"PYTHONUNBUFFERED": "1", "NO_COLOR": "1", "COLUMNS": "160", **(env or {})}
+        words = [str(self.command), *arguments]
         with output_file.open("wb") as output:
-            process = subprocess.Popen(
-                [str(self.command), *arguments],
-                cwd=self.folder,
-                env=environment,
-                stdin=subprocess.DEVNULL,
-                stdout=output,
-                stderr=subprocess.STDOUT,
-                start_new_session=True,
-            )
+            if fresh or self.nursery is None:
+                process = start_fresh(words, self.folder, environment, output.fileno())
+            else:
+                process = self.nursery.start(words, self.folder, environment, output.fileno())
         started = CronographProcess(process, output_file, port, list(arguments))
         self.started.append(started)
         return started
@@ -145,9 +158,11 @@ class ProcessStarter:
         open_doors = [] if auth else ["--no-auth"]
         return self.start("serve", *where, *open_doors, *arguments, env=env, port=port)
 
-    def run(self, *arguments: str, env: Mapping[str, str] | None = None, timeout: float = 60) -> tuple[int, str]:
+    def run(
+        self, *arguments: str, env: Mapping[str, str] | None = None, timeout: float = 60, fresh: bool = False
+    ) -> tuple[int, str]:
         """Run a command to its end; return its exit status and all that it printed."""
-        started = self.start(*arguments, env=env)
+        started = self.start(*arguments, env=env, fresh=fresh)
         return started.wait(timeout), started.output()
 
     def end_all(self) -> None:
@@ -156,9 +171,17 @@ class ProcessStarter:
             process.kill()
 
 
+@pytest.fixture(scope="session")
+def nursery() -> Iterator[Nursery]:
+    """Forks the processes of this session; it is started when the first test asks for it."""
+    nursery = Nursery()
+    yield nursery
+    nursery.close()
+
+
 @pytest.fixture
-def processes(tmp_path: Path) -> Iterator[ProcessStarter]:
+def processes(tmp_path: Path, nursery: Nursery) -> Iterator[ProcessStarter]:
     """Starts real `cronograph` processes in the test's own folder; none of them outlives the test."""
-    starter = ProcessStarter(tmp_path)
+    starter = ProcessStarter(tmp_path, nursery)
     yield starter
     starter.end_all()

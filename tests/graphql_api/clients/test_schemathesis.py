@@ -16,6 +16,7 @@ from schemathesis.graphql import nodes
 
 from graphql import ObjectValueNode, build_schema, parse_value
 from tests.support.databases import sqlite_address
+from tests.support.forking import Nursery
 from tests.support.job_modules import write_example_jobs
 from tests.support.processes import CronographProcess, ProcessStarter
 from tests.support.sources import ROOT
@@ -57,10 +58,10 @@ PARTS = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, a
 
 
 @pytest.fixture(scope="module")
-def fuzzed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[CronographProcess]:
+def fuzzed(tmp_path_factory: pytest.TempPathFactory, nursery: Nursery) -> Iterator[CronographProcess]:
     """A server of its own: whatever is there may be cancelled, paused or deleted."""
     folder = tmp_path_factory.mktemp("fuzzed")
-    starter = ProcessStarter(folder)
+    starter = ProcessStarter(folder, nursery)
     try:
         yield starter.serve(sqlite_address(folder / "x.db"), "--jobs", write_example_jobs(folder))
     finally:

@@ -1,0 +1,126 @@
+"""The process behind `Nursery`: it has imported the command line, and forks a child for each command that a test runs.
+
+A fresh interpreter takes two seconds of processor time to import what `cronograph serve` needs; a fork of one that has
+done so takes some milliseconds. The child is a process of its own in every respect: session, working directory,
+environment, output, modules, exit status. This file is run by its path and imports nothing of the tests, so that
+children find the same modules as the installed command does. It ends, and kills all children, when the tests do.
+"""
+
+import gc
+import importlib
+import json
+import os
+import selectors
+import signal
+import socket
+import sys
+from contextlib import suppress
+from types import FrameType
+from typing import Any
+
+from cronograph.server.cli import COMMANDS, application, main
+
+LOADED_LATER = (
+    "apscheduler.executors.asyncio",
+    "sqlalchemy.dialects.postgresql.psycopg",
+    "strawberry.federation.schema_directives",
+    "uvicorn.lifespan.off",
+    "uvicorn.protocols.http.httptools_impl",
+)
+"""What a server imports only once it starts."""
+
+_CHUNK = 1 << 16
+
+
+class Nurse:
+    """Takes orders from the tests, one JSON line each with an output and a status file, and answers with the pid."""
+
+    def __init__(self, control: socket.socket) -> None:
+        self._control = control
+        self._statuses: dict[int, int] = {}
+        self._woken, self._waker = socket.socketpair()
+
+    def serve(self) -> bool:
+        """Work until the tests are gone: False then, and True in each child, prepared to run its command."""
+        self._waker.setblocking(False)
+        signal.set_wakeup_fd(self._waker.fileno(), warn_on_full_buffer=False)
+        signal.signal(signal.SIGCHLD, _nothing)
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        with selectors.DefaultSelector() as selector:
+            selector.register(self._control, selectors.EVENT_READ)
+            selector.register(self._woken, selectors.EVENT_READ)
+            while True:
+                ready = [key.fileobj for key, _ in selector.select()]
+                if self._woken in ready:
+                    self._woken.recv(_CHUNK)
+                    self._reap()
+                if self._control in ready:
+                    order, files = self._order()
+                    if order is None:
+                        self._end_all()
+                        return False
+                    if self._fork(order, *files):
+                        return True
+
+    def _order(self) -> tuple[dict[str, Any] | None, list[int]]:
+        line, files = b"", list[int]()
+        while not line.endswith(b"\n"):
+            data, more, _, _ = socket.recv_fds(self._control, _CHUNK, 2)
+            if not data:
+                return None, []
+            line, files = line + data, files + more
+        return json.loads(line), files
+
+    def _fork(self, order: dict[str, Any], output: int, status: int) -> bool:
+        pid = os.fork()
+        if pid == 0:
+            self._become_child(order, output)
+            os.close(status)
+            return True
+        os.close(output)
+        self._statuses[pid] = status
+        self._control.sendall(b"%d\n" % pid)
+        return False
+
+    def _become_child(self, order: dict[str, Any], output: int) -> None:
+        os.setsid()
+        signal.set_wakeup_fd(-1)
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        for inherited in (self._control, self._woken, self._waker):
+            inherited.close()
+        for other in self._statuses.values():
+            os.close(other)
+        for number in (1, 2):
+            os.dup2(output, number)
+        os.close(output)
+        os.chdir(order["folder"])
+        os.environ.clear()
+        os.environ.update(order["environment"])
+        sys.argv = order["arguments"]
+
+    def _reap(self) -> None:
+        with suppress(ChildProcessError):
+            while (ended := os.waitpid(-1, os.WNOHANG))[0] != 0:
+                status = self._statuses.pop(ended[0])
+                os.write(status, b"%d" % os.waitstatus_to_exitcode(ended[1]))
+                os.close(status)
+
+    def _end_all(self) -> None:
+        for pid in self._statuses:
+            with suppress(ProcessLookupError):
+                os.killpg(pid, signal.SIGKILL)
+
+
+def _nothing(_number: int, _frame: FrameType | None) -> None:
+    """Without a handler in Python the wake-up socket hears nothing."""
+
+
+if __name__ == "__main__":
+    application(COMMANDS)
+    for module in LOADED_LATER:
+        importlib.import_module(module)
+    gc.collect()
+    gc.freeze()
+    if Nurse(socket.socket(fileno=int(sys.argv[1]))).serve():
+        main()

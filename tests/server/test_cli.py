@@ -140,7 +140,7 @@ def test_trigger_makes_a_run_on_a_running_server(processes: ProcessStarter, sqli
     status, output = processes.run("trigger", "nap", "--args", '{"seconds": 0}', env=there, fresh=True)
     assert status == DONE
     assert output.startswith("Job nap triggered successfully (run ")
-    status, output = processes.run("trigger", "tick", "--task", "--json", env=there)
+    status, output = processes.run("trigger", "new_year", "--task", "--json", env=there)
     assert json.loads(output)["ok"] is True
 
 

@@ -52,6 +52,11 @@ async def chatter(lines: int) -> None:
         logging.getLogger("shop").warning("line %d", number)
 
 
+@job("new_year", schedule="0 0 0 1 1 *", description="Hardly ever")
+async def new_year() -> None:
+    return None
+
+
 @job("tick", schedule="* * * * * *", description="Every second")
 async def tick() -> None:
     return None

@@ -6,7 +6,7 @@ from functools import partial
 from typing import Any
 
 import pytest
-from sqlalchemy import Connection, event, insert, text
+from sqlalchemy import Connection, Engine, event, insert, text
 
 from cronograph.jobs.core.model import FAILURES, Outcome, Trigger
 from cronograph.jobs.core.states import RunState
@@ -20,30 +20,40 @@ from cronograph.jobs.store.read.pages import page, pages_of
 from cronograph.jobs.store.read.scope import Scope
 from cronograph.jobs.store.schema.tables import job_execution, run
 from cronograph.jobs.store.write import hours
+from tests.support.databases import sqlite_address
 from tests.support.history import LONG_AGO, add_run, add_task
+from tests.support.postgres import PostgresServer
+from tests.support.schema import migrate
 
 ROWS = 20_000
 NEWEST = (OrderKey("id", descending=True),)
 DEEP = (ROWS // 2,)
 
 
-@pytest.fixture(scope="module")
-def numbers() -> list[int]:
-    """Row numbers."""
-    return list(range(1, ROWS + 1))
+@pytest.fixture(scope="module", params=["sqlite", pytest.param("postgres", marks=pytest.mark.postgres)])
+def large(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
+    """Many finished runs and executions of 50 tasks and 10 jobs; one in a hundred failed."""
+    if request.param == "sqlite":
+        url = sqlite_address(tmp_path_factory.mktemp("plans") / "large.db")
+        migrate(url)
+    else:
+        server: PostgresServer = request.getfixturevalue("postgres_server")
+        url = server.url(server.create_database(server.template("migrated", migrate)))
+    engine = sync_engine(parse_url(url))
+    with engine.begin() as connection:
+        connection.execute(insert(job_execution), [executed(number) for number in range(1, ROWS + 1)])
+        connection.execute(insert(run), [ran(number) for number in range(1, ROWS + 1)])
+    with engine.begin() as connection:
+        connection.execute(text("ANALYZE"))
+    yield engine
+    engine.dispose()
 
 
 @pytest.fixture
-def conn(database_url: str, numbers: list[int]) -> Iterator[Connection]:
-    """Many finished runs and executions of 50 tasks and 10 jobs; one in a hundred failed."""
-    engine = sync_engine(parse_url(database_url))
-    with engine.begin() as connection:
-        connection.execute(insert(job_execution), [executed(number) for number in numbers])
-        connection.execute(insert(run), [ran(number) for number in numbers])
-    with engine.begin() as connection:
-        connection.execute(text("ANALYZE"))
+def conn(large: Engine) -> Iterator[Connection]:
+    """A connection to the large database; what the test writes is rolled back."""
+    with large.connect() as connection:
         yield connection
-    engine.dispose()
 
 
 def executed(number: int) -> dict[str, Any]:

@@ -29,11 +29,15 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Claimant:
-    """The node that takes runs, and the jobs it can run."""
+    """The node that takes runs, and the jobs it can run.
+
+    ``foreign``: signatures of other versions of its jobs that other nodes have; runs with these are left to them.
+    """
 
     node_id: int
     node: str
     jobs: tuple[str, ...]
+    foreign: frozenset[str] = frozenset()
 
 
 class Standing(Enum):
@@ -128,7 +132,7 @@ def _rounds(
         count = min(wanted, MAX_DEPTH)
         if count <= 0:
             return
-        want = Want(tx.now, claimant.jobs, count + len(elsewhere))
+        want = Want(tx.now, claimant.jobs, count + len(elsewhere), claimant.foreign)
         found = _not_taken(candidates(tx.conn, want, state.last_group), elsewhere)
         if not found:
             return

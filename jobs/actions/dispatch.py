@@ -163,6 +163,7 @@ def new_run(
         exclusive=effective_overlap(spec) is not OverlapPolicy.ALLOW,
         submitter=submitter or task.submitter,
         description=spec.description,
+        signature=task.signature,
     )
 
 

@@ -1,12 +1,12 @@
 """Attempts end: many in one transaction, each accepted at most once."""
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 
 from ..core.events import Change, EventKind
 from ..core.model import Json, Node, NodeState, Outcome, Run
-from ..core.outcome import CLAIM_LOST, JobOutcome, Lost, settle
+from ..core.outcome import CLAIM_LOST, INVALID_ARGUMENTS, Failed, HandedBack, JobOutcome, Lost, settle
 from ..core.states import FINAL, RunState
 from ..store.db.transaction import Tx, Wake
 from ..store.read import executions
@@ -49,6 +49,7 @@ def finish(tx: Tx, node_id: int, node: str, ended: Sequence[Finish]) -> Finished
 
     A run whose cancel was requested in the last moment (after ``cancelled`` was read) still ends cancelled.
     """
+    ended = _left_to_others(tx, node_id, node, ended)
     endings = {one.run.id: _ending(tx, one, cancelled=one.cancelled) for one in ended}
     before = finishes.end_attempts(tx.conn, node_id, tx.now, list(endings.values()))
     late = [one for one in ended if _was_cancelled_late(before.get(one.run.id), one, node_id)]
@@ -62,6 +63,22 @@ def finish(tx: Tx, node_id: int, node: str, ended: Sequence[Finish]) -> Finished
     }
     stale = {one.run.id for one in ended} - changed - repeated
     return Finished(frozenset(changed | repeated), frozenset(stale))
+
+
+def _left_to_others(tx: Tx, node_id: int, node: str, ended: Sequence[Finish]) -> Sequence[Finish]:
+    """``ended``, but a job whose arguments fit another node's version of it goes back to the queue.
+
+    While versions change, a run may be taken before its node has heard of the other one.
+    """
+    misfits = [one for one in ended if isinstance(one.outcome, Failed) and one.outcome.error_type == INVALID_ARGUMENTS]
+    foreign = nodes.foreign_signatures(tx.conn, node_id) if misfits else frozenset[str]()
+    back = {one.run.id for one in misfits if one.run.signature in foreign}
+    if not back:
+        return ended
+    # So that the node hears of it before it takes them again.
+    tx.wake(Wake.NODES)
+    reason = f"the arguments fit another version of the job than that of node {node}, and another node has it"
+    return [replace(one, outcome=HandedBack(reason)) if one.run.id in back else one for one in ended]
 
 
 def _tell(tx: Tx, node: str, accepted: Sequence[tuple[Finish, Ending]]) -> None:

@@ -39,9 +39,9 @@ def join(tx: Tx, new: NewNode, *, alone: bool) -> Node:
     if alone:
         for dead in nodes.live(tx.conn):
             rescue(tx, dead, reason="its process ended without a clean stop")
-    names = tuple(job.name for job in new.jobs)
+    signatures = {job.name: job.signature for job in new.jobs}
     jobs.publish(tx.conn, new.jobs, tx.now)
-    known = {name for node in nodes.live(tx.conn) for name in node.jobs} | set(names)
+    known = {name for node in nodes.live(tx.conn) for name in node.jobs} | set(signatures)
     unseen = tx.now + timedelta(seconds=1) if alone else tx.now - FORGET_AFTER
     jobs.forget(tx.conn, keep=known, unseen_since=unseen)
     node = nodes.register(
@@ -49,7 +49,7 @@ def join(tx: Tx, new: NewNode, *, alone: bool) -> Node:
         name=new.name,
         slots=new.slots,
         version=new.version,
-        jobs=names,
+        signatures=signatures,
         clock_skew=_skew(tx.now),
         now=tx.now,
         lease=new.lease,
@@ -102,9 +102,23 @@ def drain_node(tx: Tx, name: str) -> Node:
     return nodes.by_ids(tx.conn, [node.id])[node.id]
 
 
-def heartbeat(tx: Tx, node_id: int, *, lease: float, running: int) -> NodeState | None:
-    """Prolong the lease; the node's state as others may have set it, or None if it was declared dead."""
-    return nodes.beat(tx.conn, node_id, now=tx.now, lease=lease, running=running, clock_skew=_skew(tx.now))
+@dataclass(frozen=True, slots=True)
+class Beat:
+    """What a node hears in answer to a heartbeat.
+
+    Attributes:
+        state: As others may have set it; None = it was declared dead.
+        foreign: Signatures of other versions of its jobs that other nodes have: runs with these are left to them.
+    """
+
+    state: NodeState | None
+    foreign: frozenset[str] = frozenset()
+
+
+def heartbeat(tx: Tx, node_id: int, *, lease: float, running: int) -> Beat:
+    """Prolong the lease, and ask what has changed around the node."""
+    state = nodes.beat(tx.conn, node_id, now=tx.now, lease=lease, running=running, clock_skew=_skew(tx.now))
+    return Beat(state, frozenset() if state is None else nodes.foreign_signatures(tx.conn, node_id))
 
 
 def rescue_expired(tx: Tx, dead: Sequence[Node]) -> int:

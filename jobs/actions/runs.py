@@ -1,7 +1,7 @@
 """What can be done to runs, each in one transaction."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Any
 
@@ -14,6 +14,7 @@ from ..core.states import CLAIMABLE, FINAL, RunState
 from ..store.db.transaction import Tx, Wake
 from ..store.write import jobs
 from ..store.write import runs as run_store
+from ..store.write.jobs import Schema
 from .cancel import cancel_all
 from .changes import run_change
 
@@ -28,23 +29,24 @@ class Enqueued:
     deduplicated: bool
 
 
-def check_job_args(tx: Tx, job_name: str, args: Mapping[str, Json]) -> None:
-    """Let a job pass that some node has published and whose schema the arguments fit.
+def check_job_args(tx: Tx, job_name: str, args: Mapping[str, Json]) -> str:
+    """Let a job pass that some node has published and whose schema the arguments fit; the signature of that version.
 
     Raises:
         UserError: code ``UNKNOWN_JOB`` or ``INVALID_ARGS``.
     """
-    _check_against(jobs.schemas(tx.conn), job_name, args)
+    return _check_against(jobs.schemas(tx.conn), job_name, args)
 
 
-def _check_against(schemas: Mapping[str, Mapping[str, Any]], job_name: str, args: Mapping[str, Json]) -> None:
+def _check_against(schemas: Mapping[str, Schema], job_name: str, args: Mapping[str, Json]) -> str:
     if job_name not in schemas:
         near = unknown("job", job_name, list(schemas), field="jobName").message
         _, _, hint = near.partition("; ")
         raise UserError(
             f"Unknown job: {job_name}" + (f"; {hint}" if hint else ""), path=("jobName",), code="UNKNOWN_JOB"
         )
-    check_args(job_name, schemas[job_name], args)
+    check_args(job_name, schemas[job_name].args_schema, args)
+    return schemas[job_name].signature
 
 
 def trigger_job(tx: Tx, job_name: str, *, args: dict[str, Json] | None = None, actor: str | None = None) -> Run:
@@ -53,8 +55,8 @@ def trigger_job(tx: Tx, job_name: str, *, args: dict[str, Json] | None = None, a
     Raises:
         UserError: code ``UNKNOWN_JOB`` or ``INVALID_ARGS``.
     """
-    run = NewRun(job_name=job_name, trigger=Trigger.MANUAL, args=args or {}, submitter=actor)
-    check_job_args(tx, job_name, run.args)
+    signature = check_job_args(tx, job_name, args or {})
+    run = NewRun(job_name=job_name, trigger=Trigger.MANUAL, args=args or {}, submitter=actor, signature=signature)
     return submit(tx, [run])[0]
 
 
@@ -65,13 +67,14 @@ def enqueue_runs(tx: Tx, runs: Sequence[NewRun]) -> list[Enqueued]:
         UserError: the first fault, with its place in ``runs`` in the path.
     """
     schemas = jobs.schemas(tx.conn)
+    checked: list[NewRun] = []
     for place, run in enumerate(runs):
         try:
             check_new_run(run)
-            _check_against(schemas, run.job_name, run.args)
+            checked.append(replace(run, signature=_check_against(schemas, run.job_name, run.args)))
         except UserError as error:
             raise error.within("runs", str(place)) from error
-    return put(tx, runs)
+    return put(tx, checked)
 
 
 def check_new_run(run: NewRun) -> None:
@@ -149,9 +152,8 @@ def retry_runs(
                 f"run {run.id} is {run.state.value}, not finished; to make its next attempt due now use retryNow",
                 path=("id",),
             )
-        if args is not None:
-            check_job_args(tx, run.job_name, args)
-        new.append(_again(run, args, actor))
+        signature = run.signature if args is None else check_job_args(tx, run.job_name, args)
+        new.append(replace(_again(run, args, actor), signature=signature))
     return submit(tx, new) if new else []
 
 

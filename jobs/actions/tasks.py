@@ -50,12 +50,12 @@ def create_task(tx: Tx, spec: TaskSpec, *, source: TaskSource = TaskSource.API, 
         AlreadyExists: the name is taken.
     """
     check_task(spec)
-    check_job_args(tx, spec.job_name, spec.args)
+    signature = check_job_args(tx, spec.job_name, spec.args)
     anchor = spec.start_at or tx.now
     occurrence = _first(tx, spec, anchor)
     if occurrence is None:
         raise _never_fires(spec, tx.now)
-    created = _insert(tx, spec, anchor, occurrence, source=source, submitter=submitter, declared=None)
+    created = _insert(tx, spec, anchor, occurrence, source=source, submitter=submitter, signature=signature)
     if created is None:
         raise AlreadyExists(f"task '{spec.name}' exists already; change it with updateTask", path=("name",))
     return created
@@ -85,9 +85,9 @@ def update_task(
     filled: dict[str, Any] = {key: _DEFAULTS[key] if value is None else value for key, value in changes.items()}
     spec = replace(task.spec, **filled)
     check_task(spec)
-    if spec.job_name != task.spec.job_name or spec.args != task.spec.args:
-        check_job_args(tx, spec.job_name, spec.args)
     values = {**tasks.spec_values(spec), **_retimed(tx, task, spec), **_paused(tx, task, spec, actor)}
+    if spec.job_name != task.spec.job_name or spec.args != task.spec.args:
+        values["signature"] = check_job_args(tx, spec.job_name, spec.args)
     if spec.schedule != task.spec.schedule and task.source is TaskSource.CODE:
         values["overridden"] = spec.schedule != task.declared
     _record_left_out(tx, task, spec)
@@ -174,7 +174,7 @@ def trigger_task(tx: Tx, name: str, *, args: dict[str, Json] | None = None, acto
         InvalidInput: the arguments do not fit the job.
     """
     task = _locked(tx, name)
-    check_job_args(tx, task.spec.job_name, task.spec.args if args is None else args)
+    signature = check_job_args(tx, task.spec.job_name, task.spec.args if args is None else args)
     policy = effective_overlap(task.spec)
     count, oldest = run_store.unfinished_counts(tx.conn, [task.id]).get(task.id, (0, None))
     limit = overlap_limit(policy)
@@ -188,7 +188,8 @@ def trigger_task(tx: Tx, name: str, *, args: dict[str, Json] | None = None, acto
     if policy is OverlapPolicy.REPLACE and count:
         older = run_store.unfinished_of_tasks(tx.conn, [task.id])
         cancel_all(tx, older, reason=f"replaced by a run triggered by hand{_by(actor)}")
-    return submit(tx, [new_run(task, Trigger.MANUAL, args=args, submitter=actor)])[0]
+    run = replace(new_run(task, Trigger.MANUAL, args=args, submitter=actor), signature=signature)
+    return submit(tx, [run])[0]
 
 
 def declare_tasks(tx: Tx, declarations: Sequence[TaskSpec], job_names: Collection[str]) -> list[str]:
@@ -269,7 +270,8 @@ def _insert(
     *,
     source: TaskSource,
     submitter: str | None,
-    declared: ScheduleSpec | None,
+    declared: ScheduleSpec | None = None,
+    signature: str | None = None,
 ) -> Task | None:
     values: dict[str, Any] = {
         **tasks.spec_values(spec),
@@ -284,6 +286,7 @@ def _insert(
         "paused_at": None if spec.enabled else tx.now,
         "paused_by": None if spec.enabled else submitter,
         "counter": 0,
+        "signature": signature,
         "version": 1,
         "created_at": tx.now,
         "updated_at": tx.now,

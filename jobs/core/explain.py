@@ -4,7 +4,7 @@ An operator reads these at night, so each sentence names the thing in the way an
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
 from .model import Group, Run, SkippedOccurrence, Task
@@ -61,6 +61,8 @@ class RunFacts:
         blocked_by: The scheduled or running run of the same task that must end first.
         ahead: How many due runs of its group and priority come before it.
         free_slots: Free slots of ``nodes`` together.
+        other_version: Further live nodes that know the job, but leave this run to ``nodes``: its arguments were checked
+            against another version of the job than theirs.
     """
 
     job_known: bool
@@ -71,6 +73,7 @@ class RunFacts:
     blocked_by: int | None = None
     ahead: int = 0
     free_slots: int = 0
+    other_version: tuple[str, ...] = ()
 
 
 @dataclass(slots=True)
@@ -335,6 +338,14 @@ def _runs_of_group(ahead: int) -> str:
 
 
 def _in_line(facts: RunFacts) -> Explanation:
+    details: tuple[str, ...] = ()
+    if facts.other_version:
+        able, others = ", ".join(facts.nodes), ", ".join(facts.other_version)
+        details = (f"Only {able} can take it: {others} has another version of the job, which takes other arguments.",)
+    return replace(_place_in_line(facts), details=details)
+
+
+def _place_in_line(facts: RunFacts) -> Explanation:
     nodes = f"{len(facts.nodes)} node{'s' if len(facts.nodes) != 1 else ''}"
     if facts.free_slots <= 0:
         sentence = f"All slots of the {nodes} that can run it are taken, and {_runs_of_group(facts.ahead)} first."

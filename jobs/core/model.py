@@ -6,6 +6,7 @@ from enum import StrEnum
 from typing import Any, TypeAlias
 
 from .schedule import Syntax
+from .signature import signature_of
 from .states import RunState
 
 Json: TypeAlias = Any
@@ -116,6 +117,9 @@ class NodeState(StrEnum):
 LIVE_NODES = frozenset({NodeState.STARTING, NodeState.ACTIVE, NodeState.DRAINING})
 """States in which a node may hold runs."""
 
+TAKING_NODES = frozenset({NodeState.STARTING, NodeState.ACTIVE})
+"""States in which a node takes new runs, or soon will."""
+
 
 @dataclass(frozen=True, slots=True)
 class ScheduleSpec:
@@ -158,7 +162,10 @@ class TaskSpec:
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """A stored task. ``next_occurrence_at`` is nominal, ``next_run_at`` includes the jitter; both None = finished."""
+    """A stored task. ``next_occurrence_at`` is nominal, ``next_run_at`` includes the jitter; both None = finished.
+
+    ``signature`` is that of the version of its job that its arguments were checked against; None = they were not.
+    """
 
     id: int
     spec: TaskSpec
@@ -179,6 +186,7 @@ class Task:
     version: int
     created_at: datetime
     updated_at: datetime
+    signature: str | None
 
     @property
     def name(self) -> str:
@@ -219,13 +227,15 @@ class NewRun:
     description: str = ""
     state: RunState = RunState.WAITING
     error: str | None = None
+    signature: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Run:
     """A stored run. ``attempt`` counts starts and only grows; ``failures`` counts failures and losses.
 
-    ``checkpoint`` is what its job saved, if the run has no task to keep it.
+    ``checkpoint`` is what its job saved, if the run has no task to keep it. ``signature`` is that of the version of its
+    job that its arguments were checked against; None = they were not.
     """
 
     id: int
@@ -260,6 +270,7 @@ class Run:
     error: str | None
     submitter: str | None
     description: str
+    signature: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -310,7 +321,10 @@ class SkippedOccurrence:
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """One running process, or one that was. ``clock_skew`` is its clock minus the database's, in seconds."""
+    """One running process, or one that was. ``clock_skew`` is its clock minus the database's, in seconds.
+
+    ``signatures``: of its version of each job, by the job's name.
+    """
 
     id: int
     name: str
@@ -324,6 +338,7 @@ class Node:
     expires_at: datetime
     clock_skew: float
     jobs: tuple[str, ...]
+    signatures: dict[str, str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -347,3 +362,8 @@ class JobInfo:
     isolation: str = "async"
     args_schema: dict[str, Json] = field(default_factory=dict[str, Json])
     nodes: tuple[str, ...] = ()
+
+    @property
+    def signature(self) -> str:
+        """Tells this version of the job from others that take other arguments."""
+        return signature_of(self.name, self.args_schema)

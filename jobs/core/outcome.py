@@ -10,6 +10,8 @@ from .states import RunState
 MAX_RECORDS = 2**63 - 1
 NODE_LOST = "NodeLost"
 """Error type of an execution whose node died."""
+INVALID_ARGUMENTS = "InvalidArguments"
+"""Error type of an execution whose job never began, because the arguments do not fit this node's version of it."""
 CLAIM_LOST = "ClaimLost"
 """Error type of an execution that its live node does not know, because the answer of the claim was lost."""
 

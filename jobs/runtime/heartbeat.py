@@ -5,8 +5,8 @@ import threading
 import time
 from collections.abc import Callable
 
-from ..actions.nodes import heartbeat
-from ..core.model import Node, NodeState
+from ..actions.nodes import Beat, heartbeat
+from ..core.model import Node
 from ..store.db.database import Database, SQLAlchemyError
 
 log = logging.getLogger(__name__)
@@ -24,7 +24,7 @@ class Heartbeat:
         interval: Seconds between beats.
         lease: Seconds that a beat is good for.
         running: How many runs execute now.
-        on_state: Called from the thread with the node's state after each beat; None = the node was declared dead.
+        on_beat: Called from the thread with what the database answered to each beat.
     """
 
     def __init__(
@@ -35,14 +35,14 @@ class Heartbeat:
         interval: float,
         lease: float,
         running: Callable[[], int],
-        on_state: Callable[[NodeState | None], None],
+        on_beat: Callable[[Beat], None],
     ) -> None:
         self._database = database
         self._node = node
         self._interval = interval
         self._lease = lease
         self._running = running
-        self._on_state = on_state
+        self._on_beat = on_beat
         self._stopped = threading.Event()
         self._wanted = threading.Event()
         self._last_good = time.monotonic()
@@ -80,12 +80,12 @@ class Heartbeat:
                 return
             began = time.monotonic()
             try:
-                state = self._database.write_sync(heartbeat, self._node.id, lease=self._lease, running=self._running())
+                beat = self._database.write_sync(heartbeat, self._node.id, lease=self._lease, running=self._running())
             except (SQLAlchemyError, OSError) as error:
                 log.warning("heartbeat of node %s failed, again in %g s: %s", self._node.name, self._interval, error)
                 continue
             if self._stopped.is_set():
                 return
-            if state is not None:
+            if beat.state is not None:
                 self._last_good = began
-            self._on_state(state)
+            self._on_beat(beat)

@@ -4,13 +4,14 @@ import asyncio
 import logging
 from collections.abc import Callable
 
-from ..actions.nodes import NewNode, join, leave, live_names, set_state
+from ..actions.nodes import Beat, NewNode, join, leave, live_names, set_state
 from ..core.model import Node, NodeState
 from ..core.outcome import HandedBack, Lost
 from ..registry import Registry
 from ..services import Services
 from ..store.db.database import Database
 from ..store.db.transaction import Tx, Wake
+from ..store.write.nodes import foreign_signatures
 from . import settler
 from .attempts.worker import Worker
 from .dispatcher import Dispatcher
@@ -37,6 +38,12 @@ def _join(tx: Tx, registry: Registry, settings: EngineSettings, alone: bool) -> 
         log.warning("a live node is called %s already; this one is called %s", wanted, name)
     infos = tuple(job.info for job in registry)
     return join(tx, NewNode(name, settings.slots, settings.version, infos, settings.lease), alone=alone)
+
+
+def _serve(tx: Tx, node: Node) -> frozenset[str]:
+    """Say that the node takes runs; which it leaves to nodes with other versions of its jobs."""
+    set_state(tx, node, NodeState.ACTIVE)
+    return foreign_signatures(tx.conn, node.id)
 
 
 class NodeLife:
@@ -78,7 +85,7 @@ class NodeLife:
             interval=settings.heartbeat,
             lease=settings.lease,
             running=lambda: self.worker.running,
-            on_state=self._report_state,
+            on_beat=self._hear,
         )
         self.fenced = self.worker.fenced
 
@@ -105,7 +112,7 @@ class NodeLife:
 
     async def leave_starting(self) -> None:
         """Say that this node serves."""
-        await self._database.write(set_state, self.node, NodeState.ACTIVE)
+        self.worker.leave_to_others(await self._database.write(_serve, self.node))
 
     async def announce_draining(self) -> None:
         """Say that this node takes nothing new."""
@@ -161,9 +168,11 @@ class NodeLife:
             )
             self.fenced.set()
 
-    def _report_state(self, state: NodeState | None) -> None:
+    def _hear(self, beat: Beat) -> None:
         """Called from the heartbeat's thread."""
-        if state is None:
+        if beat.state is None:
             self._loop.call_soon_threadsafe(self.fenced.set)
-        elif state is NodeState.DRAINING:
+            return
+        self._loop.call_soon_threadsafe(self.worker.leave_to_others, beat.foreign)
+        if beat.state is NodeState.DRAINING:
             self._loop.call_soon_threadsafe(self._on_drain)

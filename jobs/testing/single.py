@@ -321,4 +321,5 @@ def _run(job_name: str, args: dict[str, Json], now: datetime, scheduled_for: dat
         error=None,
         submitter=None,
         description="",
+        signature=None,
     )

@@ -177,6 +177,7 @@ def _job() -> None:
         Column("schedule", Text()),
         Column("isolation", String(8), nullable=False),
         Column("args_schema", DOCUMENT, nullable=False),
+        Column("signature", String(16), nullable=False),
         Column("seen_at", TIME, nullable=False),
         PrimaryKeyConstraint("name", name="pk_job"),
     )
@@ -258,6 +259,7 @@ def _node() -> None:
         Column("expires_at", TIME, nullable=False),
         Column("clock_skew", Float(), nullable=False),
         Column("jobs", DOCUMENT, nullable=False),
+        Column("signatures", DOCUMENT, nullable=False),
         PrimaryKeyConstraint("id", name="pk_node"),
         CheckConstraint("state IN ('active', 'draining', 'expired', 'starting', 'stopped')", name="ck_node_state"),
         sqlite_autoincrement=True,
@@ -310,6 +312,7 @@ def _periodic_task() -> None:
         Column("last_due_at", TIME),
         Column("last_started_at", TIME),
         Column("counter", KEY, nullable=False),
+        Column("signature", String(16)),
         Column("version", Integer(), nullable=False),
         Column("created_at", TIME, nullable=False),
         Column("updated_at", TIME, nullable=False),
@@ -384,6 +387,7 @@ def _run() -> None:
         Column("error", Text()),
         Column("submitter", String(200)),
         Column("description", Text(), nullable=False),
+        Column("signature", String(16)),
         PrimaryKeyConstraint("id", name="pk_run"),
         CheckConstraint(
             "(finished_at IS NOT NULL) = (state IN ('cancelled', 'failed', 'skipped', 'success'))",

@@ -43,6 +43,7 @@ def a_task(
         paused_at=None,
         paused_by=None,
         paused_reason=None,
+        signature=None,
         last_due_at=None,
         last_started_at=None,
         counter=0,

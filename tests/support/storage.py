@@ -109,6 +109,10 @@ class Worker:
         self.claimant = Claimant(node.id, node.name, jobs)
         self.fairness = FairnessState()
 
+    def leave_to_others(self, foreign: frozenset[str]) -> None:
+        """Take no runs with these signatures from now on."""
+        self.claimant = replace(self.claimant, foreign=foreign)
+
     def take(self, slots: int = 1, prefetch: int = 0) -> Claimed:
         """Claim runs."""
         claimed = self.stored.do(claim, self.claimant, self.fairness, slots=slots, prefetch=prefetch)

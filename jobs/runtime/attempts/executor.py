@@ -4,7 +4,7 @@ import asyncio
 
 from ...context import JobContext, StopReason
 from ...core.errors import InvalidInput
-from ...core.outcome import Failed, JobOutcome
+from ...core.outcome import INVALID_ARGUMENTS, Failed, JobOutcome
 from ...registry import Isolation
 from ...services import Services
 from ..process.body import ProcessBody
@@ -28,7 +28,7 @@ async def execute(attempt: Attempt, services: Services | None, spawner: Spawner,
         context = JobContext(attempt.info(), attempt.host, services)
         arguments = attempt.definition.bind(attempt.started.run.args, context)
     except InvalidInput as error:
-        return Failed("InvalidArguments", error.message, permanent=True)
+        return Failed(INVALID_ARGUMENTS, error.message, permanent=True)
     match attempt.definition.isolation:
         case Isolation.ASYNC:
             return await _supervise(CoroutineBody(attempt, arguments), attempt, grace)

@@ -103,6 +103,13 @@ class Worker(Service):
         if wakes & Wake.CANCEL:
             self._cancels.set()
 
+    def leave_to_others(self, foreign: frozenset[str]) -> None:
+        """Take no runs with these signatures: nodes with other versions of their jobs can run them."""
+        if foreign != self._claimant.foreign:
+            self._claimant = replace(self._claimant, foreign=foreign)
+            # What is no longer left to others may be waiting.
+            self._work.set()
+
     def poke(self) -> None:
         """Look for work and cancels."""
         self._work.set()

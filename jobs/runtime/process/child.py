@@ -20,7 +20,7 @@ from typing import Any
 
 from ...context import JobContext, current_host
 from ...core.errors import ConfigurationError, InvalidInput
-from ...core.outcome import Failed, JobOutcome, Succeeded
+from ...core.outcome import INVALID_ARGUMENTS, Failed, JobOutcome, Succeeded
 from ...registry import Isolation, JobDefinition, default_registry, define
 from ..attempts.results import from_exception, from_return
 from ..job.stopping import StopSignal
@@ -72,7 +72,7 @@ class ChildRun:
             arguments = definition.bind(self._begin.info.args, JobContext(self._begin.info, self._host))
             return from_return(self._call(definition, arguments))
         except InvalidInput as error:
-            return Failed("InvalidArguments", error.message, permanent=True)
+            return Failed(INVALID_ARGUMENTS, error.message, permanent=True)
         except BaseException as error:
             return from_exception(error, self._signal.reason)
 

@@ -81,7 +81,9 @@ def of_runs(conn: Connection, runs: Sequence[Run], now: datetime) -> dict[int, R
 
 def _facts(run: Run, queue: _Queue) -> RunFacts:
     job = queue.jobs.get(run.job_name)
-    able = [node for node in queue.nodes if run.job_name in node.jobs]
+    knowing = [node for node in queue.nodes if run.job_name in node.jobs]
+    # Without a node of that very version any may try, and so they may with arguments that nobody has checked.
+    able = [node for node in knowing if node.signatures[run.job_name] == run.signature] or knowing
     blocking = queue.blocking.get(run.task_id or 0) if run.exclusive else None
     return RunFacts(
         job_known=job is not None,
@@ -91,6 +93,7 @@ def _facts(run: Run, queue: _Queue) -> RunFacts:
         group_occupied=queue.occupied.get(run.group, 0),
         blocked_by=None if blocking == run.id else blocking,
         ahead=queue.ahead.get(run.id, 0),
+        other_version=tuple(node.name for node in knowing if node not in able),
         free_slots=sum(max(0, node.slots - queue.held.get(node.id, 0)) for node in able),
     )
 

@@ -88,6 +88,7 @@ periodic_task = Table(
     Column("last_due_at", UtcDateTime),
     Column("last_started_at", UtcDateTime),
     Column("counter", Key, nullable=False),
+    Column("signature", String(16)),
     Column("version", Integer, nullable=False),
     Column("created_at", UtcDateTime, nullable=False),
     Column("updated_at", UtcDateTime, nullable=False),
@@ -161,6 +162,7 @@ run = Table(
     Column("error", Text),
     Column("submitter", String(200)),
     Column("description", Text, nullable=False),
+    Column("signature", String(16)),
     one_of("state", RunState),
     one_of("priority", Priority),
     one_of("trigger", Trigger),
@@ -294,6 +296,7 @@ job = Table(
     Column("schedule", Text),
     Column("isolation", String(8), nullable=False),
     Column("args_schema", JsonDocument, nullable=False),
+    Column("signature", String(16), nullable=False),
     Column("seen_at", UtcDateTime, nullable=False),
 )
 
@@ -312,6 +315,7 @@ node = Table(
     Column("expires_at", UtcDateTime, nullable=False),
     Column("clock_skew", Float, nullable=False),
     Column("jobs", JsonDocument, nullable=False),
+    Column("signatures", JsonDocument, nullable=False),
     one_of("state", NodeState),
     partial_index("uq_node_live_name", "state IN ('active', 'draining', 'starting')", "name", unique=True),
     **NO_REUSE,

@@ -48,7 +48,8 @@ def _next(after: str) -> str:
 
 
 # Groups with something pending, from the one after ``:after`` on, wrapping once; LIMIT stops the jumping early.
-_POSTGRES = f"""
+def _postgres(jobs: str) -> str:
+    return f"""
 WITH RECURSIVE pending(name, lap, place) AS (
     SELECT CAST(:after AS text), 0, 0
     UNION ALL
@@ -60,10 +61,12 @@ WITH RECURSIVE pending(name, lap, place) AS (
 )
 SELECT c.*, q.max_running IS NOT NULL AS limited FROM pending p
 LEFT JOIN queue_group q ON q.name = p.name
-CROSS JOIN LATERAL ({_lanes("p.name", "r.job_name = ANY(:jobs)")}) c
+CROSS JOIN LATERAL ({_lanes("p.name", jobs)}) c
 WHERE p.place > 0 AND q.paused_at IS NULL
 LIMIT :rows
 """
+
+
 _SQLITE_GROUPS = text(f"""
 WITH RECURSIVE pending(name, lap, place) AS (
     SELECT :from_name, :from_lap, 0
@@ -78,17 +81,24 @@ SELECT p.name, p.lap, q.max_running IS NOT NULL AS limited FROM pending p LEFT J
 WHERE p.place > 0 AND p.name IS NOT NULL AND (p.lap = 0 OR p.name <= :after) AND q.paused_at IS NULL
 LIMIT :depth
 """)
-_POSTGRES_FIND = text(_POSTGRES)
+_MINE = "r.job_name = ANY(:jobs)"
+_POSTGRES_FIND = text(_postgres(_MINE))
+_POSTGRES_FIND_OWN_VERSION = text(_postgres(f"{_MINE} AND (r.signature IS NULL OR r.signature <> ALL(:foreign))"))
 _SQLITE_LANES = text(_lanes(":group", "r.job_name IN (SELECT value FROM json_each(:jobs))"))
 
 
 @dataclass(frozen=True, slots=True)
 class Want:
-    """What a node asks for: the time, the jobs it can run, and how deep to look into each lane."""
+    """What a node asks for: the time, the jobs it can run, how deep to look into each lane, and what to leave.
+
+    ``foreign``: runs with these signatures are left to other nodes; while all nodes are of one version there are none,
+    and on SQLite, where there is one node, never.
+    """
 
     now: datetime
     jobs: Sequence[str]
     depth: int
+    foreign: frozenset[str] = frozenset()
 
 
 def candidates(conn: Connection, want: Want, after: str | None) -> list[Candidate]:
@@ -110,7 +120,10 @@ def _from_postgres(conn: Connection, want: Want, after: str) -> list[Candidate]:
         # A lane holds at most ``depth`` rows, so this many rows are at least ``depth`` whole groups.
         "rows": 3 * want.depth * want.depth,
     }
-    return [_candidate(row, limited=row.limited) for row in conn.execute(_POSTGRES_FIND, parameters)]
+    statement = _POSTGRES_FIND
+    if want.foreign:
+        statement, parameters["foreign"] = _POSTGRES_FIND_OWN_VERSION, sorted(want.foreign)
+    return [_candidate(row, limited=row.limited) for row in conn.execute(statement, parameters)]
 
 
 def _from_sqlite(conn: Connection, want: Want, after: str) -> list[Candidate]:

@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Sequence
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, Row, delete, select, update
 
@@ -10,6 +10,8 @@ from ...core.model import JobInfo
 from ..db import dialect
 from ..schema.tables import job as j
 from .nodes import live
+
+_PUBLISHED = ("description", "schedule", "isolation", "args_schema", "signature", "seen_at")
 
 
 def job_from(row: Row[Any], nodes: Sequence[str] = ()) -> JobInfo:
@@ -21,7 +23,7 @@ def publish(conn: Connection, jobs: Sequence[JobInfo], now: datetime) -> None:
     """Write what this node can run; the newest node's description counts."""
     if not jobs:
         return
-    statement = dialect.upsert(conn, j, ["name"], ["description", "schedule", "isolation", "args_schema", "seen_at"])
+    statement = dialect.upsert(conn, j, ["name"], list(_PUBLISHED))
     rows = [
         {
             "name": job.name,
@@ -29,6 +31,7 @@ def publish(conn: Connection, jobs: Sequence[JobInfo], now: datetime) -> None:
             "schedule": job.schedule,
             "isolation": job.isolation,
             "args_schema": job.args_schema,
+            "signature": job.signature,
             "seen_at": now,
         }
         # In one order everywhere, so that two starting nodes never wait for each other.
@@ -63,9 +66,17 @@ def by_names(conn: Connection, names: Collection[str]) -> dict[str, JobInfo]:
     return {job.name: job for job in everything(conn) if job.name in names}
 
 
-def schemas(conn: Connection) -> dict[str, dict[str, Any]]:
-    """The JSON Schema of the arguments of every published job, by name."""
-    return {key: value for key, value in conn.execute(select(j.c.name, j.c.args_schema).order_by(j.c.name))}
+class Schema(NamedTuple):
+    """What arguments a published job takes: a JSON Schema, and its signature."""
+
+    args_schema: dict[str, Any]
+    signature: str
+
+
+def schemas(conn: Connection) -> dict[str, Schema]:
+    """What arguments every published job takes, by name."""
+    statement = select(j.c.name, j.c.args_schema, j.c.signature).order_by(j.c.name)
+    return {row.name: Schema(row.args_schema, row.signature) for row in conn.execute(statement)}
 
 
 def everything(conn: Connection) -> list[JobInfo]:

@@ -1,15 +1,17 @@
 """Statements on ``node``: which processes live, and which were found dead."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
 from sqlalchemy import Connection, Row, insert, select, update
 
-from ...core.model import LIVE_NODES, Node, NodeState
+from ...core.model import LIVE_NODES, TAKING_NODES, Node, NodeState
+from ...core.signature import foreign_to
 from ..schema.tables import node as n
 
 _LIVE = sorted(state.value for state in LIVE_NODES)
+_TAKING = sorted(state.value for state in TAKING_NODES)
 
 
 def node_from(row: Row[Any]) -> Node:
@@ -27,6 +29,7 @@ def node_from(row: Row[Any]) -> Node:
         expires_at=row.expires_at,
         clock_skew=row.clock_skew,
         jobs=tuple(row.jobs),
+        signatures=row.signatures,
     )
 
 
@@ -36,12 +39,12 @@ def register(
     name: str,
     slots: int,
     version: str,
-    jobs: Sequence[str],
+    signatures: Mapping[str, str],
     clock_skew: float,
     now: datetime,
     lease: float,
 ) -> Node:
-    """Insert a node that is about to start and return it."""
+    """Insert a node that is about to start and return it; ``signatures`` are those of its jobs, by their names."""
     statement = (
         insert(n)
         .values(
@@ -55,7 +58,8 @@ def register(
             heartbeat_at=now,
             expires_at=now + timedelta(seconds=lease),
             clock_skew=clock_skew,
-            jobs=list(jobs),
+            jobs=list(signatures),
+            signatures=dict(signatures),
         )
         .returning(n)
     )
@@ -119,6 +123,14 @@ def lock(conn: Connection, node_id: int) -> None:
 def live(conn: Connection) -> list[Node]:
     """All nodes not known to have stopped or died, by id."""
     return [node_from(row) for row in conn.execute(select(n).where(n.c.state.in_(_LIVE)).order_by(n.c.id))]
+
+
+def foreign_signatures(conn: Connection, node_id: int) -> frozenset[str]:
+    """The signatures that other nodes which take runs have for jobs of which this node has another version."""
+    statement = select(n.c.id, n.c.signatures).where(n.c.state.in_(_TAKING))
+    found = {row.id: row.signatures for row in conn.execute(statement)}
+    own = found.pop(node_id, {})
+    return frozenset[str]().union(*(foreign_to(own, others) for others in found.values()))
 
 
 def expired(conn: Connection, now: datetime) -> list[Node]:

@@ -55,6 +55,7 @@ def run_from(row: Row[Any]) -> Run:
         error=row.error,
         submitter=row.submitter,
         description=row.description,
+        signature=row.signature,
     )
 
 
@@ -85,6 +86,7 @@ def new_values(run: NewRun, now: datetime) -> dict[str, Any]:
         "error": run.error,
         "submitter": run.submitter,
         "description": run.description,
+        "signature": run.signature,
     }
 
 
@@ -113,6 +115,7 @@ _NEW = {
     "error": _KINDS[str],
     "submitter": _KINDS[str],
     "description": _KINDS[str],
+    "signature": _KINDS[str],
 }
 _PLACED = {**_NEW, "place": _KINDS[int]}
 

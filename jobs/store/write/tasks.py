@@ -100,6 +100,7 @@ def task_from(row: Row[Any]) -> Task:
         version=row.version,
         created_at=row.created_at,
         updated_at=row.updated_at,
+        signature=row.signature,
     )
 
 

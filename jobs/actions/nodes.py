@@ -13,7 +13,7 @@ from ..store.write import jobs, nodes
 from .finish import release, rescue
 
 FORGET_AFTER = timedelta(hours=24)
-"""A job that no node has published for this long is forgotten when a node starts (at once on SQLite)."""
+"""A job that no node has known for this long is forgotten when a node starts (at once on SQLite)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,10 +40,9 @@ def join(tx: Tx, new: NewNode, *, alone: bool) -> Node:
         for dead in nodes.live(tx.conn):
             rescue(tx, dead, reason="its process ended without a clean stop")
     signatures = {job.name: job.signature for job in new.jobs}
-    jobs.publish(tx.conn, new.jobs, tx.now)
-    known = {name for node in nodes.live(tx.conn) for name in node.jobs} | set(signatures)
-    unseen = tx.now + timedelta(seconds=1) if alone else tx.now - FORGET_AFTER
-    jobs.forget(tx.conn, keep=known, unseen_since=unseen)
+    jobs.publish(tx.conn, new.jobs)
+    others = [] if alone else nodes.heard_of_since(tx.conn, tx.now - FORGET_AFTER)
+    jobs.forget(tx.conn, keep={name for node in others for name in node.jobs} | set(signatures))
     node = nodes.register(
         tx.conn,
         name=new.name,

@@ -1,6 +1,6 @@
 """What can be done to tasks, each in one transaction."""
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from datetime import datetime
 from typing import Any
@@ -24,8 +24,6 @@ from .skips import record_skips
 
 _REQUIRED = TaskSpec(name="", job_name="", schedule=ScheduleSpec(Syntax.CRON, ""))
 _DEFAULTS: Mapping[str, Any] = {one.name: getattr(_REQUIRED, one.name) for one in fields(TaskSpec)}
-_BY_CODE = "code"
-"""Who paused a task whose job declares no schedule any more."""
 _TIMING = frozenset({"schedule", "start_at", "end_at", "jitter"})
 
 
@@ -192,67 +190,19 @@ def trigger_task(tx: Tx, name: str, *, args: dict[str, Json] | None = None, acto
     return submit(tx, [run])[0]
 
 
-def declare_tasks(tx: Tx, declarations: Sequence[TaskSpec], job_names: Collection[str]) -> list[str]:
-    """Write the schedules declared in code as tasks; called at start, and idempotent across nodes.
-
-    A new declaration becomes a task; a changed one is followed, unless an operator overrode the schedule. A task whose
-    job is still there but declares no schedule any more is paused, until its job declares one again.
-
-    Args:
-        tx: The transaction.
-        declarations: One per job that declares a schedule; the task has the job's name.
-        job_names: All jobs that this node knows.
-
-    Returns:
-        Warnings for people.
-    """
-    warnings: list[str] = []
-    existing = {task.name: task for task in tasks.declared(tx.conn)}
-    for spec in declarations:
-        task = existing.get(spec.name)
-        if task is None:
-            warnings += _declare_new(tx, spec)
-        else:
-            _redeclare(tx, task, spec)
-    _pause_undeclared(tx, existing.values(), {spec.name for spec in declarations}, job_names)
-    return warnings
-
-
-def _declare_new(tx: Tx, spec: TaskSpec) -> list[str]:
+def declare_task(tx: Tx, spec: TaskSpec) -> Task | None:
+    """Write a schedule that is declared in code as a task; None if its name is taken."""
     occurrence = _first(tx, spec, tx.now)
-    source = TaskSource.CODE
-    if _insert(tx, spec, tx.now, occurrence, source=source, submitter=None, declared=spec.schedule) is not None:
-        return []
-    taken = tasks.by_name(tx.conn, spec.name)
-    if taken is not None and taken.source is source:
-        return []
-    warning = (
-        f"job '{spec.job_name}' declares a schedule, but a task of its name exists already and was made through the "
-        "API; delete or rename that task to let the declared one in"
-    )
-    return [warning]
+    return _insert(tx, spec, tx.now, occurrence, source=TaskSource.CODE, submitter=None, declared=spec.schedule)
 
 
-def _redeclare(tx: Tx, task: Task, spec: TaskSpec) -> None:
-    if task.declared != spec.schedule or task.spec.description != spec.description:
-        _follow(tx, task, spec)
-    if task.paused and task.paused_by == _BY_CODE:
-        resume_task(tx, task.name, actor=_BY_CODE)
-
-
-def _follow(tx: Tx, task: Task, spec: TaskSpec) -> None:
-    task = settle_due(tx, task)
+def follow_declaration(tx: Tx, task: Task, spec: TaskSpec) -> Task:
+    """Give a task what its code declares now; a schedule that an operator overrode stays in force."""
     values: dict[str, Any] = {**tasks.declared_values(spec.schedule), "description": spec.description}
     if not task.overridden:
         followed = replace(task.spec, schedule=spec.schedule, description=spec.description)
         values |= {**tasks.spec_values(followed), **_retimed(tx, task, followed)}
-    _change(tx, task, values)
-
-
-def _pause_undeclared(tx: Tx, existing: Iterable[Task], declared: set[str], jobs: Collection[str]) -> None:
-    for task in existing:
-        if task.name not in declared and task.spec.job_name in jobs and task.spec.enabled and not task.overridden:
-            pause_task(tx, task.name, reason="its job declares no schedule any more", actor=_BY_CODE)
+    return _change(tx, task, values)
 
 
 def _locked(tx: Tx, name: str) -> Task:

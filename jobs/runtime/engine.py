@@ -4,12 +4,11 @@ import asyncio
 import logging
 from collections.abc import Callable
 
-from ..actions.tasks import declare_tasks
-from ..core.model import TaskSpec
 from ..registry import Registry
 from ..services import Services
 from ..store.db.database import Database
 from ..store.db.transaction import Wake
+from .declarer import Declarer
 from .job.inheritance import let_threads_belong_to_jobs
 from .live.log_writer import JobLogHandler, LogWriter
 from .live.progress import ProgressWriter
@@ -53,6 +52,8 @@ class Engine:
         self._progress = ProgressWriter(self._database)
         self._log_handler = JobLogHandler()
         self._life: NodeLife | None = None
+        poll = settings.poll_for(is_sqlite=self._database.is_sqlite)
+        self._declarer = Declarer(self._database, registry, poll=poll)
         self._keeper = _Keeper(self)
         self._stopping = False
         self._drained: asyncio.Task[None] | None = None
@@ -104,8 +105,7 @@ class Engine:
     async def begin_life(self) -> None:
         """Register this process as a (new) node and start its moving parts."""
         node = await register(self._database, self._registry, self._settings)
-        for warning in await self._database.write(declare_tasks, self._declarations(), self._registry.names()):
-            log.warning("%s", warning)
+        await self._declarer.start_declaring()
         life = NodeLife(
             self._services,
             self._registry,
@@ -120,14 +120,8 @@ class Engine:
         life.start()
         log.info("node %s serves %d jobs with %d slots", node.name, len(self._registry), node.slots)
 
-    def _declarations(self) -> list[TaskSpec]:
-        return [
-            TaskSpec(job.name, job.name, job.schedule, description=job.description)
-            for job in self._registry
-            if job.schedule is not None
-        ]
-
     def _on_wake(self, wakes: Wake) -> None:
+        self._declarer.on_wake(wakes)
         if self._life is not None:
             self._life.on_wake(wakes)
 
@@ -147,6 +141,7 @@ class Engine:
             return
         self._stopping = True
         await self._keeper.stop()
+        await self._declarer.stop()
         life = self._life
         if life is not None:
             await life.announce_draining()

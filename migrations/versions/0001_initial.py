@@ -178,7 +178,6 @@ def _job() -> None:
         Column("isolation", String(8), nullable=False),
         Column("args_schema", DOCUMENT, nullable=False),
         Column("signature", String(16), nullable=False),
-        Column("seen_at", TIME, nullable=False),
         PrimaryKeyConstraint("name", name="pk_job"),
     )
 

@@ -173,7 +173,7 @@ class TestRun:
 
     def test_its_job_has_lost_its_nodes(self, stored: Stored) -> None:
         stored.node()
-        stored.do(lambda tx: jobs.publish(tx.conn, [JobInfo("old")], stored.now))
+        stored.do(lambda tx: jobs.publish(tx.conn, [JobInfo("old")]))
         (run,) = stored.do(submit, [NewRun("old", Trigger.API)])
         says(of_run(stored, run.id), "NO_NODE", "'old'")
 
@@ -230,7 +230,7 @@ class TestRun:
 
     def test_a_thread_that_cannot_be_stopped(self, stored: Stored) -> None:
         worker = stored.node()
-        stored.do(lambda tx: jobs.publish(tx.conn, [JobInfo("work", isolation="thread")], stored.now))
+        stored.do(lambda tx: jobs.publish(tx.conn, [JobInfo("work", isolation="thread")]))
         run = stored.enqueue(timeout=5.0)
         worker.start()
         stored.at(60)

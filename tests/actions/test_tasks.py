@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
+from cronograph.jobs.actions.declarations import Declared, declare_tasks
 from cronograph.jobs.actions.runs import trigger_job
 from cronograph.jobs.actions.tasks import (
     create_task,
-    declare_tasks,
     delete_task,
     delete_tasks_of_owner,
     pause_task,
@@ -105,7 +105,7 @@ class TestCreate:
         stored.node()
         schema = {"type": "object", "properties": {"count": {"type": "integer"}}, "additionalProperties": False}
         job = stored.do(lambda tx: jobs.everything(tx.conn))[0]
-        stored.do(lambda tx: jobs.publish(tx.conn, [type(job)(job.name, args_schema=schema)], stored.now))
+        stored.do(lambda tx: jobs.publish(tx.conn, [type(job)(job.name, args_schema=schema)]))
         with pytest.raises(UserError, match="did you mean 'count'") as caught:
             stored.task(args={"cuont": 1})
         assert caught.value.code == "INVALID_ARGS"
@@ -272,7 +272,7 @@ class TestTrigger:
 
 
 class TestDeclared:
-    def declare(self, stored: Stored, value: str | None) -> list[str]:
+    def declare(self, stored: Stored, value: str | None) -> Declared:
         schedules = [] if value is None else [TaskSpec("work", "work", ScheduleSpec(Syntax.CRON, value))]
         return stored.do(declare_tasks, schedules, ["work"])
 
@@ -340,10 +340,36 @@ class TestDeclared:
         task = read(stored, "work")
         assert (task.paused, task.paused_by, task.paused_reason) == (True, "ann", "lunch")
 
+    @pytest.mark.parametrize("value", ["*/2 * * * * *", None], ids=["another schedule", "no schedule"])
+    def test_after_a_long_downtime_it_catches_up_first_and_then_follows(
+        self, stored: Stored, value: str | None
+    ) -> None:
+        stored.node()
+        self.declare(stored, "* * * * * *")
+        stored.pass_time(28 * 3600)
+        assert self.declare(stored, value).postponed == ("work",)
+        assert read(stored, "work").version == 1
+        stored.dispatch()
+        assert self.declare(stored, value).postponed == ()
+        task = read(stored, "work")
+        followed = (task.spec.schedule.value, task.paused)
+        assert followed == (("* * * * * *", True) if value is None else (value, False))
+        (run,) = stored.rows(tables.run)
+        (skip,) = stored.rows(tables.skipped_occurrence)
+        assert (run.scheduled_for, skip.occurrences) == (stored.now, 28 * 3600 - 1)
+
+    def test_what_became_due_a_moment_ago_is_decided_at_once(self, stored: Stored) -> None:
+        stored.node()
+        self.declare(stored, "0 * * * * *")
+        stored.pass_time(60)
+        assert self.declare(stored, "30 * * * * *").postponed == ()
+        (run,) = stored.rows(tables.run)
+        assert (run.scheduled_for, read(stored, "work").spec.schedule.value) == (stored.now, "30 * * * * *")
+
     def test_a_task_made_through_the_api_keeps_its_name(self, stored: Stored) -> None:
         stored.node(jobs=["work"])
         stored.task(name="work")
-        (warning,) = self.declare(stored, "0 * * * * *")
+        (warning,) = self.declare(stored, "0 * * * * *").warnings
         assert "task of its name exists already" in warning
         assert read(stored, "work").source is TaskSource.API
 

@@ -127,7 +127,6 @@ def _jobs(size: Size) -> Iterator[dict[str, Any]]:
             "schedule": None,
             "isolation": "async",
             "args_schema": {},
-            "seen_at": size.now,
         }
 
 

@@ -297,7 +297,6 @@ job = Table(
     Column("isolation", String(8), nullable=False),
     Column("args_schema", JsonDocument, nullable=False),
     Column("signature", String(16), nullable=False),
-    Column("seen_at", UtcDateTime, nullable=False),
 )
 
 node = Table(

@@ -1,17 +1,16 @@
 """Statements on ``job``: what the nodes have published that they can run."""
 
 from collections.abc import Collection, Sequence
-from datetime import datetime
 from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, Row, delete, select, update
+from sqlalchemy import Connection, Row, delete, select
 
 from ...core.model import JobInfo
 from ..db import dialect
 from ..schema.tables import job as j
 from .nodes import live
 
-_PUBLISHED = ("description", "schedule", "isolation", "args_schema", "signature", "seen_at")
+_PUBLISHED = ("description", "schedule", "isolation", "args_schema", "signature")
 
 
 def job_from(row: Row[Any], nodes: Sequence[str] = ()) -> JobInfo:
@@ -19,7 +18,7 @@ def job_from(row: Row[Any], nodes: Sequence[str] = ()) -> JobInfo:
     return JobInfo(row.name, row.description, row.schedule, row.isolation, row.args_schema, tuple(nodes))
 
 
-def publish(conn: Connection, jobs: Sequence[JobInfo], now: datetime) -> None:
+def publish(conn: Connection, jobs: Sequence[JobInfo]) -> None:
     """Write what this node can run; the newest node's description counts."""
     if not jobs:
         return
@@ -32,7 +31,6 @@ def publish(conn: Connection, jobs: Sequence[JobInfo], now: datetime) -> None:
             "isolation": job.isolation,
             "args_schema": job.args_schema,
             "signature": job.signature,
-            "seen_at": now,
         }
         # In one order everywhere, so that two starting nodes never wait for each other.
         for job in sorted(jobs, key=lambda job: job.name)
@@ -40,15 +38,9 @@ def publish(conn: Connection, jobs: Sequence[JobInfo], now: datetime) -> None:
     conn.execute(statement, rows)
 
 
-def touch(conn: Connection, names: Sequence[str], now: datetime) -> None:
-    """Note that a live node still knows these jobs."""
-    conn.execute(update(j).where(j.c.name.in_(names)).values(seen_at=now))
-
-
-def forget(conn: Connection, *, keep: Collection[str], unseen_since: datetime) -> list[str]:
-    """Delete jobs outside ``keep`` that no node has published since; returns their names."""
-    statement = delete(j).where(j.c.name.not_in(sorted(keep)), j.c.seen_at < unseen_since).returning(j.c.name)
-    return sorted(conn.execute(statement).scalars())
+def forget(conn: Connection, *, keep: Collection[str]) -> list[str]:
+    """Delete the jobs outside ``keep``; returns their names."""
+    return sorted(conn.execute(delete(j).where(j.c.name.not_in(sorted(keep))).returning(j.c.name)).scalars())
 
 
 def known(conn: Connection, names: Collection[str]) -> set[str]:

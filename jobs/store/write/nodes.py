@@ -133,6 +133,11 @@ def foreign_signatures(conn: Connection, node_id: int) -> frozenset[str]:
     return frozenset[str]().union(*(foreign_to(own, others) for others in found.values()))
 
 
+def heard_of_since(conn: Connection, since: datetime) -> list[Node]:
+    """The nodes, live or not, whose newest sign of life is no older, by id."""
+    return [node_from(row) for row in conn.execute(select(n).where(n.c.heartbeat_at >= since).order_by(n.c.id))]
+
+
 def expired(conn: Connection, now: datetime) -> list[Node]:
     """Live nodes whose lease has run out by the database's time."""
     statement = select(n).where(n.c.state.in_(_LIVE), n.c.expires_at < now).order_by(n.c.id)

@@ -1,0 +1,96 @@
+"""Schedules that are declared in code become tasks, and tasks follow what is declared."""
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+
+from ..core.model import Task, TaskSource, TaskSpec
+from ..store.db.transaction import Tx
+from ..store.write import tasks
+from .dispatch import settle_some
+from .tasks import declare_task, follow_declaration, pause_task, resume_task
+
+_BY_CODE = "code"
+"""Who paused a task whose job declares no schedule any more."""
+_CAUGHT_UP = 60.0
+"""Seconds: what became due longer ago is left to the dispatcher, so that no start waits for a long downtime."""
+
+
+@dataclass(frozen=True, slots=True)
+class Declared:
+    """What came of the declarations.
+
+    Attributes:
+        warnings: For people.
+        postponed: Tasks that have to catch up with what they missed before they follow what is declared now; declare
+            again once the dispatcher has seen to that.
+    """
+
+    warnings: tuple[str, ...]
+    postponed: tuple[str, ...]
+
+
+def declare_tasks(tx: Tx, declarations: Sequence[TaskSpec], job_names: Collection[str]) -> Declared:
+    """Write the schedules declared in code as tasks; called at start, and idempotent across nodes.
+
+    A new declaration becomes a task; a changed one is followed, unless an operator overrode the schedule. A task whose
+    job is still there but declares no schedule any more is paused, until its job declares one again. What is due until
+    now is decided under the old definition; a task that is far behind is left as it is until the dispatcher has caught
+    up.
+
+    Args:
+        tx: The transaction.
+        declarations: One per job that declares a schedule; the task has the job's name.
+        job_names: All jobs that this node knows.
+    """
+    warnings: list[str] = []
+    postponed: list[str] = []
+    declared = {spec.name: spec for spec in declarations}
+    existing = {task.name: task for task in tasks.declared(tx.conn)}
+    for spec in declarations:
+        if spec.name not in existing:
+            warnings += _declare_new(tx, spec)
+    for name, task in existing.items():
+        wanted = declared.get(name)
+        ours = wanted is not None or task.spec.job_name in job_names
+        if ours and _differs(task, wanted) and not _bring(tx, task, wanted):
+            postponed.append(name)
+    return Declared(tuple(warnings), tuple(postponed))
+
+
+def _declare_new(tx: Tx, spec: TaskSpec) -> list[str]:
+    if declare_task(tx, spec) is not None:
+        return []
+    taken = tasks.by_name(tx.conn, spec.name)
+    if taken is not None and taken.source is TaskSource.CODE:
+        return []
+    warning = (
+        f"job '{spec.job_name}' declares a schedule, but a task of its name exists already and was made through the "
+        "API; delete or rename that task to let the declared one in"
+    )
+    return [warning]
+
+
+def _differs(task: Task, spec: TaskSpec | None) -> bool:
+    """Whether a task is not yet what its code declares; ``spec`` None = its job declares no schedule any more."""
+    if spec is None:
+        return task.spec.enabled and not task.overridden
+    changed = task.declared != spec.schedule or task.spec.description != spec.description
+    return changed or (task.paused and task.paused_by == _BY_CODE)
+
+
+def _bring(tx: Tx, task: Task, spec: TaskSpec | None) -> bool:
+    """Let a task follow what is declared; False if it is too far behind for that now."""
+    due = task.next_run_at
+    if due is not None and (tx.now - due).total_seconds() > _CAUGHT_UP:
+        return False
+    task = settle_some(tx, task)
+    if task.next_run_at is not None and task.next_run_at <= tx.now:
+        return False
+    if spec is None:
+        pause_task(tx, task.name, reason="its job declares no schedule any more", actor=_BY_CODE)
+        return True
+    if task.declared != spec.schedule or task.spec.description != spec.description:
+        task = follow_declaration(tx, task, spec)
+    if task.paused and task.paused_by == _BY_CODE:
+        resume_task(tx, task.name, actor=_BY_CODE)
+    return True

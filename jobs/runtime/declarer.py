@@ -1,0 +1,69 @@
+"""Writes what the code declares as tasks: at the start, and again for tasks that have to catch up first."""
+
+import asyncio
+import logging
+
+from ..actions.declarations import declare_tasks
+from ..core.model import TaskSpec
+from ..registry import Registry
+from ..store.db.database import Database
+from ..store.db.transaction import Wake
+from .service import Service
+
+log = logging.getLogger(__name__)
+
+_SHORTEST_GAP = 0.2
+"""Seconds between two looks while the dispatcher catches up."""
+
+
+class Declarer(Service):
+    """Ends by itself once every task follows what is declared.
+
+    Args:
+        database: Where the tasks are.
+        registry: The jobs, some with a schedule.
+        poll: Seconds after which it looks without having been told that a task has moved.
+    """
+
+    def __init__(self, database: Database, registry: Registry, *, poll: float) -> None:
+        super().__init__("declarer")
+        self._database = database
+        self._registry = registry
+        self._poll = poll
+        self._moved = asyncio.Event()
+
+    async def start_declaring(self) -> None:
+        """Write what is declared; tasks that are far behind follow later, while the node serves already."""
+        declared = await self._database.write(declare_tasks, self._declarations(), self._registry.names())
+        for warning in declared.warnings:
+            log.warning("%s", warning)
+        if declared.postponed:
+            names = ", ".join(declared.postponed)
+            log.info("these tasks catch up with what they missed, then they follow what is declared: %s", names)
+            await self.stop()
+            self.start()
+
+    def on_wake(self, wakes: Wake) -> None:
+        """A task may have caught up."""
+        if wakes & Wake.TASKS:
+            self._moved.set()
+
+    async def run(self) -> None:
+        """Declare again until nothing is postponed any more."""
+        loop = asyncio.get_running_loop()
+        postponed = True
+        while postponed:
+            timer = loop.call_later(self._poll, self._moved.set)
+            await self._moved.wait()
+            timer.cancel()
+            await asyncio.sleep(_SHORTEST_GAP)
+            self._moved.clear()
+            declared = await self._database.write(declare_tasks, self._declarations(), self._registry.names())
+            postponed = bool(declared.postponed)
+
+    def _declarations(self) -> list[TaskSpec]:
+        return [
+            TaskSpec(job.name, job.name, job.schedule, description=job.description)
+            for job in self._registry
+            if job.schedule is not None
+        ]

@@ -33,6 +33,7 @@ class Parts:
     Attributes:
         schema: The GraphQL schema.
         database: Read and written by it.
+        of_engine: The same database as the engine reads and writes it.
         engine: Runs the jobs, in an event loop of its own.
         wakeup: Tells both event loops of commits.
         feeds: The live events and log lines, for the subscriptions.
@@ -45,6 +46,7 @@ class Parts:
 
     schema: GuardedSchema
     database: Database
+    of_engine: Database
     engine: EngineThread
     wakeup: Wakeup
     feeds: LiveFeeds

@@ -93,15 +93,18 @@ class Service:
         """What the server is made of: all in this event loop, but for the engine."""
         settings = engine_settings(self.settings)
         schema = create_schema()
-        database = Database(self.settings.database_url)
+        of_engine = Database(self.settings.database_url)
+        # Its own connections: what the API reads cannot use up those of the engine, nor the other way round.
+        database = of_engine.beside("api")
         wakeup = Wakeup(database)
         feeds = LiveFeeds(database, wakeup, poll=settings.poll_for(is_sqlite=database.is_sqlite))
         api = OwnApi(schema, lambda _submitter: Context(database, feeds.bus, feeds.log_feed, LOCAL_ADMINISTRATOR))
-        services = Services(database, api, self.settings.http_allow)
+        services = Services(of_engine, api, self.settings.http_allow)
         return Parts(
             schema=schema,
             database=database,
-            engine=EngineThread(services, self.registry, settings, wakeup, _say_drained),
+            of_engine=of_engine,
+            engine=EngineThread(services, self.registry, settings, wakeup, beside=database, on_drained=_say_drained),
             wakeup=wakeup,
             feeds=feeds,
             lifecycle=self.lifecycle,
@@ -169,6 +172,7 @@ async def _ended(parts: Parts, http: HttpServer, serving: asyncio.Task[None]) ->
         feeds.stop,
         parts.wakeup.stop,
         parts.database.close,
+        parts.of_engine.close,
     )
     async with AsyncExitStack() as steps:
         # Callbacks run last in, first out.

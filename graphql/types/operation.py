@@ -67,6 +67,33 @@ class Group:
         return BigInt((await info.context.loaders.depths.load(self.name)).states.get(state, 0))
 
 
+@strawberry.type(
+    description="What keeps the event loop of a node's jobs from turning: its async jobs stand still, and nothing new "
+    "starts there."
+)
+class Blockage:
+    """A blocked event loop."""
+
+    since: datetime = strawberry.field(description="Since when.")
+    run_id: strawberry.ID | None = strawberry.field(
+        description="The run whose code is at work; null if it is no job's."
+    )
+    job_name: str | None = strawberry.field(description="The job of that run.")
+    stack: list[str] = strawberry.field(
+        description="Where that code was when it was noticed: `file:line in function`, the innermost last."
+    )
+
+    @classmethod
+    def from_model(cls, blockage: model.Blockage) -> Self:
+        """The GraphQL object of a stored blockage."""
+        return cls(
+            since=blockage.since,
+            run_id=None if blockage.run_id is None else strawberry.ID(str(blockage.run_id)),
+            job_name=blockage.job_name,
+            stack=list(blockage.stack),
+        )
+
+
 @strawberry.type(description="One running process, or one that was.")
 class Node:
     """A node as it last reported itself."""
@@ -82,6 +109,9 @@ class Node:
     expires_at: datetime = strawberry.field(description="When it counts as dead unless it reports itself again.")
     clock_skew: float = strawberry.field(description="Its clock minus the database's, in seconds.")
     jobs: list[str] = strawberry.field(description="The names of the jobs it knows.")
+    blockage: Blockage | None = strawberry.field(
+        description="What keeps the event loop of its jobs from turning; null while it turns, as it should."
+    )
 
     @classmethod
     def from_model(cls, node: model.Node) -> Self:
@@ -98,7 +128,15 @@ class Node:
             expires_at=node.expires_at,
             clock_skew=node.clock_skew,
             jobs=list(node.jobs),
+            blockage=blockage_of(node),
         )
+
+
+def blockage_of(node: model.Node) -> Blockage | None:
+    """What keeps a live node's event loop from turning; of a node that has ended it means nothing any more."""
+    if node.blockage is None or node.state not in model.LIVE_NODES:
+        return None
+    return Blockage.from_model(node.blockage)
 
 
 @strawberry.type(description="Who asks.")

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
 from ..core.events import Change, EventKind
-from ..core.model import JobInfo, Node, NodeState
+from ..core.model import Blockage, JobInfo, Node, NodeState
 from ..core.outcome import JobOutcome
 from ..core.rules import unknown
 from ..store.db.transaction import Tx, Wake
@@ -86,6 +86,34 @@ def leave(tx: Tx, node: Node, state: NodeState, *, unfinished: JobOutcome) -> in
         tx.emit([_change(EventKind.NODE_STOPPED, node.name, state)])
     tx.wake(Wake.RUNS | Wake.NODES)
     return released
+
+
+def note_blockage(
+    tx: Tx, node: Node, *, seconds: float, run_id: int | None, job_name: str | None, stack: Sequence[str]
+) -> None:
+    """Say that for so many seconds something has kept the event loop of this process' jobs from turning.
+
+    Args:
+        tx: The transaction.
+        node: This process' node.
+        seconds: Since when, counted back from now.
+        run_id: The run whose code is at work, if it is a job's.
+        job_name: The job of that run.
+        stack: Where that code is, the innermost place last.
+    """
+    since = tx.now - timedelta(seconds=seconds)
+    _set_blockage(tx, node, Blockage(since, run_id, job_name, tuple(stack)))
+
+
+def end_blockage(tx: Tx, node: Node) -> None:
+    """Say that the event loop of this process' jobs turns again."""
+    _set_blockage(tx, node, None)
+
+
+def _set_blockage(tx: Tx, node: Node, blockage: Blockage | None) -> None:
+    state = nodes.set_blockage(tx.conn, node.id, blockage)
+    if state is not None:
+        tx.emit([_change(EventKind.NODE_UPDATED, node.name, state)])
 
 
 def drain_node(tx: Tx, name: str) -> Node:

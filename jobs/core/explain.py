@@ -3,11 +3,11 @@
 An operator reads these at night, so each sentence names the thing in the way and what would change it.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
-from .model import Group, Run, SkippedOccurrence, Task
+from .model import Blockage, Group, Run, SkippedOccurrence, Task
 from .policies import effective_overlap, jitter_offset
 from .states import FINAL, RunState
 
@@ -60,9 +60,10 @@ class RunFacts:
         group_occupied: How many runs of its group are scheduled or running.
         blocked_by: The scheduled or running run of the same task that must end first.
         ahead: How many due runs of its group and priority come before it.
-        free_slots: Free slots of ``nodes`` together.
+        free_slots: Free slots together of those ``nodes`` whose event loop turns.
         other_version: Further live nodes that know the job, but leave this run to ``nodes``: its arguments were checked
             against another version of the job than theirs.
+        blockages: What keeps the event loops of live nodes from turning, by the node's name.
     """
 
     job_known: bool
@@ -74,6 +75,7 @@ class RunFacts:
     ahead: int = 0
     free_slots: int = 0
     other_version: tuple[str, ...] = ()
+    blockages: Mapping[str, Blockage] = field(default_factory=dict[str, Blockage])
 
 
 @dataclass(slots=True)
@@ -276,7 +278,44 @@ def _running(run: Run, facts: RunFacts, now: datetime) -> Explanation:
     if deadline is not None and deadline < now:
         return Explanation("TIMING_OUT", f"It passed its deadline {moment(deadline)} and is being stopped.", (where,))
     limit = f"; its time box ends at {moment(deadline)}" if deadline else ""
+    blockage = facts.blockages.get(run.node_name or "")
+    if blockage is not None:
+        return _on_blocked_node(run, facts, blockage, now, f"It runs {where}{limit}.")
     return Explanation("RUNNING", f"It runs {where}{limit}.", until=deadline)
+
+
+def _on_blocked_node(run: Run, facts: RunFacts, blockage: Blockage, now: datetime, where: str) -> Explanation:
+    if blockage.run_id == run.id:
+        sentence = (
+            f"Its code has kept the event loop of node {run.node_name} from turning for "
+            f"{span((now - blockage.since).total_seconds())}: the other async jobs there stand still, and nothing new "
+            "starts. Write the job as a plain function, which gets a thread of its own, or let it await now and then."
+        )
+        return Explanation("BLOCKS_LOOP", sentence, (*_places(blockage), where), run_id=run.id)
+    who = f"{_blocker(blockage, now)} on node {run.node_name}"
+    if facts.isolation == "async":
+        return Explanation("LOOP_BLOCKED", f"It stands still: {who}.", (where,), run_id=blockage.run_id)
+    return Explanation("RUNNING", where, (f"Its end is stored once the event loop turns: {who}.",))
+
+
+def _blocker(blockage: Blockage, now: datetime) -> str:
+    known = f"run {blockage.run_id} (job '{blockage.job_name}')" if blockage.run_id is not None else "something"
+    return f"{known} has kept the event loop from turning for {span((now - blockage.since).total_seconds())}"
+
+
+def _places(blockage: Blockage) -> tuple[str, ...]:
+    return (f"It was at {blockage.stack[-1]}.",) if blockage.stack else ()
+
+
+def _loops_blocked(facts: RunFacts, now: datetime) -> Explanation | None:
+    """Of those nodes that can take a run, none has an event loop that turns."""
+    blockages = [(name, facts.blockages[name]) for name in facts.nodes if name in facts.blockages]
+    if not blockages or len(blockages) < len(facts.nodes):
+        return None
+    name, blockage = blockages[0]
+    sentence = f"No node that can run it starts anything: on node {name}, {_blocker(blockage, now)}."
+    details = tuple(f"On node {other}, {_blocker(one, now)}." for other, one in blockages[1:])
+    return Explanation("LOOP_BLOCKED", sentence, details, run_id=blockage.run_id)
 
 
 def _waiting(run: Run, facts: RunFacts, now: datetime) -> Explanation:
@@ -286,6 +325,7 @@ def _waiting(run: Run, facts: RunFacts, now: datetime) -> Explanation:
         or _no_job(run.job_name, facts.job_known, facts.nodes, (), "this run waits")
         or _group(run, facts)
         or _blocked(facts)
+        or _loops_blocked(facts, now)
         or _in_line(facts)
     )
 

@@ -320,6 +320,23 @@ class SkippedOccurrence:
 
 
 @dataclass(frozen=True, slots=True)
+class Blockage:
+    """What keeps the event loop of a node's jobs from turning; its other async jobs stand still meanwhile.
+
+    Attributes:
+        since: When the loop turned last.
+        run_id: The run whose code is at work; None if it is no job's.
+        job_name: The job of that run.
+        stack: Where that code was when it was noticed: ``file:line in function``, the innermost last.
+    """
+
+    since: datetime
+    run_id: int | None
+    job_name: str | None
+    stack: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Node:
     """One running process, or one that was. ``clock_skew`` is its clock minus the database's, in seconds.
 
@@ -339,6 +356,7 @@ class Node:
     clock_skew: float
     jobs: tuple[str, ...]
     signatures: dict[str, str]
+    blockage: Blockage | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,6 +4,7 @@ import asyncio
 import logging
 from collections.abc import Callable
 
+from ..core.model import Node
 from ..registry import Registry
 from ..services import Services
 from ..store.db.database import Database
@@ -67,6 +68,11 @@ class Engine:
     def wakeup(self) -> Wakeup:
         """Where parts of the process can hear of commits of any node."""
         return self._wakeup
+
+    @property
+    def node(self) -> Node | None:
+        """The node as it was registered, once it is."""
+        return self._life.node if self._life else None
 
     @property
     def node_name(self) -> str | None:

@@ -259,6 +259,7 @@ def _node() -> None:
         Column("clock_skew", Float(), nullable=False),
         Column("jobs", DOCUMENT, nullable=False),
         Column("signatures", DOCUMENT, nullable=False),
+        Column("blockage", DOCUMENT),
         PrimaryKeyConstraint("id", name="pk_node"),
         CheckConstraint("state IN ('active', 'draining', 'expired', 'starting', 'stopped')", name="ck_node_state"),
         sqlite_autoincrement=True,

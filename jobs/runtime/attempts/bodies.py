@@ -30,26 +30,30 @@ class Body(Protocol):
 
 
 class CoroutineBody:
-    """A coroutine on the event loop: it can be cancelled, as long as it awaits something now and then."""
+    """A coroutine on the event loop: it can be cancelled, as long as it awaits something now and then.
+
+    Attributes:
+        attempt: What it runs; ``loop_watch`` finds it here when the coroutine keeps the loop from turning.
+    """
 
     def __init__(self, attempt: Attempt, arguments: dict[str, Any]) -> None:
-        self._attempt = attempt
+        self.attempt = attempt
         self._arguments = arguments
 
     async def run(self) -> JobOutcome:
         """Await the handler."""
-        current_host.set(self._attempt.host)
+        current_host.set(self.attempt.host)
         try:
-            return from_return(await self._attempt.definition.handler(**self._arguments))
+            return from_return(await self.attempt.definition.handler(**self._arguments))
         except asyncio.CancelledError:
             raise
         except BaseException as error:
             # A SystemExit inside a job must not end the server, nor a GeneratorExit its attempt without a result.
-            return from_exception(error, self._attempt.signal.reason)
+            return from_exception(error, self.attempt.signal.reason)
 
     async def stop_hard(self, running: Running) -> JobOutcome:
         """Cancel it until it ends; on shutdown one that swallows every cancel is left behind."""
-        host = self._attempt.host
+        host = self.attempt.host
         running.cancel()
         while not await _ended_or_abandoned(running, host.abandoned, _CANCEL_AGAIN):
             if host.abandoned.is_set():
@@ -57,7 +61,7 @@ class CoroutineBody:
             running.cancel()
         with contextlib.suppress(asyncio.CancelledError):
             await running
-        return stopped(self._attempt.signal.reason)
+        return stopped(self.attempt.signal.reason)
 
 
 class ThreadBody:

@@ -9,7 +9,7 @@ from typing import Any, Protocol
 
 from ...actions.claim import Started
 from ...context import StopReason
-from ...core.model import Json
+from ...core.model import Json, Run
 from ..live.log_writer import RawLine
 from .stopping import StopSignal
 from .values import plain_json, progress_document
@@ -97,6 +97,11 @@ class LocalHost:
         self.unstoppable = False
         self.latest_progress: Json = None
         self._on_stop: list[Callable[[StopReason], object]] = []
+
+    @property
+    def run(self) -> Run:
+        """The run whose attempt this is."""
+        return self._started.run
 
     def ask_to_stop(self, reason: StopReason) -> None:
         """Ask the job to stop; called in the event loop."""

@@ -66,26 +66,6 @@ class Access(Protocol):
         ...
 
 
-class CommitListeners:
-    """Who hears of commits, each in the event loop in which it asked to."""
-
-    def __init__(self) -> None:
-        self._listeners: list[tuple[asyncio.AbstractEventLoop, Listener]] = []
-
-    def add(self, listener: Listener) -> None:
-        """Call ``listener`` in the running event loop after each commit."""
-        self._listeners.append((asyncio.get_running_loop(), listener))
-
-    def tell(self, wakes: Wake) -> None:
-        """Something was committed."""
-        here = asyncio.get_running_loop()
-        for loop, listener in self._listeners:
-            if loop is here:
-                listener(wakes)
-            else:
-                loop.call_soon_threadsafe(listener, wakes)
-
-
 class Database:
     """The access of one part of a process to its database. Start is lazy; ``close`` is idempotent.
 
@@ -104,11 +84,11 @@ class Database:
         *,
         clock: Clock | None = None,
         access: Access | None = None,
-        listeners: CommitListeners | None = None,
+        listeners: list[Listener] | None = None,
     ) -> None:
         self.url = parse_url(url) if isinstance(url, str) else url
         self.clock = clock
-        self._listeners = listeners or CommitListeners()
+        self._listeners: list[Listener] = [] if listeners is None else listeners
         self._access = access or _new_access(self.url)
 
     def beside(self, party: str) -> "Database":
@@ -128,8 +108,11 @@ class Database:
         return is_sqlite(self.url)
 
     def on_commit(self, listener: Listener) -> None:
-        """Call ``listener`` in the running event loop after every commit of this process that concerns somebody."""
-        self._listeners.add(listener)
+        """Call ``listener`` after every commit of this process that concerns somebody, in the event loop that made it.
+
+        ``runtime.wakeup`` tells the parts of the process, each in its own loop.
+        """
+        self._listeners.append(listener)
 
     async def read(self, function: Callable[Concatenate[Connection, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Run ``function(connection, …)`` on one consistent snapshot and return what it returns."""
@@ -143,7 +126,8 @@ class Database:
         """
         result, wakes = await self._retrying(partial(self._transact, function, args, kwargs))
         if wakes:
-            self._listeners.tell(wakes)
+            for listener in self._listeners:
+                listener(wakes)
         return result
 
     async def _retrying(self, transaction: Callable[[Connection], T]) -> T:

@@ -7,7 +7,7 @@ from datetime import datetime
 from sqlalchemy import Connection, func, select, tuple_
 
 from ...core.explain import RunFacts, TaskFacts
-from ...core.model import Group, JobInfo, Node, NodeState, Run, Task
+from ...core.model import Blockage, Group, JobInfo, Node, NodeState, Run, Task
 from ...core.states import CLAIMABLE, FINAL, OCCUPYING, UNFINISHED, RunState
 from ..db import dialect
 from ..db.words import word, words
@@ -54,6 +54,7 @@ class _Queue:
 
     jobs: Mapping[str, JobInfo]
     nodes: Sequence[Node]
+    blockages: Mapping[str, Blockage]
     groups: Mapping[str, Group]
     occupied: Mapping[str, int]
     held: Mapping[int, int]
@@ -67,9 +68,11 @@ def of_runs(conn: Connection, runs: Sequence[Run], now: datetime) -> dict[int, R
     if not asked:
         return {}
     groups = {run.group for run in asked}
+    nodes = live(conn)
     queue = _Queue(
         jobs=jobs_by_names(conn, sorted({run.job_name for run in asked})),
-        nodes=[node for node in live(conn) if node.state is NodeState.ACTIVE],
+        nodes=[node for node in nodes if node.state is NodeState.ACTIVE],
+        blockages={node.name: node.blockage for node in nodes if node.blockage is not None},
         groups=groups_by_names(conn, sorted(groups)),
         occupied=occupied_counts(conn, sorted(groups)),
         held=_held(conn),
@@ -94,7 +97,8 @@ def _facts(run: Run, queue: _Queue) -> RunFacts:
         blocked_by=None if blocking == run.id else blocking,
         ahead=queue.ahead.get(run.id, 0),
         other_version=tuple(node.name for node in knowing if node not in able),
-        free_slots=sum(max(0, node.slots - queue.held.get(node.id, 0)) for node in able),
+        free_slots=sum(max(0, node.slots - queue.held.get(node.id, 0)) for node in able if node.blockage is None),
+        blockages=queue.blockages,
     )
 
 

@@ -315,6 +315,7 @@ node = Table(
     Column("clock_skew", Float, nullable=False),
     Column("jobs", JsonDocument, nullable=False),
     Column("signatures", JsonDocument, nullable=False),
+    Column("blockage", JsonDocument),
     one_of("state", NodeState),
     partial_index("uq_node_live_name", "state IN ('active', 'draining', 'starting')", "name", unique=True),
     **NO_REUSE,

@@ -6,8 +6,9 @@ from typing import Any
 
 from sqlalchemy import Connection, Row, insert, select, update
 
-from ...core.model import LIVE_NODES, TAKING_NODES, Node, NodeState
+from ...core.model import LIVE_NODES, TAKING_NODES, Blockage, Json, Node, NodeState
 from ...core.signature import foreign_to
+from ..db.types import from_text, to_text
 from ..schema.tables import node as n
 
 _LIVE = sorted(state.value for state in LIVE_NODES)
@@ -30,7 +31,21 @@ def node_from(row: Row[Any]) -> Node:
         clock_skew=row.clock_skew,
         jobs=tuple(row.jobs),
         signatures=row.signatures,
+        blockage=None if row.blockage is None else _blockage_from(row.blockage),
     )
+
+
+def _blockage_from(stored: Json) -> Blockage:
+    return Blockage(from_text(stored["since"]), stored["run"], stored["job"], tuple(stored["stack"]))
+
+
+def _blockage_values(blockage: Blockage) -> Json:
+    return {
+        "since": to_text(blockage.since),
+        "run": blockage.run_id,
+        "job": blockage.job_name,
+        "stack": list(blockage.stack),
+    }
 
 
 def register(
@@ -94,6 +109,14 @@ def set_state(conn: Connection, node_id: int, state: NodeState) -> bool:
         .values(state=state.value, running=n.c.running if state in LIVE_NODES else 0)
     )
     return conn.execute(statement).rowcount == 1
+
+
+def set_blockage(conn: Connection, node_id: int, blockage: Blockage | None) -> NodeState | None:
+    """Say what keeps a live node's loop from turning, None = it turns; the node's state, None if it is not live."""
+    values = None if blockage is None else _blockage_values(blockage)
+    statement = update(n).where(n.c.id == node_id, n.c.state.in_(_LIVE)).values(blockage=values).returning(n.c.state)
+    state = conn.execute(statement).scalar_one_or_none()
+    return None if state is None else NodeState(state)
 
 
 def fence(conn: Connection, node_id: int, seq: int) -> bool:

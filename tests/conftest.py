@@ -1,5 +1,6 @@
 """What every test has at hand: the fixtures of `tests/support`, and one event loop library for async tests."""
 
+import gc
 import os
 
 import pytest
@@ -26,3 +27,9 @@ def anyio_backend() -> str:
 def pytest_configure() -> None:
     """Have the tests' files in memory where there is room: SQLite waits for the disk after every transaction."""
     os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(roomy_folder()))
+
+
+def pytest_collection_finish() -> None:
+    """Keep the garbage collector from looking again and again at all that the collection has imported."""
+    gc.collect()
+    gc.freeze()

@@ -15,7 +15,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.support.browser import PageOpener
-from tests.support.processes import ProcessStarter
+from tests.support.processes import CronographProcess, ProcessStarter
 from tests.support.sources import PRODUCT_FOLDERS, ROOT
 
 pytestmark = [pytest.mark.packaging, pytest.mark.timeout(600)]
@@ -81,12 +81,21 @@ def installed(folder: Path, wheel: Path) -> Path:
     return environment / "bin"
 
 
-@pytest.fixture
-def installed_processes(installed: Path, tmp_path: Path) -> Iterator[ProcessStarter]:
+@pytest.fixture(scope="module")
+def installed_processes(installed: Path, folder: Path) -> Iterator[ProcessStarter]:
     """Starts the installed `cronograph`, away from the sources."""
-    starter = ProcessStarter(tmp_path, None, installed / "cronograph")
+    (folder / "elsewhere").mkdir()
+    starter = ProcessStarter(folder / "elsewhere", None, installed / "cronograph")
     yield starter
     starter.end_all()
+
+
+@pytest.fixture(scope="module")
+def installed_server(installed_processes: ProcessStarter) -> Iterator[CronographProcess]:
+    """A server of the installed wheel, which stops in order when the tests have seen it."""
+    server = installed_processes.serve("sqlite:///wheel.db")
+    yield server
+    assert server.stop() == 0, server.output()
 
 
 def names_in(archive: Path) -> set[str]:
@@ -121,9 +130,8 @@ def test_the_sdist_carries_the_dashboard_with_its_sources_and_no_installed_packa
     assert not [name for name in held if "node_modules" in name]
 
 
-def test_the_installed_wheel_serves_the_dashboard_and_its_assets(installed_processes: ProcessStarter) -> None:
-    server = installed_processes.serve("sqlite:///wheel.db")
-    with httpx.Client(base_url=server.url, trust_env=False) as client:
+def test_the_installed_wheel_serves_the_dashboard_and_its_assets(installed_server: CronographProcess) -> None:
+    with httpx.Client(base_url=installed_server.url, trust_env=False) as client:
         page = client.get("/")
         assert page.status_code == 200, page.text
         scripts = [word.split('"')[1] for word in page.text.split("src=")[1:]]
@@ -131,15 +139,13 @@ def test_the_installed_wheel_serves_the_dashboard_and_its_assets(installed_proce
         for script in scripts:
             assert client.get(script).status_code == 200, script
         assert client.get("/schema.graphql").text.startswith(('"""', "type", "schema", "directive", "scalar"))
-    assert server.stop() == 0
 
 
 @pytest.mark.parametrize("path", ["/", "/graphiql"])
 def test_the_pages_of_the_installed_wheel_open_without_a_fault(
-    installed_processes: ProcessStarter, new_page: PageOpener, path: str
+    installed_server: CronographProcess, new_page: PageOpener, path: str
 ) -> None:
-    server = installed_processes.serve("sqlite:///wheel.db")
-    page = new_page(server.url)
+    page = new_page(installed_server.url)
     page.goto(path)
     page.wait_for_load_state("networkidle")
     expect(page.locator("h1, .graphiql-container").first).to_be_visible()

@@ -3,47 +3,56 @@
 import asyncio
 import logging
 
+from typing_extensions import override
+
 from ..actions.dispatch import dispatch_due
 from ..store.db.database import Database
 from ..store.db.transaction import Wake
 from .alarm import Alarm
-from .service import Service
+from .clock import Clock
+from .watch import Watch
 
 log = logging.getLogger(__name__)
 
 
-class Dispatcher(Service):
-    """One per node; woken by the alarm, by changed tasks and by the slow poll."""
+class Dispatcher(Watch):
+    """One per node; woken by the alarm, by changed tasks and by the slow poll.
 
-    def __init__(self, database: Database, node: str) -> None:
-        super().__init__("dispatcher")
+    Args:
+        database: Where the tasks are.
+        node: This process' node.
+        clock: By which the alarm is set.
+        poll: Seconds after which it looks without having been told of anything.
+    """
+
+    def __init__(self, database: Database, node: str, *, clock: Clock, poll: float) -> None:
+        super().__init__("dispatcher", hints=Wake.TASKS, poll=poll)
         self._database = database
         self._node = node
-        self._due = asyncio.Event()
-        self._rounds: asyncio.Task[None] | None = None
-        self.alarm = Alarm(self._due.set)
+        self.alarm = Alarm(self.poke, clock)
 
+    @override
     def on_wake(self, wakes: Wake) -> None:
         """Look again when tasks have changed."""
         # A round looks for the next due time after all that it has changed itself.
-        if wakes & Wake.TASKS and asyncio.current_task() is not self._rounds:
-            self._due.set()
+        if asyncio.current_task() is not self._task:
+            super().on_wake(wakes)
 
-    def poke(self) -> None:
-        """Look again."""
-        self._due.set()
+    @override
+    def start(self) -> None:
+        """Begin in the running event loop."""
+        self.alarm.start()
+        super().start()
 
-    async def run(self) -> None:
-        """Dispatch until stopped."""
-        self._rounds = asyncio.current_task()
-        self._due.set()
-        while True:
-            await self._due.wait()
-            self._due.clear()
-            await self._round()
+    @override
+    async def stop(self) -> None:
+        """End, and wait for the end."""
+        await super().stop()
+        self.alarm.stop()
 
-    async def _round(self) -> None:
+    async def look(self) -> None:
+        """Dispatch until nothing is due."""
         while (dispatched := await self._database.write(dispatch_due, self._node)).more:
             log.debug("more tasks are due")
-        # A due time may have changed while this round was under way; then the event is set again.
+        # A due time may have changed while this round was under way; then it is told to look again.
         self.alarm.set(dispatched.next_in)

@@ -9,6 +9,7 @@ from ..registry import Registry
 from ..services import Services
 from ..store.db.database import Database
 from ..store.db.transaction import Wake
+from .clock import Clock
 from .declarer import Declarer
 from .job.inheritance import let_threads_belong_to_jobs
 from .live.log_writer import JobLogHandler, LogWriter
@@ -30,6 +31,7 @@ class Engine:
         settings: How the node works.
         on_drained: Called when the node was drained by somebody else and nothing runs any more.
         wakeup: Tells of commits; its owner starts and stops it. One of its own unless given.
+        clock: The clocks of this process; tests give one that they can set.
     """
 
     def __init__(
@@ -40,12 +42,14 @@ class Engine:
         *,
         on_drained: Callable[[], None] | None = None,
         wakeup: Wakeup | None = None,
+        clock: Clock | None = None,
     ) -> None:
         settings.check()
         self._services = services
         self._database = services.database
         self._registry = registry
         self._settings = settings
+        self._clock = clock or Clock()
         self._on_drained = on_drained
         self._owns_wakeup = wakeup is None
         self._wakeup = wakeup or Wakeup(self._database)
@@ -91,8 +95,9 @@ class Engine:
 
     @property
     def ready(self) -> bool:
-        """Whether the node is recovered, dispatching and taking runs; false as soon as it drains or is fenced."""
-        return self._life is not None and not self._stopping and not self._life.fenced.is_set()
+        """Whether it takes runs: it is recovered, neither drains nor is fenced, and its database answers."""
+        life = self._life
+        return life is not None and not self._stopping and not life.fenced.is_set() and life.database_answers
 
     async def start(self) -> None:
         """Join as a node, write declared tasks, rescue what a dead process left behind, and begin. Once only."""
@@ -119,6 +124,7 @@ class Engine:
             node,
             self._logs,
             self._progress,
+            clock=self._clock,
             on_drain=self._drain_requested,
         )
         await life.leave_starting()

@@ -2,17 +2,22 @@
 
 import logging
 import threading
-import time
 from collections.abc import Callable
 
 from ..actions.nodes import Beat, heartbeat
 from ..core.model import Node
 from ..store.db.database import Database, SQLAlchemyError
+from .clock import Clock
+from .faults import log_fault
 
 log = logging.getLogger(__name__)
 
 FENCE_AT = 0.75
 """The part of the lease after which a node without a good heartbeat stops trusting itself."""
+AGAIN = 1.0
+"""Seconds after which a beat that failed is tried again, unless beats come faster anyway."""
+_SILENT_AFTER = 2.0
+"""Intervals without an answer after which the database is taken to be away, though nothing has failed yet."""
 
 
 class Heartbeat:
@@ -23,6 +28,7 @@ class Heartbeat:
         node: This process' node.
         interval: Seconds between beats.
         lease: Seconds that a beat is good for.
+        clock: Measures the age.
         running: How many runs execute now.
         on_beat: Called from the thread with what the database answered to each beat.
     """
@@ -34,6 +40,7 @@ class Heartbeat:
         *,
         interval: float,
         lease: float,
+        clock: Clock,
         running: Callable[[], int],
         on_beat: Callable[[Beat], None],
     ) -> None:
@@ -45,7 +52,9 @@ class Heartbeat:
         self._on_beat = on_beat
         self._stopped = threading.Event()
         self._wanted = threading.Event()
-        self._last_good = time.monotonic()
+        self._clock = clock
+        self._last_good = clock.monotonic()
+        self._failed = False
         self._thread: threading.Thread | None = None
 
     def start(self) -> None:
@@ -66,26 +75,42 @@ class Heartbeat:
 
     def age(self) -> float:
         """Seconds since the start of the last good beat."""
-        return time.monotonic() - self._last_good
+        return self._clock.monotonic() - self._last_good
 
     def is_doubtful(self) -> bool:
         """Whether other nodes may soon take this node for dead."""
         return self.age() > FENCE_AT * self._lease
 
+    def answers(self) -> bool:
+        """Whether the database takes what this node writes: the last beat was good, and is not long ago."""
+        return not self._failed and self.age() <= _SILENT_AFTER * self._interval
+
     def _beat_until_stopped(self) -> None:
         while True:
-            self._wanted.wait(self._interval)
+            self._wanted.wait(min(self._interval, AGAIN) if self._failed else self._interval)
             self._wanted.clear()
             if self._stopped.is_set():
                 return
-            began = time.monotonic()
+            began = self._clock.monotonic()
             try:
                 beat = self._database.write_sync(heartbeat, self._node.id, lease=self._lease, running=self._running())
             except (SQLAlchemyError, OSError) as error:
-                log.warning("heartbeat of node %s failed, again in %g s: %s", self._node.name, self._interval, error)
+                self._fail(error)
                 continue
+            self._recover()
             if self._stopped.is_set():
                 return
             if beat.state is not None:
                 self._last_good = began
             self._on_beat(beat)
+
+    def _fail(self, error: Exception) -> None:
+        # Once for each time that the database is away, and not with each beat.
+        if not self._failed:
+            log_fault(log, f"heartbeat of node {self._node.name} failed", error)
+        self._failed = True
+
+    def _recover(self) -> None:
+        if self._failed:
+            log.info("heartbeat of node %s is good again after %.1f s", self._node.name, self.age())
+        self._failed = False

@@ -12,8 +12,9 @@ from ..services import Services
 from ..store.db.database import Database
 from ..store.db.transaction import Tx, Wake
 from ..store.write.nodes import foreign_signatures
-from . import settler
+from . import alarm, settler
 from .attempts.worker import Worker
+from .clock import Clock
 from .dispatcher import Dispatcher
 from .heartbeat import Heartbeat
 from .live.log_writer import LogWriter
@@ -21,6 +22,7 @@ from .live.progress import ProgressWriter
 from .names import random_name
 from .rescuer import Rescuer
 from .settings import EngineSettings
+from .watch import Duty
 
 log = logging.getLogger(__name__)
 
@@ -56,6 +58,7 @@ class NodeLife:
         node: As ``register`` returned it.
         logs: Keeps log lines.
         progress: Writes progress.
+        clock: The clocks of this process.
         on_drain: Called when somebody asked this node to drain.
     """
 
@@ -68,6 +71,7 @@ class NodeLife:
         logs: LogWriter,
         progress: ProgressWriter,
         *,
+        clock: Clock,
         on_drain: Callable[[], None],
     ) -> None:
         self.node = node
@@ -75,32 +79,51 @@ class NodeLife:
         self._settings = settings
         self._on_drain = on_drain
         self._loop = asyncio.get_running_loop()
-        self.dispatcher = Dispatcher(self._database, node.name)
+        poll = settings.poll_for(is_sqlite=self._database.is_sqlite)
+        self.dispatcher = Dispatcher(self._database, node.name, clock=clock, poll=poll)
         self.worker = Worker(services, registry, settings, node, logs, progress)
-        self._rescuer = Rescuer(self._database, own=node.id, lease=settings.lease)
-        self._settler = settler.Settler(self._database)
         self._heartbeat = Heartbeat(
             self._database,
             node,
             interval=settings.heartbeat,
             lease=settings.lease,
+            clock=clock,
             running=lambda: self.worker.running,
             on_beat=self._hear,
         )
+        self._duties = self._make_duties(clock, poll)
         self.fenced = self.worker.fenced
+
+    @property
+    def database_answers(self) -> bool:
+        """Whether the database took the last heartbeat."""
+        return self._heartbeat.answers()
+
+    def _make_duties(self, clock: Clock, poll: float) -> list[Duty]:
+        lease = self._settings.lease
+        duties = [
+            Duty("poll", poll, self._poll),
+            Duty("clock-check", alarm.STEP, self._check_clock),
+            Duty("disown", lease / 8, self.worker.disown_unknown),
+            Duty("settle", settler.EVERY, settler.Settler(self._database).look),
+        ]
+        if not self._database.is_sqlite:
+            # There one process owns the file: nobody could take its runs, and it has nobody to rescue.
+            rescuer = Rescuer(self._database, own=self.node.id, lease=lease, clock=clock)
+            duties.append(Duty("rescue", lease / 8, rescuer.look))
+            duties.append(Duty("fence", self._settings.heartbeat / 2, self._check_fence))
+        return duties
 
     def start(self) -> None:
         """Begin to beat, dispatch and execute."""
         self._heartbeat.start()
-        alarm = self.dispatcher.alarm
-        alarm.start()
-        alarm.every(self._settings.poll_for(is_sqlite=self._database.is_sqlite), "poll", self._poll)
-        alarm.every(self._settings.lease / 8, "rescue", self._rescue)
-        alarm.every(self._settings.lease / 8, "disown", self._disown)
-        alarm.every(self._settings.heartbeat / 2, "fence", self._check_fence)
-        alarm.every(settler.EVERY, "settle", self._settle)
-        self.dispatcher.start()
-        self.worker.start()
+        for service in (self.dispatcher, self.worker, *self._duties):
+            service.start()
+
+    async def _end_duties(self) -> None:
+        await self.dispatcher.stop()
+        for duty in self._duties:
+            await duty.stop()
 
     def on_wake(self, wakes: Wake) -> None:
         """Pass a hint on."""
@@ -120,8 +143,7 @@ class NodeLife:
 
     async def stop_taking(self) -> None:
         """Dispatch and take nothing new."""
-        await self.dispatcher.stop()
-        self.dispatcher.alarm.stop()
+        await self._end_duties()
         await self.worker.stop_taking()
 
     async def finish(self, drain_timeout: float) -> None:
@@ -140,8 +162,7 @@ class NodeLife:
     async def abandon(self) -> None:
         """This node is taken for dead, or soon will be: end everything at once, and leave nothing to its name."""
         self._heartbeat.stop()
-        await self.dispatcher.stop()
-        self.dispatcher.alarm.stop()
+        await self._end_duties()
         await self.worker.halt()
         await self.worker.hand_back_running()
         await self.worker.stop()
@@ -149,17 +170,10 @@ class NodeLife:
         await self._database.write(leave, self.node, NodeState.EXPIRED, unfinished=unfinished)
 
     async def _poll(self) -> None:
-        self.dispatcher.poke()
         self.worker.poke()
 
-    async def _rescue(self) -> None:
-        await self._rescuer.look()
-
-    async def _disown(self) -> None:
-        await self.worker.disown_unknown()
-
-    async def _settle(self) -> None:
-        await self._settler.look()
+    async def _check_clock(self) -> None:
+        self.dispatcher.alarm.check()
 
     async def _check_fence(self) -> None:
         if self._heartbeat.is_doubtful() and not self.fenced.is_set():

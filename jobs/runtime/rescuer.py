@@ -1,13 +1,13 @@
 """Finds dead nodes and takes their runs back. Any node may do it; the database lets only one succeed."""
 
 import logging
-import time
 
 from ..actions.nodes import rescue_expired
 from ..core.model import Node
 from ..store.db.database import Connection, Database
 from ..store.db.transaction import Tx
 from ..store.write import nodes
+from .clock import Clock
 
 log = logging.getLogger(__name__)
 
@@ -19,16 +19,17 @@ class Rescuer:
     by this process' monotonic clock: a clock that jumps rescues nobody.
     """
 
-    def __init__(self, database: Database, *, own: int, lease: float) -> None:
+    def __init__(self, database: Database, *, own: int, lease: float, clock: Clock) -> None:
         self._database = database
         self._own = own
         self._lease = lease
+        self._clock = clock
         self._watched: dict[int, tuple[int, float]] = {}
 
     async def look(self) -> int:
         """Look once; how many runs were rescued."""
         live = await self._database.read(_live)
-        now = time.monotonic()
+        now = self._clock.monotonic()
         self._watched = {node.id: (node.seq, self._since(node, now)) for node in live if node.id != self._own}
         silent = {node_id for node_id, (_, since) in self._watched.items() if now - since >= self._lease}
         if not silent:

@@ -2,6 +2,7 @@
 
 import asyncio
 from abc import abstractmethod
+from collections.abc import Awaitable, Callable
 
 from ..store.db.transaction import Wake
 from .service import Service
@@ -10,13 +11,15 @@ from .service import Service
 class Watch(Service):
     """Looks at the start, after every hint, and at the latest after a while; between two looks it pauses.
 
+    All by the monotonic clock: whoever sets the time of day does not make it sleep.
+
     Args:
         name: Of the service.
         hints: Which wakes are worth a look.
-        poll: Seconds after which it looks without having been told of anything.
+        poll: Seconds after which it looks without having been told of anything; None = it waits to be told.
     """
 
-    def __init__(self, name: str, *, hints: Wake, poll: float) -> None:
+    def __init__(self, name: str, *, hints: Wake = Wake.NONE, poll: float | None = None) -> None:
         super().__init__(name)
         self._hints = hints
         self._poll = poll
@@ -33,22 +36,45 @@ class Watch(Service):
 
     async def run(self) -> None:
         """Look whenever it may be worth it."""
-        loop = asyncio.get_running_loop()
         self._wanted.set()
         while True:
-            # Whatever nobody told of is found in the end; one timer costs less than a wait with a limit.
-            timer = loop.call_later(self._poll, self._wanted.set)
-            await self._wanted.wait()
-            timer.cancel()
+            await self._wait()
             self._wanted.clear()
             await self.look()
             await asyncio.sleep(self.pause)
+
+    async def _wait(self) -> None:
+        if self._poll is None:
+            await self._wanted.wait()
+            return
+        # Whatever nobody told of is found in the end; one timer costs less than a wait with a limit.
+        timer = asyncio.get_running_loop().call_later(self._poll, self._wanted.set)
+        await self._wanted.wait()
+        timer.cancel()
 
     @abstractmethod
     async def look(self) -> None:
         """Do what there is to do."""
 
     @property
-    @abstractmethod
     def pause(self) -> float:
         """Seconds between two looks: the first comes at once, and under load many commits are seen together."""
+        return 0.0
+
+
+class Duty(Watch):
+    """Something that a node does every so often; a fault is logged, and it is done again.
+
+    Args:
+        name: What it is.
+        every: Seconds between the end of one and the beginning of the next.
+        do: Does it.
+    """
+
+    def __init__(self, name: str, every: float, do: Callable[[], Awaitable[object]]) -> None:
+        super().__init__(name, poll=every)
+        self._do = do
+
+    async def look(self) -> None:
+        """Do it."""
+        await self._do()

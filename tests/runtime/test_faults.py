@@ -6,10 +6,10 @@ import logging
 import psycopg
 import pytest
 
-from cronograph.jobs.runtime.alarm import Alarm
 from cronograph.jobs.runtime.faults import log_fault
+from cronograph.jobs.runtime.watch import Duty
 from cronograph.jobs.store.db.database import OperationalError
-from tests.support.waiting import eventually, let_pass
+from tests.support.waiting import eventually
 
 LOG = logging.getLogger("cronograph.tests")
 
@@ -48,35 +48,26 @@ async def test_a_duty_that_fails_is_reported_once_and_done_again(caplog: pytest.
         if len(done) == 1:
             raise ConnectionResetError("cut off")
 
-    alarm = Alarm(lambda: None)
-    alarm.start()
-    alarm.every(0.02, "look", duty)
+    looking = Duty("look", 0.02, duty)
+    looking.start()
     await eventually(lambda: len(done) > 1)
-    alarm.stop()
+    await looking.stop()
     errors = [record.getMessage() for record in caplog.records if record.levelno >= logging.ERROR]
-    assert errors == ["duty look failed: cut off"]
+    assert errors == ["look failed and starts again in 0.1 s: cut off"]
 
 
-async def test_a_duty_that_is_under_way_when_the_alarm_stops_is_cancelled_without_a_word(
+async def test_a_duty_that_is_under_way_when_it_is_stopped_is_cancelled_without_a_word(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    begun, ended = asyncio.Event(), asyncio.Event()
+    begun = asyncio.Event()
 
     async def duty() -> None:
         begun.set()
-        try:
-            await asyncio.Event().wait()
-        finally:
-            ended.set()
+        await asyncio.Event().wait()
 
-    alarm = Alarm(lambda: None)
-    alarm.start()
-    alarm.every(0.01, "look", duty)
+    looking = Duty("look", 0.01, duty)
+    looking.start()
     await begun.wait()
-    # Its next turns come while it is still at work, and pass without a word.
-    let_pass(0.05)
-    await asyncio.sleep(0)
-    alarm.stop()
-    await ended.wait()
-    await asyncio.sleep(0)
+    await looking.stop()
+    await looking.stop()
     assert [record.getMessage() for record in caplog.records if record.levelno >= logging.WARNING] == []

@@ -21,7 +21,7 @@ from ...core.model import Json
 from ...store.db.database import Database, SQLAlchemyError
 from ...store.write.logs import LogLine
 from ..job.values import plain_json, plain_text
-from ..service import Service
+from ..watch import Watch
 
 log = logging.getLogger(__name__)
 
@@ -91,7 +91,7 @@ class LogTail:
     cut: int
 
 
-class LogWriter(Service):
+class LogWriter(Watch):
     """Takes lines from any thread and writes them a few times a second.
 
     Memory and writes are bounded whatever a job does: of an execution the newest ``KEPT_LINES`` wait at most, and what
@@ -103,7 +103,6 @@ class LogWriter(Service):
         self._database = database
         self._buffers: dict[int, _Buffer] = {}
         self._lock = threading.Lock()
-        self._wanted = asyncio.Event()
         self._loop = asyncio.get_running_loop()
         self._in_flight: frozenset[int] = frozenset()
         self._landed = asyncio.Event()
@@ -134,19 +133,20 @@ class LogWriter(Service):
             buffer.count = number
             is_too_fast = len(buffer.pending) >= MANY_WAITING and number % SLOWED_EVERY == 0
         if was_idle:
-            self._loop.call_soon_threadsafe(self._wanted.set)
+            self._loop.call_soon_threadsafe(self.poke)
         return SLOWED_BY if is_too_fast else 0.0
 
+    @property
     @override
-    async def run(self) -> None:
-        """Write what waits, one batch after the other: no talkative job keeps others from the database."""
-        self._wanted.set()
-        while True:
-            await self._wanted.wait()
-            self._wanted.clear()
-            if await self._flush():
-                self._wanted.set()
-            await asyncio.sleep(PAUSE)
+    def pause(self) -> float:
+        """Seconds between two transactions."""
+        return PAUSE
+
+    @override
+    async def look(self) -> None:
+        """Write one batch of what waits, and look again: no talkative job keeps others from the database."""
+        if await self._flush():
+            self.poke()
 
     async def _flush(self) -> bool:
         """Write one batch; whether more lines wait."""

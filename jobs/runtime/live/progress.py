@@ -7,12 +7,12 @@ from ...actions.checkpoints import save_progress
 from ...actions.claim import Started
 from ...core.model import Json
 from ...store.db.database import Database
-from ..service import Service
+from ..watch import Watch
 
 _PAUSE = 0.25
 
 
-class ProgressWriter(Service):
+class ProgressWriter(Watch):
     """Keeps only the newest value of each run until it is written."""
 
     def __init__(self, database: Database) -> None:
@@ -20,7 +20,6 @@ class ProgressWriter(Service):
         self._database = database
         self._newest: dict[int, tuple[Started, Json]] = {}
         self._lock = threading.Lock()
-        self._wanted = asyncio.Event()
         self._loop = asyncio.get_running_loop()
 
     def show(self, started: Started, progress: Json) -> None:
@@ -29,23 +28,20 @@ class ProgressWriter(Service):
             was_idle = not self._newest
             self._newest[started.run.id] = (started, progress)
         if was_idle:
-            self._loop.call_soon_threadsafe(self._wanted.set)
+            self._loop.call_soon_threadsafe(self.poke)
 
     def forget(self, run_id: int) -> None:
         """The run ended; its last progress is written with its end."""
         with self._lock:
             self._newest.pop(run_id, None)
 
-    async def run(self) -> None:
-        """Write what waits, at most four times a second."""
-        self._wanted.set()
-        while True:
-            await self._wanted.wait()
-            self._wanted.clear()
-            await self._write()
-            await asyncio.sleep(_PAUSE)
+    @property
+    def pause(self) -> float:
+        """Seconds between two writes: at most four a second."""
+        return _PAUSE
 
-    async def _write(self) -> None:
+    async def look(self) -> None:
+        """Write what waits."""
         with self._lock:
             newest, self._newest = self._newest, {}
         if not newest:

@@ -1,0 +1,80 @@
+"""Whoever sets the time of day makes no node sleep, and has nobody taken for dead."""
+
+import asyncio
+from datetime import timedelta
+
+import pytest
+
+from cronograph.jobs.core.states import RunState
+from cronograph.jobs.runtime.alarm import Alarm
+from cronograph.jobs.runtime.rescuer import Rescuer
+from cronograph.jobs.runtime.watch import Duty
+from cronograph.jobs.store.db.database import Database
+from cronograph.jobs.store.schema.tables import run as runs
+from tests.support.clocks import WrongClock
+from tests.support.storage import Stored
+
+AN_HOUR = 3600.0
+
+
+@pytest.mark.parametrize("off", [AN_HOUR, -AN_HOUR])
+async def test_an_alarm_rings_though_the_clock_was_set_right_after_it_was_set(
+    off: float, caplog: pytest.LogCaptureFixture
+) -> None:
+    clock = WrongClock(off)
+    rung = asyncio.Event()
+    alarm = Alarm(rung.set, clock)
+    alarm.start()
+    alarm.set(60.0 if off < 0 else 0.01)
+    watch = Duty("clock-check", 0.01, lambda: _check(alarm))
+    watch.start()
+    clock.off = 0.0
+    await asyncio.wait_for(rung.wait(), 5)
+    rung.clear()
+    # Whoever heard it sets the alarm anew, by the right clock.
+    alarm.set(0.01)
+    await asyncio.wait_for(rung.wait(), 5)
+    await watch.stop()
+    alarm.stop()
+    word = "back" if off > 0 else "forward"
+    assert [message for message in caplog.messages if f"set {word} by 3600.0 s" in message]
+
+
+async def _check(alarm: Alarm) -> None:
+    alarm.check()
+
+
+async def test_a_clock_that_drifts_by_less_than_a_second_rings_nothing() -> None:
+    clock = WrongClock()
+    rung: list[int] = []
+    alarm = Alarm(lambda: rung.append(1), clock)
+    alarm.start()
+    alarm.set(None)
+    clock.off = 0.9
+    alarm.check()
+    assert rung == []
+    clock.off = 1.1
+    alarm.check()
+    alarm.check()
+    assert rung == [1]
+    alarm.stop()
+    alarm.stop()
+    alarm.set(0.0)
+
+
+async def test_a_node_is_dead_by_its_silence_and_not_by_anybodys_time_of_day(stored: Stored, database_url: str) -> None:
+    """The database's clock says that the lease is over; only a whole lease without a beat proves it."""
+    database = Database(database_url, clock=lambda: stored.now)
+    clock = WrongClock()
+    dead = stored.node("dead")
+    run = stored.enqueue()
+    dead.start()
+    rescuer = Rescuer(database, own=0, lease=60.0, clock=clock)
+    stored.now += timedelta(hours=1)
+    clock.off = AN_HOUR
+    assert [await rescuer.look(), await rescuer.look()] == [0, 0]
+    clock.passed = 60.0
+    assert await rescuer.look() == 1
+    (row,) = stored.rows(runs, id=run.id)
+    assert row.state == RunState.STUCK.value
+    await database.close()

@@ -1,5 +1,6 @@
 import { resolve } from "node:path";
 import { defineConfig, type Plugin } from "vite";
+import { compressed } from "./compress";
 import { documentManifest } from "./document-manifest";
 
 /** GraphiQL's style sheet embeds its fonts as data: URLs, which the Content-Security-Policy refuses and nobody needs. */
@@ -22,7 +23,7 @@ export default defineConfig({
   root: here,
   base: "/",
   appType: "mpa",
-  plugins: [stripEmbeddedFonts(), documentManifest()],
+  plugins: [stripEmbeddedFonts(), documentManifest(), compressed()],
   oxc: { jsx: { runtime: "automatic", importSource: "preact" } },
   resolve: { dedupe: ["graphql", "react", "react-dom"] },
   build: {

@@ -49,7 +49,7 @@ def test_the_pages_work_and_nothing_else_does(closed_site: Site, new_page: PageO
         page.goto(path)
         ready(page)
     page.goto("/jobs")
-    page.get_by_role("article", name="quick").get_by_role("button", name="Run").click()
+    page.get_by_role("button", name="Run quick…").click()
     page.get_by_role("dialog").get_by_role("button", name="Run now").click()
     page.goto("/log")
     expect(page.get_by_role("row", name="success")).to_contain_text("quick")

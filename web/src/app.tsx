@@ -14,13 +14,14 @@ const Tasks = lazy(() => import("./routes/tasks").then((module) => module.Tasks)
 const TaskPage = lazy(() => import("./routes/task").then((module) => module.TaskPage));
 const Jobs = lazy(() => import("./routes/jobs").then((module) => module.Jobs));
 const Runs = lazy(() => import("./routes/runs").then((module) => module.Runs));
+const RunPage = lazy(() => import("./routes/run").then((module) => module.RunPage));
 const Log = lazy(() => import("./routes/log").then((module) => module.Log));
 const ExecutionPage = lazy(() => import("./routes/execution").then((module) => module.ExecutionPage));
 const Groups = lazy(() => import("./routes/groups").then((module) => module.Groups));
 const Nodes = lazy(() => import("./routes/nodes").then((module) => module.Nodes));
 const Settings = lazy(() => import("./routes/settings").then((module) => module.Settings));
 
-const PAGES = [Overview, Tasks, TaskPage, Jobs, Runs, Log, ExecutionPage, Groups, Nodes, Settings];
+const PAGES = [Overview, Tasks, TaskPage, Jobs, Runs, RunPage, Log, ExecutionPage, Groups, Nodes, Settings];
 
 function NotFound() {
   return (
@@ -45,6 +46,8 @@ function Route({ page }: { page: Page }) {
       return <Jobs />;
     case "runs":
       return <Runs />;
+    case "run":
+      return <RunPage key={page.id} id={page.id} />;
     case "log":
       return <Log />;
     case "execution":

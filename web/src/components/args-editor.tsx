@@ -1,5 +1,6 @@
-import { useState } from "preact/hooks";
-import { type ArgField, argFields, readArg, writeArg } from "../lib/args-schema";
+import { useEffect, useState } from "preact/hooks";
+import { type ArgField, argFields } from "../lib/args-schema";
+import { type ArgTexts, argTexts, readArgTexts } from "../model/args-form";
 import { readArgs } from "../model/task-form";
 import { Field, Select, TextInput } from "./field";
 
@@ -7,17 +8,20 @@ interface ArgsEditorProps {
   /** JSON text: the one truth, whichever way it is edited. */
   value: string;
   onChange: (value: string) => void;
+  /** Tells whether a field holds what cannot be sent: the form must not be sent then. */
+  onFaults: (faults: number) => void;
   /** The JSON Schema of the job's arguments, if known. */
   schema: unknown;
   error?: string | undefined;
 }
 
 /** The arguments of a job: a form made from their schema, or the JSON itself. */
-export function ArgsEditor({ value, onChange, schema, error }: ArgsEditorProps) {
+export function ArgsEditor({ value, onChange, onFaults, schema, error }: ArgsEditorProps) {
   const fields = argFields(schema);
   const [raw, setRaw] = useState(false);
   const args = readArgs(value);
   const asForm = !raw && fields.length > 0 && typeof args !== "string";
+  if (takesNone(schema) && value.trim() === "{}") return <p class="dim">This job takes no arguments.</p>;
   return (
     <fieldset class="args">
       <legend class="field-label">
@@ -29,11 +33,7 @@ export function ArgsEditor({ value, onChange, schema, error }: ArgsEditorProps) 
         )}
       </legend>
       {asForm ? (
-        <div class="form-grid">
-          {fields.map((field) => (
-            <ArgInput key={field.name} field={field} value={args[field.name]} onChange={(next) => onChange(withArg(args, field.name, next))} />
-          ))}
-        </div>
+        <ArgFields fields={fields} args={args} onChange={onChange} onFaults={onFaults} />
       ) : (
         <textarea class="textarea" rows={5} aria-label="Arguments as JSON" aria-invalid={error !== undefined} value={value} spellcheck={false} onInput={(event) => onChange(event.currentTarget.value)} />
       )}
@@ -46,28 +46,61 @@ export function ArgsEditor({ value, onChange, schema, error }: ArgsEditorProps) 
   );
 }
 
-function withArg(args: Record<string, unknown>, name: string, value: unknown): string {
-  const { [name]: _, ...others } = args;
-  return JSON.stringify(value === undefined ? others : { ...args, [name]: value }, null, 2);
+/** Whether a schema says that there is nothing to give; an unknown one says nothing. */
+function takesNone(schema: unknown): boolean {
+  return typeof schema === "object" && schema !== null && argFields(schema).length === 0;
 }
 
-function ArgInput({ field, value, onChange }: { field: ArgField; value: unknown; onChange: (value: unknown) => void }) {
-  const [typed, setTyped] = useState(() => writeArg(field, value));
-  const [error, setError] = useState<string | undefined>(undefined);
-  const change = (text: string): void => {
-    setTyped(text);
-    const read = readArg(field, text);
-    setError("error" in read ? read.error : undefined);
-    if ("value" in read) onChange(read.value);
+interface ArgFieldsProps {
+  fields: readonly ArgField[];
+  args: Readonly<Record<string, unknown>>;
+  onChange: (value: string) => void;
+  onFaults: (faults: number) => void;
+}
+
+function ArgFields({ fields, args, onChange, onFaults }: ArgFieldsProps) {
+  const [texts, setTexts] = useState<ArgTexts>(() => argTexts(fields, args));
+  const [touched, setTouched] = useState<ReadonlySet<string>>(new Set());
+  const { faults } = readArgTexts(fields, texts);
+  const count = Object.keys(faults).length;
+  useEffect(() => {
+    onFaults(count);
+    return () => onFaults(0);
+  }, [count]);
+  const change = (name: string, text: string): void => {
+    const next = { ...texts, [name]: text };
+    setTexts(next);
+    setTouched(new Set([...touched, name]));
+    onChange(JSON.stringify(readArgTexts(fields, next, args).args, null, 2));
   };
+  return (
+    <div class="form-grid">
+      {fields.map((field) => (
+        // What is missing is said once one has been there, or has tried to send the form.
+        <ArgInput key={field.name} field={field} text={texts[field.name] ?? ""} fault={faults[field.name]} quiet={!touched.has(field.name)} onChange={(text) => change(field.name, text)} />
+      ))}
+    </div>
+  );
+}
+
+interface ArgInputProps {
+  field: ArgField;
+  text: string;
+  fault: string | undefined;
+  quiet: boolean;
+  onChange: (text: string) => void;
+}
+
+function ArgInput({ field, text, fault, quiet, onChange }: ArgInputProps) {
   const unset: readonly [string, string] = ["", field.required ? "choose…" : "default"];
   const label = field.required ? `${field.label} *` : field.label;
+  const invalid = fault !== undefined;
   return (
-    <Field label={label} hint={field.hint === "" ? undefined : field.hint} error={error}>
-      {field.kind === "boolean" && <Select value={typed} onChange={change} options={[unset, ["true", "yes"], ["false", "no"]]} />}
-      {field.kind === "choice" && <Select value={typed} onChange={change} options={[unset, ...field.options.map((option) => [String(option), String(option)] as const)]} />}
+    <Field label={label} hint={field.hint === "" ? undefined : field.hint} error={quiet ? undefined : fault}>
+      {field.kind === "boolean" && <Select value={text} onChange={onChange} invalid={invalid} options={[unset, ["true", "yes"], ["false", "no"]]} />}
+      {field.kind === "choice" && <Select value={text} onChange={onChange} invalid={invalid} options={[unset, ...field.options.map((option) => [String(option), String(option)] as const)]} />}
       {field.kind !== "boolean" && field.kind !== "choice" && (
-        <TextInput value={typed} onChange={change} invalid={error !== undefined} mono={field.kind === "json"} placeholder={field.kind === "json" ? "JSON" : ""} />
+        <TextInput value={text} onChange={onChange} invalid={invalid} mono={field.kind === "json"} placeholder={field.kind === "json" ? "JSON" : ""} />
       )}
     </Field>
   );

@@ -2,12 +2,16 @@ import { useEffect, useState } from "preact/hooks";
 import { integer, plural } from "../lib/format";
 import { type BulkKind, type BulkTarget, countBulk, runBulk } from "../services/runs";
 import { notify } from "../state/announce";
+import { Action } from "./action";
 import { Dialog } from "./dialog";
 
 interface BulkDialogProps {
   kind: BulkKind;
   target: BulkTarget;
+  /** Left as they are: nothing was changed. */
   onClose: () => void;
+  /** It is done, as far as it could be. */
+  onDone: () => void;
 }
 
 const WORDS: Readonly<Record<BulkKind, { readonly question: string; readonly action: string; readonly done: string }>> = {
@@ -18,7 +22,7 @@ const WORDS: Readonly<Record<BulkKind, { readonly question: string; readonly act
 };
 
 /** Says how many runs it concerns, counted by the server, then does it and shows how far it is. */
-export function BulkDialog({ kind, target, onClose }: BulkDialogProps) {
+export function BulkDialog({ kind, target, onClose, onDone }: BulkDialogProps) {
   const [count, setCount] = useState<number | null>(null);
   const [done, setDone] = useState<number | null>(null);
   const words = WORDS[kind];
@@ -29,7 +33,7 @@ export function BulkDialog({ kind, target, onClose }: BulkDialogProps) {
     setDone(0);
     const changed = await runBulk(kind, target, setDone);
     if (changed !== null) notify(`${plural(changed, "run")} ${words.done}`);
-    onClose();
+    onDone();
   };
   return (
     <Dialog title={words.question} onClose={onClose}>
@@ -53,9 +57,9 @@ export function BulkDialog({ kind, target, onClose }: BulkDialogProps) {
         <button type="button" class="button" onClick={onClose}>
           Leave them
         </button>
-        <button type="button" class={kind === "cancel" ? "button danger" : "button primary"} disabled={count === null || count === 0 || done !== null} onClick={() => void start()}>
+        <Action class={kind === "cancel" ? "button danger" : "button primary"} disabled={count === null || count === 0 || done !== null} onClick={() => void start()}>
           {words.action}
-        </button>
+        </Action>
       </div>
     </Dialog>
   );

@@ -1,5 +1,6 @@
 import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
+import { Action } from "./action";
 import { Dialog } from "./dialog";
 
 interface ConfirmProps {
@@ -26,9 +27,9 @@ export function Confirm({ title, action, danger = false, onClose, onConfirm, chi
         <button type="button" class="button" onClick={onClose}>
           Keep it
         </button>
-        <button type="button" class={danger ? "button danger" : "button primary"} disabled={busy} onClick={() => void confirm()}>
+        <Action class={danger ? "button danger" : "button primary"} disabled={busy} onClick={() => void confirm()}>
           {action}
-        </button>
+        </Action>
       </div>
     </Dialog>
   );

@@ -1,5 +1,5 @@
 import type { ComponentChildren } from "preact";
-import { useEffect, useRef } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import { Icon } from "./icon";
 
 interface DialogProps {
@@ -10,37 +10,86 @@ interface DialogProps {
   children: ComponentChildren;
 }
 
-/** A modal dialog: the browser keeps the focus inside and gives it back afterwards. */
+/** What the focus begins with: the first field, or else the first button below the title, which is the harmless one. */
+function firstOf(dialog: HTMLElement): HTMLElement | null {
+  const first = (kinds: string): HTMLElement | null => dialog.querySelector(`.dialog-content :is(${kinds}):not(:disabled)`);
+  return first("input, select, textarea") ?? first("button");
+}
+
+/** What opened the dialog, or what has taken its place since: its row, or the heading of the page. */
+function giveFocusBack(opener: Element | null, row: string | undefined): void {
+  const still = opener instanceof HTMLElement && opener.isConnected && !opener.matches(":disabled") ? opener : null;
+  const place = still ?? (row === undefined ? null : document.querySelector<HTMLElement>(`[data-id="${CSS.escape(row)}"]`)) ?? document.querySelector<HTMLElement>("h1");
+  place?.focus();
+}
+
+/** A modal dialog. The focus begins in its first field and goes back to what opened it; what was typed is not thrown away unasked. */
 export function Dialog({ title, onClose, wide = false, children }: DialogProps) {
   const element = useRef<HTMLDialogElement>(null);
+  const touched = useRef(false);
+  const closing = useRef(false);
+  const [asking, setAsking] = useState(false);
+  const leave = (): void => (touched.current ? setAsking(true) : onClose());
   useEffect(() => {
     const dialog = element.current;
     if (dialog === null) return undefined;
+    const opener = document.activeElement;
+    const row = opener?.closest<HTMLElement>("[data-id]")?.dataset["id"];
     dialog.showModal();
-    return () => dialog.close();
+    firstOf(dialog)?.focus();
+    return () => {
+      closing.current = true;
+      dialog.close();
+      // After the page has drawn what the dialog has changed.
+      requestAnimationFrame(() => giveFocusBack(opener, row));
+    };
   }, []);
   return (
     <dialog
       ref={element}
       class={wide ? "dialog wide" : "dialog"}
       aria-label={title}
+      onInput={() => {
+        touched.current = true;
+      }}
       onCancel={(event) => {
         event.preventDefault();
-        onClose();
+        leave();
+      }}
+      onClose={() => {
+        // A second Escape in a row closes it whatever the page says to that.
+        if (!closing.current) onClose();
       }}
       onMouseDown={(event) => {
-        if (event.target === element.current) onClose();
+        if (event.target === element.current) leave();
       }}
     >
       <div class="dialog-body">
         <div class="dialog-head">
           <h2>{title}</h2>
-          <button type="button" class="icon-button" aria-label="Close" onClick={onClose}>
+          <button type="button" class="icon-button" aria-label="Close" onClick={leave}>
             <Icon name="close" />
           </button>
         </div>
-        {children}
+        {asking && <Discard onKeep={() => setAsking(false)} onDiscard={onClose} />}
+        <div class="dialog-content">{children}</div>
       </div>
     </dialog>
+  );
+}
+
+function Discard({ onKeep, onDiscard }: { onKeep: () => void; onDiscard: () => void }) {
+  const keep = useRef<HTMLButtonElement>(null);
+  useEffect(() => keep.current?.focus(), []);
+  return (
+    <div class="discard" role="alert">
+      <span>What you have entered will be lost.</span>
+      <button ref={keep} type="button" class="button small" onClick={onKeep}>
+        Go on editing
+      </button>
+      <button type="button" class="button small danger" onClick={onDiscard}>
+        Discard it
+      </button>
+    </div>
   );
 }

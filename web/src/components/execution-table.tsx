@@ -3,13 +3,111 @@ import type { ExecutionRow } from "../graphql/fragments";
 import { integer, words } from "../lib/format";
 import { paths } from "../lib/paths";
 import { executionStatus } from "../lib/status";
+import { type Column, DataTable } from "./data-table";
 import { Command, Empty } from "./feedback";
 import { Name } from "./name";
 import { Duration, Progress } from "./progress";
-import { FreshButton } from "./running-now";
 import { Status } from "./status";
 import { Elapsed, Time } from "./time";
-import { useSteady } from "./use-steady";
+
+export type ExecutionColumn = Column<ExecutionRow>;
+
+function NameOf({ taskName, jobName }: ExecutionRow) {
+  return (
+    <>
+      {taskName === null ? (
+        <Name text={jobName} />
+      ) : (
+        <a href={paths.task(taskName)}>
+          <Name text={taskName} />
+        </a>
+      )}
+      {taskName !== null && taskName !== jobName && <span class="dim cell-sub">{jobName}</span>}
+    </>
+  );
+}
+
+function ResultOf({ completedAt, progress, errorMessage }: ExecutionRow) {
+  if (completedAt === null) return <Progress progress={progress} />;
+  return (
+    <span class="error-line" title={errorMessage ?? undefined}>
+      {errorMessage?.split("\n", 1)[0] ?? ""}
+    </span>
+  );
+}
+
+const NAME: ExecutionColumn = { key: "name", title: "Task or job", width: 160, grow: 2, rank: 0, card: "title", cell: (execution) => <NameOf {...execution} /> };
+
+/** Columns that say the same in every row are left out where a list is of one task. */
+const OF_ONE_TASK: readonly ExecutionColumn[] = [
+  { key: "outcome", title: "Outcome", width: 124, rank: 0, card: "pair", bare: true, cell: (execution) => <Status name={executionStatus(execution)} /> },
+  {
+    key: "id",
+    title: "Execution",
+    width: 94,
+    rank: 0,
+    card: "pair",
+    bare: true,
+    cell: ({ id }) => (
+      <a class="row-main num" href={paths.execution(id)} data-key="Enter">
+        #{id}
+      </a>
+    ),
+  },
+  {
+    key: "trigger",
+    title: "Trigger",
+    width: 98,
+    rank: 4,
+    card: "none",
+    cell: ({ trigger, attempt }) => (
+      <span class="dim">
+        {words(trigger)}
+        {attempt > 1 && <span class="cell-sub">attempt {attempt}</span>}
+      </span>
+    ),
+  },
+  { key: "started", title: "Started", width: 132, rank: 1, card: "pair", cell: ({ startedAt }) => <Time at={startedAt} form="moment" /> },
+  {
+    key: "duration",
+    title: "Duration",
+    width: 96,
+    rank: 1,
+    card: "pair",
+    number: true,
+    cell: ({ startedAt, completedAt, duration }) => (completedAt === null ? <Elapsed since={startedAt} /> : <Duration seconds={duration} />),
+  },
+  { key: "records", title: "Records", width: 92, rank: 5, card: "pair", number: true, cell: ({ recordsProcessed }) => <span class="num">{recordsProcessed === null ? "–" : integer(recordsProcessed)}</span> },
+  { key: "error", title: "Result", width: 150, grow: 3, rank: 2, card: "wide", bare: true, cell: (execution) => <ResultOf {...execution} /> },
+];
+
+const NODE: ExecutionColumn = {
+  key: "node",
+  title: "Node",
+  width: 150,
+  rank: 6,
+  card: "none",
+  cell: ({ node }) => (
+    <span class="dim">
+      <Name text={node} />
+    </span>
+  ),
+};
+
+export const EXECUTION_COLUMNS: readonly ExecutionColumn[] = [...OF_ONE_TASK.slice(0, 2), NAME, ...OF_ONE_TASK.slice(2, -1), NODE, ...OF_ONE_TASK.slice(-1)];
+
+export function executionId({ id }: ExecutionRow): string {
+  return id;
+}
+
+export function NothingYet() {
+  return (
+    <Empty title="Nothing has run yet">
+      <p class="dim">Press “Run now” at a task, or start a job from a terminal:</p>
+      <Command text="cronograph trigger cleanup_expired_sessions" />
+    </Empty>
+  );
+}
 
 interface ExecutionTableProps {
   executions: readonly ExecutionRow[];
@@ -19,95 +117,8 @@ interface ExecutionTableProps {
   ofOneTask?: boolean;
 }
 
-function NothingYet() {
-  return (
-    <Empty title="Nothing has run yet">
-      <p class="dim">Press “Run now” at a task, or start a job from a terminal:</p>
-      <Command text="cronograph trigger cleanup_expired_sessions" />
-    </Empty>
-  );
-}
-
-function ExecutionLine({ execution, ofOneTask }: { execution: ExecutionRow; ofOneTask: boolean }) {
-  const { taskName, jobName } = execution;
-  return (
-    <tr data-row tabIndex={-1}>
-      <td data-label="Outcome">
-        <Status name={executionStatus(execution)} />
-      </td>
-      <td data-label="Execution">
-        <a class="row-main num" href={paths.execution(execution.id)} data-key="Enter">
-          #{execution.id}
-        </a>
-      </td>
-      {!ofOneTask && (
-        <td data-label="Job" class="cell-name">
-          {taskName === null ? (
-            <Name text={jobName} />
-          ) : (
-            <a href={paths.task(taskName)}>
-              <Name text={taskName} />
-            </a>
-          )}
-          {taskName !== null && taskName !== jobName && <span class="dim cell-sub">{jobName}</span>}
-        </td>
-      )}
-      <td data-label="Trigger" class="dim">
-        {words(execution.trigger)}
-        {execution.attempt > 1 && <span class="cell-sub">attempt {execution.attempt}</span>}
-      </td>
-      <td data-label="Started">
-        <Time at={execution.startedAt} form="moment" />
-      </td>
-      <td data-label="Duration" class="cell-num">
-        {execution.completedAt === null ? <Elapsed since={execution.startedAt} /> : <Duration seconds={execution.duration} />}
-      </td>
-      <td data-label="Records" class="cell-num num">
-        {execution.recordsProcessed === null ? "–" : integer(execution.recordsProcessed)}
-      </td>
-      <td data-label="Result" class="cell-error">
-        {execution.completedAt === null ? (
-          <Progress progress={execution.progress} />
-        ) : (
-          <span class="error-line" title={execution.errorMessage ?? undefined}>
-            {execution.errorMessage?.split("\n", 1)[0] ?? ""}
-          </span>
-        )}
-      </td>
-    </tr>
-  );
-}
-
-/** Executions, newest first. */
+/** Executions as a part of a page, newest first. */
 export function ExecutionTable({ executions, empty, ofOneTask = false }: ExecutionTableProps) {
-  const { rows, fresh, release, bind } = useSteady(executions);
-  if (rows.length === 0) return <>{empty ?? <NothingYet />}</>;
-  return (
-    <div class="table-wrap" {...bind}>
-      {fresh > 0 && (
-        <div class="fresh-bar">
-          <FreshButton count={fresh} release={release} />
-        </div>
-      )}
-      <table class="table executions">
-        <thead>
-          <tr>
-            <th class="col-status">Outcome</th>
-            <th class="col-id">Execution</th>
-            {!ofOneTask && <th class="col-name">Task or job</th>}
-            <th class="col-trigger">Trigger</th>
-            <th class="col-time">Started</th>
-            <th class="col-num">Duration</th>
-            <th class="col-num">Records</th>
-            <th>Result</th>
-          </tr>
-        </thead>
-        <tbody>
-          {rows.map((execution) => (
-            <ExecutionLine key={execution.id} execution={execution} ofOneTask={ofOneTask} />
-          ))}
-        </tbody>
-      </table>
-    </div>
-  );
+  if (executions.length === 0) return <>{empty ?? <NothingYet />}</>;
+  return <DataTable id="executions" columns={ofOneTask ? OF_ONE_TASK : EXECUTION_COLUMNS} context={null} rows={executions} rowId={executionId} />;
 }

@@ -55,7 +55,8 @@ export function Command({ text }: { text: string }) {
 /** Keeps the place of rows that are on their way. */
 export function Skeleton({ rows = 4 }: { rows?: number }) {
   return (
-    <div class="skeleton" aria-busy="true" aria-label="Loading">
+    <div class="skeleton" aria-busy="true">
+      <span class="visually-hidden">Loading</span>
       {Array.from({ length: rows }, (_, index) => (
         <span key={index} class="skeleton-row" />
       ))}

@@ -68,15 +68,16 @@ export function TextInput({ value, onChange, invalid = false, placeholder, list,
 }
 
 interface SelectProps {
+  invalid?: boolean;
   value: string;
   onChange: (value: string) => void;
   options: readonly (readonly [value: string, word: string])[];
 }
 
-export function Select({ value, onChange, options }: SelectProps) {
+export function Select({ value, onChange, options, invalid = false }: SelectProps) {
   const field = useContext(FieldContext);
   return (
-    <select id={field?.id} class="select" value={value} aria-describedby={field?.describedBy} onChange={(event) => onChange(event.currentTarget.value)}>
+    <select id={field?.id} class="select" value={value} aria-invalid={invalid} aria-describedby={field?.describedBy} onChange={(event) => onChange(event.currentTarget.value)}>
       {options.map(([option, word]) => (
         <option key={option} value={option}>
           {word}
@@ -84,4 +85,15 @@ export function Select({ value, onChange, options }: SelectProps) {
       ))}
     </select>
   );
+}
+
+/** Leads to the first field of a form that cannot be sent as it is, once its error is shown; the alert beside it is read aloud. */
+export function focusFault(form: HTMLFormElement | null): void {
+  requestAnimationFrame(() => {
+    const field = form?.querySelector<HTMLElement>('[aria-invalid="true"]');
+    // It may lie among the policies, which are folded away.
+    const folded = field?.closest("details");
+    if (folded != null) folded.open = true;
+    field?.focus();
+  });
 }

@@ -1,5 +1,6 @@
 import type { ComponentChildren } from "preact";
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useId, useState } from "preact/hooks";
+import { type NameKind, useNames } from "../services/suggest";
 import { setParams } from "../state/route";
 
 /** One line of filters above a list. */
@@ -20,30 +21,52 @@ interface TextFilterProps {
   label: string;
   /** Whether `/` goes here. */
   main?: boolean;
+  /** Names of this kind are offered while one types. */
+  names?: NameKind;
+  /** The name in full is wanted, not a part of it: it takes effect when it is chosen, or with Enter. */
+  exact?: boolean;
 }
 
 /** A text filter: takes effect when one pauses typing, and lives in the address. */
-export function TextFilter({ name, value, label, main = false }: TextFilterProps) {
+export function TextFilter({ name, value, label, main = false, names, exact = false }: TextFilterProps) {
   const [typed, setTyped] = useState(value);
+  const [focused, setFocused] = useState(false);
+  const offered = useNames(names ?? null, typed, focused);
+  const list = useId();
+  const apply = (text: string): void => setParams({ [name]: text.trim(), after: null }, { replace: true });
   useEffect(() => setTyped(value), [value]);
   useEffect(() => {
-    if (typed === value) return undefined;
-    const timer = window.setTimeout(() => setParams({ [name]: typed, after: null }, { replace: true }), TYPING_PAUSE);
+    if (typed === value || (exact && typed !== "" && !offered.includes(typed))) return undefined;
+    const timer = window.setTimeout(() => apply(typed), TYPING_PAUSE);
     return () => window.clearTimeout(timer);
-  }, [typed]);
+  }, [typed, offered]);
   return (
-    <input
-      class="input filter-text"
-      type="search"
-      aria-label={label}
-      placeholder={main ? `${label}  /` : label}
-      value={typed}
-      data-search={main ? "" : undefined}
-      onInput={(event) => setTyped(event.currentTarget.value)}
-      onKeyDown={(event) => {
-        if (event.key === "Escape") event.currentTarget.blur();
-      }}
-    />
+    <>
+      <input
+        class="input filter-text"
+        type="search"
+        aria-label={label}
+        placeholder={main ? `${label}  /` : label}
+        value={typed}
+        data-search={main ? "" : undefined}
+        list={names === undefined ? undefined : list}
+        autocomplete="off"
+        onInput={(event) => setTyped(event.currentTarget.value)}
+        onChange={(event) => exact && apply(event.currentTarget.value)}
+        onFocus={() => setFocused(true)}
+        onBlur={() => setFocused(false)}
+        onKeyDown={(event) => {
+          if (event.key === "Escape") event.currentTarget.blur();
+        }}
+      />
+      {names !== undefined && (
+        <datalist id={list}>
+          {offered.map((each) => (
+            <option key={each} value={each} />
+          ))}
+        </datalist>
+      )}
+    </>
   );
 }
 

@@ -25,7 +25,7 @@ const HoursDocument = graphql(`
 export function HeatMap({ task }: { task: string }) {
   const { state } = useLive(`hours/${task}`, {
     document: HoursDocument,
-    variables: { name: task, from: new Date(serverNow() - WEEKS * 7 * 86_400_000).toISOString() },
+    variables: () => ({ name: task, from: new Date(serverNow() - WEEKS * 7 * 86_400_000).toISOString() }),
     init: (data): readonly Hours[] => data.statistics.points,
     outdates: (event) => event.taskName === task && event.kind === "EXECUTION_FINISHED",
     every: 30_000,

@@ -1,6 +1,7 @@
 import type { ComponentType } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { LinkError } from "../graphql/client";
+import { PageHead } from "./section";
 import { ErrorBox, Skeleton } from "./feedback";
 
 const RETRY_AFTER = 3_000;
@@ -33,7 +34,12 @@ export function lazy<P extends object>(load: () => Promise<ComponentType<P>>): L
       return () => window.clearTimeout(timer);
     }, [attempt]);
     if (Page.component !== null) return <Page.component {...props} />;
-    return error === null ? <Skeleton rows={8} /> : <ErrorBox error={error} retry={() => setAttempt(attempt + 1)} />;
+    return (
+      <>
+        <PageHead title={error === null ? "Loading" : "Not loaded"} />
+        {error === null ? <Skeleton rows={8} /> : <ErrorBox error={error} retry={() => setAttempt(attempt + 1)} />}
+      </>
+    );
   }
   return Object.assign(Lazy, { preload });
 }

@@ -1,29 +1,16 @@
+import type { Step } from "../model/course";
 import { duration, wholeDuration } from "../lib/time";
 import { now } from "../live/clock";
 import { Time } from "./time";
 
 interface LifeLineProps {
-  submittedAt: string;
-  availableAt: string | null;
-  startedAt: string;
-  completedAt: string | null;
-  outcome: string;
+  steps: readonly Step[];
+  /** Whether it goes on after the last step: the time since then ticks. */
+  open: boolean;
 }
 
-interface Step {
-  readonly name: string;
-  readonly at: string;
-}
-
-/** The times of an execution in a row, with what lies between them. */
-export function LifeLine({ submittedAt, availableAt, startedAt, completedAt, outcome }: LifeLineProps) {
-  const due = availableAt !== null && Date.parse(availableAt) > Date.parse(submittedAt) + 500 && Date.parse(availableAt) <= Date.parse(startedAt);
-  const steps: readonly Step[] = [
-    { name: "queued", at: submittedAt },
-    ...(due ? [{ name: "due", at: availableAt }] : []),
-    { name: "started", at: startedAt },
-    ...(completedAt === null ? [] : [{ name: outcome, at: completedAt }]),
-  ];
+/** The times of a run or of an execution in a row, with what lies between them. */
+export function LifeLine({ steps, open }: LifeLineProps) {
   return (
     <ol class="life">
       {steps.map((step, index) => {
@@ -35,7 +22,7 @@ export function LifeLine({ submittedAt, availableAt, startedAt, completedAt, out
               <Time at={step.at} form="moment" />
             </span>
             {next !== undefined && <span class="life-gap num">{duration((Date.parse(next.at) - Date.parse(step.at)) / 1000)}</span>}
-            {next === undefined && completedAt === null && <span class="life-gap num tone-active">{wholeDuration((now.value - Date.parse(step.at)) / 1000)} so far</span>}
+            {next === undefined && open && now.value > Date.parse(step.at) && <span class="life-gap num tone-active">{wholeDuration((now.value - Date.parse(step.at)) / 1000)} so far</span>}
           </li>
         );
       })}

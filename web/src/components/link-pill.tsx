@@ -2,6 +2,7 @@ import { shortClock, zoneName } from "../lib/time";
 import { view } from "../live/link-state";
 import { link } from "../live";
 import { now, serverNow } from "../live/clock";
+import { lag, secondsBehind } from "../live/lag";
 import { zone } from "../state/prefs";
 import { useTicker } from "./use-ticker";
 import { Icon } from "./icon";
@@ -10,9 +11,19 @@ import { Icon } from "./icon";
 export function LinkPill() {
   const state = link.state.value;
   // The page's own clock, not the server's: it must count on while the latter stands still.
-  const shown = view(state, useTicker(state.kind !== "live"), !navigator.onLine);
+  const time = useTicker(state.kind !== "live" || lag.value !== null);
+  const shown = view(state, time, !navigator.onLine);
+  const behind = secondsBehind(lag.value, time);
   switch (shown.kind) {
     case "live":
+      if (behind !== null) {
+        return (
+          <span class="pill pill-wait" title="Connected, but changes arrive late: what is shown is so old">
+            <span class="pill-dot" />
+            {behind} s behind
+          </span>
+        );
+      }
       return (
         <span class="pill pill-live" title="Connected: every change shows at once">
           <span class="pill-dot" />
@@ -27,7 +38,7 @@ export function LinkPill() {
         </span>
       );
     case "reconnecting":
-      return <Reconnect text={shown.inSeconds > 0 ? `reconnecting in ${shown.inSeconds} s` : "reconnecting"} tone="wait" />;
+      return <Reconnect text={(shown.restarting ? "server stopped, " : "") + (shown.inSeconds > 0 ? `reconnecting in ${shown.inSeconds} s` : "reconnecting")} tone="wait" />;
     case "offline": {
       const since = shown.since + (serverNow() - Date.now());
       return <Reconnect text={`offline since ${shortClock(since, zone.value)} ${zoneName(now.value, zone.value)}`} tone="down" />;

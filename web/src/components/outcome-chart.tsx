@@ -76,15 +76,21 @@ function axisOf(buckets: readonly Bucket[]): readonly { readonly x: number; read
     .filter((mark) => mark.x > LEFT + MARGIN && mark.x < WIDTH - MARGIN);
 }
 
+interface OutcomeChartsProps {
+  buckets: readonly Bucket[];
+  /** Which executions these are: "last 24 h". */
+  of: string;
+}
+
 /** Executions by outcome, and records, over time. */
-export function OutcomeCharts({ buckets }: { buckets: readonly Bucket[] }) {
+export function OutcomeCharts({ buckets, of }: OutcomeChartsProps) {
   return (
     <div class="columns">
       <section class="panel" aria-label="Executions over time">
-        <Bars buckets={buckets} title="Executions, failed ones red" total={(bucket) => bucket.count} part={(bucket) => bucket.failures} />
+        <Bars buckets={buckets} title={`Executions, ${of}; failed ones red`} total={(bucket) => bucket.count} part={(bucket) => bucket.failures} />
       </section>
       <section class="panel" aria-label="Records over time">
-        <Bars buckets={buckets} title="Records processed" total={(bucket) => bucket.records} />
+        <Bars buckets={buckets} title={`Records processed, ${of}`} total={(bucket) => bucket.records} />
       </section>
     </div>
   );

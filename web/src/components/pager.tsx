@@ -21,6 +21,7 @@ export function Pager({ after, end, more, shown }: PagerProps) {
           <Icon name="left" /> First
         </button>
       )}
+      {more && end === null && <span class="dim">there is more…</span>}
       {more && end !== null && (
         <button type="button" class="button small" onClick={() => setParams({ after: end })}>
           Next <Icon name="right" />

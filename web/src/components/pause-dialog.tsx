@@ -1,4 +1,5 @@
 import { useState } from "preact/hooks";
+import { Action } from "./action";
 import { Dialog } from "./dialog";
 import { Field, TextInput } from "./field";
 
@@ -28,9 +29,9 @@ export function PauseDialog({ name, onClose, onPause }: PauseDialogProps) {
           <button type="button" class="button" onClick={onClose}>
             Keep it running
           </button>
-          <button type="submit" class="button primary">
+          <Action type="submit" class="button primary">
             Pause
-          </button>
+          </Action>
         </div>
       </form>
     </Dialog>

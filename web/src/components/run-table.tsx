@@ -3,129 +3,116 @@ import { words } from "../lib/format";
 import { paths } from "../lib/paths";
 import { runActions } from "../lib/run-filter";
 import { cancelRun, retryNow, retryRun } from "../services/runs";
+import { Action } from "./action";
+import { type Column, DataTable } from "./data-table";
 import { Icon } from "./icon";
 import { Name } from "./name";
 import { Progress } from "./progress";
-import { FreshButton } from "./running-now";
 import { Status } from "./status";
 import { Elapsed, Time } from "./time";
-import { useSteady } from "./use-steady";
 
 /** A run with the sentence that says why it is where it is. */
 export interface ExplainedRun extends RunRow {
   readonly explain?: { readonly sentence: string; readonly until: string | null };
 }
 
-/** The selected rows, and how they change. */
-export interface RowSelection {
-  readonly selected: ReadonlySet<string>;
-  toggle(id: string): void;
-  toggleAll(): void;
-}
+/** The runs that wait for the same reason as the run above them: it is not said again and again. */
+export type Repeated = ReadonlySet<string>;
 
-interface RunTableProps {
-  runs: readonly ExplainedRun[];
-  /** Without it rows cannot be selected. */
-  selection?: RowSelection;
-}
-
-/** The queue: what waits and why, what runs and how far it is. */
-export function RunTable({ runs, selection }: RunTableProps) {
-  const { rows, fresh, release, bind } = useSteady(runs);
-  return (
-    <div class="table-wrap" {...bind}>
-      {fresh > 0 && (
-        <div class="fresh-bar">
-          <FreshButton count={fresh} release={release} />
-        </div>
-      )}
-      <table class="table runs">
-        <thead>
-          <tr>
-            {selection !== undefined && (
-              <th class="col-check">
-                <input type="checkbox" aria-label="Select all runs shown" checked={rows.length > 0 && rows.every((run) => selection.selected.has(run.id))} onChange={selection.toggleAll} />
-              </th>
-            )}
-            <th class="col-status">State</th>
-            <th class="col-id">Run</th>
-            <th class="col-run">Task or job</th>
-            <th class="col-group">Group</th>
-            <th class="col-since">Since</th>
-            <th>Why, and how far</th>
-            <th class="col-actions">
-              <span class="visually-hidden">Actions</span>
-            </th>
-          </tr>
-        </thead>
-        <tbody>
-          {rows.map((run) => (
-            <RunLine key={run.id} run={run} {...(selection === undefined ? {} : { selection })} />
-          ))}
-        </tbody>
-      </table>
-    </div>
-  );
-}
+export type RunColumn = Column<ExplainedRun, Repeated>;
 
 function since(run: RunRow): string {
   if (run.finishedAt !== null) return run.finishedAt;
   return run.state === "RUNNING" ? (run.startedAt ?? run.submittedAt) : run.submittedAt;
 }
 
-function RunLine({ run, selection }: { run: ExplainedRun; selection?: RowSelection }) {
-  const selected = selection?.selected.has(run.id) ?? false;
-  return (
-    <tr data-row tabIndex={-1} class={selected ? "selected" : ""}>
-      {selection !== undefined && (
-        <td class="cell-check">
-          <input type="checkbox" data-key="x" aria-label={`Select run ${run.id}`} checked={selected} onChange={() => selection.toggle(run.id)} />
-        </td>
-      )}
-      <td class="cell-run-state">
-        <Status name={run.state} />
-      </td>
-      <td class="cell-run-id">
-        <a class="row-main num" href={paths.logOfRun(run.id)} data-key="Enter" title="Its executions">
-          {run.id}
-        </a>
-      </td>
-      <td class="cell-name">
-        {run.taskName === null ? (
-          <Name text={run.jobName} />
-        ) : (
-          <a href={paths.task(run.taskName)}>
-            <Name text={run.taskName} />
-          </a>
-        )}
-        <span class="dim cell-sub">
-          {run.taskName !== null && run.taskName !== run.jobName && `${run.jobName} · `}
-          {words(run.trigger)}
-        </span>
-      </td>
-      <td data-label="Group" class="cell-name">
+export const RUN_COLUMNS: readonly RunColumn[] = [
+  { key: "state", title: "State", width: 124, rank: 0, card: "pair", bare: true, cell: (run) => <Status name={run.state} /> },
+  {
+    key: "id",
+    title: "Run",
+    width: 90,
+    rank: 0,
+    card: "pair",
+    bare: true,
+    cell: (run) => (
+      <a class="row-main num" href={paths.run(run.id)} data-key="Enter">
+        {run.id}
+      </a>
+    ),
+  },
+  { key: "name", title: "Task or job", width: 170, grow: 2, rank: 0, card: "title", cell: (run) => <NameOf run={run} /> },
+  {
+    key: "group",
+    title: "Group",
+    width: 132,
+    rank: 3,
+    card: "pair",
+    cell: (run) => (
+      <>
         <a href={paths.group(run.group)}>{run.group}</a>
         <span class="dim cell-sub">{words(run.priority)}</span>
-      </td>
-      <td data-label={run.finishedAt === null ? "For" : "Ended"} class="cell-since">
-        {run.finishedAt === null ? <Elapsed since={since(run)} /> : <Time at={since(run)} />}
-        {run.failures > 0 && (
-          <span class="dim cell-sub num">
-            failure {run.failures} of {run.retries + 1}
-          </span>
-        )}
-      </td>
-      <td class="cell-why">
-        <Why run={run} />
-      </td>
-      <td class="cell-actions">
-        <RunButtons run={run} />
-      </td>
-    </tr>
+      </>
+    ),
+  },
+  { key: "since", title: "Since", width: 124, rank: 2, card: "pair", cell: (run) => <Since run={run} /> },
+  { key: "why", title: "Why, and how far", width: 170, grow: 3, rank: 1, card: "wide", bare: true, cell: (run, repeated) => <Why run={run} repeated={repeated.has(run.id)} /> },
+  { key: "actions", title: "Actions", untitled: true, width: 92, rank: 0, card: "actions", cell: (run) => <RunButtons run={run} /> },
+];
+
+export function runId({ id }: RunRow): string {
+  return id;
+}
+
+export function runName({ id }: RunRow): string {
+  return `run ${id}`;
+}
+
+/** The runs whose reason is, but for its numbers, that of the run above. */
+export function repeatedReasons(runs: readonly ExplainedRun[]): Repeated {
+  const reason = (run: ExplainedRun | undefined): string => run?.explain?.sentence.replace(/\d[\d.,:]*/g, "#") ?? "";
+  return new Set(runs.filter((run, index) => reason(run) !== "" && run.state !== "RUNNING" && reason(run) === reason(runs[index - 1])).map(runId));
+}
+
+const NONE: Repeated = new Set();
+
+/** Runs as a part of a page. */
+export function RunTable({ runs }: { runs: readonly ExplainedRun[] }) {
+  return <DataTable id="runs" columns={RUN_COLUMNS} context={NONE} rows={runs} rowId={runId} />;
+}
+
+function NameOf({ run }: { run: RunRow }) {
+  return (
+    <>
+      {run.taskName === null ? (
+        <Name text={run.jobName} />
+      ) : (
+        <a href={paths.task(run.taskName)}>
+          <Name text={run.taskName} />
+        </a>
+      )}
+      <span class="dim cell-sub">
+        {run.taskName !== null && run.taskName !== run.jobName && `${run.jobName} · `}
+        {words(run.trigger)}
+      </span>
+    </>
   );
 }
 
-function Why({ run }: { run: ExplainedRun }) {
+function Since({ run }: { run: RunRow }) {
+  return (
+    <>
+      {run.finishedAt === null ? <Elapsed since={since(run)} /> : <Time at={since(run)} />}
+      {run.failures > 0 && (
+        <span class="dim cell-sub num">
+          failure {run.failures} of {run.retries + 1}
+        </span>
+      )}
+    </>
+  );
+}
+
+function Why({ run, repeated }: { run: ExplainedRun; repeated: boolean }) {
   if (run.state === "RUNNING") {
     return (
       <>
@@ -144,9 +131,16 @@ function Why({ run }: { run: ExplainedRun }) {
       </span>
     );
   }
+  const sentence = run.explain?.sentence ?? "";
   return (
     <>
-      <span class="why">{run.explain?.sentence ?? ""}</span>
+      {repeated ? (
+        <span class="dim" title={sentence}>
+          as above
+        </span>
+      ) : (
+        <span class="why">{sentence}</span>
+      )}
       {run.state === "STUCK" && (
         <span class="dim cell-sub">
           next attempt <Time at={run.availableAt} form="countdown" />
@@ -162,27 +156,19 @@ function RunButtons({ run }: { run: RunRow }) {
   return (
     <span class="row-actions">
       {can.retryNow && (
-        <button type="button" class="icon-button" data-key="r" title="Retry now" aria-label={`Retry run ${run.id} now`} onClick={() => void retryNow(run.id)}>
+        <Action class="icon-button" data-key="r" title="Retry now" aria-label={`Retry run ${run.id} now`} onClick={() => void retryNow(run.id)}>
           <Icon name="retry" />
-        </button>
+        </Action>
       )}
       {can.retry && (
-        <button type="button" class="icon-button" data-key="r" title="Run again" aria-label={`Run ${run.id} again`} onClick={() => void retryRun(run.id)}>
+        <Action class="icon-button" data-key="r" title="Run again" aria-label={`Run ${run.id} again`} onClick={() => void retryRun(run.id)}>
           <Icon name="retry" />
-        </button>
+        </Action>
       )}
       {can.cancel && (
-        <button
-          type="button"
-          class="icon-button"
-          data-key="c"
-          title="Cancel"
-          aria-label={`Cancel run ${run.id}`}
-          disabled={run.cancelRequestedAt !== null}
-          onClick={() => void cancelRun(run.id)}
-        >
+        <Action class="icon-button" data-key="c" title="Cancel" aria-label={`Cancel run ${run.id}`} disabled={run.cancelRequestedAt !== null} onClick={() => void cancelRun(run.id)}>
           <Icon name="stop" />
-        </button>
+        </Action>
       )}
     </span>
   );

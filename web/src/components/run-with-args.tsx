@@ -1,7 +1,10 @@
-import { useState } from "preact/hooks";
+import { useRef, useState } from "preact/hooks";
+import { plural } from "../lib/format";
 import { readArgs } from "../model/task-form";
+import { Action } from "./action";
 import { ArgsEditor } from "./args-editor";
 import { Dialog } from "./dialog";
+import { focusFault } from "./field";
 
 interface RunWithArgsProps {
   title: string;
@@ -18,13 +21,14 @@ export function RunWithArgs({ title, action, args, schema, onClose, onRun }: Run
   const [text, setText] = useState(() => JSON.stringify(args ?? {}, null, 2));
   const [error, setError] = useState<string | undefined>(undefined);
   const [busy, setBusy] = useState(false);
+  const faults = useRef(0);
+  const form = useRef<HTMLFormElement>(null);
   const submit = async (event: Event): Promise<void> => {
     event.preventDefault();
     const read = readArgs(text);
-    if (typeof read === "string") {
-      setError(read);
-      return;
-    }
+    const fault = typeof read === "string" ? read : faults.current > 0 ? `${plural(faults.current, "argument")} cannot be sent like this` : undefined;
+    setError(fault);
+    if (fault !== undefined || typeof read === "string") return focusFault(form.current);
     setBusy(true);
     const done = await onRun(read);
     setBusy(false);
@@ -32,15 +36,24 @@ export function RunWithArgs({ title, action, args, schema, onClose, onRun }: Run
   };
   return (
     <Dialog title={title} onClose={onClose} wide>
-      <form class="form" onSubmit={(event) => void submit(event)}>
-        <ArgsEditor value={text} onChange={setText} schema={schema} error={error} />
+      <form ref={form} class="form" onSubmit={(event) => void submit(event)} noValidate>
+        <ArgsEditor
+          value={text}
+          onChange={(value) => {
+            setText(value);
+            setError(undefined);
+          }}
+          onFaults={(count) => (faults.current = count)}
+          schema={schema}
+          error={error}
+        />
         <div class="form-actions">
           <button type="button" class="button" onClick={onClose}>
             Cancel
           </button>
-          <button type="submit" class="button primary" disabled={busy}>
+          <Action type="submit" class="button primary" disabled={busy}>
             {action}
-          </button>
+          </Action>
         </div>
       </form>
     </Dialog>

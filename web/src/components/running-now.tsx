@@ -1,5 +1,4 @@
 import type { RunRow } from "../graphql/fragments";
-import { plural } from "../lib/format";
 import { paths } from "../lib/paths";
 import { duration } from "../lib/time";
 import { serverNow, now } from "../live/clock";
@@ -7,6 +6,7 @@ import { runsShown } from "../model/overview";
 import { useUsual } from "../services/usual";
 import { pendingRuns, stillPending } from "../state/pending";
 import { Empty } from "./feedback";
+import { FreshButton } from "./fresh-button";
 import { Progress } from "./progress";
 import { Section } from "./section";
 import { Status } from "./status";
@@ -17,7 +17,7 @@ function RunItem({ run, usual }: { run: RunRow; usual: number | null }) {
   const started = run.startedAt ?? run.submittedAt;
   return (
     <li class={`run-item ${run.state === "RUNNING" ? "" : "ended"}`} data-row tabIndex={-1}>
-      <a class="run-name" href={paths.logOfRun(run.id)} data-key="Enter">
+      <a class="run-name" href={paths.run(run.id)} data-key="Enter">
         {run.taskName ?? run.jobName}
       </a>
       <span class="run-elapsed">{run.state === "RUNNING" ? <Elapsed since={started} /> : <Status name={run.state} />}</span>
@@ -66,7 +66,7 @@ function PendingItem({ name }: { name: string }) {
 /** The runs that are on now, with their progress; those that have just ended stay for a moment. */
 export function RunningNow({ runs }: { runs: readonly RunRow[] }) {
   const current = runsShown(runs, Math.max(now.value, serverNow()));
-  const { rows, fresh, release, bind } = useSteady(current);
+  const { rows, fresh, release, bind } = useSteady(current, (run) => run.id);
   const pending = stillPending(pendingRuns.value, runs.map((run) => run.id));
   const usual = useUsual(current);
   return (
@@ -86,14 +86,5 @@ export function RunningNow({ runs }: { runs: readonly RunRow[] }) {
         </ul>
       )}
     </Section>
-  );
-}
-
-/** Lets in the rows that waited for the pointer to leave. */
-export function FreshButton({ count, release }: { count: number; release: () => void }) {
-  return (
-    <button type="button" class="button small fresh" onClick={release}>
-      +{plural(count, "new", "new")}
-    </button>
   );
 }

@@ -1,5 +1,5 @@
 import type { ComponentChildren } from "preact";
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useState } from "preact/hooks";
 import type { IconName } from "../lib/status";
 import type { Page } from "../lib/paths";
 import { type Theme, theme, zone } from "../state/prefs";
@@ -19,7 +19,7 @@ const NAV: readonly NavEntry[] = [
   { href: "/", label: "Overview", icon: "home", pages: ["overview"] },
   { href: "/tasks", label: "Tasks", icon: "tasks", pages: ["tasks", "task"] },
   { href: "/jobs", label: "Jobs", icon: "jobs", pages: ["jobs"] },
-  { href: "/runs", label: "Runs", icon: "runs", pages: ["runs"] },
+  { href: "/runs", label: "Runs", icon: "runs", pages: ["runs", "run"] },
   { href: "/log", label: "Log", icon: "log", pages: ["log", "execution"] },
   { href: "/groups", label: "Groups", icon: "groups", pages: ["groups"] },
   { href: "/nodes", label: "Nodes", icon: "nodes", pages: ["nodes"] },
@@ -30,22 +30,27 @@ const NAV: readonly NavEntry[] = [
 const NEXT_THEME: Readonly<Record<Theme, Theme>> = { auto: "light", light: "dark", dark: "auto" };
 const THEME_ICON: Readonly<Record<Theme, IconName>> = { auto: "auto", light: "sun", dark: "moon" };
 
+/** All pages. On a phone they are behind a button that names the present one. */
 function Navigation({ page }: { page: Page }) {
-  const bar = useRef<HTMLElement>(null);
-  // On a phone the entries are wider than the screen: the one of this page comes into sight.
-  useEffect(() => {
-    const current = bar.current?.querySelector<HTMLElement>("[aria-current]");
-    if (bar.current && current) bar.current.scrollLeft = current.offsetLeft - (bar.current.clientWidth - current.offsetWidth) / 2;
-  }, [page.name]);
+  const [open, setOpen] = useState(false);
+  const current = NAV.find((entry) => entry.pages.includes(page.name));
+  useEffect(() => setOpen(false), [page.name]);
   return (
-    <nav ref={bar} class="nav" aria-label="Pages">
-      {NAV.map((entry) => (
-        <a key={entry.href} href={entry.href} class="nav-link" aria-current={entry.pages.includes(page.name) ? "page" : undefined}>
-          <Icon name={entry.icon} />
-          <span>{entry.label}</span>
-        </a>
-      ))}
-    </nav>
+    <div class="navigation">
+      <button type="button" class="nav-toggle" aria-expanded={open} aria-controls="pages" onClick={() => setOpen(!open)}>
+        <Icon name="menu" />
+        <span>{current?.label ?? "Pages"}</span>
+        <Icon name={open ? "close" : "down"} />
+      </button>
+      <nav id="pages" class={open ? "nav open" : "nav"} aria-label="Pages">
+        {NAV.map((entry) => (
+          <a key={entry.href} href={entry.href} class="nav-link" aria-current={entry.pages.includes(page.name) ? "page" : undefined} onClick={() => setOpen(false)}>
+            <Icon name={entry.icon} />
+            <span>{entry.label}</span>
+          </a>
+        ))}
+      </nav>
+    </div>
   );
 }
 

@@ -1,8 +1,44 @@
 import type { SkippedRow } from "../graphql/skipped";
 import { integer } from "../lib/format";
+import { paths } from "../lib/paths";
 import { policyText, skipReason } from "../lib/skip-reasons";
+import { type Column, DataTable } from "./data-table";
 import { Empty } from "./feedback";
 import { Time } from "./time";
+
+const COLUMNS: readonly Column<SkippedRow>[] = [
+  {
+    key: "why",
+    title: "Why",
+    width: 220,
+    grow: 2,
+    rank: 0,
+    card: "title",
+    cell: (row) => (
+      <>
+        <span class="status tone-idle">{row.reason.toLowerCase()}</span> <span class="dim">{skipReason(row.reason)}</span>
+      </>
+    ),
+  },
+  { key: "times", title: "Times", width: 84, rank: 0, card: "pair", number: true, cell: (row) => integer(row.count) },
+  { key: "first", title: "First due", width: 136, rank: 2, card: "pair", cell: (row) => <Time at={row.firstScheduledFor} form="moment" /> },
+  { key: "last", title: "Last due", width: 136, rank: 1, card: "pair", cell: (row) => <Time at={row.lastScheduledFor} form="moment" /> },
+  { key: "run", title: "Run", width: 84, rank: 3, card: "pair", cell: (row) => (row.run === null ? "–" : <a href={paths.run(row.run.id)}>{row.run.id}</a>) },
+  {
+    key: "policy",
+    title: "Decided by",
+    width: 180,
+    grow: 1,
+    rank: 3,
+    card: "wide",
+    cell: (row) => (
+      <span class="dim">
+        {policyText(row.policy)}
+        {row.node !== null && ` on ${row.node}`}
+      </span>
+    ),
+  },
+];
 
 /** Occurrences that became no run, and what decided it. */
 export function SkippedTable({ skipped }: { skipped: readonly SkippedRow[] }) {
@@ -13,39 +49,5 @@ export function SkippedTable({ skipped }: { skipped: readonly SkippedRow[] }) {
       </Empty>
     );
   }
-  return (
-    <table class="table skipped">
-      <thead>
-        <tr>
-          <th>Why</th>
-          <th class="col-num">Times</th>
-          <th class="col-time">First due</th>
-          <th class="col-time">Last due</th>
-          <th>Decided by</th>
-        </tr>
-      </thead>
-      <tbody>
-        {skipped.map((row) => (
-          <tr key={row.id}>
-            <td>
-              <span class="status tone-idle">{row.reason.toLowerCase()}</span> <span class="dim">{skipReason(row.reason)}</span>
-            </td>
-            <td data-label="Times" class="cell-num">
-              {integer(row.count)}
-            </td>
-            <td data-label="First due">
-              <Time at={row.firstScheduledFor} form="moment" />
-            </td>
-            <td data-label="Last due">
-              <Time at={row.lastScheduledFor} form="moment" />
-            </td>
-            <td class="dim">
-              {policyText(row.policy)}
-              {row.node !== null && ` on ${row.node}`}
-            </td>
-          </tr>
-        ))}
-      </tbody>
-    </table>
-  );
+  return <DataTable id="skipped" columns={COLUMNS} context={null} rows={skipped} rowId={(row) => row.id} />;
 }

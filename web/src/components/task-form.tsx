@@ -1,10 +1,12 @@
-import { useState } from "preact/hooks";
+import { useRef, useState } from "preact/hooks";
 import { isAtZone, withoutField } from "../lib/fault";
+import { plural } from "../lib/format";
 import { changedFields, EMPTY_FORM, fieldOfPath, type FormErrors, type FormField, missing, type Syntax, type TaskForm } from "../model/task-form";
 import type { UserError } from "../services/mutate";
 import { ArgsEditor } from "./args-editor";
 import { Dialog } from "./dialog";
-import { Field, Select, TextInput } from "./field";
+import { Action } from "./action";
+import { Field, focusFault, Select, TextInput } from "./field";
 import { SchedulePreview, useSchedulePreview } from "./schedule-preview";
 
 /** A job that a task can run. */
@@ -61,6 +63,8 @@ export function TaskFormDialog({ title, stored, jobs, start, onClose, onSave }: 
   const [errors, setErrors] = useState<FormErrors>({});
   const [general, setGeneral] = useState<readonly string[]>([]);
   const [busy, setBusy] = useState(false);
+  const argFaults = useRef(0);
+  const element = useRef<HTMLFormElement>(null);
   const set = (field: FormField, value: string): void => {
     setForm((known) => ({ ...known, [field]: value }));
     setErrors((known) => ({ ...known, [field]: undefined }));
@@ -69,9 +73,13 @@ export function TaskFormDialog({ title, stored, jobs, start, onClose, onSave }: 
   const submit = async (event: Event): Promise<void> => {
     event.preventDefault();
     const { input, errors: faults } = changedFields(form, before);
-    const all = stored === null ? { ...missing(form), ...faults } : faults;
+    const all = {
+      ...(stored === null && missing(form)),
+      ...(argFaults.current > 0 && { args: `${plural(argFaults.current, "argument")} cannot be sent like this` }),
+      ...faults,
+    };
     setErrors(all);
-    if (Object.keys(all).length > 0) return;
+    if (Object.keys(all).length > 0) return focusFault(element.current);
     setBusy(true);
     const refused = await onSave({ ...input, name: form.name.trim() });
     setBusy(false);
@@ -84,10 +92,11 @@ export function TaskFormDialog({ title, stored, jobs, start, onClose, onSave }: 
       ),
     );
     setGeneral(refused.filter((error) => fieldOfPath(error.path) === null).map((error) => error.message));
+    if (refused.length > 0) focusFault(element.current);
   };
   return (
     <Dialog title={title} onClose={onClose} wide>
-      <form class="form" onSubmit={(event) => void submit(event)} noValidate>
+      <form ref={element} class="form" onSubmit={(event) => void submit(event)} noValidate>
         <div class="form-grid">
           {stored === null && (
             <Field label="Name" error={errors.name} hint="Unique; cannot be changed later">
@@ -107,7 +116,7 @@ export function TaskFormDialog({ title, stored, jobs, start, onClose, onSave }: 
         <Field label="Description" error={errors.description}>
           <TextInput {...bind("description")} placeholder="what it is for" />
         </Field>
-        <ArgsEditor key={form.jobName} value={form.args} onChange={(value) => set("args", value)} schema={jobs.find((job) => job.name === form.jobName)?.argsSchema} error={errors.args} />
+        <ArgsEditor key={form.jobName} value={form.args} onChange={(value) => set("args", value)} onFaults={(count) => (argFaults.current = count)} schema={jobs.find((job) => job.name === form.jobName)?.argsSchema} error={errors.args} />
         <Policies bind={bind} errors={errors} />
         {general.map((message) => (
           <p key={message} class="field-error" role="alert">
@@ -118,9 +127,9 @@ export function TaskFormDialog({ title, stored, jobs, start, onClose, onSave }: 
           <button type="button" class="button" onClick={onClose}>
             Cancel
           </button>
-          <button type="submit" class="button primary" disabled={busy}>
+          <Action type="submit" class="button primary" disabled={busy}>
             {stored === null ? "Create task" : "Save changes"}
-          </button>
+          </Action>
         </div>
       </form>
     </Dialog>

@@ -5,128 +5,94 @@ import { paths } from "../lib/paths";
 import { executionStatus, taskStatus } from "../lib/status";
 import { durations, quantile } from "../lib/strip";
 import { runTask } from "../services/tasks";
+import { Action } from "./action";
+import type { Column } from "./data-table";
 import { Icon } from "./icon";
 import { Name } from "./name";
 import { Duration } from "./progress";
 import { Status } from "./status";
 import { Strip } from "./strip";
 import { Time } from "./time";
-import { useSteady } from "./use-steady";
 
-export interface TaskTableActions {
-  pause: (names: readonly string[]) => void;
-  resume: (names: readonly string[]) => void;
-  edit: (name: string) => void;
+/** What the cells of the task table need beyond their row. */
+export interface TaskContext {
+  readonly strips: ReadonlyMap<string, readonly StripRow[]>;
+  pause(names: readonly string[]): void;
+  resume(names: readonly string[]): void;
+  edit(name: string): void;
 }
 
-interface TaskTableProps {
-  tasks: readonly TaskRow[];
-  strips: ReadonlyMap<string, readonly StripRow[]>;
-  selected: ReadonlySet<string>;
-  toggle: (name: string) => void;
-  toggleAll: () => void;
-  actions: TaskTableActions;
-}
+type TaskColumn = Column<TaskRow, TaskContext>;
 
 /** The tasks with their schedules and how their last occurrences went. */
-export function TaskTable({ tasks, strips, selected, toggle, toggleAll, actions }: TaskTableProps) {
-  const { rows, bind } = useSteady(tasks);
+export const TASK_COLUMNS: readonly TaskColumn[] = [
+  { key: "name", title: "Task", width: 170, grow: 3, rank: 0, card: "title", cell: (task) => <NameOf task={task} /> },
+  { key: "schedule", title: "Schedule", width: 160, grow: 2, rank: 1, card: "wide", bare: true, cell: (task) => <Schedule task={task} /> },
+  { key: "strip", title: "Last 60 occurrences", width: 208, rank: 5, card: "wide", bare: true, cell: (task, { strips }) => <Strip occurrences={strips.get(task.id) ?? []} label={task.name} /> },
+  { key: "last", title: "Last", width: 124, rank: 2, card: "pair", cell: (task) => <Last task={task} /> },
+  { key: "next", title: "Next", width: 108, rank: 1, card: "pair", cell: (task) => (task.nextExecution === null || task.pausedAt !== null ? "–" : <Time at={task.nextExecution} form="countdown" />) },
+  { key: "spent", title: "p50 / p95", width: 92, rank: 6, card: "none", number: true, cell: (task, { strips }) => <Spent strip={strips.get(task.id) ?? []} /> },
+  { key: "owner", title: "Owner", width: 120, rank: 7, card: "none", cell: (task) => <span class="dim">{task.owner ?? "–"}</span> },
+  { key: "state", title: "State", width: 108, rank: 0, card: "pair", bare: true, cell: (task) => <Status name={taskStatus(task)} title={task.pauseReason ?? undefined} /> },
+  { key: "actions", title: "Actions", untitled: true, width: 114, rank: 0, card: "actions", cell: (task, context) => <TaskButtons task={task} context={context} /> },
+];
+
+export function taskName({ name }: TaskRow): string {
+  return name;
+}
+
+function NameOf({ task }: { task: TaskRow }) {
   return (
-    <div class="table-wrap" {...bind}>
-      <table class="table tasks">
-        <thead>
-          <tr>
-            <th class="col-check">
-              <input type="checkbox" aria-label="Select all tasks shown" checked={rows.length > 0 && selected.size >= rows.length} onChange={toggleAll} />
-            </th>
-            <th class="col-task">Task</th>
-            <th class="col-schedule">Schedule</th>
-            <th class="col-strip">Last 60 occurrences</th>
-            <th class="col-last">Last</th>
-            <th class="col-next">Next</th>
-            <th class="col-num">p50 / p95</th>
-            <th class="col-state">State</th>
-            <th class="col-actions">
-              <span class="visually-hidden">Actions</span>
-            </th>
-          </tr>
-        </thead>
-        <tbody>
-          {rows.map((task) => (
-            <TaskLine key={task.id} task={task} strip={strips.get(task.id) ?? []} selected={selected.has(task.name)} toggle={toggle} actions={actions} />
-          ))}
-        </tbody>
-      </table>
-    </div>
+    <>
+      <a class="row-main" href={paths.task(task.name)} data-key="Enter">
+        <Name text={task.name} />
+      </a>
+      <span class="dim cell-sub">
+        {task.jobName !== task.name && `${task.jobName} · `}
+        {task.group}
+      </span>
+    </>
   );
 }
 
-interface TaskLineProps {
-  task: TaskRow;
-  strip: readonly StripRow[];
-  selected: boolean;
-  toggle: (name: string) => void;
-  actions: TaskTableActions;
+function Schedule({ task }: { task: TaskRow }) {
+  return (
+    <>
+      <span>{task.schedule.humanized}</span>
+      <span class="dim cell-sub">
+        <code>{task.schedule.value}</code> <span class="zone-tag">{task.schedule.timezone}</span>
+      </span>
+    </>
+  );
 }
 
-function TaskLine({ task, strip, selected, toggle, actions }: TaskLineProps) {
+function Last({ task: { lastStatus } }: { task: TaskRow }) {
+  if (lastStatus === null) return <span class="dim">never</span>;
+  return (
+    <>
+      <a class="plain" href={paths.execution(lastStatus.id)}>
+        <Status name={executionStatus(lastStatus)} />
+      </a>
+      <span class="dim cell-sub">
+        <Time at={lastStatus.completedAt ?? lastStatus.startedAt} />
+      </span>
+    </>
+  );
+}
+
+function Spent({ strip }: { strip: readonly StripRow[] }) {
   const spent = durations(strip);
   return (
-    <tr data-row tabIndex={-1} class={selected ? "selected" : ""}>
-      <td class="cell-check">
-        <input type="checkbox" data-key="x" aria-label={`Select ${task.name}`} checked={selected} onChange={() => toggle(task.name)} />
-      </td>
-      <td class="cell-name">
-        <a class="row-main" href={paths.task(task.name)} data-key="Enter">
-          <Name text={task.name} />
-        </a>
-        <span class="dim cell-sub">
-          {task.jobName !== task.name && `${task.jobName} · `}
-          {task.group}
-          {task.owner !== null && ` · ${task.owner}`}
-        </span>
-      </td>
-      <td data-label="Schedule" class="cell-schedule">
-        <span>{task.schedule.humanized}</span>
-        <span class="dim cell-sub">
-          <code>{task.schedule.value}</code> <span class="zone-tag">{task.schedule.timezone}</span>
-        </span>
-      </td>
-      <td class="cell-strip">
-        <Strip occurrences={strip} label={task.name} />
-      </td>
-      <td data-label="Last">
-        {task.lastStatus === null ? (
-          <span class="dim">never</span>
-        ) : (
-          <a class="plain" href={paths.execution(task.lastStatus.id)}>
-            <Status name={executionStatus(task.lastStatus)} />
-          </a>
-        )}
-        {task.lastStatus !== null && (
-          <span class="dim cell-sub">
-            <Time at={task.lastStatus.completedAt ?? task.lastStatus.startedAt} />
-          </span>
-        )}
-      </td>
-      <td data-label="Next">{task.nextExecution === null || task.pausedAt !== null ? "–" : <Time at={task.nextExecution} form="countdown" />}</td>
-      <td data-label="p50 / p95" class="cell-num">
-        <Duration seconds={quantile(spent, 0.5)} />
-        <span class="dim cell-sub">
-          <Duration seconds={quantile(spent, 0.95)} />
-        </span>
-      </td>
-      <td class="cell-state">
-        <Status name={taskStatus(task)} title={task.pauseReason ?? undefined} />
-      </td>
-      <td class="cell-actions">
-        <TaskButtons task={task} actions={actions} />
-      </td>
-    </tr>
+    <>
+      <Duration seconds={quantile(spent, 0.5)} />
+      <span class="dim cell-sub">
+        <Duration seconds={quantile(spent, 0.95)} />
+      </span>
+    </>
   );
 }
 
-function TaskButtons({ task, actions }: { task: TaskRow; actions: TaskTableActions }) {
+function TaskButtons({ task, context }: { task: TaskRow; context: TaskContext }) {
   const [busy, setBusy] = useState(false);
   const run = async (): Promise<void> => {
     setBusy(true);
@@ -135,21 +101,21 @@ function TaskButtons({ task, actions }: { task: TaskRow; actions: TaskTableActio
   };
   return (
     <span class="row-actions">
-      <button type="button" class="icon-button" data-key="r" title="Run now" aria-label={`Run ${task.name} now`} disabled={busy} onClick={() => void run()}>
+      <Action class="icon-button" data-key="r" title="Run now" aria-label={`Run ${task.name} now`} disabled={busy} onClick={() => void run()}>
         <Icon name="play" />
-      </button>
+      </Action>
       {task.pausedAt === null ? (
-        <button type="button" class="icon-button" title="Pause" aria-label={`Pause ${task.name}`} onClick={() => actions.pause([task.name])}>
+        <Action class="icon-button" title="Pause" aria-label={`Pause ${task.name}`} onClick={() => context.pause([task.name])}>
           <Icon name="pause" />
-        </button>
+        </Action>
       ) : (
-        <button type="button" class="icon-button" title="Resume" aria-label={`Resume ${task.name}`} onClick={() => actions.resume([task.name])}>
+        <Action class="icon-button" title="Resume" aria-label={`Resume ${task.name}`} onClick={() => context.resume([task.name])}>
           <Icon name="resume" />
-        </button>
+        </Action>
       )}
-      <button type="button" class="icon-button" title="Edit" aria-label={`Edit ${task.name}`} onClick={() => actions.edit(task.name)}>
+      <Action class="icon-button" title="Edit" aria-label={`Edit ${task.name}`} onClick={() => context.edit(task.name)}>
         <Icon name="edit" />
-      </button>
+      </Action>
     </span>
   );
 }

@@ -1,6 +1,12 @@
 import { capped, compact, percent } from "../lib/format";
+import { frozen, serverNow } from "../live/clock";
 import type { TilesData } from "../state/health";
+import { wholeDuration } from "../lib/time";
 import { Sparkline } from "./sparkline";
+import { useTicker } from "./use-ticker";
+
+/** The server tells its figures every two seconds: older ones than this, in seconds, are said to be old. */
+const OLD = 7;
 
 interface TileProps {
   label: string;
@@ -8,14 +14,16 @@ interface TileProps {
   note?: string | undefined;
   tone?: "bad" | "warn" | undefined;
   href: string;
+  /** How old the figure is, if that is worth saying. */
+  age: string | null;
 }
 
-function Tile({ label, value, note, tone, href }: TileProps) {
+function Tile({ label, value, note, tone, href, age }: TileProps) {
   return (
-    <a class={`tile ${tone === undefined ? "" : `tile-${tone}`}`} href={href}>
+    <a class={`tile ${tone === undefined ? "" : `tile-${tone}`} ${age === null ? "" : "dimmed"}`} href={href}>
       <span class="tile-label">{label}</span>
       <span class="tile-value num">{value}</span>
-      <span class="tile-note">{note ?? "\u00a0"}</span>
+      <span class="tile-note">{age ?? note ?? "\u00a0"}</span>
     </a>
   );
 }
@@ -29,10 +37,15 @@ function change(now: number, before: number): string {
 /** The health of the server in five numbers. */
 export function Tiles({ tiles }: { tiles: TilesData }) {
   const queued = tiles.waiting + tiles.scheduled;
+  // The page's own ticking, which goes on without a connection.
+  useTicker(true);
+  const seconds = (serverNow() - Date.parse(tiles.at)) / 1000;
+  const age = frozen.value || seconds > OLD ? `as of ${wholeDuration(seconds)} ago` : null;
   return (
     <div class="tiles">
-      <Tile label="Running" value={capped(tiles.running)} href="/runs?state=RUNNING" note="right now" />
+      <Tile age={age} label="Running" value={capped(tiles.running)} href="/runs?state=RUNNING" note="right now" />
       <Tile
+        age={age}
         label="Queued"
         value={capped(queued)}
         href={tiles.stuck > 0 ? "/runs?state=STUCK" : "/runs?state=WAITING"}
@@ -40,16 +53,18 @@ export function Tiles({ tiles }: { tiles: TilesData }) {
         tone={tiles.stuck > 0 ? "warn" : undefined}
       />
       <Tile
+        age={age}
         label="Failed, 24 h"
         value={compact(tiles.failedLast24h)}
         href="/log?outcome=failures"
         note={change(tiles.failedLast24h, tiles.failedPrevious24h)}
         tone={tiles.failedLast24h > 0 ? "bad" : undefined}
       />
-      <Tile label="Success rate, 24 h" value={tiles.successRate === null ? "–" : percent(tiles.successRate)} href="/log" note="of ended executions" />
-      <a class="tile" href="/log">
+      <Tile age={age} label="Success rate, 24 h" value={tiles.successRate === null ? "–" : percent(tiles.successRate)} href="/log" note="of ended executions" />
+      <a class={age === null ? "tile" : "tile dimmed"} href="/log">
         <span class="tile-label">Runs per minute</span>
         <span class="tile-value num">{compact(tiles.runsPerMinute)}</span>
+        {age !== null && <span class="tile-note">{age}</span>}
         <Sparkline values={tiles.perMinute} label="Runs per minute over the last hour" />
       </a>
     </div>

@@ -28,7 +28,7 @@ interface TimeProps {
   form?: Form;
 }
 
-/** A time; hovering or focusing it gives UTC, local and ISO until Escape, a click copies the latter. */
+/** A time; the pointer on it gives UTC, local and ISO, a click copies the latter. The switch in the header does the same for keys. */
 export function Time({ at, form = "relative" }: TimeProps) {
   const [open, setOpen] = useState(false);
   const ticking = form === "relative" || form === "countdown";
@@ -40,16 +40,9 @@ export function Time({ at, form = "relative" }: TimeProps) {
     <time
       dateTime={at}
       class={ticking && frozen.value ? "time frozen" : "time"}
-      tabIndex={0}
       onPointerEnter={() => setOpen(true)}
       onPointerLeave={() => setOpen(false)}
-      onFocus={() => setOpen(true)}
-      onBlur={() => setOpen(false)}
       onClick={() => void copy()}
-      onKeyDown={(event) => {
-        if (event.key === "Enter") void copy();
-        if (event.key === "Escape") setOpen(false);
-      }}
     >
       {written(Date.parse(at), form)}
       {open && <TimeCard at={at} />}
@@ -60,7 +53,7 @@ export function Time({ at, form = "relative" }: TimeProps) {
 function TimeCard({ at }: { at: string }) {
   const instant = Date.parse(at);
   return (
-    <span class="time-card" role="tooltip">
+    <span class="time-card" aria-hidden="true">
       <span>{full(instant, "utc")} UTC</span>
       <span>
         {full(instant, "local")} {zoneName(instant, "local")}

@@ -5,6 +5,8 @@ interface Steady<T> {
   readonly rows: readonly T[];
   /** How many newcomers wait until the pointer leaves. */
   readonly fresh: number;
+  /** Rows that are shown only because they are held: they are no longer part of the list. */
+  readonly left: ReadonlySet<string>;
   /** Lets the newcomers in. */
   release(): void;
   /** To be spread on the element that holds the rows. */
@@ -16,17 +18,17 @@ interface Steady<T> {
   };
 }
 
-/** While the pointer or the focus is on a list, its rows keep their place: nobody clicks what has just moved. */
-export function useSteady<T extends { readonly id: string }>(current: readonly T[]): Steady<T> {
+/** While the pointer or the focus is on a list, its rows keep their place: nobody clicks what has just moved. Another `page` is shown at once. */
+export function useSteady<T>(current: readonly T[], id: (row: T) => string, page = ""): Steady<T> {
   const [holding, setHolding] = useState(false);
   const [, render] = useReducer((count: number) => count + 1, 0);
-  const held = useRef<readonly T[]>(current);
-  const shown = holding ? steady(held.current, current) : { rows: current, fresh: 0 };
-  held.current = shown.rows;
+  const held = useRef<{ readonly page: string; readonly rows: readonly T[] }>({ page, rows: current });
+  const shown = holding && held.current.page === page ? steady(held.current.rows, current, id) : { rows: current, fresh: 0, left: NONE };
+  held.current = { page, rows: shown.rows };
   return {
     ...shown,
     release: () => {
-      held.current = current;
+      held.current = { page, rows: current };
       render(undefined);
     },
     bind: {
@@ -37,3 +39,5 @@ export function useSteady<T extends { readonly id: string }>(current: readonly T
     },
   };
 }
+
+const NONE: ReadonlySet<string> = new Set();

@@ -7,14 +7,20 @@ export interface ApiErrorEntry {
   readonly extensions?: Readonly<Record<string, unknown>>;
 }
 
+/** Classes of errors that are not a matter of the request. */
+const PASSING: ReadonlySet<unknown> = new Set(["UNAVAILABLE", "INTERNAL_SERVER_ERROR"]);
+
 /** The server answered, and refused: its message, and the id under which the server logged it. */
 export class ApiError extends Error {
   override readonly name = "ApiError";
   readonly id: string | null;
+  /** Whether the same request may succeed later: the server was busy, starting or stopping, or had a fault of its own. */
+  readonly passes: boolean;
   constructor(readonly entries: readonly ApiErrorEntry[]) {
     super(entries.map((entry) => entry.message).join("; ") || "The server refused the request without a reason");
     const id = entries[0]?.extensions?.["id"];
     this.id = typeof id === "string" ? id : null;
+    this.passes = entries.some((entry) => PASSING.has(entry.extensions?.["classification"]));
   }
 }
 
@@ -40,6 +46,9 @@ async function readAnswer(response: Response): Promise<unknown> {
   }
 }
 
+/** Milliseconds after which an answer is no longer waited for: a connection that hangs must not hold a page for ever. */
+const LONGEST_ANSWER = 60_000;
+
 /** Sends one query or mutation to `/graphql`; throws ApiError or LinkError. */
 export async function request<R, V>(document: TadaDocumentNode<R, V>, variables: V, signal?: AbortSignal): Promise<R> {
   let response: Response;
@@ -48,7 +57,7 @@ export async function request<R, V>(document: TadaDocumentNode<R, V>, variables:
       method: "POST",
       headers: { "content-type": "application/json", accept: "application/graphql-response+json, application/json" },
       body: JSON.stringify({ query: printDocument(document), variables }),
-      signal: signal ?? null,
+      signal: signal === undefined ? AbortSignal.timeout(LONGEST_ANSWER) : AbortSignal.any([signal, AbortSignal.timeout(LONGEST_ANSWER)]),
     });
   } catch (cause) {
     if (signal?.aborted) throw cause;

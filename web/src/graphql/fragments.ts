@@ -1,8 +1,8 @@
 import { graphql, type FragmentOf, type ResultOf } from "./tada";
 
-/** One row of an execution list. */
-export const ExecutionRowFragment = graphql(`
-  fragment ExecutionRow on JobExecution {
+/** What an execution says of itself. */
+export const ExecutionFieldsFragment = graphql(`
+  fragment ExecutionFields on JobExecution {
     id
     jobName
     taskName
@@ -20,9 +20,19 @@ export const ExecutionRowFragment = graphql(`
     duration
     wait
     progress { done total message }
-    run { id }
   }
 `);
+
+/** One row of an execution list. */
+export const ExecutionRowFragment = graphql(
+  `
+  fragment ExecutionRow on JobExecution {
+    ...ExecutionFields
+    run { id }
+  }
+`,
+  [ExecutionFieldsFragment],
+);
 
 /** One row of a run list, without the costly `explain`. */
 export const RunRowFragment = graphql(`
@@ -51,8 +61,7 @@ export const RunRowFragment = graphql(`
 `);
 
 /** One row of a task list. */
-export const TaskRowFragment = graphql(
-  `
+export const TaskRowFragment = graphql(`
   fragment TaskRow on Task {
     id
     name
@@ -65,7 +74,7 @@ export const TaskRowFragment = graphql(
     priority
     schedule { syntax value timezone humanized }
     nextExecution
-    lastStatus { ...ExecutionRow }
+    lastStatus { id outcome success startedAt completedAt }
     pausedAt
     pausedBy
     pauseReason
@@ -75,9 +84,7 @@ export const TaskRowFragment = graphql(
     stalled
     version
   }
-`,
-  [ExecutionRowFragment],
-);
+`);
 
 export const NodeRowFragment = graphql(`
   fragment NodeRow on Node {
@@ -116,9 +123,17 @@ export type TaskRow = FragmentOf<typeof TaskRowFragment>;
 export type NodeRow = FragmentOf<typeof NodeRowFragment>;
 export type GroupRow = FragmentOf<typeof GroupRowFragment>;
 
+/** The things that an event may bring along, as they are when it is delivered. */
+export const PARTS = ["tasks", "runs", "executions", "nodes"] as const;
+export type Part = (typeof PARTS)[number];
+
+/**
+ * Every change. What it is about is read by the server for each event and each reader, so only what a page shows is
+ * asked for; an execution comes without its run, whose id the event itself has.
+ */
 export const EventsDocument = graphql(
   `
-  subscription Events($after: String) {
+  subscription Events($after: String, $tasks: Boolean!, $runs: Boolean!, $executions: Boolean!, $nodes: Boolean!) {
     events(after: $after) {
       cursor
       at
@@ -131,15 +146,19 @@ export const EventsDocument = graphql(
       groupName
       jobName
       state
-      task { ...TaskRow }
-      run { ...RunRow }
-      execution { ...ExecutionRow }
-      node { ...NodeRow }
-      group { ...GroupRow }
+      task @include(if: $tasks) { ...TaskRow }
+      run @include(if: $runs) { ...RunRow }
+      execution @include(if: $executions) { ...ExecutionFields }
+      node @include(if: $nodes) { ...NodeRow }
     }
   }
 `,
-  [TaskRowFragment, RunRowFragment, ExecutionRowFragment, NodeRowFragment, GroupRowFragment],
+  [TaskRowFragment, RunRowFragment, ExecutionFieldsFragment, NodeRowFragment],
 );
 
 export type LiveEvent = ResultOf<typeof EventsDocument>["events"];
+
+/** The execution that an event brings, as a row of a list. */
+export function executionOf({ execution, runId }: LiveEvent): ExecutionRow | null {
+  return execution === null || execution === undefined ? null : { ...execution, run: runId === null ? null : { id: runId } };
+}

@@ -107,3 +107,8 @@ export function writeArg(field: ArgField, value: unknown): string {
   if (value === undefined) return "";
   return field.kind === "json" ? JSON.stringify(value) : String(value);
 }
+
+/** Whether a value is an object with nothing in it: a job without arguments has these. */
+export function isEmptyObject(value: unknown): boolean {
+  return isSchema(value) && Object.keys(value).length === 0;
+}

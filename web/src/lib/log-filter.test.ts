@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { ExecutionRow } from "../graphql/fragments";
-import { isFiltered, logFilterInput, matchesLogFilter, readLogFilter } from "./log-filter";
+import { countedByServer, isFiltered, logFilterInput, matchesLogFilter, readLogFilter } from "./log-filter";
 
 const NOW = Date.UTC(2026, 0, 2);
 function read(query: string) {
@@ -41,4 +41,10 @@ describe("for events", () => {
   test("a running one is no failure", () => {
     expect(matchesLogFilter(read("outcome=failures"), { ...execution, outcome: null })).toBe(false);
   });
+});
+
+test("the server's statistics are used only where they know the whole filter", () => {
+  const counted = (search: string): boolean => countedByServer(readLogFilter(new URLSearchParams(search)));
+  expect(["", "task=a&range=6h"].map(counted)).toEqual([true, true]);
+  expect(["job=a", "outcome=failures", "node=n", "trigger=API", "q=x", "run=7"].map(counted)).toEqual([false, false, false, false, false, false]);
 });

@@ -100,6 +100,16 @@ export function matchesLogFilter(filter: LogFilter, execution: ExecutionRow): bo
   );
 }
 
+/** Whether an outcome counts as a failure. */
+export function isFailure(outcome: string): boolean {
+  return FAILURES.some((failure) => failure === outcome);
+}
+
+/** Whether the server's statistics know all that this filter asks: the task and the time. */
+export function countedByServer({ task: _, range: __, ...others }: LogFilter): boolean {
+  return Object.values(others).every((value) => value === "");
+}
+
 /** Whether anything is filtered: an empty list then means "none match". */
 export function isFiltered(filter: LogFilter): boolean {
   return Object.values(filter).some((value) => value !== "");

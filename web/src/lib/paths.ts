@@ -5,6 +5,7 @@ export const paths = {
   execution: (id: string): string => `/log/${id}`,
   job: (name: string): string => `/jobs?job=${encodeURIComponent(name)}`,
   logOfJob: (name: string): string => `/log?job=${encodeURIComponent(name)}`,
+  run: (id: string): string => `/runs/${id}`,
   logOfRun: (id: string): string => `/log?run=${id}`,
   group: (name: string): string => `/runs?group=${encodeURIComponent(name)}`,
 } as const;
@@ -12,7 +13,7 @@ export const paths = {
 export type Page =
   | { readonly name: "overview" | "tasks" | "jobs" | "runs" | "log" | "groups" | "nodes" | "settings" }
   | { readonly name: "task"; readonly task: string }
-  | { readonly name: "execution"; readonly id: string }
+  | { readonly name: "execution" | "run"; readonly id: string }
   | { readonly name: "unknown" };
 
 const PLAIN = new Map<string, "overview" | "tasks" | "jobs" | "runs" | "log" | "groups" | "nodes" | "settings">([
@@ -36,6 +37,7 @@ export function readPath(path: string): Page {
   }
   if (first === "tasks") return { name: "task", task: decode(second) };
   if (first === "log" && /^\d+$/.test(second)) return { name: "execution", id: second };
+  if (first === "runs" && /^\d+$/.test(second)) return { name: "run", id: second };
   return { name: "unknown" };
 }
 

@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
-import { readRunsFilter, runActions, runsFilterInput } from "./run-filter";
+import type { RunRow } from "../graphql/fragments";
+import { compareRuns, matchesRunsFilter, readRunsFilter, runActions, runsFilterInput } from "./run-filter";
 
 function read(query: string) {
   return readRunsFilter(new URLSearchParams(query));
@@ -23,4 +24,17 @@ test("what can be done depends on the state", () => {
   expect(runActions("STUCK")).toEqual({ cancel: true, retry: false, retryNow: true, priority: true });
   expect(runActions("RUNNING")).toEqual({ cancel: true, retry: false, retryNow: false, priority: false });
   expect(runActions("FAILED")).toEqual({ cancel: false, retry: true, retryNow: false, priority: false });
+});
+
+test("events are judged by the filter that the server gets", () => {
+  const run = { id: "1", state: "WAITING", group: "a", priority: "LOW", jobName: "import", taskName: "Nightly" } as RunRow;
+  const matches = (search: string): boolean => matchesRunsFilter(readRunsFilter(new URLSearchParams(search)), run);
+  expect(["", "state=WAITING", "q=night&group=a", "q=IMPORT"].map(matches)).toEqual([true, true, true, true]);
+  expect(["state=RUNNING", "group=b", "priority=HIGH", "q=other"].map(matches)).toEqual([false, false, false, false]);
+});
+
+test("what waits stands by its time, what is over by its number, newest first", () => {
+  const rows = [{ id: "9", availableAt: "a" }, { id: "10", availableAt: "a" }, { id: "3", availableAt: "b" }] as RunRow[];
+  expect([...rows].sort(compareRuns("")).map((run) => run.id)).toEqual(["9", "10", "3"]);
+  expect([...rows].sort(compareRuns("FAILED")).map((run) => run.id)).toEqual(["10", "9", "3"]);
 });

@@ -1,5 +1,6 @@
 /** The filters of the runs page: as the address bar holds them and as the API takes them. */
 import type { RunRow } from "../graphql/fragments";
+import { byNumber, byText, thenBy } from "../model/live-list";
 
 type State = RunRow["state"];
 
@@ -43,6 +44,27 @@ export function runsFilterInput({ tab, q, group, priority }: RunsFilter): RunFil
     ...(priority && { priority: { eq: priority } }),
     ...(q && { or: [{ jobName: { contains: q } }, { taskName: { contains: q } }] }),
   };
+}
+
+/** Whether a run that an event brought belongs to the filtered list. */
+export function matchesRunsFilter({ tab, q, group, priority }: RunsFilter, run: RunRow): boolean {
+  const includes = (text: string | null): boolean => text?.toLowerCase().includes(q.toLowerCase()) ?? false;
+  return (
+    (tab === "" ? UNFINISHED.includes(run.state) : run.state === tab) &&
+    (group === "" || run.group === group) &&
+    (priority === "" || run.priority === priority) &&
+    (q === "" || includes(run.jobName) || includes(run.taskName))
+  );
+}
+
+/** Whether the tab shows runs that are over: the newest come first then; else those that are available first. */
+export function isFinishedTab(tab: RunTab): boolean {
+  return tab !== "" && !UNFINISHED.includes(tab);
+}
+
+export function compareRuns(tab: RunTab): (left: RunRow, right: RunRow) => number {
+  if (isFinishedTab(tab)) return (left, right) => byNumber(right.id, left.id);
+  return (left, right) => thenBy(byText(left.availableAt, right.availableAt), byNumber(left.id, right.id));
 }
 
 /** What can be done with a run in this state. */

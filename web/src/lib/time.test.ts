@@ -28,7 +28,8 @@ describe("relative times", () => {
     [999, "now"],
     [12_000, "in 12 s"],
     [-180_000, "3 m ago"],
-    [7_200_000, "in 2 h"],
+    [75_000, "in 1 m 15 s"],
+    [7_200_000, "in 2 h 00 m"],
     [-432_000_000, "5 d ago"],
   ])("%d ms from now is %s", (distance, text) => expect(relative(NOON + distance, NOON)).toBe(text));
 

@@ -29,13 +29,12 @@ export function wholeDuration(seconds: number): string {
   return `${Math.floor(value / 86_400)} d ${pad(Math.floor((value % 86_400) / 3600))} h`;
 }
 
-/** Where an instant lies seen from `now`: `now`, `in 12 s`, `3 m ago`, `in 2 h`, `5 d ago`. */
+/** Where an instant lies seen from `now`: `now`, `in 12 s`, `in 1 m 15 s`, `in 2 h 14 m`, and, less exactly, `3 m ago`, `5 d ago`. */
 export function relative(at: number, now: number): string {
   const distance = at - now;
   const size = Math.abs(distance);
   if (size < SECOND) return "now";
-  const text = coarse(size);
-  return distance > 0 ? `in ${text}` : `${text} ago`;
+  return distance > 0 ? `in ${wholeDuration(size / SECOND)}` : `${coarse(size)} ago`;
 }
 
 function coarse(size: number): string {

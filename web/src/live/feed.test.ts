@@ -3,20 +3,22 @@ import type { LiveEvent } from "../graphql/fragments";
 import { Feed } from "./feed";
 import type { Subscriber } from "./link";
 
-type EventsSubscriber = Subscriber<{ events: LiveEvent }, { after?: string | null }>;
+type EventsSubscriber = Subscriber<{ events: LiveEvent }, { readonly after?: string | null; readonly runs?: boolean }>;
 
 /** Stands for the socket: keeps the subscribers, so that the test can play the server. */
 function fakeLink() {
   const subscribers: EventsSubscriber[] = [];
+  const open = new Set<EventsSubscriber>();
   const subscribe = (subscriber: unknown): (() => void) => {
     subscribers.push(subscriber as EventsSubscriber);
-    return () => undefined;
+    open.add(subscriber as EventsSubscriber);
+    return () => void open.delete(subscriber as EventsSubscriber);
   };
-  return { subscribers, link: { subscribe } as never };
+  return { subscribers, open, link: { subscribe } as never };
 }
 
 function event(cursor: string, kind: LiveEvent["kind"] = "RUN_UPDATED"): { events: LiveEvent } {
-  return { events: { cursor, kind } as LiveEvent };
+  return { events: { cursor, kind, at: "2026-01-01T00:00:00Z" } as LiveEvent };
 }
 
 const frames: (() => void)[] = [];
@@ -32,7 +34,7 @@ function runFrames(): void {
 function listening(feed: Feed) {
   const seen: string[] = [];
   let resyncs = 0;
-  feed.listen({ event: (next) => seen.push(next.cursor), resync: () => (resyncs += 1) });
+  feed.listen({ event: (next) => seen.push(next.cursor), resync: () => (resyncs += 1), connected: () => undefined });
   return { seen, resyncs: () => resyncs };
 }
 
@@ -42,7 +44,7 @@ test("it subscribes once, after the cursor of the first query", () => {
   feed.startAfter("10");
   feed.startAfter("12");
   expect(subscribers).toHaveLength(1);
-  expect(subscribers[0]?.variables()).toEqual({ after: "10" });
+  expect(subscribers[0]?.variables()).toEqual({ after: "10", tasks: false, runs: false, executions: false, nodes: false });
 });
 
 test("it resumes after the last cursor it has seen", () => {
@@ -51,7 +53,7 @@ test("it resumes after the last cursor it has seen", () => {
   feed.startAfter("10");
   subscribers[0]?.next(event("11"));
   subscribers[0]?.next(event("12"));
-  expect(subscribers[0]?.variables()).toEqual({ after: "12" });
+  expect(subscribers[0]?.variables().after).toBe("12");
 });
 
 test("listeners get a burst in order, in one frame", () => {
@@ -74,7 +76,7 @@ test("RESYNC makes listeners ask again and the feed go on after its cursor", () 
   subscribers[0]?.next(event("90", "RESYNC"));
   runFrames();
   expect([seen, resyncs()]).toEqual([[], 1]);
-  expect(subscribers[0]?.variables()).toEqual({ after: "90" });
+  expect(subscribers[0]?.variables().after).toBe("90");
 });
 
 test("a refused cursor starts anew from the next query", () => {
@@ -86,5 +88,22 @@ test("a refused cursor starts anew from the next query", () => {
   runFrames();
   expect(resyncs()).toBe(1);
   feed.startAfter("50");
-  expect(subscribers[1]?.variables()).toEqual({ after: "50" });
+  expect(subscribers[1]?.variables().after).toBe("50");
+});
+
+test("only what some page looks at is asked for: a page that looks at more makes it subscribe anew after its cursor", () => {
+  vi.useFakeTimers();
+  const { link, subscribers, open } = fakeLink();
+  const feed = new Feed(link);
+  const listener = { event: () => undefined, resync: () => undefined, connected: () => undefined };
+  feed.listen(listener);
+  feed.startAfter("0");
+  subscribers[0]?.next(event("7"));
+  const leave = feed.listen({ ...listener }, ["runs"]);
+  expect([...open].map((each) => each.variables())).toEqual([{ after: "7", tasks: false, runs: true, executions: false, nodes: false }]);
+  leave();
+  vi.advanceTimersByTime(500);
+  expect([...open].map((each) => each.variables().runs)).toEqual([false]);
+  expect(subscribers).toHaveLength(3);
+  vi.useRealTimers();
 });

@@ -1,8 +1,11 @@
-import { EventsDocument, type LiveEvent } from "../graphql/fragments";
+import { EventsDocument, type LiveEvent, type Part, PARTS } from "../graphql/fragments";
+import { serverNow } from "./clock";
 import { FrameQueue } from "./frame";
+import { noteLag } from "./lag";
 import type { Link } from "./link";
 
-const RESUME_AFTER = 1_000;
+/** A part that nobody looks at any more is left out this much later: the next page often wants the same. */
+const SHRINK_AFTER = 500;
 
 /** A page that follows the feed. */
 export interface Listener {
@@ -10,17 +13,22 @@ export interface Listener {
   event(event: LiveEvent): void;
   /** Events were missed (too old a cursor, too slow a reader, too long hidden): ask again. */
   resync(): void;
+  /** The connection is back: what could not be answered can be asked again. */
+  connected(): void;
 }
 
 /**
  * The feed of every change. It starts at the `asOf` of the first query, so nothing falls between the query and the
- * subscription, and resumes after the last cursor it has seen.
+ * subscription, and resumes after the last cursor it has seen. Of the changed things it asks for those parts only that
+ * some listener looks at: each costs the server a read for every event.
  */
 export class Feed {
   private cursor: string | null = null;
   private dispose: (() => void) | null = null;
-  private readonly listeners = new Set<Listener>();
+  private readonly listeners = new Map<Listener, readonly Part[]>();
   private readonly frames = new FrameQueue(() => this.resync());
+  private parts: ReadonlySet<Part> = new Set();
+  private shrinking: ReturnType<typeof setTimeout> | null = null;
 
   constructor(private readonly link: Pick<Link, "subscribe">) {}
 
@@ -28,18 +36,49 @@ export class Feed {
   startAfter(asOf: string): void {
     if (this.dispose !== null) return;
     this.cursor = asOf;
-    this.dispose = this.link.subscribe({
-      document: EventsDocument,
-      variables: () => ({ after: this.cursor }),
-      next: ({ events }) => this.receive(events),
-      refused: () => this.restart(),
-      ended: () => this.resume(),
-    });
+    this.subscribe();
   }
 
-  listen(listener: Listener): () => void {
-    this.listeners.add(listener);
-    return () => void this.listeners.delete(listener);
+  /** Follows the feed, with these parts of the changed things, until the answer is called. */
+  listen(listener: Listener, parts: readonly Part[] = []): () => void {
+    this.listeners.set(listener, parts);
+    if (parts.some((part) => !this.parts.has(part))) this.renew();
+    return () => {
+      this.listeners.delete(listener);
+      this.shrinking ??= setTimeout(() => this.shrink(), SHRINK_AFTER);
+    };
+  }
+
+  /** Tells all listeners that the connection is back. */
+  connected(): void {
+    for (const listener of [...this.listeners.keys()]) listener.connected();
+  }
+
+  private wanted(): ReadonlySet<Part> {
+    return new Set([...this.listeners.values()].flat());
+  }
+
+  private shrink(): void {
+    this.shrinking = null;
+    const wanted = this.wanted();
+    if ([...this.parts].some((part) => !wanted.has(part))) this.renew();
+  }
+
+  /** Subscribes anew after the last cursor, with what is looked at now. */
+  private renew(): void {
+    this.parts = this.wanted();
+    if (this.dispose === null) return;
+    this.dispose();
+    this.subscribe();
+  }
+
+  private subscribe(): void {
+    this.dispose = this.link.subscribe({
+      document: EventsDocument,
+      variables: () => ({ after: this.cursor, ...(Object.fromEntries(PARTS.map((part) => [part, this.parts.has(part)])) as Record<Part, boolean>) }),
+      next: ({ events }) => this.receive(events),
+      refused: () => this.restart(),
+    });
   }
 
   private receive(event: LiveEvent): void {
@@ -47,18 +86,12 @@ export class Feed {
     if (event.kind === "RESYNC") this.frames.add(() => this.resync());
     else
       this.frames.add(() => {
-        for (const listener of this.listeners) listener.event(event);
+        noteLag(Date.parse(event.at), serverNow());
+        for (const listener of [...this.listeners.keys()]) listener.event(event);
       });
   }
 
-  /** The server ended the feed in order, as a stopping server does: go on after the last cursor, unhurriedly. */
-  private resume(): void {
-    const after = this.cursor;
-    this.dispose = null;
-    if (after !== null) setTimeout(() => this.startAfter(after), RESUME_AFTER);
-  }
-
-  /** The server no longer accepts the cursor: the next query brings a new one. */
+  /** The server does not accept the cursor: the next query brings a new one. */
   private restart(): void {
     this.dispose?.();
     this.dispose = null;
@@ -67,6 +100,6 @@ export class Feed {
   }
 
   private resync(): void {
-    for (const listener of this.listeners) listener.resync();
+    for (const listener of [...this.listeners.keys()]) listener.resync();
   }
 }

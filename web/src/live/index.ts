@@ -11,6 +11,12 @@ export const feed = new Feed(link);
 export function startLive(): void {
   startClock();
   effect(() => setRunning(link.state.value.kind !== "waiting" && !isReconnecting()));
+  let wasLive = true;
+  effect(() => {
+    const live = link.state.value.kind === "live";
+    if (live && !wasLive) feed.connected();
+    wasLive = live;
+  });
   window.addEventListener("online", () => link.retryNow());
   document.addEventListener("visibilitychange", () => {
     if (document.visibilityState === "visible") link.retryNow();

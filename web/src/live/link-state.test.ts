@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { INITIAL, type LinkState, OFFLINE_AFTER, retryDelay, step, view } from "./link-state";
 
 function closedAt(state: LinkState, at: number): LinkState {
-  return step(state, { type: "closed", at, spread: 0 });
+  return step(state, { type: "closed", at, spread: 0, restarting: false });
 }
 
 describe("the link", () => {
@@ -15,16 +15,27 @@ describe("the link", () => {
 
   test("waits half a second after it was cut, and doubles the wait with each failure", () => {
     let state = closedAt(live, 5000);
-    expect(state).toEqual({ kind: "waiting", attempt: 0, downSince: 5000, retryAt: 5500 });
+    expect(state).toEqual({ kind: "waiting", attempt: 0, downSince: 5000, retryAt: 5500, restarting: false });
     state = closedAt(step(state, { type: "due" }), 5600);
     expect(state).toMatchObject({ attempt: 1, downSince: 5000, retryAt: 6600 });
     state = closedAt(step(state, { type: "due" }), 6700);
-    expect(state).toMatchObject({ attempt: 2, retryAt: 8700 });
+    expect(state).toMatchObject({ attempt: 2, retryAt: 8200 });
   });
 
   test("never waits longer than fifteen seconds and a quarter", () => {
     expect(retryDelay(40, 0)).toBe(15_000);
     expect(retryDelay(40, 1)).toBe(18_750);
+  });
+
+  test("looks for a server that is started again every second and a half for half a minute", () => {
+    expect([1, 2, 20, 21, 23, 24].map((attempt) => retryDelay(attempt, 0))).toEqual([1000, 1500, 1500, 3000, 12_000, 15_000]);
+  });
+
+  test("remembers that the server said it would stop until it is back", () => {
+    const stopped = step(live, { type: "closed", at: 5000, spread: 0, restarting: true });
+    const tried = closedAt(step(stopped, { type: "due" }), 6000);
+    expect([stopped, tried].map((state) => view(state, 6000))).toMatchObject([{ restarting: true }, { restarting: true }]);
+    expect(view(closedAt(step(tried, { type: "opened", at: 7000 }), 8000), 8000)).toMatchObject({ restarting: false });
   });
 
   test("counts a second close of the same cut once", () => {
@@ -52,8 +63,8 @@ describe("the pill", () => {
   });
 
   test("counts the seconds to the next attempt, never below zero", () => {
-    expect(view(waiting, 5100)).toEqual({ kind: "reconnecting", inSeconds: 1 });
-    expect(view(waiting, 9000)).toEqual({ kind: "reconnecting", inSeconds: 0 });
+    expect(view(waiting, 5100)).toEqual({ kind: "reconnecting", inSeconds: 1, restarting: false });
+    expect(view(waiting, 9000)).toEqual({ kind: "reconnecting", inSeconds: 0, restarting: false });
   });
 
   test("says offline since when after twenty seconds, or at once when the browser is offline", () => {

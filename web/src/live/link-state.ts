@@ -7,14 +7,17 @@
  * All times are milliseconds of the page's own clock.
  */
 export type LinkState =
-  | { readonly kind: "connecting"; readonly attempt: number; readonly downSince: number | null }
+  | { readonly kind: "connecting"; readonly attempt: number; readonly downSince: number | null; readonly restarting: boolean }
   | { readonly kind: "live"; readonly since: number }
-  | { readonly kind: "waiting"; readonly attempt: number; readonly downSince: number; readonly retryAt: number };
+  | { readonly kind: "waiting"; readonly attempt: number; readonly downSince: number; readonly retryAt: number; readonly restarting: boolean };
 
 export type LinkEvent =
   | { readonly type: "opened"; readonly at: number }
-  /** `spread` is a random number from 0 to 1, so that many pages do not come back in the same instant. */
-  | { readonly type: "closed"; readonly at: number; readonly spread: number }
+  /**
+   * `spread` is a random number from 0 to 1, so that many pages do not come back in the same instant; `restarting`: the
+   * server said that it stops.
+   */
+  | { readonly type: "closed"; readonly at: number; readonly spread: number; readonly restarting: boolean }
   /** The waiting time is over, or somebody pressed "Retry now", or the browser came back online. */
   | { readonly type: "due" };
 
@@ -22,19 +25,23 @@ export type LinkEvent =
 export type LinkView =
   | { readonly kind: "connecting" }
   | { readonly kind: "live" }
-  | { readonly kind: "reconnecting"; readonly inSeconds: number }
+  | { readonly kind: "reconnecting"; readonly inSeconds: number; readonly restarting: boolean }
   | { readonly kind: "offline"; readonly since: number };
 
 const FIRST_DELAY = 500;
+/** A server that is started again is found soon: so many attempts come this often at most. */
+const BRISK_DELAY = 1_500;
+const BRISK_ATTEMPTS = 20;
 const LONGEST_DELAY = 15_000;
 /** After this long without a connection the page says "offline since". */
 export const OFFLINE_AFTER = 20_000;
 
-export const INITIAL: LinkState = { kind: "connecting", attempt: 0, downSince: null };
+export const INITIAL: LinkState = { kind: "connecting", attempt: 0, downSince: null, restarting: false };
 
-/** Milliseconds until the next attempt: 0.5 s, 1 s, 2 s … 15 s, up to a quarter longer by `spread`. */
+/** Milliseconds until the next attempt: 0.5 s, 1 s, half a minute long 1.5 s, then up to 15 s; up to a quarter longer by `spread`. */
 export function retryDelay(attempt: number, spread: number): number {
-  const base = Math.min(LONGEST_DELAY, FIRST_DELAY * 2 ** Math.min(attempt, 10));
+  const later = Math.max(0, attempt - BRISK_ATTEMPTS);
+  const base = later === 0 ? Math.min(BRISK_DELAY, FIRST_DELAY * 2 ** Math.min(attempt, 10)) : Math.min(LONGEST_DELAY, BRISK_DELAY * 2 ** Math.min(later, 10));
   return Math.round(base * (1 + spread / 4));
 }
 
@@ -46,10 +53,10 @@ export function step(state: LinkState, event: LinkEvent): LinkState {
       if (state.kind === "waiting") return state;
       const attempt = state.kind === "live" ? 0 : state.attempt;
       const downSince = state.kind === "live" ? event.at : (state.downSince ?? event.at);
-      return { kind: "waiting", attempt, downSince, retryAt: event.at + retryDelay(attempt, event.spread) };
+      return { kind: "waiting", attempt, downSince, retryAt: event.at + retryDelay(attempt, event.spread), restarting: event.restarting || (state.kind !== "live" && state.restarting) };
     }
     case "due":
-      return state.kind === "waiting" ? { kind: "connecting", attempt: state.attempt + 1, downSince: state.downSince } : state;
+      return state.kind === "waiting" ? { kind: "connecting", attempt: state.attempt + 1, downSince: state.downSince, restarting: state.restarting } : state;
   }
 }
 
@@ -60,5 +67,5 @@ export function view(state: LinkState, now: number, browserOffline = false): Lin
   if (downSince === null) return { kind: "connecting" };
   if (browserOffline || now - downSince >= OFFLINE_AFTER) return { kind: "offline", since: downSince };
   const inSeconds = state.kind === "waiting" ? Math.max(0, Math.ceil((state.retryAt - now) / 1000)) : 0;
-  return { kind: "reconnecting", inSeconds };
+  return { kind: "reconnecting", inSeconds, restarting: state.restarting };
 }

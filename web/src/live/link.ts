@@ -2,11 +2,18 @@ import { signal, type ReadonlySignal } from "@preact/signals";
 import { type Client, createClient } from "graphql-ws";
 import { ApiError, type ApiErrorEntry } from "../graphql/client";
 import { printDocument, type TadaDocumentNode } from "../graphql/tada";
-import { INITIAL, type LinkEvent, type LinkState, step } from "./link-state";
+import { INITIAL, type LinkEvent, type LinkState, retryDelay, step } from "./link-state";
 
 /** Ping after this long without traffic, and give the answer this long: a dead socket is noticed within 15 s. */
 const PING_EVERY = 10_000;
 const PONG_WITHIN = 5_000;
+
+/** The code with which a server closes its sockets before it stops. */
+const RESTARTING = 1012;
+
+function closeCode(event: unknown): number | null {
+  return typeof event === "object" && event !== null && "code" in event && typeof event.code === "number" ? event.code : null;
+}
 
 /** What a subscriber gets; `next` may be called again after a reconnection, from where `variables()` says. */
 export interface Subscriber<R, V> {
@@ -14,10 +21,12 @@ export interface Subscriber<R, V> {
   /** Read at every (re)connection, so that it can name the last cursor or line. */
   variables(): V;
   next(data: R): void;
-  /** The server refused the operation: it is not tried again. */
+  /** The server stopped feeding it for a reason that passes; it is subscribed again by itself, ever more slowly. */
+  interrupted?(): void;
+  /** The server refused the operation as it is: it is not tried again. */
   refused?(error: ApiError): void;
-  /** The server ended the operation in order. */
-  ended?(): void;
+  /** Whether all has been said, so that an orderly end is the end; without this an end is an interruption. */
+  isOver?(): boolean;
 }
 
 interface Entry {
@@ -37,13 +46,14 @@ export class Link {
     this.client = createClient({
       url,
       lazy: true,
-      lazyCloseTimeout: 2_000,
+      // Operations that are about to be resumed do not lose the socket meanwhile.
+      lazyCloseTimeout: 30_000,
       retryAttempts: 0,
       keepAlive: PING_EVERY,
       connectionAckWaitTimeout: 10_000,
       on: {
         connected: () => this.dispatch({ type: "opened", at: Date.now() }),
-        closed: () => this.onClosed(),
+        closed: (event) => this.onClosed(event),
         ping: (received) => this.onPing(received),
         pong: (received) => void (received && window.clearTimeout(this.pongTimer)),
       },
@@ -75,30 +85,52 @@ export class Link {
 
   private makeEntry<R, V extends Record<string, unknown>>(subscriber: Subscriber<R, V>): Entry {
     let dispose: (() => void) | null = null;
-    const finish = (): void => void this.entries.delete(entry);
+    let timer = 0;
+    let attempt = 0;
+    const again = (): void => {
+      subscriber.interrupted?.();
+      window.clearTimeout(timer);
+      timer = window.setTimeout(() => this.entries.has(entry) && this.current.peek().kind === "live" && entry.start(), retryDelay(attempt, Math.random()));
+      attempt += 1;
+    };
+    const fail = (errors: readonly ApiErrorEntry[]): void => {
+      const error = new ApiError(errors);
+      if (error.passes) return again();
+      this.entries.delete(entry);
+      subscriber.refused?.(error);
+    };
     const entry: Entry = {
       start: () => {
+        window.clearTimeout(timer);
         dispose?.();
         const payload = { query: printDocument(subscriber.document), variables: subscriber.variables() };
-        dispose = this.client.subscribe<R>(payload, {
+        let current = true;
+        const cancel = this.client.subscribe<R>(payload, {
           next: ({ data, errors }) => {
-            if (errors) subscriber.refused?.(new ApiError(errors as readonly ApiErrorEntry[]));
-            else if (data) subscriber.next(data);
+            if (!current) return;
+            if (errors) return fail(errors as readonly ApiErrorEntry[]);
+            attempt = 0;
+            if (data) subscriber.next(data);
           },
           error: (cause) => {
             // A lost connection is the link's business (`closed` above); a list of errors is an answer to this operation.
-            if (!Array.isArray(cause)) return;
-            finish();
-            subscriber.refused?.(new ApiError(cause as readonly ApiErrorEntry[]));
+            if (current && Array.isArray(cause)) fail(cause as readonly ApiErrorEntry[]);
           },
           complete: () => {
-            if (!this.entries.has(entry)) return;
-            finish();
-            subscriber.ended?.();
+            if (!current || !this.entries.has(entry)) return;
+            if (subscriber.isOver?.() === true) this.entries.delete(entry);
+            else again();
           },
         });
+        dispose = () => {
+          current = false;
+          cancel();
+        };
       },
-      stop: () => dispose?.(),
+      stop: () => {
+        window.clearTimeout(timer);
+        dispose?.();
+      },
     };
     return entry;
   }
@@ -109,13 +141,13 @@ export class Link {
     this.pongTimer = window.setTimeout(() => this.client.terminate(), PONG_WITHIN);
   }
 
-  private onClosed(): void {
+  private onClosed(event: unknown): void {
     window.clearTimeout(this.pongTimer);
     if (this.entries.size === 0) {
       this.current.value = INITIAL;
       return;
     }
-    this.dispatch({ type: "closed", at: Date.now(), spread: Math.random() });
+    this.dispatch({ type: "closed", at: Date.now(), spread: Math.random(), restarting: closeCode(event) === RESTARTING });
     const state = this.current.peek();
     if (state.kind !== "waiting") return;
     window.clearTimeout(this.retryTimer);

@@ -1,7 +1,7 @@
 import { effect } from "@preact/signals";
 import type { LiveEvent } from "../graphql/fragments";
 import { plural } from "../lib/format";
-import { FAILURES } from "../lib/log-filter";
+import { isFailure } from "../lib/log-filter";
 import { announce } from "../state/announce";
 import type { Feed } from "./feed";
 import type { Link } from "./link";
@@ -18,9 +18,8 @@ export function failureSentence(names: readonly string[]): string {
   return `${plural(names.length, "execution")} failed: ${shown}${distinct.length > 3 ? " and others" : ""}`;
 }
 
-function failedName({ kind, execution }: LiveEvent): string | null {
-  if (kind !== "EXECUTION_FINISHED" || execution === null || execution.outcome === null) return null;
-  return FAILURES.includes(execution.outcome) ? (execution.taskName ?? execution.jobName) : null;
+function failedName({ kind, state, taskName, jobName }: LiveEvent): string | null {
+  return kind === "EXECUTION_FINISHED" && state !== null && isFailure(state) ? (taskName ?? jobName) : null;
 }
 
 /** Tells screen readers what cannot wait: failures, and the connection. Everything else is there to be read. */
@@ -38,6 +37,7 @@ export function startNarrator(feed: Feed, link: Link): void {
       }, BATCH);
     },
     resync: () => undefined,
+    connected: () => undefined,
   });
   let wasDown = false;
   effect(() => {

@@ -1,9 +1,9 @@
 import { describe, expect, test } from "vitest";
-import type { ExecutionRow, LiveEvent, RunRow, TaskRow } from "../graphql/fragments";
-import { byNextExecution, LINGER, type OverviewState, reduceOverview, runsShown } from "./overview";
+import type { ExecutionRow, LiveEvent, RunRow } from "../graphql/fragments";
+import { LINGER, type OverviewState, reduceOverview, runsShown } from "./overview";
 
 const NOW = Date.UTC(2026, 0, 1);
-const EMPTY: OverviewState = { tasks: [], runs: [], recent: [] };
+const EMPTY: OverviewState = { runs: [], recent: [] };
 
 function event(fields: Partial<LiveEvent>): LiveEvent {
   return { taskId: null, runId: null, executionId: null, task: null, run: null, execution: null, node: null, group: null, ...fields } as LiveEvent;
@@ -11,10 +11,6 @@ function event(fields: Partial<LiveEvent>): LiveEvent {
 function run(id: string, state: RunRow["state"], more: Partial<RunRow> = {}): RunRow {
   return { id, state, startedAt: null, finishedAt: null, submittedAt: new Date(NOW).toISOString(), ...more } as RunRow;
 }
-function task(name: string, more: Partial<TaskRow> = {}): TaskRow {
-  return { id: name, name, enabled: true, pausedAt: null, nextExecution: null, ...more } as TaskRow;
-}
-
 describe("runs", () => {
   test("appear when they start, and stay for a moment after they ended", () => {
     const started = new Date(NOW - 5000).toISOString();
@@ -49,25 +45,6 @@ describe("executions", () => {
     }
     expect(state.recent).toHaveLength(15);
     expect(state.recent[0]?.id).toBe("20");
-  });
-});
-
-describe("tasks", () => {
-  test("are created, changed and deleted by events", () => {
-    let state = reduceOverview(EMPTY, event({ kind: "TASK_CREATED", taskId: "a", task: task("a") }));
-    state = reduceOverview(state, event({ kind: "TASK_UPDATED", taskId: "a", task: task("a", { pausedAt: "x" }) }));
-    expect(state.tasks).toMatchObject([{ name: "a", pausedAt: "x" }]);
-    expect(reduceOverview(state, event({ kind: "TASK_DELETED", taskId: "a" })).tasks).toEqual([]);
-  });
-
-  test("are ordered by their next execution, paused ones last", () => {
-    const tasks = [
-      task("late", { nextExecution: "2026-01-02T00:00:00Z" }),
-      task("none"),
-      task("paused", { nextExecution: "2026-01-01T00:00:01Z", pausedAt: "2026-01-01T00:00:00Z" }),
-      task("soon", { nextExecution: "2026-01-01T00:00:05Z" }),
-    ];
-    expect(byNextExecution(tasks).map((row) => row.name)).toEqual(["soon", "late", "none", "paused"]);
   });
 });
 

@@ -14,9 +14,9 @@ test("replace and without leave the array alone when nothing changes", () => {
   expect(without(rows, "2")).toEqual([{ id: "1", n: 0 }]);
 });
 
-test("held rows keep their place and show their newest state; newcomers are counted", () => {
+test("held rows keep their place and show their newest state; newcomers are counted, and those that left are known", () => {
   const current = [{ id: "3", n: 0 }, { id: "1", n: 5 }];
-  expect(steady(rows, current)).toEqual({ rows: [{ id: "2", n: 0 }, { id: "1", n: 5 }], fresh: 1 });
+  expect(steady(rows, current, (row) => row.id)).toEqual({ rows: [{ id: "2", n: 0 }, { id: "1", n: 5 }], fresh: 1, left: new Set(["2"]) });
 });
 
 test("the progress of a run shows at its open execution only", () => {

@@ -36,10 +36,13 @@ export function withProgress<T extends Running>(rows: readonly T[], run: { reado
   return row === undefined ? rows : rows.with(index, { ...row, progress: run.progress });
 }
 
-/** Puts rows where the pointer does not lose them: known rows keep their place, newcomers wait. */
-export function steady<T extends Identified>(held: readonly T[], current: readonly T[]): { rows: readonly T[]; fresh: number } {
-  const byId = new Map(current.map((row) => [row.id, row]));
-  const rows = held.map((row) => byId.get(row.id) ?? row);
-  const heldIds = new Set(held.map((row) => row.id));
-  return { rows, fresh: current.filter((row) => !heldIds.has(row.id)).length };
+/** Puts rows where the pointer does not lose them: known rows keep their place, newcomers wait, and those that left stay in sight. */
+export function steady<T>(held: readonly T[], current: readonly T[], id: (row: T) => string): { rows: readonly T[]; fresh: number; left: ReadonlySet<string> } {
+  const byId = new Map(current.map((row) => [id(row), row]));
+  const heldIds = new Set(held.map(id));
+  return {
+    rows: held.map((row) => byId.get(id(row)) ?? row),
+    fresh: current.filter((row) => !heldIds.has(id(row))).length,
+    left: new Set([...heldIds].filter((each) => !byId.has(each))),
+  };
 }

@@ -1,5 +1,5 @@
 /** The timeline: a row per task, bars by outcome, hollow marks for what is planned. */
-import type { ExecutionRow, LiveEvent } from "../graphql/fragments";
+import { type ExecutionRow, executionOf, type LiveEvent } from "../graphql/fragments";
 import { executionStatus, statusView, type Tone } from "../lib/status";
 import { upsertFirst, without } from "./rows";
 
@@ -131,8 +131,9 @@ function thinned(marks: readonly number[]): readonly number[] {
 
 /** Executions of the timeline after an event, newest first and bounded. */
 export function reduceTimeline(executions: readonly ExecutionRow[], event: LiveEvent): readonly ExecutionRow[] {
-  if (event.executionId === null) return executions;
-  return event.execution === null ? without(executions, event.executionId) : upsertFirst(executions, event.execution, KEEP);
+  if (event.executionId === null || event.execution === undefined) return executions;
+  const execution = executionOf(event);
+  return execution === null ? without(executions, event.executionId) : upsertFirst(executions, execution, KEEP);
 }
 
 /** Round times between two instants for the axis, at most about eight. */

@@ -1,5 +1,6 @@
 import type { ComponentChildren } from "preact";
 import { useEffect, useState } from "preact/hooks";
+import { Action } from "../components/action";
 import { Attempts } from "../components/attempts";
 import { Empty, ErrorBox, Skeleton } from "../components/feedback";
 import { Icon } from "../components/icon";
@@ -7,25 +8,26 @@ import { JsonView } from "../components/json-view";
 import { LifeLine } from "../components/life-line";
 import { LogView } from "../components/log-view";
 import { Progress } from "../components/progress";
-import { RunWithArgs } from "../components/run-with-args";
 import { PageHead, Section } from "../components/section";
 import { Status } from "../components/status";
 import { Facts } from "../components/task-facts";
 import { request } from "../graphql/client";
-import { ExecutionRowFragment, type LiveEvent } from "../graphql/fragments";
+import { ExecutionRowFragment } from "../graphql/fragments";
 import { graphql, type ResultOf } from "../graphql/tada";
 import { integer, plural, words } from "../lib/format";
+import { isEmptyObject } from "../lib/args-schema";
 import { paths } from "../lib/paths";
 import { runActions } from "../lib/run-filter";
 import { executionStatus, statusView } from "../lib/status";
 import { duration } from "../lib/time";
+import { frozen } from "../live/clock";
 import { useLive } from "../live/use-live";
-import { replace } from "../model/rows";
+import { courseOf } from "../model/course";
 import { downloadLog, useLog } from "../services/log";
 import { cancelRun, retryNow, retryRun } from "../services/runs";
 import { notify } from "../state/announce";
-import { navigate } from "../state/route";
 import { setTitle } from "../state/title";
+import { RunAgain } from "./run";
 
 const ExecutionDocument = graphql(
   `
@@ -36,7 +38,6 @@ const ExecutionDocument = graphql(
       ...ExecutionRow
       traceback
       value
-      task { name job { argsSchema } }
       run {
         id
         state
@@ -63,8 +64,8 @@ const ExecutionDocument = graphql(
 
 const NeighboursDocument = graphql(`
   query Neighbours($older: ExecutionFilter, $newer: ExecutionFilter) {
-    older: executions(first: 1, filter: $older, orderBy: [{ field: STARTED_AT, direction: DESC }]) { nodes { id } }
-    newer: executions(first: 1, filter: $newer, orderBy: [{ field: STARTED_AT, direction: ASC }]) { nodes { id } }
+    older: executions(first: 1, filter: $older, orderBy: [{ field: ID, direction: DESC }]) { nodes { id } }
+    newer: executions(first: 1, filter: $newer, orderBy: [{ field: ID, direction: ASC }]) { nodes { id } }
   }
 `);
 
@@ -78,34 +79,31 @@ function withRunProgress(execution: Execution | null): Execution | null {
   return execution === null || execution.completedAt !== null || execution.run === null ? execution : { ...execution, progress: execution.run.progress };
 }
 
-function reduceExecution(state: State, event: LiveEvent, id: string): State {
-  const { execution } = state;
-  if (execution === null || execution.run === null || event.runId !== execution.run.id) return state;
-  const mine = event.execution !== null && event.executionId === id ? { ...execution, ...event.execution, run: execution.run } : execution;
-  const attempts = event.execution === null ? execution.run.executions.nodes : [...replace(execution.run.executions.nodes, event.execution)];
-  const progress = event.run !== null && mine.completedAt === null ? event.run.progress : mine.progress;
-  const run = { ...execution.run, ...(event.run === null ? {} : { state: event.run.state, cancelRequestedAt: event.run.cancelRequestedAt }), executions: { nodes: attempts } };
-  return { execution: { ...mine, progress, run } };
-}
-
 export function ExecutionPage({ id }: { id: string }) {
   const { state, error, reload } = useLive(`execution/${id}`, {
     document: ExecutionDocument,
-    variables: { id },
+    variables: () => ({ id }),
     init: (data): State => ({ execution: withRunProgress(data.execution) }),
-    reduce: (before, event) => reduceExecution(before, event, id),
-    outdates: (event, now) => event.runId !== null && event.runId === now.execution?.run?.id && event.kind !== "RUN_UPDATED",
+    outdates: (event, now) => event.runId !== null && event.runId === now.execution?.run?.id,
   });
   useEffect(() => setTitle(`#${id}`), [id]);
-  if (state === null) return error === null ? <Skeleton rows={10} /> : <ErrorBox error={error} retry={reload} />;
-  if (state.execution === null) {
+  if (state === null || state.execution === null) {
     return (
-      <Empty title={`There is no execution #${id}`}>
-        <p class="dim">It may have been pruned with the history.</p>
-        <a class="button" href="/log">
-          The whole log
-        </a>
-      </Empty>
+      <>
+        <PageHead title={`#${id}`} />
+        {error !== null ? (
+          <ErrorBox error={error} retry={reload} />
+        ) : state === null ? (
+          <Skeleton rows={10} />
+        ) : (
+          <Empty title={`There is no execution #${id}`}>
+            <p class="dim">It may have been pruned with the history.</p>
+            <a class="button" href="/log">
+              The whole log
+            </a>
+          </Empty>
+        )}
+      </>
     );
   }
   const { execution } = state;
@@ -113,7 +111,9 @@ export function ExecutionPage({ id }: { id: string }) {
     <>
       <ExecutionHead execution={execution} />
       {error !== null && <ErrorBox error={error} retry={reload} />}
-      <ExecutionBody execution={execution} />
+      <div class={error === null && !frozen.value ? "" : "dimmed"}>
+        <ExecutionBody execution={execution} />
+      </div>
     </>
   );
 }
@@ -127,11 +127,14 @@ function ExecutionBody({ execution }: { execution: Execution }) {
     <>
       <section class="panel" aria-label="Course">
         <LifeLine
-          submittedAt={run?.submittedAt ?? execution.startedAt}
-          availableAt={execution.attempt === 1 ? (run?.availableAt ?? null) : null}
-          startedAt={execution.startedAt}
-          completedAt={execution.completedAt}
-          outcome={statusView(executionStatus(execution)).word}
+          steps={courseOf({
+            submittedAt: run?.submittedAt ?? execution.startedAt,
+            availableAt: execution.attempt === 1 ? (run?.availableAt ?? null) : null,
+            startedAt: execution.startedAt,
+            completedAt: execution.completedAt,
+            outcome: statusView(executionStatus(execution)).word,
+          })}
+          open={execution.completedAt === null}
         />
         {execution.completedAt === null && execution.progress !== null && (
           <div class="panel-body big-progress">
@@ -156,7 +159,7 @@ function ExecutionBody({ execution }: { execution: Execution }) {
           </Section>
           <Section title="Arguments">
             <div class="panel-body">
-              <JsonView value={run?.args ?? {}} label="Arguments" />
+              {isEmptyObject(run?.args ?? {}) ? <p class="dim">None.</p> : <JsonView value={run?.args} label="Arguments" />}
             </div>
           </Section>
           <Section title="Result">
@@ -193,7 +196,7 @@ function ExecutionFacts({ execution }: { execution: Execution }) {
       entries={[
         ["Job", <a href={paths.job(execution.jobName)}>{execution.jobName}</a>],
         ["Task", execution.taskName === null ? "–" : <a href={paths.task(execution.taskName)}>{execution.taskName}</a>],
-        ["Run", run === null ? "–" : <a href={paths.logOfRun(run.id)}>{run.id}</a>],
+        ["Run", run === null ? "–" : <a href={paths.run(run.id)}>{run.id}</a>],
         ["Trigger", words(execution.trigger)],
         ["Waited", execution.wait === null ? "–" : duration(execution.wait)],
         ["Took", execution.duration === null ? "–" : duration(execution.duration)],
@@ -203,7 +206,7 @@ function ExecutionFacts({ execution }: { execution: Execution }) {
         ["Priority", run === null ? "–" : words(run.priority)],
         ["Failures", run === null ? "–" : `${run.failures}, ${run.retries === 0 ? "no retries" : `up to ${plural(run.retries, "retry", "retries")}`}`],
         ["Submitted by", run?.submitter ?? "–"],
-        ...(run?.retriedFrom == null ? [] : ([["Retry of", <a href={paths.logOfRun(run.retriedFrom.id)}>run {run.retriedFrom.id}</a>]] as const)),
+        ...(run?.retriedFrom == null ? [] : ([["Retry of", <a href={paths.run(run.retriedFrom.id)}>run {run.retriedFrom.id}</a>]] as const)),
       ]}
     />
   );
@@ -212,18 +215,18 @@ function ExecutionFacts({ execution }: { execution: Execution }) {
 /** The executions of the same task before and after this one. */
 function useNeighbours(execution: Execution): { older: string | null; newer: string | null } {
   const [found, setFound] = useState<{ older: string | null; newer: string | null }>({ older: null, newer: null });
-  const { taskName, jobName, startedAt } = execution;
+  const { taskName, jobName, id } = execution;
   useEffect(() => {
     const controller = new AbortController();
     const same = taskName === null ? { jobName: { eq: jobName } } : { taskName: { eq: taskName } };
-    request(NeighboursDocument, { older: { ...same, startedAt: { lt: startedAt } }, newer: { ...same, startedAt: { gt: startedAt } } }, controller.signal).then(
+    request(NeighboursDocument, { older: { ...same, id: { lt: id } }, newer: { ...same, id: { gt: id } } }, controller.signal).then(
       (data) => setFound({ older: data.older.nodes[0]?.id ?? null, newer: data.newer.nodes[0]?.id ?? null }),
       (error: unknown) => {
         if (!controller.signal.aborted) notify(`The neighbours could not be found: ${error instanceof Error ? error.message : String(error)}`, { tone: "bad" });
       },
     );
     return () => controller.abort();
-  }, [taskName, jobName, startedAt]);
+  }, [taskName, jobName, id]);
   return found;
 }
 
@@ -281,44 +284,36 @@ function ExecutionHead({ execution }: { execution: Execution }) {
         <Neighbour id={newer} title="The one after, of the same task">
           Next <Icon name="right" />
         </Neighbour>
+        {run !== null && (
+          <a class="button" href={paths.run(run.id)}>
+            <Icon name="runs" /> Run {run.id}
+          </a>
+        )}
         {run !== null && can.cancel && (
-          <button type="button" class="button danger" disabled={run.cancelRequestedAt !== null} onClick={() => void cancelRun(run.id)}>
+          <Action class="button danger" disabled={run.cancelRequestedAt !== null} onClick={() => void cancelRun(run.id)}>
             <Icon name="stop" /> {run.cancelRequestedAt === null ? "Cancel" : "Asked to stop"}
-          </button>
+          </Action>
         )}
         {run !== null && can.retryNow && (
-          <button type="button" class="button" onClick={() => void retryNow(run.id)}>
+          <Action class="button" onClick={() => void retryNow(run.id)}>
             <Icon name="retry" /> Retry now
-          </button>
+          </Action>
         )}
         {run !== null && can.retry && (
           <>
-            <button type="button" class="button primary" onClick={() => void retryRun(run.id)}>
+            <Action class="button primary" onClick={() => void retryRun(run.id)}>
               <Icon name="retry" /> Run again
-            </button>
-            <button type="button" class="button" onClick={() => setAsking(true)}>
+            </Action>
+            <Action class="button" onClick={() => setAsking(true)}>
               Run again with…
-            </button>
+            </Action>
           </>
         )}
         <a class="button" href={explore} title="Open this as a query in the explorer">
           <Icon name="explorer" /> Query
         </a>
       </PageHead>
-      {asking && run !== null && (
-        <RunWithArgs
-          title={`Run ${execution.jobName} again`}
-          action="Run again"
-          args={run.args}
-          schema={execution.task?.job?.argsSchema}
-          onClose={() => setAsking(false)}
-          onRun={async (args) => {
-            const made = await retryRun(run.id, args);
-            if (made !== null) navigate(paths.logOfRun(made));
-            return made !== null;
-          }}
-        />
-      )}
+      {asking && run !== null && <RunAgain run={{ id: run.id, jobName: execution.jobName, args: run.args }} onClose={() => setAsking(false)} />}
     </>
   );
 }

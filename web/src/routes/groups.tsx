@@ -1,10 +1,14 @@
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useMemo, useState } from "preact/hooks";
+import { Action } from "../components/action";
+import type { Column } from "../components/data-table";
 import { Dialog } from "../components/dialog";
-import { Empty, ErrorBox, Skeleton } from "../components/feedback";
+import { Empty } from "../components/feedback";
 import { Field, TextInput } from "../components/field";
 import { ClearFilters, FilterBar, SelectFilter, TextFilter } from "../components/filters";
 import { Icon } from "../components/icon";
-import { Pager } from "../components/pager";
+import { ListPanel } from "../components/list-panel";
+import { ListTools } from "../components/list-tools";
+import { Name } from "../components/name";
 import { PauseDialog } from "../components/pause-dialog";
 import { PageHead } from "../components/section";
 import { Status } from "../components/status";
@@ -13,7 +17,7 @@ import { graphql } from "../graphql/tada";
 import { capped } from "../lib/format";
 import { paths } from "../lib/paths";
 import { wholeDuration } from "../lib/time";
-import { useLive } from "../live/use-live";
+import { patchRows, useLiveList } from "../live/use-live-list";
 import { limitGroup, pauseGroup, resumeGroup } from "../services/operations";
 import { searchParams } from "../state/route";
 import { setTitle } from "../state/title";
@@ -34,14 +38,7 @@ const GroupsDocument = graphql(
 );
 
 const PAGE = 100;
-const FILTERS = ["q", "state"];
-
-interface State {
-  readonly groups: readonly GroupRow[];
-  readonly end: string | null;
-  readonly more: boolean;
-  readonly total: number;
-}
+const FILTERS = ["q", "state"] as const;
 
 function groupFilter(params: URLSearchParams) {
   const [q, state] = [params.get("q") ?? "", params.get("state") ?? ""];
@@ -55,25 +52,114 @@ function groupFilter(params: URLSearchParams) {
 
 type Asking = { readonly kind: "pause" | "limit"; readonly group: GroupRow } | null;
 
-export function Groups() {
-  const params = searchParams.value;
-  const key = ["after", ...FILTERS].map((name) => params.get(name) ?? "").join("&");
-  const { state, error, reload, patch } = useLive(`groups?${key}`, {
+interface GroupContext {
+  ask(kind: "pause" | "limit", group: GroupRow): void;
+  resume(name: string): void;
+}
+
+const count = (key: string, title: string, rank: number, of: (group: GroupRow) => number): Column<GroupRow, GroupContext> => ({
+  key,
+  title,
+  width: 96,
+  rank,
+  card: "pair",
+  number: true,
+  cell: (group) => <span class="num">{capped(of(group))}</span>,
+});
+
+const COLUMNS: readonly Column<GroupRow, GroupContext>[] = [
+  {
+    key: "name",
+    title: "Group",
+    width: 180,
+    grow: 2,
+    rank: 0,
+    card: "title",
+    cell: (group) => (
+      <a class="row-main" href={paths.group(group.name)} data-key="Enter">
+        <Name text={group.name} />
+      </a>
+    ),
+  },
+  count("running", "Running", 1, (group) => group.running),
+  count("scheduled", "Scheduled", 5, (group) => group.scheduled),
+  count("waiting", "Waiting", 1, (group) => group.waiting),
+  count("stuck", "Stuck", 2, (group) => group.stuck),
+  { key: "wait", title: "Oldest wait", width: 116, rank: 3, card: "pair", number: true, cell: (group) => (group.oldestWait === null ? "–" : wholeDuration(group.oldestWait)) },
+  { key: "limit", title: "Limit", width: 88, rank: 4, card: "pair", number: true, cell: (group) => group.maxRunning ?? "none" },
+  {
+    key: "state",
+    title: "State",
+    width: 130,
+    grow: 1,
+    rank: 0,
+    card: "pair",
+    bare: true,
+    cell: (group) => (
+      <>
+        <Status name={group.paused ? "PAUSED" : "ENABLED"} />
+        {group.paused && group.pauseReason !== null && <span class="dim cell-sub">{group.pauseReason}</span>}
+      </>
+    ),
+  },
+  { key: "actions", title: "Actions", untitled: true, width: 92, rank: 0, card: "actions", cell: (group, context) => <GroupButtons group={group} context={context} /> },
+];
+
+function GroupButtons({ group, context }: { group: GroupRow; context: GroupContext }) {
+  return (
+    <span class="row-actions">
+      {group.paused ? (
+        <Action class="icon-button" title="Resume" aria-label={`Resume group ${group.name}`} onClick={() => context.resume(group.name)}>
+          <Icon name="resume" />
+        </Action>
+      ) : (
+        <Action class="icon-button" title="Pause" aria-label={`Pause group ${group.name}`} onClick={() => context.ask("pause", group)}>
+          <Icon name="pause" />
+        </Action>
+      )}
+      <Action class="icon-button" title="Set a limit" aria-label={`Set a limit for group ${group.name}`} onClick={() => context.ask("limit", group)}>
+        <Icon name="settings" />
+      </Action>
+    </span>
+  );
+}
+
+/** Depths change with every run, so the page asks whenever one does; what it shows is never put together here. */
+function useGroups(params: URLSearchParams, after: string | null, key: string) {
+  return useLiveList(key, {
     document: GroupsDocument,
-    variables: { first: PAGE, after: params.get("after"), filter: groupFilter(params) },
-    init: ({ groups }): State => ({ groups: groups.nodes, end: groups.pageInfo.endCursor, more: groups.pageInfo.hasNextPage, total: groups.totalCount }),
+    variables: () => ({ first: PAGE, after, filter: groupFilter(params) }),
+    page: ({ groups }) => groups,
+    id: (group) => group.name,
+    matches: () => null,
+    order: () => null,
+    first: after === null,
+    size: PAGE,
     outdates: (event) => event.kind.startsWith("RUN_") || event.kind === "GROUP_UPDATED" || event.kind.startsWith("EXECUTION_"),
     every: 2_000,
   });
+}
+
+export function Groups() {
+  const params = searchParams.value;
+  const after = params.get("after");
+  const key = `groups?${["after", ...FILTERS].map((name) => params.get(name) ?? "").join("&")}`;
+  const list = useGroups(params, after, key);
+  const { state, reload } = list;
   const [asking, setAsking] = useState<Asking>(null);
   useEffect(() => setTitle("Groups"), []);
-  const mark = (name: string, paused: boolean): void =>
-    patch((before) => ({ ...before, groups: before.groups.map((group) => (group.name === name ? { ...group, paused } : group)) }));
+  const mark = (name: string, paused: boolean): void => patchRows(list, (group) => group.name === name, { paused });
   const filtered = FILTERS.some((name) => params.has(name));
-  const resume = (name: string): void => {
-    mark(name, false);
-    void resumeGroup(name).then((done) => done || reload());
-  };
+  const context = useMemo(
+    (): GroupContext => ({
+      ask: (kind, group) => setAsking({ kind, group }),
+      resume: (name) => {
+        mark(name, false);
+        void resumeGroup(name).then((done) => done || reload());
+      },
+    }),
+    [key],
+  );
   return (
     <>
       <PageHead title="Groups" />
@@ -82,41 +168,20 @@ export function Groups() {
         <TextFilter name="q" value={params.get("q") ?? ""} label="Name" main />
         <SelectFilter name="state" value={params.get("state") ?? ""} label="State" all="Any state" options={[["on", "on"], ["paused", "paused"], ["limited", "limited"]]} />
         {filtered && <ClearFilters names={FILTERS} />}
-        {state !== null && <span class="dim num filter-count">{capped(state.total)} {state.total === 1 ? "group" : "groups"}</span>}
+        {state?.total != null && <span class="dim num filter-count">{capped(state.total)} {state.total === 1 ? "group" : "groups"}</span>}
+        <ListTools table="groups" columns={COLUMNS} />
       </FilterBar>
-      {error !== null && <ErrorBox error={error} retry={reload} />}
-      {state === null && error === null && <Skeleton rows={6} />}
-      {state !== null && (
-        <section class={error === null ? "panel" : "panel dimmed"} aria-label="Groups">
-          {state.groups.length === 0 ? (
-            <Empty title={filtered ? "No group matches" : "No groups yet"}>{filtered && <ClearFilters names={FILTERS} />}</Empty>
-          ) : (
-            <table class="table groups">
-              <thead>
-                <tr>
-                  <th class="col-name">Group</th>
-                  <th class="col-num">Running</th>
-                  <th class="col-num">Scheduled</th>
-                  <th class="col-num">Waiting</th>
-                  <th class="col-num">Stuck</th>
-                  <th class="col-wait">Oldest wait</th>
-                  <th class="col-num">Limit</th>
-                  <th>State</th>
-                  <th class="col-actions">
-                    <span class="visually-hidden">Actions</span>
-                  </th>
-                </tr>
-              </thead>
-              <tbody>
-                {state.groups.map((group) => (
-                  <GroupLine key={group.name} group={group} ask={(kind) => setAsking({ kind, group })} resume={() => resume(group.name)} />
-                ))}
-              </tbody>
-            </table>
-          )}
-          <Pager after={params.get("after") ?? ""} end={state.end} more={state.more} shown={state.groups.length} />
-        </section>
-      )}
+      <ListPanel
+        label="Groups"
+        id="groups"
+        after={after ?? ""}
+        page={key}
+        list={list}
+        columns={COLUMNS}
+        context={context}
+        rowId={(group) => group.name}
+        empty={<Empty title={filtered ? "No group matches" : "No groups yet"}>{filtered && <ClearFilters names={FILTERS} />}</Empty>}
+      />
       {asking?.kind === "pause" && (
         <PauseDialog
           name={`group ${asking.group.name}`}
@@ -130,44 +195,6 @@ export function Groups() {
       )}
       {asking?.kind === "limit" && <LimitDialog group={asking.group} onClose={() => setAsking(null)} />}
     </>
-  );
-}
-
-function GroupLine({ group, ask, resume }: { group: GroupRow; ask: (kind: "pause" | "limit") => void; resume: () => void }) {
-  return (
-    <tr data-row tabIndex={-1}>
-      <td class="cell-name">
-        <a class="row-main" href={paths.group(group.name)} data-key="Enter">
-          {group.name}
-        </a>
-      </td>
-      <td data-label="Running" class="cell-num">{capped(group.running)}</td>
-      <td data-label="Scheduled" class="cell-num">{capped(group.scheduled)}</td>
-      <td data-label="Waiting" class="cell-num">{capped(group.waiting)}</td>
-      <td data-label="Stuck" class="cell-num">{capped(group.stuck)}</td>
-      <td data-label="Oldest wait">{group.oldestWait === null ? "–" : wholeDuration(group.oldestWait)}</td>
-      <td data-label="Limit" class="cell-num">{group.maxRunning ?? "none"}</td>
-      <td>
-        {group.paused ? <Status name="PAUSED" /> : <Status name="ENABLED" />}
-        {group.paused && group.pauseReason !== null && <span class="dim cell-sub">{group.pauseReason}</span>}
-      </td>
-      <td class="cell-actions">
-        <span class="row-actions">
-          {group.paused ? (
-            <button type="button" class="icon-button" title="Resume" aria-label={`Resume group ${group.name}`} onClick={resume}>
-              <Icon name="resume" />
-            </button>
-          ) : (
-            <button type="button" class="icon-button" title="Pause" aria-label={`Pause group ${group.name}`} onClick={() => ask("pause")}>
-              <Icon name="pause" />
-            </button>
-          )}
-          <button type="button" class="icon-button" title="Set a limit" aria-label={`Set a limit for group ${group.name}`} onClick={() => ask("limit")}>
-            <Icon name="settings" />
-          </button>
-        </span>
-      </td>
-    </tr>
   );
 }
 

@@ -1,13 +1,18 @@
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useMemo, useState } from "preact/hooks";
+import { Action } from "../components/action";
+import { type Column, DataTable } from "../components/data-table";
 import { Command, Empty, ErrorBox, Skeleton } from "../components/feedback";
 import { FilterBar, TextFilter } from "../components/filters";
 import { Icon } from "../components/icon";
 import { JsonView } from "../components/json-view";
+import { ListTools } from "../components/list-tools";
+import { Name } from "../components/name";
 import { RunWithArgs } from "../components/run-with-args";
 import { PageHead } from "../components/section";
 import { Status } from "../components/status";
 import { graphql, type ResultOf } from "../graphql/tada";
 import { argFields } from "../lib/args-schema";
+import { plural } from "../lib/format";
 import { paths } from "../lib/paths";
 import { executionStatus } from "../lib/status";
 import { quantile } from "../lib/strip";
@@ -29,7 +34,7 @@ const JobsDocument = graphql(`
       argsSchema
       known
       nodes
-      tasks(first: 10) { nodes { name } pageInfo { hasNextPage } }
+      tasks(first: 4) { nodes { name } pageInfo { hasNextPage } }
       executions(first: 20, orderBy: [{ field: ID, direction: DESC }]) {
         nodes { id outcome success completedAt duration }
       }
@@ -39,33 +44,123 @@ const JobsDocument = graphql(`
 
 type JobRow = ResultOf<typeof JobsDocument>["availableJobs"][number];
 
+interface JobContext {
+  run(job: JobRow): void;
+}
+
+const COLUMNS: readonly Column<JobRow, JobContext>[] = [
+  { key: "name", title: "Job", width: 220, grow: 3, rank: 0, card: "title", cell: (job) => <NameOf job={job} /> },
+  { key: "arguments", title: "Arguments", width: 150, grow: 1, rank: 3, card: "wide", cell: (job) => <Arguments job={job} /> },
+  { key: "schedule", title: "Declared schedule", width: 150, rank: 4, card: "wide", cell: (job) => (job.schedule === null ? "none" : <code>{job.schedule}</code>) },
+  { key: "tasks", title: "Tasks", width: 150, grow: 1, rank: 2, card: "wide", cell: (job) => <Tasks job={job} /> },
+  { key: "nodes", title: "Nodes", width: 120, rank: 1, card: "pair", cell: (job) => (job.known ? <span title={job.nodes.join(", ")}>{plural(job.nodes.length, "node")}</span> : <Status name="NO_JOB" />) },
+  { key: "usually", title: "Usually", width: 96, rank: 5, card: "pair", number: true, cell: (job) => <Usual job={job} /> },
+  { key: "isolation", title: "Runs as", width: 96, rank: 6, card: "pair", cell: (job) => <span class="dim">{job.isolation}</span> },
+  { key: "last", title: "Last", width: 124, rank: 1, card: "pair", cell: (job) => <Last job={job} /> },
+  { key: "actions", title: "Actions", untitled: true, width: 196, rank: 0, card: "wide", bare: true, cell: (job, context) => <JobButtons job={job} context={context} /> },
+];
+
+function NameOf({ job }: { job: JobRow }) {
+  return (
+    <>
+      <a class="row-main" href={paths.logOfJob(job.name)} data-key="Enter">
+        <Name text={job.name} />
+      </a>
+      <span class="dim cell-sub">{job.description === "" ? "No description." : job.description}</span>
+    </>
+  );
+}
+
+function Arguments({ job }: { job: JobRow }) {
+  const fields = argFields(job.argsSchema);
+  if (fields.length === 0) return <span class="dim">none</span>;
+  return (
+    <details>
+      <summary>{fields.map((field) => (field.required ? `${field.name}*` : field.name)).join(", ")}</summary>
+      <JsonView value={job.argsSchema} label={`Schema of ${job.name}`} />
+    </details>
+  );
+}
+
+function Tasks({ job }: { job: JobRow }) {
+  if (job.tasks.nodes.length === 0) return <span class="dim">none</span>;
+  return (
+    <>
+      {job.tasks.nodes.map((task, index) => (
+        <span key={task.name}>
+          {index > 0 && ", "}
+          <a href={paths.task(task.name)}>
+            <Name text={task.name} />
+          </a>
+        </span>
+      ))}
+      {job.tasks.pageInfo.hasNextPage && (
+        <>
+          , <a href={`/tasks?q=${encodeURIComponent(job.name)}`}>all</a>
+        </>
+      )}
+    </>
+  );
+}
+
+function Usual({ job }: { job: JobRow }) {
+  const median = quantile(job.executions.nodes.flatMap((execution) => execution.duration ?? []), 0.5);
+  return <span title="Median of the last twenty">{median === null ? "–" : duration(median)}</span>;
+}
+
+function Last({ job }: { job: JobRow }) {
+  const last = job.executions.nodes[0];
+  return last === undefined ? (
+    <span class="dim">never</span>
+  ) : (
+    <a class="plain" href={paths.execution(last.id)}>
+      <Status name={executionStatus(last)} />
+    </a>
+  );
+}
+
+function JobButtons({ job, context }: { job: JobRow; context: JobContext }) {
+  return (
+    <span class="row-actions spaced">
+      <Action class="button small" data-key="r" aria-label={`Run ${job.name}…`} onClick={() => context.run(job)}>
+        <Icon name="play" /> Run…
+      </Action>
+      <a class="button small" href={`/tasks?new=1&job=${encodeURIComponent(job.name)}`} aria-label={`Make a task of ${job.name}`}>
+        <Icon name="plus" /> Make a task
+      </a>
+    </span>
+  );
+}
+
 export function Jobs() {
   const params = searchParams.value;
   const { state, error, reload } = useLive("jobs", {
     document: JobsDocument,
-    variables: {},
+    variables: () => ({}),
     init: (data) => data.availableJobs,
     outdates: (event) => event.kind === "EXECUTION_FINISHED" || event.kind.startsWith("NODE_S") || event.kind.startsWith("TASK_"),
     every: 4_000,
   });
   const [running, setRunning] = useState<JobRow | null>(null);
   useEffect(() => setTitle("Jobs"), []);
-  const wanted = (params.get("job") ?? "").toLowerCase();
-  const shown = (state ?? []).filter((job) => job.name.toLowerCase().includes(wanted));
+  const context = useMemo((): JobContext => ({ run: setRunning }), []);
+  const wanted = params.get("job") ?? "";
+  const shown = (state ?? []).filter((job) => `${job.name} ${job.description}`.toLowerCase().includes(wanted.toLowerCase()));
   return (
     <>
       <PageHead title="Jobs" />
       <FilterBar>
-        <TextFilter name="job" value={params.get("job") ?? ""} label="Name" main />
+        <TextFilter name="job" value={wanted} label="Name or description" main />
+        {state !== null && <span class="dim num filter-count">{plural(shown.length, "job")}</span>}
+        <ListTools table="jobs" columns={COLUMNS} />
       </FilterBar>
       {error !== null && <ErrorBox error={error} retry={reload} />}
       {state === null && error === null && <Skeleton rows={8} />}
-      {state !== null && shown.length === 0 && <NoJobs any={state.length > 0} />}
-      <div class={error === null ? "cards" : "cards dimmed"}>
-        {shown.map((job) => (
-          <JobCard key={job.name} job={job} run={() => setRunning(job)} />
-        ))}
-      </div>
+      {state !== null && (
+        <section class={error === null ? "panel" : "panel dimmed"} aria-label="Jobs">
+          {shown.length === 0 ? <NoJobs any={state.length > 0} /> : <DataTable id="jobs" columns={COLUMNS} context={context} rows={shown} page={wanted} rowId={(job) => job.name} />}
+        </section>
+      )}
       {running !== null && (
         <RunWithArgs
           title={`Run ${running.name}`}
@@ -77,78 +172,6 @@ export function Jobs() {
         />
       )}
     </>
-  );
-}
-
-function JobCard({ job, run }: { job: JobRow; run: () => void }) {
-  const fields = argFields(job.argsSchema);
-  const last = job.executions.nodes[0];
-  const spent = job.executions.nodes.flatMap((execution) => (execution.duration === null ? [] : [execution.duration]));
-  const median = quantile(spent, 0.5);
-  return (
-    <article class="panel card" data-row tabIndex={-1} aria-label={job.name}>
-      <div class="card-head">
-        <h2>
-          <a href={paths.logOfJob(job.name)} data-key="Enter">
-            {job.name}
-          </a>
-        </h2>
-        {last !== undefined && <Status name={executionStatus(last)} />}
-      </div>
-      <p class="dim card-text">{job.description === "" ? "No description." : job.description}</p>
-      <dl class="pairs card-pairs">
-        <div>
-          <dt>Schedule</dt>
-          <dd>{job.schedule === null ? "none declared" : <code>{job.schedule}</code>}</dd>
-        </div>
-        <div>
-          <dt>Arguments</dt>
-          <dd>
-            {fields.length === 0 ? (
-              "none"
-            ) : (
-              <details>
-                <summary>{fields.map((field) => (field.required ? `${field.name}*` : field.name)).join(", ")}</summary>
-                <JsonView value={job.argsSchema} label={`Schema of ${job.name}`} />
-              </details>
-            )}
-          </dd>
-        </div>
-        <div>
-          <dt>Tasks</dt>
-          <dd>
-            {job.tasks.nodes.length === 0
-              ? "none"
-              : job.tasks.nodes.map((task, index) => (
-                  <span key={task.name}>
-                    {index > 0 && ", "}
-                    <a href={paths.task(task.name)}>{task.name}</a>
-                  </span>
-                ))}
-            {job.tasks.pageInfo.hasNextPage && " …"}
-          </dd>
-        </div>
-        <div>
-          <dt>Nodes</dt>
-          <dd>{job.known ? job.nodes.join(", ") : <Status name="NO_JOB" />}</dd>
-        </div>
-        <div>
-          <dt>Runs as</dt>
-          <dd>
-            {job.isolation}
-            {median !== null && `, usually ${duration(median)}`}
-          </dd>
-        </div>
-      </dl>
-      <div class="card-actions">
-        <button type="button" class="button small" data-key="r" onClick={run}>
-          <Icon name="play" /> Run…
-        </button>
-        <a class="button small" href={`/tasks?new=1&job=${encodeURIComponent(job.name)}`}>
-          <Icon name="plus" /> Make a task
-        </a>
-      </div>
-    </article>
   );
 }
 

@@ -1,20 +1,22 @@
 import { useEffect } from "preact/hooks";
-import { ExecutionTable } from "../components/execution-table";
-import { Empty, ErrorBox, Skeleton } from "../components/feedback";
+import { EXECUTION_COLUMNS, executionId, NothingYet } from "../components/execution-table";
+import { Empty } from "../components/feedback";
 import { ClearFilters, FilterBar, SelectFilter, TextFilter } from "../components/filters";
-import { OutcomeCharts } from "../components/outcome-chart";
-import { Pager } from "../components/pager";
+import { ListPanel } from "../components/list-panel";
+import { ListTools } from "../components/list-tools";
 import { PageHead } from "../components/section";
-import { ExecutionRowFragment, type ExecutionRow, type LiveEvent } from "../graphql/fragments";
+import { executionOf, ExecutionRowFragment, type ExecutionRow } from "../graphql/fragments";
 import { graphql } from "../graphql/tada";
-import { type Bucket, fillBuckets } from "../lib/chart";
 import { words } from "../lib/format";
 import { isFiltered, type LogFilter, logFilterInput, matchesLogFilter, OUTCOMES, RANGES, readLogFilter, TRIGGERS } from "../lib/log-filter";
+import { paths } from "../lib/paths";
 import { serverNow } from "../live/clock";
-import { useLive } from "../live/use-live";
-import { replace, upsertFirst, withProgress, without } from "../model/rows";
+import { useLiveList } from "../live/use-live-list";
+import { byNumber } from "../model/live-list";
+import { withProgress } from "../model/rows";
 import { searchParams } from "../state/route";
 import { setTitle } from "../state/title";
+import { LogCharts } from "./log-charts";
 
 const PAGE = 50;
 const FILTERS = ["job", "task", "outcome", "trigger", "node", "run", "q", "range"] as const;
@@ -33,19 +35,11 @@ const LogDocument = graphql(
   [ExecutionRowFragment],
 );
 
-const StatisticsDocument = graphql(`
-  query LogStatistics($jobName: String, $taskName: String, $from: DateTime, $bucket: StatisticsBucket) {
-    statistics(jobName: $jobName, taskName: $taskName, from: $from, bucket: $bucket) {
-      points { at count failures records }
-    }
-  }
-`);
-
 const ORDERS = {
-  newest: { field: "ID", direction: "DESC" },
-  oldest: { field: "ID", direction: "ASC" },
-  longest: { field: "DURATION", direction: "DESC" },
-  records: { field: "RECORDS_PROCESSED", direction: "DESC" },
+  newest: { field: "ID", direction: "DESC", compare: (left: ExecutionRow, right: ExecutionRow) => byNumber(right.id, left.id) },
+  oldest: { field: "ID", direction: "ASC", compare: (left: ExecutionRow, right: ExecutionRow) => byNumber(left.id, right.id) },
+  longest: { field: "DURATION", direction: "DESC", compare: () => null },
+  records: { field: "RECORDS_PROCESSED", direction: "DESC", compare: () => null },
 } as const;
 type Sort = keyof typeof ORDERS;
 
@@ -54,51 +48,23 @@ function readSort(params: URLSearchParams): Sort {
   return sort in ORDERS ? (sort as Sort) : "newest";
 }
 
-interface State {
-  readonly executions: readonly ExecutionRow[];
-  readonly end: string | null;
-  readonly more: boolean;
-}
-
-/** New executions join the newest page if they match; rows that are there change in place. */
-export function reduceLog(state: State, event: LiveEvent, filter: LogFilter, newest: boolean): State {
-  if (event.executionId === null) {
-    const executions = withProgress(state.executions, event.run);
-    return executions === state.executions ? state : { ...state, executions };
-  }
-  const { execution } = event;
-  if (execution === null) {
-    const executions = without(state.executions, event.executionId);
-    return executions === state.executions ? state : { ...state, executions };
-  }
-  if (!matchesLogFilter(filter, execution)) {
-    // It no longer matches (say, "running" is filtered and it ended): it stays, changed, so that nothing jumps.
-    const executions = replace(state.executions, execution);
-    return executions === state.executions ? state : { ...state, executions };
-  }
-  const executions = newest ? upsertFirst(state.executions, execution, PAGE * 4) : replace(state.executions, execution);
-  return executions === state.executions ? state : { ...state, executions };
-}
-
-/** Executions and records over time; until the server has answered the charts are empty, so that nothing below them moves. */
-function useCharts(filter: LogFilter): readonly Bucket[] {
-  const hours = filter.range === "" ? 24 : RANGES[filter.range];
-  const bucket = hours <= 6 ? "MINUTE" : hours <= 168 ? "HOUR" : "DAY";
-  const step = { MINUTE: 60_000, HOUR: 3_600_000, DAY: 86_400_000 }[bucket];
-  const buckets = (points: Parameters<typeof fillBuckets>[0]): readonly Bucket[] => fillBuckets(points, serverNow() - hours * 3_600_000, serverNow(), step);
-  const { state } = useLive(`statistics${JSON.stringify([filter.job, filter.task, hours])}`, {
-    document: StatisticsDocument,
-    variables: {
-      jobName: filter.job === "" ? null : filter.job,
-      taskName: filter.task === "" ? null : filter.task,
-      from: new Date(serverNow() - hours * 3_600_000).toISOString(),
-      bucket,
-    } as const,
-    init: (data) => buckets(data.statistics.points),
-    outdates: (event) => event.kind === "EXECUTION_FINISHED",
-    every: 10_000,
+function useLog(filter: LogFilter, sort: Sort, after: string | null) {
+  const { field, direction, compare } = ORDERS[sort];
+  return useLiveList(`log${JSON.stringify([filter, after, sort])}`, {
+    document: LogDocument,
+    variables: () => ({ first: PAGE, after, filter: logFilterInput(filter, serverNow()), orderBy: [{ field, direction }] }),
+    page: ({ executions }) => executions,
+    parts: ["executions", "runs"],
+    change: (event) => (event.executionId === null || event.execution === undefined ? null : { id: event.executionId, row: executionOf(event) }),
+    touch: (rows, { run }) => withProgress(rows, run ?? null),
+    id: executionId,
+    matches: (execution) => matchesLogFilter(filter, execution),
+    order: compare,
+    first: after === null,
+    size: PAGE,
+    // Where the page cannot say where a row belongs, it asks; that is dear, so not every second.
+    every: sort === "longest" || sort === "records" ? 4_000 : 1_000,
   });
-  return state ?? buckets([]);
 }
 
 export function Log() {
@@ -106,38 +72,31 @@ export function Log() {
   const filter = readLogFilter(params);
   const after = params.get("after");
   const sort = readSort(params);
-  const { state, error, loading, reload } = useLive(`log${JSON.stringify([filter, after, sort])}`, {
-    document: LogDocument,
-    variables: { first: PAGE, after, filter: logFilterInput(filter, serverNow()), orderBy: [ORDERS[sort]] },
-    init: ({ executions }): State => ({ executions: executions.nodes, end: executions.pageInfo.endCursor, more: executions.pageInfo.hasNextPage }),
-    reduce: (before, event) => reduceLog(before, event, filter, after === null && sort === "newest"),
-  });
-  const charts = useCharts(filter);
+  const list = useLog(filter, sort, after);
   useEffect(() => setTitle("Log"), []);
+  const empty = isFiltered(filter) ? (
+    <Empty title="No execution matches">
+      <ClearFilters names={FILTERS} />
+    </Empty>
+  ) : (
+    <NothingYet />
+  );
   return (
     <>
       <PageHead title="Execution log" />
       <LogFilters filter={filter} sort={sort} />
-      {error !== null && <ErrorBox error={error} retry={reload} />}
-      {after === null && <OutcomeCharts buckets={charts} />}
-      {state === null && error === null && <Skeleton rows={12} />}
-      {state !== null && (
-        <section class={error === null && !loading ? "panel" : "panel loading"} aria-label="Executions">
-          {isFiltered(filter) ? (
-            <ExecutionTable
-              executions={state.executions}
-              empty={
-                <Empty title="No execution matches">
-                  <ClearFilters names={FILTERS} />
-                </Empty>
-              }
-            />
-          ) : (
-            <ExecutionTable executions={state.executions} />
-          )}
-          <Pager after={after ?? ""} end={state.end} more={state.more} shown={state.executions.length} />
-        </section>
-      )}
+      {after === null && <LogCharts filter={filter} />}
+      <ListPanel
+        label="Executions"
+        id="executions"
+        after={after ?? ""}
+        page={JSON.stringify([filter, sort, after])}
+        list={list}
+        columns={EXECUTION_COLUMNS}
+        context={null}
+        rowId={executionId}
+        empty={empty}
+      />
     </>
   );
 }
@@ -145,9 +104,10 @@ export function Log() {
 function LogFilters({ filter, sort }: { filter: LogFilter; sort: Sort }) {
   return (
     <FilterBar>
-      <TextFilter name="job" value={filter.job} label="Job" main />
+      <TextFilter name="job" value={filter.job} label="Job" main names="job" />
+      <TextFilter name="task" value={filter.task} label="Task" names="task" exact />
+      <TextFilter name="node" value={filter.node} label="Node" names="node" />
       <TextFilter name="q" value={filter.text} label="Text of the error" />
-      <TextFilter name="node" value={filter.node} label="Node" />
       <SelectFilter
         name="outcome"
         value={filter.outcome}
@@ -158,9 +118,9 @@ function LogFilters({ filter, sort }: { filter: LogFilter; sort: Sort }) {
       <SelectFilter name="trigger" value={filter.trigger} label="Trigger" all="Any trigger" options={TRIGGERS.map((trigger) => [trigger, words(trigger)] as const)} />
       <SelectFilter name="range" value={filter.range} label="Started within" all="Any time" options={Object.keys(RANGES).map((range) => [range, `last ${range.replace("h", " h").replace("d", " d")}`] as const)} />
       <SelectFilter name="sort" value={sort === "newest" ? "" : sort} label="Order" all="newest first" options={[["oldest", "oldest first"], ["longest", "longest first"], ["records", "most records"]]} />
-      {filter.task !== "" && <span class="chip">task {filter.task}</span>}
-      {filter.run !== "" && <span class="chip">run {filter.run}</span>}
+      {filter.run !== "" && <a class="chip" href={paths.run(filter.run)}>run {filter.run}</a>}
       {isFiltered(filter) && <ClearFilters names={FILTERS} />}
+      <ListTools table="executions" columns={EXECUTION_COLUMNS} />
     </FilterBar>
   );
 }

@@ -1,18 +1,22 @@
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useMemo, useState } from "preact/hooks";
+import { Action } from "../components/action";
 import { Confirm } from "../components/confirm";
-import { Empty, ErrorBox, Skeleton } from "../components/feedback";
+import type { Column } from "../components/data-table";
+import { Empty } from "../components/feedback";
 import { ClearFilters, FilterBar, SelectFilter, TextFilter } from "../components/filters";
-import { Pager } from "../components/pager";
+import { ListPanel } from "../components/list-panel";
+import { ListTools } from "../components/list-tools";
+import { Name } from "../components/name";
 import { PageHead } from "../components/section";
 import { Status } from "../components/status";
 import { Time } from "../components/time";
-import { NodeRowFragment, type LiveEvent, type NodeRow } from "../graphql/fragments";
+import { NodeRowFragment, type NodeRow } from "../graphql/fragments";
 import { graphql } from "../graphql/tada";
 import { plural } from "../lib/format";
 import { paths } from "../lib/paths";
 import { duration } from "../lib/time";
-import { useLive } from "../live/use-live";
-import { replace } from "../model/rows";
+import { useLiveList } from "../live/use-live-list";
+import { byNumber } from "../model/live-list";
 import { drainNode } from "../services/operations";
 import { searchParams } from "../state/route";
 import { setTitle } from "../state/title";
@@ -22,7 +26,7 @@ const NodesDocument = graphql(
   query NodesPage($first: Int!, $after: String, $filter: NodeFilter) {
     asOf
     serverTime
-    nodes(first: $first, after: $after, filter: $filter) {
+    nodes(first: $first, after: $after, filter: $filter, orderBy: [{ field: ID, direction: DESC }]) {
       nodes { ...NodeRow }
       pageInfo { hasNextPage endCursor }
     }
@@ -35,22 +39,9 @@ const NodesDocument = graphql(
 const SKEW = 2;
 
 const PAGE = 100;
-const FILTERS = ["q", "state"];
+const FILTERS = ["q", "state"] as const;
 const UP: NodeRow["state"][] = ["STARTING", "ACTIVE", "DRAINING"];
 const GONE: NodeRow["state"][] = ["STOPPED", "EXPIRED"];
-
-interface State {
-  readonly nodes: readonly NodeRow[];
-  readonly end: string | null;
-  readonly more: boolean;
-}
-
-/** Rows change in place at once; which rows there are, the server says. */
-function reduceNodes(state: State, { node }: LiveEvent): State {
-  if (node === null) return state;
-  const nodes = replace(state.nodes, node);
-  return nodes === state.nodes ? state : { ...state, nodes };
-}
 
 function nodeFilter(params: URLSearchParams) {
   const [q, state] = [params.get("q") ?? "", params.get("state") ?? ""];
@@ -61,20 +52,113 @@ function nodeFilter(params: URLSearchParams) {
   };
 }
 
-export function Nodes() {
-  const params = searchParams.value;
-  const key = ["after", ...FILTERS].map((name) => params.get(name) ?? "").join("&");
-  const { state, error, reload } = useLive(`nodes?${key}`, {
+function matches(params: URLSearchParams, node: NodeRow): boolean {
+  const [q, state] = [params.get("q") ?? "", params.get("state") ?? ""];
+  return node.name.toLowerCase().includes(q.toLowerCase()) && (state === "" || (state === "up") === UP.includes(node.state));
+}
+
+interface NodeContext {
+  drain(name: string): void;
+}
+
+const COLUMNS: readonly Column<NodeRow, NodeContext>[] = [
+  {
+    key: "name",
+    title: "Node",
+    width: 180,
+    grow: 2,
+    rank: 0,
+    card: "title",
+    cell: (node) => (
+      <a class="row-main" href={`/log?node=${encodeURIComponent(node.name)}`} data-key="Enter">
+        <Name text={node.name} />
+      </a>
+    ),
+  },
+  { key: "status", title: "State", width: 116, rank: 0, card: "pair", bare: true, cell: (node) => <Status name={node.state} /> },
+  { key: "slots", title: "Slots in use", width: 176, rank: 2, card: "wide", bare: true, cell: (node) => <Slots node={node} /> },
+  { key: "heartbeat", title: "Heartbeat", width: 120, rank: 1, card: "pair", cell: (node) => <Time at={node.heartbeatAt} /> },
+  { key: "started", title: "Started", width: 120, rank: 4, card: "pair", cell: (node) => <Time at={node.startedAt} /> },
+  { key: "clock", title: "Clock", width: 96, rank: 3, card: "pair", number: true, cell: (node) => <Skew seconds={node.clockSkew} /> },
+  { key: "version", title: "Version", width: 96, rank: 5, card: "pair", number: true, cell: (node) => <span class="dim">{node.version}</span> },
+  { key: "jobs", title: "Jobs", width: 130, grow: 1, rank: 4, card: "wide", bare: true, cell: (node) => <Jobs jobs={node.jobs} /> },
+  {
+    key: "actions",
+    title: "Actions",
+    untitled: true,
+    width: 96,
+    rank: 0,
+    card: "actions",
+    cell: (node, { drain }) =>
+      node.state === "ACTIVE" && (
+        <Action class="button small" aria-label={`Drain ${node.name}`} onClick={() => drain(node.name)}>
+          Drain
+        </Action>
+      ),
+  },
+];
+
+function Slots({ node }: { node: NodeRow }) {
+  const used = UP.includes(node.state) ? node.running : 0;
+  return (
+    <span class="progress">
+      <progress max={Math.max(1, node.slots)} value={used} aria-label="Slots in use" />
+      <span class="num">
+        {used} of {node.slots}
+      </span>
+    </span>
+  );
+}
+
+function Skew({ seconds }: { seconds: number }) {
+  return (
+    <span class={Math.abs(seconds) > SKEW ? "tone-warn" : "dim"} title="Its clock minus the database's">
+      {Math.abs(seconds) < 0.05 ? "exact" : `${seconds > 0 ? "+" : "−"}${duration(Math.abs(seconds))}`}
+    </span>
+  );
+}
+
+function Jobs({ jobs }: { jobs: readonly string[] }) {
+  return (
+    <details>
+      <summary class="dim">{plural(jobs.length, "job")}</summary>
+      <ul class="job-names">
+        {jobs.map((job) => (
+          <li key={job}>
+            <a href={paths.job(job)}>{job}</a>
+          </li>
+        ))}
+      </ul>
+    </details>
+  );
+}
+
+function useNodes(params: URLSearchParams, after: string | null, key: string) {
+  return useLiveList(key, {
     document: NodesDocument,
-    variables: { first: PAGE, after: params.get("after"), filter: nodeFilter(params) },
-    init: ({ nodes }): State => ({ nodes: nodes.nodes, end: nodes.pageInfo.endCursor, more: nodes.pageInfo.hasNextPage }),
-    reduce: reduceNodes,
-    outdates: (event) => event.kind.startsWith("EXECUTION_") || event.kind.startsWith("NODE_"),
+    variables: () => ({ first: PAGE, after, filter: nodeFilter(params) }),
+    page: ({ nodes }) => nodes,
+    parts: ["nodes"],
+    change: ({ kind, node }) => (!kind.startsWith("NODE_") || node === null || node === undefined ? null : { id: node.id, row: node }),
+    id: (node) => node.id,
+    matches: (node) => matches(params, node),
+    order: (left, right) => byNumber(right.id, left.id),
+    first: after === null,
+    size: PAGE,
+    outdates: (event) => event.kind.startsWith("EXECUTION_"),
     every: 3_000,
   });
+}
+
+export function Nodes() {
+  const params = searchParams.value;
+  const after = params.get("after");
+  const key = `nodes?${["after", ...FILTERS].map((name) => params.get(name) ?? "").join("&")}`;
+  const list = useNodes(params, after, key);
   const [draining, setDraining] = useState<string | null>(null);
   useEffect(() => setTitle("Nodes"), []);
   const filtered = FILTERS.some((name) => params.has(name));
+  const context = useMemo((): NodeContext => ({ drain: setDraining }), []);
   return (
     <>
       <PageHead title="Nodes" />
@@ -82,40 +166,20 @@ export function Nodes() {
         <TextFilter name="q" value={params.get("q") ?? ""} label="Name" main />
         <SelectFilter name="state" value={params.get("state") ?? ""} label="State" all="Any state" options={[["up", "up"], ["gone", "gone"]]} />
         {filtered && <ClearFilters names={FILTERS} />}
+        <ListTools table="nodes" columns={COLUMNS} />
       </FilterBar>
-      {error !== null && <ErrorBox error={error} retry={reload} />}
-      {state === null && error === null && <Skeleton rows={6} />}
-      {state !== null && (
-        <section class={error === null ? "panel" : "panel dimmed"} aria-label="Nodes">
-          {state.nodes.length === 0 ? (
-            <Empty title={filtered ? "No node matches" : "No node is there"}>{filtered && <ClearFilters names={FILTERS} />}</Empty>
-          ) : (
-            <table class="table nodes">
-              <thead>
-                <tr>
-                  <th class="col-name">Node</th>
-                  <th class="col-status">State</th>
-                  <th class="col-slots">Slots in use</th>
-                  <th class="col-last">Heartbeat</th>
-                  <th class="col-last">Started</th>
-                  <th class="col-num">Clock</th>
-                  <th class="col-num">Version</th>
-                  <th>Jobs</th>
-                  <th class="col-actions">
-                    <span class="visually-hidden">Actions</span>
-                  </th>
-                </tr>
-              </thead>
-              <tbody>
-                {state.nodes.map((node) => (
-                  <NodeLine key={node.id} node={node} drain={() => setDraining(node.name)} />
-                ))}
-              </tbody>
-            </table>
-          )}
-          <Pager after={params.get("after") ?? ""} end={state.end} more={state.more} shown={state.nodes.length} />
-        </section>
-      )}
+      <ListPanel
+        label="Nodes"
+        id="nodes"
+        after={after ?? ""}
+        page={key}
+        list={list}
+        columns={COLUMNS}
+        context={context}
+        rowId={(node) => node.id}
+        rowClass={(node) => (UP.includes(node.state) ? "" : "gone")}
+        empty={<Empty title={filtered ? "No node matches" : "No node is there"}>{filtered && <ClearFilters names={FILTERS} />}</Empty>}
+      />
       {draining !== null && (
         <Confirm
           title={`Drain ${draining}?`}
@@ -126,65 +190,9 @@ export function Nodes() {
             setDraining(null);
           }}
         >
-          <p>It takes nothing new and finishes what it runs. To bring it back, start it anew.</p>
+          <p>It takes nothing new, finishes what it runs, and then ends. To bring it back, start it anew.</p>
         </Confirm>
       )}
     </>
-  );
-}
-
-function NodeLine({ node, drain }: { node: NodeRow; drain: () => void }) {
-  const alive = UP.includes(node.state);
-  const skewed = Math.abs(node.clockSkew) > SKEW;
-  return (
-    <tr data-row tabIndex={-1} class={alive ? "" : "gone"}>
-      <td class="cell-name">
-        <a class="row-main" href={`/log?node=${encodeURIComponent(node.name)}`} data-key="Enter">
-          {node.name}
-        </a>
-      </td>
-      <td>
-        <Status name={node.state} />
-      </td>
-      <td data-label="Slots" class="cell-slots">
-        <span class="progress">
-          <progress max={Math.max(1, node.slots)} value={alive ? node.running : 0} aria-label="Slots in use" />
-          <span class="num">
-            {alive ? node.running : 0} of {node.slots}
-          </span>
-        </span>
-      </td>
-      <td data-label="Heartbeat">
-        <Time at={node.heartbeatAt} />
-      </td>
-      <td data-label="Started">
-        <Time at={node.startedAt} />
-      </td>
-      <td data-label="Clock" class={skewed ? "cell-num tone-warn" : "cell-num dim"} title="Its clock minus the database's">
-        {Math.abs(node.clockSkew) < 0.05 ? "exact" : `${node.clockSkew > 0 ? "+" : "−"}${duration(Math.abs(node.clockSkew))}`}
-      </td>
-      <td data-label="Version" class="cell-num dim">
-        {node.version}
-      </td>
-      <td class="cell-jobs">
-        <details>
-          <summary class="dim">{plural(node.jobs.length, "job")}</summary>
-          <ul class="job-names">
-            {node.jobs.map((job) => (
-              <li key={job}>
-                <a href={paths.job(job)}>{job}</a>
-              </li>
-            ))}
-          </ul>
-        </details>
-      </td>
-      <td class="cell-actions">
-        {node.state === "ACTIVE" && (
-          <button type="button" class="button small" aria-label={`Drain ${node.name}`} onClick={drain}>
-            Drain
-          </button>
-        )}
-      </td>
-    </tr>
   );
 }

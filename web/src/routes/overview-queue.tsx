@@ -19,7 +19,7 @@ const QueueDocument = graphql(
 export function OverviewQueue() {
   const { state } = useLive("overview/queue", {
     document: QueueDocument,
-    variables: {},
+    variables: () => ({}),
     init: (data) => data,
     outdates: (event) => event.kind.startsWith("RUN_") || event.kind.startsWith("NODE_") || event.kind === "GROUP_UPDATED",
     every: 3_000,

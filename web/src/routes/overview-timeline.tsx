@@ -1,14 +1,12 @@
-import { useEffect } from "preact/hooks";
 import { ErrorBox, Skeleton } from "../components/feedback";
 import { Section } from "../components/section";
 import { Timeline } from "../components/timeline";
-import { request } from "../graphql/client";
 import { ExecutionRowFragment, type ExecutionRow } from "../graphql/fragments";
-import { graphql, type ResultOf, type TadaDocumentNode } from "../graphql/tada";
+import { graphql, type ResultOf } from "../graphql/tada";
 import { serverNow } from "../live/clock";
-import { type LiveResult, useLive } from "../live/use-live";
+import { useLive } from "../live/use-live";
+import { nextCursor, type Pages, useRest } from "../live/use-rest";
 import { type Planned, reduceTimeline } from "../model/timeline";
-import { notify } from "../state/announce";
 import { searchParams, setParams } from "../state/route";
 
 const PAGE = 200;
@@ -38,39 +36,8 @@ const FutureDocument = graphql(`
   }
 `);
 
-interface Pages {
-  /** Cursor of the next page that is still to be read, null when all are there. */
-  readonly next: string | null;
-  readonly pages: number;
-}
-
 interface Past extends Pages {
   readonly executions: readonly ExecutionRow[];
-}
-
-function nextCursor({ hasNextPage, endCursor }: { readonly hasNextPage: boolean; readonly endCursor: string | null }): string | null {
-  return hasNextPage ? endCursor : null;
-}
-
-interface Rest<R, V, S> {
-  readonly document: TadaDocumentNode<R, V>;
-  variables(state: S): V;
-  append(page: R, before: S): S;
-}
-
-/** Reads the pages behind the first one, until all are there or enough is drawn. */
-function useRest<R, V, S extends Pages>({ state, patch }: LiveResult<S>, { document, variables, append }: Rest<R, V, S>): void {
-  useEffect(() => {
-    if (state === null || state.next === null || state.pages >= PAGES) return undefined;
-    const controller = new AbortController();
-    request(document, variables(state), controller.signal).then(
-      (page) => patch((before) => append(page, before)),
-      (error: unknown) => {
-        if (!controller.signal.aborted) notify(`The timeline could not be read in full: ${error instanceof Error ? error.message : String(error)}`, { tone: "bad" });
-      },
-    );
-    return () => controller.abort();
-  }, [state?.next]);
 }
 
 function readHours(): Hours {
@@ -80,10 +47,11 @@ function readHours(): Hours {
 
 /** Reads page after page, until the span is filled or enough is drawn. */
 function usePast(hours: number) {
-  const from = new Date(serverNow() - hours * 3_600_000).toISOString();
+  const from = (): string => new Date(serverNow() - hours * 3_600_000).toISOString();
   const past = useLive(`timeline/${hours}`, {
     document: PastDocument,
-    variables: { from, after: null },
+    variables: () => ({ from: from(), after: null }),
+    parts: ["executions"],
     init: ({ executions }): Past => ({ executions: executions.nodes, next: nextCursor(executions.pageInfo), pages: 1 }),
     reduce: (state, event) => {
       const executions = reduceTimeline(state.executions, event);
@@ -92,7 +60,8 @@ function usePast(hours: number) {
   });
   useRest(past, {
     document: PastDocument,
-    variables: (state) => ({ from, after: state.next }),
+    most: PAGES,
+    variables: (state) => ({ from: from(), after: state.next }),
     append: ({ executions }, before): Past => ({ executions: [...before.executions, ...executions.nodes], next: nextCursor(executions.pageInfo), pages: before.pages + 1 }),
   });
   return past;
@@ -112,16 +81,17 @@ interface Future extends Pages {
 
 /** The plan of the next hour, page after page like the past. */
 function usePlanned(): Pick<Future, "planned"> & { readonly until: number | null } {
-  const to = new Date(serverNow() + 3_600_000).toISOString();
+  const to = (): string => new Date(serverNow() + 3_600_000).toISOString();
   const future = useLive("timeline/future", {
     document: FutureDocument,
-    variables: { to, after: null },
-    init: ({ upcoming }): Future => ({ planned: plannedOf(upcoming), next: nextCursor(upcoming.pageInfo), pages: 1, to }),
+    variables: () => ({ to: to(), after: null }),
+    init: ({ upcoming }): Future => ({ planned: plannedOf(upcoming), next: nextCursor(upcoming.pageInfo), pages: 1, to: to() }),
     outdates: (event) => event.kind.startsWith("TASK_") || event.kind === "RUN_CREATED",
     every: 30_000,
   });
   useRest(future, {
     document: FutureDocument,
+    most: PAGES,
     variables: (state) => ({ to: state.to, after: state.next }),
     append: ({ upcoming }, before): Future => ({ ...before, planned: [...before.planned, ...plannedOf(upcoming)], next: nextCursor(upcoming.pageInfo), pages: before.pages + 1 }),
   });

@@ -1,15 +1,17 @@
 import { useEffect } from "preact/hooks";
+import { Banner } from "../components/banner";
 import { ExecutionTable } from "../components/execution-table";
 import { FailureGroups, type FailureGroupRow } from "../components/failure-groups";
 import { ErrorBox, Skeleton } from "../components/feedback";
-import { NextTasks } from "../components/next-tasks";
+import { NextUp } from "../components/next-up";
 import { RunningNow } from "../components/running-now";
 import { PageHead, Section } from "../components/section";
 import { Tiles } from "../components/tiles";
-import { ExecutionRowFragment, RunRowFragment, TaskRowFragment } from "../graphql/fragments";
+import { ExecutionRowFragment, RunRowFragment } from "../graphql/fragments";
 import { graphql } from "../graphql/tada";
-import { FAILURES } from "../lib/log-filter";
+import { isFailure } from "../lib/log-filter";
 import { useLive } from "../live/use-live";
+import { joinAlike } from "../model/failures";
 import { type OverviewState, reduceOverview } from "../model/overview";
 import { health, TilesFragment, type TilesData } from "../state/health";
 import { setTitle } from "../state/title";
@@ -22,18 +24,17 @@ const OverviewDocument = graphql(
     asOf
     serverTime
     overview { ...Tiles }
-    tasks(first: 100, orderBy: [{ field: NEXT_EXECUTION }]) { nodes { ...TaskRow } }
     runs(first: 50, filter: { state: { eq: RUNNING } }) { nodes { ...RunRow } }
     executions(first: 15, orderBy: [{ field: ID, direction: DESC }]) { nodes { ...ExecutionRow } }
   }
 `,
-  [TilesFragment, TaskRowFragment, RunRowFragment, ExecutionRowFragment],
+  [TilesFragment, RunRowFragment, ExecutionRowFragment],
 );
 
 /** Which failures belong together the server decides; a small question of its own, asked again when something fails. */
 const FailuresDocument = graphql(`
   query OverviewFailures {
-    failureGroups(first: 6) {
+    failureGroups(first: 20) {
       jobName
       errorType
       message
@@ -45,12 +46,14 @@ const FailuresDocument = graphql(`
   }
 `);
 
+const FAILURE_GROUPS = 6;
+
 function useFailures(): readonly FailureGroupRow[] {
   const { state } = useLive("overview/failures", {
     document: FailuresDocument,
-    variables: {},
-    init: (data): readonly FailureGroupRow[] => data.failureGroups,
-    outdates: ({ execution }) => execution !== null && execution.outcome !== null && FAILURES.includes(execution.outcome),
+    variables: () => ({}),
+    init: (data): readonly FailureGroupRow[] => joinAlike(data.failureGroups).slice(0, FAILURE_GROUPS),
+    outdates: ({ kind, state: outcome }) => kind === "EXECUTION_FINISHED" && outcome !== null && isFailure(outcome),
     every: 2_000,
   });
   return state ?? [];
@@ -61,15 +64,11 @@ interface State extends OverviewState {
 }
 
 export function Overview() {
-  const { state, error, reload, patch } = useLive("overview", {
+  const { state, error, reload } = useLive("overview", {
     document: OverviewDocument,
-    variables: {},
-    init: (data): State => ({
-      tiles: data.overview,
-      tasks: data.tasks.nodes,
-      runs: data.runs.nodes,
-      recent: data.executions.nodes,
-    }),
+    variables: () => ({}),
+    parts: ["runs", "executions"],
+    init: (data): State => ({ tiles: data.overview, runs: data.runs.nodes, recent: data.executions.nodes }),
     reduce: (before, event) => {
       const after = reduceOverview(before, event);
       return after === before ? before : { ...before, ...after };
@@ -86,6 +85,7 @@ export function Overview() {
         error === null && <Skeleton rows={8} />
       ) : (
         <div class={error === null ? "overview" : "overview dimmed"}>
+          <Banner />
           {tiles !== null && <Tiles tiles={tiles} />}
           <div class="columns overview-columns">
             <div class="stack">
@@ -95,13 +95,7 @@ export function Overview() {
               </Section>
               <OverviewQueue />
             </div>
-            <NextTasks
-              tasks={state.tasks}
-              patchTask={(name, change) =>
-                patch((before) => ({ ...before, tasks: before.tasks.map((task) => (task.name === name ? { ...task, ...change } : task)) }))
-              }
-              reload={reload}
-            />
+            <NextUp />
           </div>
           <OverviewTimeline />
           <Section title="Newest executions" aside={<a href="/log">Whole log</a>}>

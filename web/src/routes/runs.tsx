@@ -1,16 +1,22 @@
-import { useEffect, useState } from "preact/hooks";
+import type { ComponentChildren } from "preact";
+import { useEffect, useMemo, useState } from "preact/hooks";
+import { Action } from "../components/action";
 import { BulkDialog } from "../components/bulk-dialog";
-import { Command, Empty, ErrorBox, Skeleton } from "../components/feedback";
+import { Command, Empty } from "../components/feedback";
 import { ClearFilters, FilterBar, SelectFilter, TextFilter } from "../components/filters";
-import { Pager } from "../components/pager";
-import { type ExplainedRun, RunTable } from "../components/run-table";
+import { ListPanel } from "../components/list-panel";
+import { ListTools } from "../components/list-tools";
+import { type ExplainedRun, repeatedReasons, RUN_COLUMNS, runId, runName } from "../components/run-table";
 import { PageHead } from "../components/section";
+import { SelectedCount } from "../components/selected-count";
 import { useSelection } from "../components/use-selection";
 import { type LiveEvent, RunRowFragment } from "../graphql/fragments";
 import { graphql } from "../graphql/tada";
-import { capped, cappedPlural, plural, words } from "../lib/format";
-import { readRunsFilter, RUN_TABS, runActions, type RunsFilter, runsFilterInput, type RunTab } from "../lib/run-filter";
+import { capped, cappedPlural, words } from "../lib/format";
+import { compareRuns, isFinishedTab, matchesRunsFilter, readRunsFilter, RUN_TABS, runActions, type RunsFilter, runsFilterInput, type RunTab } from "../lib/run-filter";
 import { useLive } from "../live/use-live";
+import { useLiveList } from "../live/use-live-list";
+import type { ListPage } from "../model/live-list";
 import type { BulkKind, BulkTarget } from "../services/runs";
 import { searchParams, setParams } from "../state/route";
 import { setTitle } from "../state/title";
@@ -59,46 +65,37 @@ const CountsDocument = graphql(`
   }
 `);
 
-interface State {
-  readonly runs: readonly ExplainedRun[];
-  readonly end: string | null;
-  readonly more: boolean;
-}
-
 type Counts = ReadonlyMap<RunTab, number>;
 
-/** Rows change in place at once; which rows there are, and why they wait, the server says. */
-function reduceRuns(state: State, { run }: LiveEvent): State {
-  if (run === null) return state;
-  const index = state.runs.findIndex((row) => row.id === run.id);
-  const known = state.runs[index];
-  if (known === undefined) return state;
-  return { ...state, runs: state.runs.with(index, { ...known, ...run }) };
-}
-
+/** Why runs wait changes with what others do. */
 function concernsQueue(event: LiveEvent): boolean {
   return event.kind.startsWith("RUN_") || event.kind.startsWith("EXECUTION_") || event.kind === "GROUP_UPDATED" || event.kind.startsWith("NODE_S");
 }
 
 function useRuns(filter: RunsFilter, after: string | null) {
-  const key = JSON.stringify([filter, after]);
-  const finished = filter.tab !== "" && !["RUNNING", "WAITING", "SCHEDULED", "STUCK"].includes(filter.tab);
-  const list = useLive(`runs${key}`, {
+  const finished = isFinishedTab(filter.tab);
+  const list = useLiveList(`runs${JSON.stringify([filter, after])}`, {
     document: RunsDocument,
-    variables: {
+    variables: () => ({
       first: PAGE,
       after,
       filter: runsFilterInput(filter),
-      orderBy: [{ field: finished ? "ID" : "AVAILABLE_AT", direction: finished ? "DESC" : "ASC" }] as const,
-    },
-    init: ({ runs }): State => ({ runs: runs.nodes, end: runs.pageInfo.endCursor, more: runs.pageInfo.hasNextPage }),
-    reduce: reduceRuns,
-    outdates: concernsQueue,
+      orderBy: [{ field: finished ? ("ID" as const) : ("AVAILABLE_AT" as const), direction: finished ? ("DESC" as const) : ("ASC" as const) }],
+    }),
+    page: ({ runs }): ListPage<ExplainedRun> => runs,
+    parts: ["runs"],
+    change: ({ runId, run }) => (runId === null || run === undefined ? null : { id: runId, row: run }),
+    id: runId,
+    matches: (run) => matchesRunsFilter(filter, run),
+    order: compareRuns(filter.tab),
+    first: after === null,
+    size: PAGE,
+    outdates: (event) => !finished && concernsQueue(event),
   });
   const of = (tab: RunTab) => runsFilterInput({ ...filter, tab });
   const counts = useLive(`counts${JSON.stringify({ ...filter, tab: "" })}`, {
     document: CountsDocument,
-    variables: {
+    variables: () => ({
       open: of(""),
       running: of("RUNNING"),
       waiting: of("WAITING"),
@@ -108,10 +105,9 @@ function useRuns(filter: RunsFilter, after: string | null) {
       failed: of("FAILED"),
       cancelled: of("CANCELLED"),
       skipped: of("SKIPPED"),
-    },
+    }),
     init: (data): Counts => new Map(RUN_TABS.map((tab) => [tab, data[tab === "" ? "open" : tab].totalCount])),
     outdates: (event) => event.kind.startsWith("RUN_"),
-    every: 1_000,
   });
   return { list, counts: counts.state, recount: counts.reload };
 }
@@ -121,8 +117,11 @@ export function Runs() {
   const filter = readRunsFilter(params);
   const after = params.get("after");
   const { list, counts, recount } = useRuns(filter, after);
-  const { state, error, reload } = list;
-  const selection = useSelection();
+  const rows = list.state?.rows ?? null;
+  const name = `runs ${JSON.stringify(filter)}`;
+  const selection = useSelection(name, after ?? "", rows?.map(runId) ?? null);
+  const repeated = repeatedReasons(rows ?? []);
+  const context = useMemo(() => repeated, [[...repeated].join()]);
   const [bulk, setBulk] = useState<{ kind: BulkKind; target: BulkTarget } | null>(null);
   useEffect(() => setTitle("Runs"), []);
   const filtered = FILTERS.some((name) => params.has(name));
@@ -132,33 +131,35 @@ export function Runs() {
       <RunTabs tab={filter.tab} counts={counts} />
       <FilterBar>
         <TextFilter name="q" value={filter.q} label="Task or job" main />
-        <TextFilter name="group" value={filter.group} label="Group" />
+        <TextFilter name="group" value={filter.group} label="Group" names="group" exact />
         <SelectFilter name="priority" value={filter.priority} label="Priority" all="Any priority" options={[["HIGH", "high"], ["LOW", "low"]]} />
         {filtered && <ClearFilters names={FILTERS} />}
         <BulkAll filter={filter} count={counts?.get(filter.tab) ?? 0} ask={(kind) => setBulk({ kind, target: { filter: runsFilterInput(filter) } })} />
+        <ListTools table="runs" columns={RUN_COLUMNS} />
       </FilterBar>
       {selection.selected.size > 0 && (
-        <BulkBar count={selection.selected.size} clear={selection.clear} ask={(kind) => setBulk({ kind, target: { ids: [...selection.selected] } })} />
+        <BulkBar ask={(kind) => setBulk({ kind, target: { ids: [...selection.selected] } })}>
+          <SelectedCount selection={selection} shown={rows?.map(runId) ?? []} one="run" />
+        </BulkBar>
       )}
-      {error !== null && <ErrorBox error={error} retry={reload} />}
-      {state === null && error === null && <Skeleton rows={10} />}
-      {state !== null && (
-        <section class={error === null ? "panel" : "panel dimmed"} aria-label="Runs">
-          {state.runs.length === 0 ? (
-            <NoRuns filtered={filtered || filter.tab !== ""} />
-          ) : (
-            <RunTable
-              runs={state.runs}
-              selection={{ ...selection, toggleAll: () => selection.toggleAll(state.runs.map((run) => run.id)) }}
-            />
-          )}
-          <Pager after={after ?? ""} end={state.end} more={state.more} shown={state.runs.length} />
-        </section>
-      )}
+      <ListPanel
+        label="Runs"
+        id="runs"
+        after={after ?? ""}
+        page={`${name} ${after ?? ""}`}
+        list={list}
+        columns={RUN_COLUMNS}
+        context={context}
+        rowId={runId}
+        rowName={runName}
+        selection={selection}
+        empty={<NoRuns filtered={filtered || filter.tab !== ""} />}
+      />
       {bulk !== null && (
         <BulkDialog
           {...bulk}
-          onClose={() => {
+          onClose={() => setBulk(null)}
+          onDone={() => {
             setBulk(null);
             selection.clear();
             recount();
@@ -189,48 +190,45 @@ function BulkAll({ filter, count, ask }: { filter: RunsFilter; count: number; as
   return (
     <span class="filter-end" role="group" aria-label="All that match">
       {can.cancel && (
-        <button type="button" class="button small" onClick={() => ask("cancel")}>
+        <Action class="button small" onClick={() => ask("cancel")}>
           Cancel {cappedPlural(count, "run")}
-        </button>
+        </Action>
       )}
       {can.priority && (
         <>
-          <button type="button" class="button small" onClick={() => ask("high")}>
+          <Action class="button small" onClick={() => ask("high")}>
             High priority
-          </button>
-          <button type="button" class="button small" onClick={() => ask("low")}>
+          </Action>
+          <Action class="button small" onClick={() => ask("low")}>
             Low priority
-          </button>
+          </Action>
         </>
       )}
       {can.retry && (
-        <button type="button" class="button small" onClick={() => ask("retry")}>
+        <Action class="button small" onClick={() => ask("retry")}>
           Run {cappedPlural(count, "run")} again
-        </button>
+        </Action>
       )}
     </span>
   );
 }
 
-function BulkBar({ count, clear, ask }: { count: number; clear: () => void; ask: (kind: BulkKind) => void }) {
+function BulkBar({ ask, children }: { ask: (kind: BulkKind) => void; children: ComponentChildren }) {
   return (
     <div class="bulk-bar" role="toolbar" aria-label="Selected runs">
-      <strong class="num">{plural(count, "run")} selected</strong>
-      <button type="button" class="button small" onClick={() => ask("cancel")}>
+      {children}
+      <Action class="button small" onClick={() => ask("cancel")}>
         Cancel
-      </button>
-      <button type="button" class="button small" onClick={() => ask("retry")}>
+      </Action>
+      <Action class="button small" onClick={() => ask("retry")}>
         Run again
-      </button>
-      <button type="button" class="button small" onClick={() => ask("high")}>
+      </Action>
+      <Action class="button small" onClick={() => ask("high")}>
         High priority
-      </button>
-      <button type="button" class="button small" onClick={() => ask("low")}>
+      </Action>
+      <Action class="button small" onClick={() => ask("low")}>
         Low priority
-      </button>
-      <button type="button" class="link-button" onClick={clear}>
-        Clear
-      </button>
+      </Action>
     </div>
   );
 }

@@ -21,7 +21,7 @@ const SettingsDocument = graphql(`
 `);
 
 export function Settings() {
-  const { state, error, reload } = useLive("settings", { document: SettingsDocument, variables: {}, init: (data) => data });
+  const { state, error, reload } = useLive("settings", { document: SettingsDocument, variables: () => ({}), init: (data) => data });
   useEffect(() => setTitle("Settings"), []);
   const versions = [...new Set(state?.nodes.nodes.map((node) => node.version) ?? [])];
   return (

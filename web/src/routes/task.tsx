@@ -1,4 +1,5 @@
 import { useEffect, useState } from "preact/hooks";
+import { Action } from "../components/action";
 import { DeleteTask } from "../components/delete-task";
 import { DurationChart } from "../components/duration-chart";
 import { EditTask } from "../components/edit-task";
@@ -19,14 +20,15 @@ import { Status } from "../components/status";
 import { Strip } from "../components/strip";
 import { TaskFacts } from "../components/task-facts";
 import { Time } from "../components/time";
-import { ExecutionRowFragment, type LiveEvent, RunRowFragment, TaskRowFragment } from "../graphql/fragments";
+import { ExecutionRowFragment, RunRowFragment, TaskRowFragment } from "../graphql/fragments";
 import { SkippedFragment } from "../graphql/skipped";
 import { StripFragment } from "../graphql/strip";
 import { graphql, type ResultOf } from "../graphql/tada";
+import { isEmptyObject } from "../lib/args-schema";
 import { policySentences } from "../lib/policies";
 import { taskStatus } from "../lib/status";
+import { frozen, serverNow } from "../live/clock";
 import { useLive } from "../live/use-live";
-import { upsertFirst } from "../model/rows";
 import { pauseTasks, resetTask, resumeTasks, runTask } from "../services/tasks";
 import { pendingRuns, stillPending } from "../state/pending";
 import { navigate } from "../state/route";
@@ -84,33 +86,32 @@ interface State {
   readonly task: TaskDetail | null;
 }
 
-function reduceTask(state: State, event: LiveEvent, name: string): State {
-  if (state.task === null || event.taskName !== name) return state;
-  let task = state.task;
-  if (event.task !== null) task = { ...task, ...event.task, schedule: { ...task.schedule, ...event.task.schedule } };
-  if (event.execution !== null) task = { ...task, executions: { nodes: [...upsertFirst(task.executions.nodes, event.execution, 100)] } };
-  return task === state.task ? state : { task };
-}
-
 type Asking = "pause" | "edit" | "delete" | "run" | null;
 
 export function TaskPage({ name }: { name: string }) {
   const { state, error, reload, patch } = useLive(`task/${name}`, {
     document: TaskDocument,
-    variables: { name },
+    variables: () => ({ name }),
     init: (data): State => ({ task: data.task }),
-    reduce: (before, event) => reduceTask(before, event, name),
     outdates: (event) => event.taskName === name,
   });
   useEffect(() => setTitle(name), [name]);
-  if (state === null) return error === null ? <Skeleton rows={10} /> : <ErrorBox error={error} retry={reload} />;
-  if (state.task === null) {
+  if (state === null || state.task === null) {
     return (
-      <Empty title={`There is no task '${name}'`}>
-        <a class="button" href="/tasks">
-          All tasks
-        </a>
-      </Empty>
+      <>
+        <PageHead title={name} />
+        {error !== null ? (
+          <ErrorBox error={error} retry={reload} />
+        ) : state === null ? (
+          <Skeleton rows={10} />
+        ) : (
+          <Empty title={`There is no task '${name}'`}>
+            <a class="button" href="/tasks">
+              All tasks
+            </a>
+          </Empty>
+        )}
+      </>
     );
   }
   const task = state.task;
@@ -119,7 +120,7 @@ export function TaskPage({ name }: { name: string }) {
     <>
       <TaskHead task={task} mark={mark} reload={reload} />
       {error !== null && <ErrorBox error={error} retry={reload} />}
-      <div class={error === null ? "" : "dimmed"}>
+      <div class={error === null && !frozen.value ? "" : "dimmed"}>
         <TaskBody task={task} />
       </div>
     </>
@@ -192,7 +193,7 @@ function TaskBody({ task }: { task: TaskDetail }) {
         </Section>
         <Section title="Arguments">
           <div class="panel-body">
-            <JsonView value={task.args} label="Arguments" />
+            {isEmptyObject(task.args) ? <p class="dim">None.</p> : <JsonView value={task.args} label="Arguments" />}
             {task.checkpoint !== null && (
               <>
                 <h3 class="block-title">Checkpoint</h3>
@@ -239,7 +240,7 @@ function TaskHead({ task, mark, reload }: TaskHeadProps) {
   };
   const pause = async (reason: string): Promise<void> => {
     close();
-    mark({ pausedAt: new Date().toISOString(), pauseReason: reason });
+    mark({ pausedAt: new Date(serverNow()).toISOString(), pauseReason: reason });
     if (!(await pauseTasks([task.name], reason))) reload();
   };
   return (
@@ -251,33 +252,33 @@ function TaskHead({ task, mark, reload }: TaskHeadProps) {
           </>
         }
       >
-        <button type="button" class="button primary" onClick={() => void runTask(task.name)}>
+        <Action class="button primary" onClick={() => void runTask(task.name)}>
           <Icon name="play" /> Run now
-        </button>
-        <button type="button" class="button" onClick={() => setAsking("run")}>
+        </Action>
+        <Action class="button" onClick={() => setAsking("run")}>
           Run with…
-        </button>
+        </Action>
         {task.pausedAt === null ? (
-          <button type="button" class="button" onClick={() => setAsking("pause")}>
+          <Action class="button" onClick={() => setAsking("pause")}>
             <Icon name="pause" /> Pause
-          </button>
+          </Action>
         ) : (
-          <button type="button" class="button" onClick={() => void resume()}>
+          <Action class="button" onClick={() => void resume()}>
             <Icon name="resume" /> Resume
-          </button>
+          </Action>
         )}
-        <button type="button" class="button" onClick={() => setAsking("edit")}>
+        <Action class="button" onClick={() => setAsking("edit")}>
           <Icon name="edit" /> Edit
-        </button>
+        </Action>
         {task.overridden && (
-          <button type="button" class="button" onClick={() => void resetTask(task.name)}>
+          <Action class="button" onClick={() => void resetTask(task.name)}>
             Reset to code
-          </button>
+          </Action>
         )}
         {task.source !== "CODE" && (
-          <button type="button" class="button danger" onClick={() => setAsking("delete")}>
+          <Action class="button danger" onClick={() => setAsking("delete")}>
             <Icon name="trash" /> Delete
-          </button>
+          </Action>
         )}
       </PageHead>
       <p class="page-sub dim">

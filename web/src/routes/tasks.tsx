@@ -1,19 +1,24 @@
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useMemo, useState } from "preact/hooks";
+import { Action } from "../components/action";
 import { EditTask, NewTask } from "../components/edit-task";
-import { Command, Empty, ErrorBox, Skeleton } from "../components/feedback";
+import { Command, Empty, ErrorBox } from "../components/feedback";
 import { ClearFilters, FilterBar, SelectFilter, TextFilter } from "../components/filters";
 import { Icon } from "../components/icon";
-import { Pager } from "../components/pager";
+import { ListPanel } from "../components/list-panel";
+import { ListTools } from "../components/list-tools";
 import { PauseDialog } from "../components/pause-dialog";
 import { PageHead } from "../components/section";
-import { TaskTable } from "../components/task-table";
+import { SelectedCount } from "../components/selected-count";
+import { TASK_COLUMNS, taskName } from "../components/task-table";
 import { useSelection } from "../components/use-selection";
-import { TaskRowFragment, type LiveEvent, type TaskRow } from "../graphql/fragments";
+import { TaskRowFragment, type TaskRow } from "../graphql/fragments";
 import { StripFragment } from "../graphql/strip";
 import { graphql } from "../graphql/tada";
 import { capped, plural } from "../lib/format";
+import { matchesTasksFilter, readTasksFilter, TASK_ORDERS, type TasksFilter, tasksFilterInput } from "../lib/task-filter";
+import { serverNow } from "../live/clock";
 import { useLive } from "../live/use-live";
-import { replace, without } from "../model/rows";
+import { patchRows, useLiveList } from "../live/use-live-list";
 import { type Strips, stripsOf } from "../model/strips";
 import { pauseTasks, resumeTasks, runTask } from "../services/tasks";
 import { searchParams, setParams } from "../state/route";
@@ -52,66 +57,29 @@ const StripsDocument = graphql(
   [StripFragment],
 );
 
-const ORDERS = {
-  name: { field: "NAME", direction: "ASC" },
-  next: { field: "NEXT_EXECUTION", direction: "ASC" },
-  started: { field: "LAST_STARTED_AT", direction: "DESC" },
-  created: { field: "CREATED_AT", direction: "DESC" },
-  group: { field: "GROUP", direction: "ASC" },
-} as const;
-type Sort = keyof typeof ORDERS;
+const NO_STRIPS: Strips = new Map();
 
-function readSort(params: URLSearchParams): Sort {
-  const sort = params.get("sort") ?? "";
-  return sort in ORDERS ? (sort as Sort) : "name";
-}
-
-interface State {
-  readonly tasks: readonly TaskRow[];
-  readonly end: string | null;
-  readonly more: boolean;
-  readonly total: number;
-}
-
-function taskFilter(params: URLSearchParams): Record<string, unknown> | null {
-  const q = params.get("q") ?? "";
-  const [state, group, owner] = [params.get("state"), params.get("group"), params.get("owner")];
-  const filter = {
-    ...(q !== "" && { or: [{ name: { contains: q } }, { jobName: { contains: q } }, { owner: { contains: q } }] }),
-    ...(state === "paused" && { pausedAt: { isNull: false } }),
-    ...(state === "on" && { pausedAt: { isNull: true } }),
-    ...(group !== null && { group: { eq: group } }),
-    ...(owner !== null && { owner: { eq: owner } }),
-  };
-  return Object.keys(filter).length === 0 ? null : filter;
-}
-
-function reduceTasks(state: State, event: LiveEvent): State {
-  if (event.kind === "TASK_DELETED") {
-    const tasks = without(state.tasks, event.taskId);
-    return tasks === state.tasks ? state : { ...state, tasks };
-  }
-  if (event.task === null) return state;
-  const tasks = replace(state.tasks, event.task);
-  return tasks === state.tasks ? state : { ...state, tasks };
-}
-
-function useTasks(params: URLSearchParams) {
-  const orderBy = ORDERS[readSort(params)];
-  const variables = { first: PAGE, after: params.get("after"), filter: taskFilter(params), orderBy: [orderBy] };
-  const key = ["after", "sort", ...FILTERS].map((name) => params.get(name) ?? "").join("&");
-  const list = useLive(`tasks?${key}`, {
+function useTasks(filter: TasksFilter, after: string | null) {
+  const { field, direction, compare } = TASK_ORDERS[filter.sort];
+  const variables = () => ({ first: PAGE, after, filter: tasksFilterInput(filter), orderBy: [{ field, direction }] });
+  const key = JSON.stringify([filter, after]);
+  const list = useLiveList(`tasks${key}`, {
     document: TasksDocument,
     variables,
-    init: ({ tasks }): State => ({ tasks: tasks.nodes, end: tasks.pageInfo.endCursor, more: tasks.pageInfo.hasNextPage, total: tasks.totalCount }),
-    reduce: reduceTasks,
-    outdates: (event) => event.kind === "TASK_CREATED" || event.kind === "TASK_DELETED",
+    page: ({ tasks }) => tasks,
+    parts: ["tasks"],
+    change: ({ taskId, task }) => (taskId === null || task === undefined ? null : { id: taskId, row: task }),
+    id: (task) => task.id,
+    matches: (task) => matchesTasksFilter(filter, task),
+    order: compare,
+    first: after === null,
+    size: PAGE,
   });
-  const strips = useLive(`strips?${key}`, {
+  const strips = useLive(`strips${key}`, {
     document: StripsDocument,
     variables,
     init: ({ tasks }): Strips => stripsOf(tasks.nodes),
-    outdates: (event) => event.kind === "EXECUTION_FINISHED" || event.kind === "OCCURRENCE_SKIPPED" || event.kind === "TASK_CREATED",
+    outdates: (event) => event.kind === "EXECUTION_FINISHED" || event.kind === "OCCURRENCE_SKIPPED" || event.kind.startsWith("TASK_"),
     every: 4_000,
   });
   return { list, strips };
@@ -121,81 +89,85 @@ type Asking = { readonly kind: "pause"; readonly names: readonly string[] } | { 
 
 export function Tasks() {
   const params = searchParams.value;
-  const { list, strips } = useTasks(params);
-  const { state, error, loading, reload, patch } = list;
-  const selection = useSelection();
+  const after = params.get("after");
+  const filter = readTasksFilter(params);
+  const { list, strips } = useTasks(filter, after);
+  const { state, reload } = list;
+  const name = `tasks ${JSON.stringify(filter)}`;
+  const selection = useSelection(name, after ?? "", state?.rows.map(taskName) ?? null);
   const [asking, setAsking] = useState<Asking>(null);
   useEffect(() => setTitle("Tasks"), []);
-  const mark = (names: readonly string[], change: Partial<TaskRow>): void =>
-    patch((before) => ({ ...before, tasks: before.tasks.map((task) => (names.includes(task.name) ? { ...task, ...change } : task)) }));
+  const mark = (names: readonly string[], change: Partial<TaskRow>): void => patchRows(list, (task) => names.includes(task.name), change);
   const resume = (names: readonly string[]): void => {
     mark(names, { pausedAt: null, pauseReason: null });
     void resumeTasks(names).then((done) => done || reload());
   };
   const pause = (names: readonly string[], reason: string): void => {
     setAsking(null);
-    mark(names, { pausedAt: new Date().toISOString(), pauseReason: reason });
+    mark(names, { pausedAt: new Date(serverNow()).toISOString(), pauseReason: reason });
     void pauseTasks(names, reason).then((done) => done || reload());
   };
+  const context = useMemo(
+    () => ({
+      strips: strips.state ?? NO_STRIPS,
+      pause: (names: readonly string[]) => setAsking({ kind: "pause", names }),
+      resume,
+      edit: (edited: string) => setAsking({ kind: "edit", name: edited }),
+    }),
+    [strips.state, name, after],
+  );
+  const filtered = FILTERS.some((each) => params.has(each));
   const names = [...selection.selected];
-  const filtered = FILTERS.some((name) => params.has(name));
   return (
     <>
       <PageHead title="Tasks">
-        <button type="button" class="button primary" onClick={() => setParams({ new: "1" })}>
+        <Action class="button primary" onClick={() => setParams({ new: "1" })}>
           <Icon name="plus" /> New task
-        </button>
+        </Action>
       </PageHead>
       <FilterBar>
-        <TextFilter name="q" value={params.get("q") ?? ""} label="Name, job or owner" main />
-        <SelectFilter name="state" value={params.get("state") ?? ""} label="State" all="Any state" options={[["on", "on"], ["paused", "paused"]]} />
+        <TextFilter name="q" value={filter.q} label="Name, job or owner" main />
+        <SelectFilter name="state" value={filter.state} label="State" all="Any state" options={[["on", "on"], ["paused", "paused"]]} />
+        <TextFilter name="group" value={filter.group} label="Group" names="group" exact />
+        <TextFilter name="owner" value={filter.owner} label="Owner" names="owner" exact />
         <SelectFilter
           name="sort"
-          value={params.get("sort") ?? ""}
+          value={filter.sort === "name" ? "" : filter.sort}
           label="Order"
           all="by name"
           options={[["next", "by next time"], ["started", "by last start"], ["created", "newest first"], ["group", "by group"]]}
         />
         {filtered && <ClearFilters names={FILTERS} />}
-        {state !== null && <span class="dim num filter-count">{capped(state.total)} {state.total === 1 ? "task" : "tasks"}</span>}
+        {state?.total != null && <span class="dim num filter-count">{capped(state.total)} {state.total === 1 ? "task" : "tasks"}</span>}
+        <ListTools table="tasks" columns={TASK_COLUMNS} />
       </FilterBar>
       {names.length > 0 && (
         <div class="bulk-bar" role="toolbar" aria-label="Selected tasks">
-          <strong class="num">{plural(names.length, "task")} selected</strong>
-          <button type="button" class="button small" onClick={() => void Promise.all(names.map((name) => runTask(name)))}>
+          <SelectedCount selection={selection} shown={state?.rows.map(taskName) ?? []} one="task" />
+          <Action class="button small" onClick={() => void Promise.all(names.map((each) => runTask(each)))}>
             <Icon name="play" /> Run now
-          </button>
-          <button type="button" class="button small" onClick={() => setAsking({ kind: "pause", names })}>
+          </Action>
+          <Action class="button small" onClick={() => setAsking({ kind: "pause", names })}>
             <Icon name="pause" /> Pause
-          </button>
-          <button type="button" class="button small" onClick={() => resume(names)}>
+          </Action>
+          <Action class="button small" onClick={() => resume(names)}>
             <Icon name="resume" /> Resume
-          </button>
-          <button type="button" class="link-button" onClick={selection.clear}>
-            Clear
-          </button>
+          </Action>
         </div>
       )}
-      {error !== null && <ErrorBox error={error} retry={reload} />}
-      {strips.error !== null && error === null && <ErrorBox error={strips.error} retry={strips.reload} />}
-      {state === null && error === null && <Skeleton rows={10} />}
-      {state !== null && (
-        <section class={error !== null || loading ? "panel loading" : "panel"} aria-label="Tasks">
-          {state.tasks.length === 0 ? (
-            <NoTasks filtered={filtered} />
-          ) : (
-            <TaskTable
-              tasks={state.tasks}
-              strips={strips.state ?? new Map()}
-              selected={selection.selected}
-              toggle={selection.toggle}
-              toggleAll={() => selection.toggleAll(state.tasks.map((task) => task.name))}
-              actions={{ pause: (chosen) => setAsking({ kind: "pause", names: chosen }), resume, edit: (name) => setAsking({ kind: "edit", name }) }}
-            />
-          )}
-          <Pager after={params.get("after") ?? ""} end={state.end} more={state.more} shown={state.tasks.length} />
-        </section>
-      )}
+      {strips.error !== null && list.error === null && <ErrorBox error={strips.error} retry={strips.reload} />}
+      <ListPanel
+        label="Tasks"
+        id="tasks"
+        after={after ?? ""}
+        page={`${name} ${after ?? ""}`}
+        list={list}
+        columns={TASK_COLUMNS}
+        context={context}
+        rowId={taskName}
+        selection={selection}
+        empty={<NoTasks filtered={filtered} />}
+      />
       {asking?.kind === "pause" && (
         <PauseDialog
           name={asking.names.length === 1 ? (asking.names[0] ?? "") : plural(asking.names.length, "task")}

@@ -46,6 +46,7 @@ export function useLog(executionId: string): LiveLog {
         frames.add(show);
       },
       refused: (error) => setLog({ buffer, error }),
+      isOver: () => buffer.ended,
     });
     setLog({ buffer, error: null });
     return stop;

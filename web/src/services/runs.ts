@@ -83,6 +83,13 @@ export async function retryNow(id: string): Promise<boolean> {
   return outcome.ok;
 }
 
+/** Changes the priority of a run that waits. */
+export async function setPriority(id: string, priority: "HIGH" | "LOW"): Promise<boolean> {
+  const outcome = await mutate(SetPriority, { input: { ids: [id], priority } }, (data) => data.setRunPriority);
+  if (report(outcome)) notify(`Run ${id} has ${priority.toLowerCase()} priority`);
+  return outcome.ok;
+}
+
 export type BulkKind = "cancel" | "retry" | "high" | "low";
 
 /** What a bulk action is about: the chosen rows, or all that match. */

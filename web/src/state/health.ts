@@ -4,6 +4,7 @@ import { link } from "../live";
 
 export const TilesFragment = graphql(`
   fragment Tiles on Overview {
+    at
     running
     waiting
     scheduled

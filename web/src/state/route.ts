@@ -37,9 +37,45 @@ export function takeScroll(): number | null {
   return top;
 }
 
-/** The key of the current history entry, for what should come back with "back". */
-export function historyEntry(): string {
-  return entry;
+/** The row that had the focus when a history entry was left. */
+const rows = new Map<string, string>();
+
+function keepPlace(): void {
+  scrolls.set(entry, window.scrollY);
+  const row = document.activeElement?.closest<HTMLElement>("[data-id]")?.dataset["id"];
+  if (row !== undefined) rows.set(entry, row);
+}
+
+/** Gives the focus back to the row of this list that had it when this history entry was left, once. */
+export function takeRowFocus(list: HTMLElement | null): void {
+  const id = rows.get(entry);
+  if (id === undefined || list === null) return;
+  const row = [...list.querySelectorAll<HTMLElement>("[data-id]")].find((each) => each.dataset["id"] === id);
+  if (row === undefined) return;
+  rows.delete(entry);
+  headingWanted = false;
+  row.focus({ preventScroll: true });
+}
+
+/** Whether the heading of the page that comes now gets the focus, so that screen readers and keys begin there. */
+let headingWanted = false;
+
+/** Gives the focus to the heading of a page that has just been gone to; false if it was not wanted. */
+export function takeHeadingFocus(heading: HTMLElement): boolean {
+  if (!headingWanted || rows.has(entry)) return false;
+  headingWanted = false;
+  focused = heading;
+  heading.focus({ preventScroll: true });
+  return true;
+}
+
+/** The heading that was given the focus last. */
+let focused: HTMLElement | null = null;
+
+/** The heading that had the focus goes, as a loading page's does: that of the page itself gets it. */
+export function passHeadingFocus(heading: HTMLElement): void {
+  // Where the focus has gone elsewhere meanwhile, it stays; that of a heading which is no longer there is the body's.
+  if (focused === heading && (document.activeElement === heading || document.activeElement === document.body)) headingWanted = true;
 }
 
 /** Goes to an address of the dashboard; `replace` for changes that "back" should not visit, such as typing in a filter. */
@@ -49,8 +85,9 @@ export function navigate(href: string, { replace = false } = {}): void {
   const samePage = url.pathname === location.pathname;
   if (replace) history.replaceState({ entry }, "", url);
   else {
-    scrolls.set(entry, window.scrollY);
+    keepPlace();
     entry = newEntry();
+    if (!samePage) headingWanted = true;
     history.pushState({ entry }, "", url);
     if (!samePage) window.scrollTo(0, 0);
   }
@@ -88,8 +125,9 @@ export function startRouter(): void {
   history.replaceState({ entry }, "");
   document.addEventListener("click", onClick);
   window.addEventListener("popstate", () => {
-    scrolls.set(entry, window.scrollY);
+    keepPlace();
     entry = entryKey() ?? newEntry();
+    headingWanted = location.pathname !== place.value.path;
     place.value = here();
   });
 }

@@ -1,0 +1,219 @@
+"""Lists stay true whatever happens elsewhere, and nothing on a page freezes in silence."""
+
+import json
+from typing import Any
+
+from playwright.sync_api import Page, WebSocketRoute, expect
+
+from tests.support.browser import BrowserWatch, PageOpener
+from tests.support.waiting import wait_until
+
+from .conftest import Site
+
+PAUSE = "mutation($name: String!) { pauseTask(input: { name: $name }) { errors { message } } }"
+RESUME = "mutation($name: String!) { resumeTask(input: { name: $name }) { errors { message } } }"
+MOVE = """mutation($name: String!, $schedule: ScheduleInput!) {
+  updateTask(input: { name: $name, schedule: $schedule }) { errors { message } }
+}"""
+ENQUEUE = "mutation($runs: [EnqueueRunInput!]!) { enqueueRuns(input: { runs: $runs }) { runs { id } errors { message } } }"
+COUNT = "query($job: String!) { executions(first: 1, filter: { jobName: { eq: $job }, outcome: { isNull: false } }) { totalCount } }"
+
+
+def live(page: Page, path: str) -> None:
+    """Open a page and wait until it follows the feed."""
+    page.goto(path)
+    expect(page.locator(".pill")).to_have_text("live")
+    expect(page.locator(".skeleton")).to_have_count(0)
+
+
+def once(year: int) -> dict[str, str]:
+    """A schedule with one time, far from now."""
+    return {"syntax": "TIMESTAMP", "value": f"{year}-01-01T00:00:00Z"}
+
+
+def enqueue(site: Site, count: int, **fields: Any) -> list[str]:
+    """Put runs into the queue."""
+    runs = [{"jobName": "quick", **fields} for _ in range(count)]
+    return [run["id"] for run in site.ask(ENQUEUE, runs=runs)["enqueueRuns"]["runs"]]
+
+
+class TestLists:
+    def test_tasks_enter_leave_and_move_as_others_change_them(self, site: Site, new_page: PageOpener) -> None:
+        for name, year in (("list-a", 2081), ("list-b", 2083), ("list-c", 2082)):
+            site.create_task(name, "quick", schedule=once(year))
+        page = new_page(site.url)
+        live(page, "/tasks?state=paused&q=list-")
+        expect(page.get_by_text("No task matches")).to_be_visible()
+        site.ask(PAUSE, name="list-b")
+        rows = page.locator("tbody tr")
+        expect(rows).to_have_count(1)
+        expect(rows).to_contain_text("list-b")
+        site.ask(RESUME, name="list-b")
+        expect(rows).to_have_count(0)
+        live(page, "/tasks?sort=next&q=list-")
+        expect(rows).to_contain_text(["list-a", "list-c", "list-b"])
+        site.ask(MOVE, name="list-a", schedule=once(2084))
+        expect(rows).to_contain_text(["list-c", "list-b", "list-a"])
+
+    def test_a_burst_stands_in_order_and_every_row_is_reachable_page_by_page(
+        self, site: Site, new_page: PageOpener
+    ) -> None:
+        page = new_page(site.url)
+        live(page, "/log?job=quick")
+        enqueue(site, 130)
+        wait_until(lambda: site.ask(COUNT, job="quick")["executions"]["totalCount"] >= 130, message="the burst to end")
+        total = site.ask(COUNT, job="quick")["executions"]["totalCount"]
+        seen: list[int] = []
+        expect(page.locator("tbody tr").first).to_contain_text(f"#{self.newest(site)}", timeout=30_000)
+        while True:
+            links = page.locator("tbody a.row-main").all_text_contents()
+            seen += [int(text.removeprefix("#")) for text in links]
+            more = page.get_by_role("button", name="Next")
+            if more.count() == 0:
+                break
+            more.click()
+            expect(page.locator("tbody a.row-main").first).not_to_have_text(links[0])
+        assert seen == sorted(set(seen), reverse=True)
+        assert len(seen) == total
+
+    @staticmethod
+    def newest(site: Site) -> str:
+        """The newest execution of the job."""
+        order = "orderBy: [{ field: ID, direction: DESC }]"
+        query = f'{{ executions(first: 1, filter: {{ jobName: {{ eq: "quick" }} }}, {order}) {{ nodes {{ id }} }} }}'
+        newest: str = site.ask(query)["executions"]["nodes"][0]["id"]
+        return newest
+
+    def test_a_choice_reaches_over_pages_and_never_hides(self, site: Site, new_page: PageOpener) -> None:
+        site.ask('mutation { pauseGroup(input: { name: "chosen" }) { errors { message } } }')
+        runs = enqueue(site, 60, group="chosen")
+        page = new_page(site.url)
+        live(page, "/runs?group=chosen")
+        page.get_by_label(f"Select run {runs[0]}", exact=True).check()
+        page.get_by_role("button", name="Next").click()
+        everything = page.get_by_label("Select all rows of this page")
+        expect(page.locator("tbody tr")).to_have_count(10)
+        expect(everything).not_to_be_checked()
+        everything.check()
+        bar = page.get_by_role("toolbar")
+        expect(bar).to_contain_text("11 runs selected, 1 of them on other pages")
+        bar.get_by_role("button", name="Cancel").click()
+        expect(page.get_by_role("dialog")).to_contain_text("11 runs")
+        page.keyboard.press("Escape")
+        expect(page.get_by_role("dialog")).to_have_count(0)
+        expect(bar).to_contain_text("11 runs selected")
+        page.get_by_label("Task or job").fill("nothing-of-that-name")
+        expect(page.get_by_text("No run matches")).to_be_visible()
+        expect(bar).to_have_count(0)
+
+    def test_charts_count_what_the_list_beside_them_shows(self, site: Site, new_page: PageOpener) -> None:
+        for job in ("broken", "broken", "quick"):
+            run = site.trigger(job)
+            wait_until(lambda run=run: site.run_state(run) in {"SUCCESS", "FAILED"}, message="the run to end")
+        page = new_page(site.url)
+        live(page, "/log?job=brok&outcome=failures")
+        rows = page.locator("table.executions tbody tr")
+        expect(rows.first).to_contain_text("it broke")
+        chart = page.get_by_role("region", name="Executions over time")
+        chart.get_by_role("button", name="show as a table").click()
+        counts = chart.locator("tbody tr td:nth-child(2)")
+        expect(counts.last).to_have_text(str(rows.count()))
+
+
+class TestFeed:
+    def test_only_what_a_page_shows_is_asked_of_events(self, site: Site, new_page: PageOpener) -> None:
+        page = new_page(site.url)
+        asked: list[dict[str, Any]] = []
+
+        def note(frame: str | bytes) -> None:
+            message = json.loads(frame)
+            if message["type"] == "subscribe" and "events(" in message["payload"]["query"]:
+                asked.append(message["payload"]["variables"])
+
+        page.on("websocket", lambda socket: socket.on("framesent", note))
+        live(page, "/groups")
+        assert [(each["tasks"], each["runs"], each["executions"], each["nodes"]) for each in asked] == [(False,) * 4]
+        page.get_by_role("link", name="Nodes").click()
+        wait_until(lambda: page.evaluate("1") and asked[-1]["nodes"], message="the page of nodes to ask for nodes")
+        assert asked[-1]["after"]
+
+    def test_a_subscription_that_ends_with_an_error_is_resumed_and_says_its_age_meanwhile(
+        self, site: Site, new_page: PageOpener, browser_watch: BrowserWatch
+    ) -> None:
+        page = new_page(site.url)
+        refused: list[str] = []
+        hiccups = [True]
+
+        def route(socket: WebSocketRoute) -> None:
+            server = socket.connect_to_server()
+
+            def from_page(text: str | bytes) -> None:
+                message = json.loads(text)
+                ticks = message["type"] == "subscribe" and "statisticsTick" in message["payload"]["query"]
+                if not ticks or not hiccups:
+                    return server.send(text)
+                refused.append(message["id"])
+                fault = {"message": "hiccup", "extensions": {"classification": "INTERNAL_SERVER_ERROR"}}
+                return socket.send(json.dumps({"id": message["id"], "type": "error", "payload": [fault]}))
+
+            socket.on_message(from_page)
+
+        page.route_web_socket("**/graphql", route)
+        live(page, "/")
+        tile = page.locator(".tile").first
+        expect(tile).to_contain_text("as of", timeout=15_000)
+        expect(page.locator(".pill")).to_have_text("live")
+        hiccups.clear()
+        expect(tile).to_contain_text("right now", timeout=15_000)
+        assert len(refused) > 3
+
+
+class TestArguments:
+    def test_a_form_with_a_fault_cannot_be_sent(self, site: Site, new_page: PageOpener) -> None:
+        site.create_task("careful", "quick")
+        page = new_page(site.url)
+        live(page, "/tasks/careful")
+        page.get_by_role("button", name="Run with…").click()
+        dialog = page.get_by_role("dialog")
+        field = dialog.get_by_label("batch")
+        expect(field).to_be_focused()
+        field.fill("12")
+        field.fill("12x")
+        dialog.get_by_role("button", name="Run now").click()
+        expect(dialog.get_by_role("alert").first).to_contain_text("Must be a whole number")
+        expect(field).to_be_focused()
+        page.keyboard.press("Escape")
+        expect(dialog.get_by_text("What you have entered will be lost")).to_be_visible()
+        dialog.get_by_role("button", name="Go on editing").click()
+        field.fill("13")
+        dialog.get_by_role("button", name="Run now").click()
+        expect(dialog).to_have_count(0)
+        expect(page.get_by_role("region", name="Executions").locator("tbody tr")).to_have_count(1)
+        expect(page.get_by_role("region", name="Executions")).to_contain_text("13")
+
+
+class TestRunPage:
+    def test_it_says_why_the_run_waits_and_then_what_became_of_it(self, site: Site, new_page: PageOpener) -> None:
+        site.ask('mutation { pauseGroup(input: { name: "run-page" }) { errors { message } } }')
+        first, second = enqueue(site, 2, group="run-page")
+        page = new_page(site.url)
+        live(page, "/runs?group=run-page")
+        page.get_by_role("link", name=second, exact=True).click()
+        expect(page.get_by_role("heading", level=1)).to_contain_text(f"Run {second} quick")
+        expect(page.get_by_role("heading", level=1)).to_be_focused()
+        next_step = page.get_by_role("region", name="What happens next")
+        expect(next_step).to_contain_text("paused")
+        expect(next_step).to_contain_text("1 run of priority low is before it")
+        page.get_by_role("button", name="High priority").click()
+        expect(next_step).to_contain_text("No run of priority high is before it")
+        site.ask('mutation { resumeGroup(input: { name: "run-page" }) { errors { message } } }')
+        expect(page.get_by_role("heading", level=1)).to_contain_text("success")
+        page.get_by_role("region", name="Attempts").get_by_role("link", name="attempt 1").click()
+        expect(page.get_by_role("heading", level=1)).to_contain_text("#")
+        page.get_by_role("link", name=f"Run {second}", exact=True).click()
+        expect(page).to_have_url(f"{site.url}/runs/{second}")
+        page.go_back()
+        page.go_back()
+        page.go_back()
+        expect(page).to_have_url(f"{site.url}/runs?group=run-page")
+        assert first

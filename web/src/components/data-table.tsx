@@ -1,0 +1,154 @@
+import { Component, type ComponentChildren } from "preact";
+import { useEffect, useMemo } from "preact/hooks";
+import { type ColumnSize, fitColumns } from "../model/columns";
+import { hiddenColumns } from "../state/columns";
+import { takeRowFocus } from "../state/route";
+import { FreshButton } from "./fresh-button";
+import type { Selection } from "./use-selection";
+import { useSteady } from "./use-steady";
+import { useWidth } from "./use-width";
+
+/** A column of a table; `Context` is what its cells need beyond their row. */
+export interface Column<Row, Context = null> extends ColumnSize {
+  /** Its heading; in cards it stands before the value. */
+  readonly title: string;
+  /** Headings that only screen readers hear, such as that of the buttons. */
+  readonly untitled?: boolean;
+  /** Where it stands in a card: at the head, at its right end, beside another, or over the whole width; `none` = left out. */
+  readonly card: "title" | "actions" | "pair" | "wide" | "none";
+  /** Whether a card shows the value without its title. */
+  readonly bare?: boolean;
+  /** Numbers stand at the right. */
+  readonly number?: boolean;
+  cell(row: Row, context: Context): ComponentChildren;
+}
+
+interface DataTableProps<Row, Context> {
+  /** Names the table: for its style, and for the choice of columns. */
+  id: string;
+  columns: readonly Column<Row, Context>[];
+  context: Context;
+  rows: readonly Row[];
+  /** The page and its filters: on another one nothing is held in place. */
+  page?: string;
+  rowId(row: Row): string;
+  /** How a row is called, for its checkbox. */
+  rowName?(row: Row): string;
+  /** What a row as a whole says by its look. */
+  rowClass?(row: Row): string;
+  /** Without it rows cannot be chosen. */
+  selection?: Selection | undefined;
+}
+
+const CHECK_WIDTH = 40;
+
+/** The table of every list: columns that fit their place, cards where there is none, rows that do not move under the pointer. */
+export function DataTable<Row, Context>(props: DataTableProps<Row, Context>) {
+  const { id, columns, rows: current, rowId, selection, page = "" } = props;
+  const { rows, fresh, left, release, bind } = useSteady(current, rowId, page);
+  const { ref, width } = useWidth<HTMLDivElement>();
+  const room = width - (selection === undefined ? 0 : CHECK_WIDTH);
+  const hidden = hiddenColumns(id);
+  const fit = useMemo(() => fitColumns(columns, room, hidden), [columns, room, [...hidden].join()]);
+  const shown = useMemo(() => (fit === null ? cardOrder(columns.filter((column) => column.card !== "none" && (column.rank === 0 || !hidden.has(column.key)))) : columns.filter((column) => fit.has(column.key))), [columns, fit]);
+  useEffect(() => {
+    if (width > 0) takeRowFocus(ref.current);
+  }, [width > 0, rows.length > 0]);
+  const chosen = selection?.selected;
+  return (
+    <div ref={ref} class="table-wrap" {...bind}>
+      {fresh > 0 && (
+        <div class="fresh-bar">
+          <FreshButton count={fresh} release={release} />
+        </div>
+      )}
+      {width > 0 && (
+        <table class={`table ${id} ${fit === null ? "as-cards" : ""} ${selection === undefined ? "" : "selectable"}`}>
+          {fit !== null && (
+            <colgroup>
+              {selection !== undefined && <col style={{ width: `${CHECK_WIDTH}px` }} />}
+              {shown.map((column) => (
+                <col key={column.key} style={{ width: `${fit.get(column.key) ?? column.width}px` }} />
+              ))}
+            </colgroup>
+          )}
+          <thead>
+            <tr>
+              {selection !== undefined && (
+                <th class="cell-check">
+                  <input
+                    type="checkbox"
+                    aria-label="Select all rows of this page"
+                    checked={current.length > 0 && current.every((row) => selection.selected.has(rowId(row)))}
+                    onChange={() => selection.togglePage(current.map(rowId))}
+                  />
+                </th>
+              )}
+              {shown.map((column) => (
+                <th key={column.key} scope="col" class={column.number === true ? "cell-num" : ""}>
+                  {column.untitled === true ? <span class="visually-hidden">{column.title}</span> : column.title}
+                </th>
+              ))}
+            </tr>
+          </thead>
+          <tbody>
+            {rows.map((row) => {
+              const key = rowId(row);
+              return <RowView key={key} id={key} row={row} columns={shown} context={props.context} name={props.rowName?.(row) ?? key} look={`${props.rowClass?.(row) ?? ""} ${left.has(key) ? "left" : ""}`} chosen={chosen?.has(key) ?? null} toggle={selection?.toggle} />;
+            })}
+          </tbody>
+        </table>
+      )}
+    </div>
+  );
+}
+
+const CARD_ORDER = ["title", "actions", "pair", "wide", "none"];
+
+/** The order in a card: pairs stand together, what needs the whole width comes last. */
+function cardOrder<C extends { readonly card: string }>(columns: readonly C[]): readonly C[] {
+  return [...columns].sort((left, right) => CARD_ORDER.indexOf(left.card) - CARD_ORDER.indexOf(right.card));
+}
+
+interface RowProps<Row, Context> {
+  id: string;
+  row: Row;
+  columns: readonly Column<Row, Context>[];
+  context: Context;
+  name: string;
+  look: string;
+  /** Null where rows cannot be chosen. */
+  chosen: boolean | null;
+  toggle: ((key: string) => void) | undefined;
+}
+
+/** In a card values stand in pairs: the first of each at the left. */
+function sideOf<Row, Context>(columns: readonly Column<Row, Context>[], column: Column<Row, Context>): string {
+  if (column.card !== "pair") return "";
+  return columns.filter((each) => each.card === "pair").indexOf(column) % 2 === 0 ? "pairs-left" : "pairs-right";
+}
+
+/** Drawn anew only when something of it changed: a burst of events costs the rows that it is about. */
+class RowView<Row, Context> extends Component<RowProps<Row, Context>> {
+  override shouldComponentUpdate(next: RowProps<Row, Context>): boolean {
+    const { row, columns, context, look, chosen } = this.props;
+    return next.row !== row || next.columns !== columns || next.context !== context || next.look !== look || next.chosen !== chosen;
+  }
+
+  override render({ id, row, columns, context, name, look, chosen }: RowProps<Row, Context>) {
+    return (
+      <tr data-row data-id={id} tabIndex={-1} class={`${look} ${chosen === true ? "selected" : ""}`.trim()}>
+        {chosen !== null && (
+          <td class="cell-check">
+            <input type="checkbox" data-key="x" aria-label={`Select ${name}`} checked={chosen} onChange={() => this.props.toggle?.(id)} />
+          </td>
+        )}
+        {columns.map((column) => (
+          <td key={column.key} class={`cell-${column.key} card-${column.card} ${sideOf(columns, column)} ${column.number === true ? "cell-num" : ""}`} data-label={column.bare === true || column.untitled === true || column.card === "title" ? undefined : column.title}>
+            {column.cell(row, context)}
+          </td>
+        ))}
+      </tr>
+    );
+  }
+}

@@ -1,0 +1,98 @@
+import { useState } from "preact/hooks";
+import { hiddenColumns, setColumnShown } from "../state/columns";
+import { place } from "../state/route";
+import { removeView, saveView, viewsOf } from "../state/views";
+import { Icon } from "./icon";
+
+interface ListToolsProps {
+  /** Names the table whose columns are chosen. */
+  table: string;
+  columns: readonly { readonly key: string; readonly title: string; readonly rank: number }[];
+}
+
+/** What a reader keeps in this browser about a list: its columns, and views of it by name. */
+export function ListTools({ table, columns }: ListToolsProps) {
+  return (
+    <span class="list-tools">
+      <Menu label="Views">
+        <Views path={place.value.path} search={place.value.search} />
+      </Menu>
+      <Menu label="Columns">
+        <ColumnChoice table={table} columns={columns} />
+      </Menu>
+    </span>
+  );
+}
+
+function Menu({ label, children }: { label: string; children: preact.ComponentChildren }) {
+  return (
+    <details
+      class="menu"
+      onFocusOut={(event) => {
+        const to = event.relatedTarget;
+        if (to instanceof Node && !event.currentTarget.contains(to)) event.currentTarget.open = false;
+      }}
+      onKeyDown={(event) => {
+        if (event.key !== "Escape" || !event.currentTarget.open) return;
+        event.currentTarget.open = false;
+        event.currentTarget.querySelector("summary")?.focus();
+      }}
+    >
+      <summary class="button small">
+        {label} <Icon name="down" />
+      </summary>
+      <div class="menu-body">{children}</div>
+    </details>
+  );
+}
+
+function ColumnChoice({ table, columns }: ListToolsProps) {
+  const hidden = hiddenColumns(table);
+  return (
+    <>
+      {columns
+        .filter((column) => column.rank > 0)
+        .map((column) => (
+          <label key={column.key} class="menu-line">
+            <input type="checkbox" checked={!hidden.has(column.key)} onChange={(event) => setColumnShown(table, column.key, event.currentTarget.checked)} />
+            {column.title}
+          </label>
+        ))}
+      <p class="field-hint">Where there is no room for all, the least important are left out.</p>
+    </>
+  );
+}
+
+function Views({ path, search }: { path: string; search: string }) {
+  const [name, setName] = useState("");
+  const views = viewsOf(path);
+  return (
+    <>
+      {views.map((view) => (
+        <span key={view.name} class="menu-line">
+          <a href={path + view.search} aria-current={view.search === search ? "true" : undefined}>
+            {view.name}
+          </a>
+          <button type="button" class="icon-button" aria-label={`Forget the view ${view.name}`} onClick={() => removeView(path, view.name)}>
+            <Icon name="close" />
+          </button>
+        </span>
+      ))}
+      {views.length === 0 && <p class="field-hint">Filters and order under a name, kept in this browser.</p>}
+      <form
+        class="menu-form"
+        onSubmit={(event) => {
+          event.preventDefault();
+          if (name.trim() === "") return;
+          saveView(path, { name: name.trim(), search });
+          setName("");
+        }}
+      >
+        <input class="input" aria-label="Name of this view" placeholder="Name of this view" value={name} onInput={(event) => setName(event.currentTarget.value)} />
+        <button type="submit" class="button">
+          Save
+        </button>
+      </form>
+    </>
+  );
+}

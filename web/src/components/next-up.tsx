@@ -1,0 +1,143 @@
+import { useState } from "preact/hooks";
+import { graphql } from "../graphql/tada";
+import { paths } from "../lib/paths";
+import { serverNow } from "../live/clock";
+import { useLive } from "../live/use-live";
+import { firstOfEach, NEXT_UP, type NextUp as Next, nextLook } from "../model/next-up";
+import { pauseTasks, runTask } from "../services/tasks";
+import { Action } from "./action";
+import { Command, Empty, ErrorBox, Skeleton } from "./feedback";
+import { Icon } from "./icon";
+import { PauseDialog } from "./pause-dialog";
+import { Section } from "./section";
+import { Time } from "./time";
+import { useSteady } from "./use-steady";
+
+/** So many occurrences are looked at; where tasks come often these are of few tasks, and the next ones follow by their own next time. */
+const LOOK = 40;
+
+const NextDocument = graphql(`
+  query NextUp($first: Int!) {
+    upcoming(first: $first) {
+      nodes {
+        effectiveAt
+        task { name schedule { humanized timezone } }
+      }
+    }
+    tasks(first: 20, orderBy: [{ field: NEXT_EXECUTION }], filter: { enabled: { eq: true }, pausedAt: { isNull: true }, nextExecution: { isNull: false } }) {
+      nodes { name nextExecution schedule { humanized timezone } }
+    }
+    any: tasks(first: 1) { nodes { name } }
+  }
+`);
+
+interface State {
+  readonly next: readonly Next[];
+  /** Whether there is any task. */
+  readonly any: boolean;
+}
+
+interface Planned {
+  readonly name: string;
+  readonly schedule: { readonly humanized: string | null; readonly timezone: string };
+}
+
+function nextOf({ name, schedule }: Planned, at: string): Next {
+  return { id: name, at, sentence: schedule.humanized ?? "", timezone: schedule.timezone };
+}
+
+/** What the server plans next, asked again as it comes due and as tasks change. */
+function useNextUp() {
+  return useLive("overview/next", {
+    document: NextDocument,
+    variables: () => ({ first: LOOK }),
+    init: ({ upcoming, tasks, any }): State => ({
+      next: firstOfEach([...upcoming.nodes.map(({ effectiveAt, task }) => nextOf(task, effectiveAt)), ...tasks.nodes.flatMap((task) => (task.nextExecution === null ? [] : nextOf(task, task.nextExecution)))]),
+      any: any.nodes.length > 0,
+    }),
+    outdates: (event) => event.kind.startsWith("TASK_"),
+    expires: ({ next }) => nextLook(next, serverNow()),
+    every: 2_000,
+  });
+}
+
+/** The tasks that are due next, each with its next time. */
+export function NextUp() {
+  const { state, error, reload } = useNextUp();
+  const { rows, left, bind } = useSteady(state?.next ?? [], (row) => row.id);
+  const [pausing, setPausing] = useState<string | null>(null);
+  return (
+    <Section title="Next up" aside={<a href="/tasks?sort=next">All tasks</a>} dimmed={error !== null}>
+      {error !== null && <ErrorBox error={error} retry={reload} />}
+      {state === null && error === null && <Skeleton rows={NEXT_UP} />}
+      {state !== null && rows.length === 0 && <NothingNext any={state.any} />}
+      {rows.length > 0 && (
+        <ul class="next-list" {...bind}>
+          {rows.map((next) => (
+            <NextItem key={next.id} next={next} left={left.has(next.id)} askPause={() => setPausing(next.id)} />
+          ))}
+        </ul>
+      )}
+      {pausing !== null && (
+        <PauseDialog
+          name={pausing}
+          onClose={() => setPausing(null)}
+          onPause={(reason) => {
+            setPausing(null);
+            void pauseTasks([pausing], reason);
+          }}
+        />
+      )}
+    </Section>
+  );
+}
+
+function NothingNext({ any }: { any: boolean }) {
+  if (any) return <Empty title="No task has a next time">All tasks are paused or finished.</Empty>;
+  return (
+    <Empty title="No tasks yet">
+      <p class="dim">
+        A task runs a job on a schedule. <a href="/tasks?new=1">Make one here</a>, or declare a schedule in the code:
+      </p>
+      <Command text={'@job("nightly_report", schedule="0 30 2 * * *")'} />
+    </Empty>
+  );
+}
+
+interface NextItemProps {
+  next: Next;
+  /** It is no longer due, and shows only until the pointer leaves. */
+  left: boolean;
+  askPause: () => void;
+}
+
+function NextItem({ next, left, askPause }: NextItemProps) {
+  const [busy, setBusy] = useState(false);
+  const run = async (): Promise<void> => {
+    setBusy(true);
+    await runTask(next.id);
+    setBusy(false);
+  };
+  return (
+    <li class={left ? "next-item left" : "next-item"} data-row data-id={next.id} tabIndex={-1}>
+      <a class="next-name" href={paths.task(next.id)} data-key="Enter">
+        {next.id}
+      </a>
+      <span class="next-when">
+        {left ? "–" : <Time at={next.at} form="countdown" />}
+      </span>
+      <span class="next-sentence dim">
+        {next.sentence}
+        <span class="zone-tag">{next.timezone}</span>
+      </span>
+      <span class="row-actions">
+        <Action class="icon-button" data-key="r" disabled={busy} title="Run now" aria-label={`Run ${next.id} now`} onClick={() => void run()}>
+          <Icon name="play" />
+        </Action>
+        <Action class="icon-button" title="Pause" aria-label={`Pause ${next.id}`} onClick={askPause}>
+          <Icon name="pause" />
+        </Action>
+      </span>
+    </li>
+  );
+}

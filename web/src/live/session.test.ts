@@ -1,0 +1,99 @@
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { ApiError, LinkError } from "../graphql/client";
+import type { LiveEvent } from "../graphql/fragments";
+import type { Listener } from "./feed";
+import { type LiveQuery, Session } from "./session";
+
+interface Data {
+  readonly value: number;
+}
+
+/** A page, and the server that it asks: every question waits until the test answers it. */
+function open(query: Partial<LiveQuery<Data, object, number>> = {}) {
+  const asked: { answer(data: Data): void; refuse(error: Error): void; readonly signal: AbortSignal }[] = [];
+  let listener: Listener | null = null;
+  const feed = {
+    listen: (given: Listener) => {
+      listener = given;
+      return () => undefined;
+    },
+    startAfter: () => undefined,
+  };
+  const send = (_: unknown, __: unknown, signal: AbortSignal): Promise<Data> =>
+    new Promise((answer, refuse) => void asked.push({ answer, refuse, signal }));
+  const session = new Session<Data, object, number>(String(Math.random()), () => undefined, feed, () => Date.now(), send);
+  session.use({ document: {} as never, variables: () => ({}), init: (data) => data.value, outdates: () => true, ...query });
+  session.open();
+  return { session, asked, event: () => listener?.event({} as LiveEvent), connected: () => listener?.connected() };
+}
+
+async function answer(question: { answer(data: Data): void } | undefined, value: number): Promise<void> {
+  question?.answer({ value });
+  await vi.advanceTimersByTimeAsync(0);
+}
+
+beforeEach(() => void vi.useFakeTimers());
+afterEach(() => void vi.useRealTimers());
+
+test("events never cut off a question: slow answers all arrive however many events there are", async () => {
+  const { session, asked, event } = open();
+  await answer(asked[0], 0);
+  for (let round = 1; round <= 5; round += 1) {
+    for (let tick = 0; tick < 30 && asked.length === round; tick += 1) {
+      event();
+      await vi.advanceTimersByTimeAsync(200);
+    }
+    expect(asked).toHaveLength(round + 1);
+    for (let tick = 0; tick < 7; tick += 1) {
+      event();
+      await vi.advanceTimersByTimeAsync(200);
+    }
+    await answer(asked[round], round);
+    expect(session.state).toBe(round);
+  }
+  expect(asked.every((question) => !question.signal.aborted)).toBe(true);
+});
+
+test("what changes while a question is on its way is asked for after its answer", async () => {
+  const { asked, event } = open();
+  await answer(asked[0], 1);
+  event();
+  await vi.advanceTimersByTimeAsync(1000);
+  expect(asked).toHaveLength(2);
+  event();
+  await answer(asked[1], 2);
+  await vi.advanceTimersByTimeAsync(999);
+  expect(asked).toHaveLength(2);
+  await vi.advanceTimersByTimeAsync(1);
+  expect(asked).toHaveLength(3);
+});
+
+test("a fault that passes is asked again by itself, and at once when the connection is back", async () => {
+  const { session, asked, connected } = open();
+  asked[0]?.refuse(new ApiError([{ message: "starting", extensions: { classification: "UNAVAILABLE" } }]));
+  await vi.advanceTimersByTimeAsync(999);
+  expect([session.error?.message, asked.length]).toEqual(["starting", 1]);
+  await vi.advanceTimersByTimeAsync(1);
+  asked[1]?.refuse(new LinkError("gone"));
+  await vi.advanceTimersByTimeAsync(0);
+  connected();
+  expect(asked).toHaveLength(3);
+  await answer(asked[2], 7);
+  expect([session.error, session.state]).toEqual([null, 7]);
+});
+
+test("a refusal of the question as it is, is not repeated", async () => {
+  const { asked } = open();
+  asked[0]?.refuse(new ApiError([{ message: "no such field", extensions: { classification: "BAD_REQUEST" } }]));
+  await vi.advanceTimersByTimeAsync(60_000);
+  expect(asked).toHaveLength(1);
+});
+
+test("an answer that says when it goes out of date is asked for again then", async () => {
+  const { asked } = open({ outdates: () => false, expires: () => Date.now() + 5_000 });
+  await answer(asked[0], 1);
+  await vi.advanceTimersByTimeAsync(4_999);
+  expect(asked).toHaveLength(1);
+  await vi.advanceTimersByTimeAsync(100);
+  expect(asked).toHaveLength(2);
+});

@@ -1,0 +1,33 @@
+import { expect, test } from "vitest";
+import { CARDS_BELOW, type ColumnSize, fitColumns } from "./columns";
+
+const COLUMNS: readonly ColumnSize[] = [
+  { key: "name", width: 200, grow: 3, rank: 0 },
+  { key: "state", width: 120, rank: 0 },
+  { key: "group", width: 150, grow: 1, rank: 2 },
+  { key: "strip", width: 200, rank: 3 },
+  { key: "p95", width: 90, rank: 3 },
+];
+
+test("with room for all, what is left goes to those that grow", () => {
+  expect([...(fitColumns(COLUMNS, 960) ?? [])]).toEqual([["name", 350], ["state", 120], ["group", 200], ["strip", 200], ["p95", 90]]);
+});
+
+test("without room the least valuable go first, and no column gets less than it needs", () => {
+  expect([...(fitColumns(COLUMNS, 700)?.keys() ?? [])]).toEqual(["name", "state", "group", "strip"]);
+  expect([...(fitColumns(COLUMNS, 650)?.keys() ?? [])]).toEqual(["name", "state", "group"]);
+  for (let width = CARDS_BELOW; width < 1600; width += 7) {
+    const fitting = fitColumns(COLUMNS, width);
+    for (const column of COLUMNS) expect(fitting?.get(column.key) ?? column.width).toBeGreaterThanOrEqual(column.width);
+    expect([...(fitting?.values() ?? [])].reduce((sum, each) => sum + each, 0)).toBeLessThanOrEqual(width);
+  }
+});
+
+test("a narrow place has cards, and so has one where the indispensable does not fit", () => {
+  expect(fitColumns(COLUMNS, CARDS_BELOW - 1)).toBeNull();
+  expect(fitColumns([{ key: "wide", width: 900, rank: 0 }], 800)).toBeNull();
+});
+
+test("what the reader does not want is left out, the indispensable stays", () => {
+  expect([...(fitColumns(COLUMNS, 2000, new Set(["strip", "name"]))?.keys() ?? [])]).toEqual(["name", "state", "group", "p95"]);
+});

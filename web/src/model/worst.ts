@@ -1,0 +1,40 @@
+/** What is wrong with the server as a whole, the worst first, in one sentence. Pure. */
+import { capped, cappedPlural, plural } from "../lib/format";
+import { wholeDuration } from "../lib/time";
+
+/** What is known of the server's state; times in milliseconds of its clock. */
+export interface Condition {
+  readonly now: number;
+  readonly liveNodes: number;
+  /** Jobs that were published and that no live node knows. */
+  readonly unknownJobs: readonly string[];
+  /** Unfinished runs of those. */
+  readonly runsOfUnknownJobs: number;
+  /** When the first enabled task that is not yet dispatched was due; null without any. */
+  readonly firstDue: number | null;
+  readonly stalledTasks: number;
+}
+
+export interface Worst {
+  readonly tone: "bad" | "warn";
+  readonly text: string;
+  readonly href: string;
+}
+
+/** Dispatch may be so late, in milliseconds, without a word. */
+const LATE = 10_000;
+
+export function worstOf(condition: Condition): Worst | null {
+  const { now, liveNodes, unknownJobs, runsOfUnknownJobs, firstDue, stalledTasks } = condition;
+  if (liveNodes === 0) return { tone: "bad", text: "No node is alive: nothing runs", href: "/nodes" };
+  if (firstDue !== null && now - firstDue > LATE) {
+    return { tone: "bad", text: `Dispatch is ${wholeDuration((now - firstDue) / 1000)} late: tasks that are due have made no runs`, href: "/tasks?sort=next" };
+  }
+  if (runsOfUnknownJobs > 0) {
+    const jobs = unknownJobs.length === 1 ? (unknownJobs[0] ?? "") : plural(unknownJobs.length, "job");
+    const wait = runsOfUnknownJobs === 1 ? "waits" : "wait";
+    return { tone: "bad", text: `${cappedPlural(runsOfUnknownJobs, "run")} ${wait} because no node knows ${jobs}`, href: unknownJobs.length === 1 ? `/runs?q=${encodeURIComponent(unknownJobs[0] ?? "")}` : "/jobs" };
+  }
+  if (stalledTasks > 0) return { tone: "warn", text: `${capped(stalledTasks)} ${stalledTasks === 1 ? "task has" : "tasks have"} not started when due`, href: "/tasks?sort=started" };
+  return null;
+}

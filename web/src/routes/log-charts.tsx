@@ -1,0 +1,100 @@
+import { OutcomeCharts } from "../components/outcome-chart";
+import { graphql } from "../graphql/tada";
+import { addUp, type Bucket, fillBuckets } from "../lib/chart";
+import { integer } from "../lib/format";
+import { countedByServer, type LogFilter, logFilterInput, RANGES } from "../lib/log-filter";
+import { serverNow } from "../live/clock";
+import { useLive } from "../live/use-live";
+import { nextCursor, type Pages, useRest } from "../live/use-rest";
+
+/** Pages of executions that are added up at most, of 200 each. */
+const MOST_PAGES = 5;
+
+const StatisticsDocument = graphql(`
+  query LogStatistics($taskName: String, $from: DateTime, $bucket: StatisticsBucket) {
+    statistics(taskName: $taskName, from: $from, bucket: $bucket) {
+      points { at count failures records }
+    }
+  }
+`);
+
+const SampleDocument = graphql(`
+  query LogSample($after: String, $filter: ExecutionFilter) {
+    executions(first: 200, after: $after, filter: $filter, orderBy: [{ field: ID, direction: DESC }]) {
+      nodes { startedAt outcome recordsProcessed }
+      pageInfo { hasNextPage endCursor }
+    }
+  }
+`);
+
+interface Span {
+  readonly filter: LogFilter;
+  readonly hours: number;
+  readonly bucket: "MINUTE" | "HOUR" | "DAY";
+  /** Milliseconds of a bucket. */
+  readonly step: number;
+}
+
+function spanOf(filter: LogFilter): Span {
+  const hours = filter.range === "" ? 24 : RANGES[filter.range];
+  const bucket = hours <= 6 ? "MINUTE" : hours <= 168 ? "HOUR" : "DAY";
+  return { filter, hours, bucket, step: { MINUTE: 60_000, HOUR: 3_600_000, DAY: 86_400_000 }[bucket] };
+}
+
+function from({ hours }: Span): number {
+  return serverNow() - hours * 3_600_000;
+}
+
+function filled(span: Span, buckets: readonly Bucket[]): readonly Bucket[] {
+  return fillBuckets(buckets, from(span), serverNow(), span.step);
+}
+
+function spanWords({ hours }: Span): string {
+  return hours > 24 ? `last ${hours / 24} days` : `last ${hours} h`;
+}
+
+/** Executions and records over time, of exactly the executions that the list beside shows. */
+export function LogCharts({ filter }: { filter: LogFilter }) {
+  const span = spanOf(filter);
+  return countedByServer(filter) ? <Counted span={span} /> : <Sampled span={span} />;
+}
+
+/** The server counts by task and time. */
+function Counted({ span }: { span: Span }) {
+  const { filter, hours, bucket } = span;
+  const { state } = useLive(`statistics${JSON.stringify([filter.task, hours])}`, {
+    document: StatisticsDocument,
+    variables: () => ({ taskName: filter.task === "" ? null : filter.task, from: new Date(from(span)).toISOString(), bucket }),
+    init: (data) => filled(span, data.statistics.points),
+    outdates: (event) => event.kind === "EXECUTION_FINISHED",
+    every: 10_000,
+  });
+  // Until the server has answered the charts are empty, so that nothing below them moves.
+  return <OutcomeCharts buckets={state ?? filled(span, [])} of={spanWords(span)} />;
+}
+
+interface Sample extends Pages {
+  readonly rows: readonly { readonly startedAt: string; readonly outcome: string | null; readonly recordsProcessed: number | null }[];
+}
+
+/** By all other filters the newest that match are read and added up here. */
+function Sampled({ span }: { span: Span }) {
+  const { filter, hours, step } = span;
+  const wanted = () => ({ ...logFilterInput(filter, serverNow()), startedAt: { gte: new Date(from(span)).toISOString() } });
+  const sample = useLive(`sample${JSON.stringify([filter, hours])}`, {
+    document: SampleDocument,
+    variables: () => ({ after: null, filter: wanted() }),
+    init: ({ executions }): Sample => ({ rows: executions.nodes, next: nextCursor(executions.pageInfo), pages: 1 }),
+    outdates: (event) => event.kind === "EXECUTION_FINISHED",
+    every: 10_000,
+  });
+  useRest(sample, {
+    document: SampleDocument,
+    most: MOST_PAGES,
+    variables: (state) => ({ after: state.next, filter: wanted() }),
+    append: ({ executions }, before): Sample => ({ rows: [...before.rows, ...executions.nodes], next: nextCursor(executions.pageInfo), pages: before.pages + 1 }),
+  });
+  const { rows, next } = sample.state ?? { rows: [], next: null };
+  const cut = next === null ? "" : `, the newest ${integer(rows.length)}`;
+  return <OutcomeCharts buckets={filled(span, addUp(rows, step))} of={spanWords(span) + cut} />;
+}

@@ -1,0 +1,320 @@
+import { useEffect, useState } from "preact/hooks";
+import { Action } from "../components/action";
+import { Attempts } from "../components/attempts";
+import { ExplanationView } from "../components/explanation";
+import { Empty, ErrorBox, Skeleton } from "../components/feedback";
+import { Icon } from "../components/icon";
+import { JsonView } from "../components/json-view";
+import { LifeLine } from "../components/life-line";
+import { Progress } from "../components/progress";
+import { RunWithArgs } from "../components/run-with-args";
+import { PageHead, Section } from "../components/section";
+import { Status } from "../components/status";
+import { Facts } from "../components/task-facts";
+import { Time } from "../components/time";
+import { ExecutionRowFragment, RunRowFragment } from "../graphql/fragments";
+import { graphql, type ResultOf } from "../graphql/tada";
+import { cappedPlural, plural, words } from "../lib/format";
+import { paths } from "../lib/paths";
+import { runActions } from "../lib/run-filter";
+import { statusView } from "../lib/status";
+import { duration } from "../lib/time";
+import { frozen } from "../live/clock";
+import { useLive } from "../live/use-live";
+import { isEmptyObject } from "../lib/args-schema";
+import { courseOf } from "../model/course";
+import { cancelRun, retryNow, retryRun, setPriority } from "../services/runs";
+import { navigate } from "../state/route";
+import { setTitle } from "../state/title";
+
+const RunDocument = graphql(
+  `
+  query RunPage($id: ID!) {
+    asOf
+    serverTime
+    run(id: $id) {
+      ...RunRow
+      args
+      result
+      timeout
+      retryDelay
+      uniqueKey
+      submitter
+      cancelReason
+      explain { code sentence details until run { id } }
+      retriedFrom { id }
+      task { name job { argsSchema } }
+      executions(first: 50, orderBy: [{ field: ID, direction: DESC }]) {
+        nodes { ...ExecutionRow }
+        pageInfo { hasNextPage }
+      }
+    }
+    retries: runs(first: 20, filter: { retriedFrom: { eq: $id } }, orderBy: [{ field: ID }]) { nodes { id state } }
+  }
+`,
+  [RunRowFragment, ExecutionRowFragment],
+);
+
+const AheadDocument = graphql(`
+  query RunsAhead($filter: RunFilter) {
+    runs(first: 1, filter: $filter) { totalCount }
+  }
+`);
+
+const SchemaDocument = graphql(`
+  query ArgsSchemaOfJob($name: String!) {
+    job(name: $name) { argsSchema }
+  }
+`);
+
+type Data = ResultOf<typeof RunDocument>;
+type Run = NonNullable<Data["run"]>;
+
+interface State {
+  readonly run: Run | null;
+  readonly retries: Data["retries"]["nodes"];
+}
+
+/** A run: where it stands, why, and all that was tried. */
+export function RunPage({ id }: { id: string }) {
+  const { state, error, reload } = useLive(`run/${id}`, {
+    document: RunDocument,
+    variables: () => ({ id }),
+    init: ({ run, retries }): State => ({ run, retries: retries.nodes }),
+    // Why it waits changes with what others do, as long as it is not over.
+    outdates: (event, now) => event.runId === id || (now.run?.finishedAt === null && now.run.state !== "RUNNING" && (event.kind === "EXECUTION_FINISHED" || event.kind === "GROUP_UPDATED" || event.kind.startsWith("NODE_S"))),
+  });
+  useEffect(() => setTitle(`Run ${id}`), [id]);
+  if (state === null || state.run === null) {
+    return (
+      <>
+        <PageHead title={`Run ${id}`} />
+        {error !== null ? (
+          <ErrorBox error={error} retry={reload} />
+        ) : state === null ? (
+          <Skeleton rows={10} />
+        ) : (
+          <Empty title={`There is no run ${id}`}>
+            <p class="dim">It may have been pruned with the history.</p>
+            <a class="button" href="/runs">
+              All runs
+            </a>
+          </Empty>
+        )}
+      </>
+    );
+  }
+  return (
+    <>
+      <RunHead run={state.run} />
+      {error !== null && <ErrorBox error={error} retry={reload} />}
+      <div class={error === null && !frozen.value ? "" : "dimmed"}>
+        <RunBody run={state.run} retries={state.retries} />
+      </div>
+    </>
+  );
+}
+
+function RunBody({ run, retries }: { run: Run; retries: State["retries"] }) {
+  const attempts = run.executions.nodes;
+  return (
+    <>
+      <section class="panel" aria-label="Course">
+        <LifeLine
+          steps={courseOf({
+            ...run,
+            availableAt: attempts.length <= 1 || run.state === "STUCK" ? run.availableAt : null,
+            completedAt: run.finishedAt,
+            outcome: statusView(run.state).word,
+            stuck: run.state === "STUCK",
+          })}
+          open={run.finishedAt === null}
+        />
+        {run.state === "RUNNING" && run.progress !== null && (
+          <div class="panel-body big-progress">
+            <Progress progress={run.progress} />
+          </div>
+        )}
+      </section>
+      <div class="execution-columns">
+        <div>
+          <Section title={run.finishedAt === null ? "What happens next" : "What became of it"}>
+            <div class="panel-body">
+              <ExplanationView explain={run.explain} />
+              {run.explain.run !== null && run.explain.run.id !== run.id && (
+                <p>
+                  See <a href={paths.run(run.explain.run.id)}>run {run.explain.run.id}</a>.
+                </p>
+              )}
+              {(run.state === "WAITING" || run.state === "STUCK") && <Place run={run} />}
+            </div>
+          </Section>
+          {run.error !== null && (
+            <Section title="Error">
+              <div class="panel-body">
+                <p class="error-full">{run.error}</p>
+              </div>
+            </Section>
+          )}
+          <Section title="Attempts" aside={run.executions.pageInfo.hasNextPage && <a href={paths.logOfRun(run.id)}>All in the log</a>}>
+            {attempts.length === 0 ? <Empty title="It has not started yet" /> : <Attempts attempts={attempts} current="" />}
+          </Section>
+        </div>
+        <div>
+          <Section title="Facts">
+            <RunFacts run={run} retries={retries} />
+          </Section>
+          <Section title="Arguments">
+            <div class="panel-body">{isEmptyObject(run.args) ? <p class="dim">None.</p> : <JsonView value={run.args} label="Arguments" />}</div>
+          </Section>
+          <Section title="Result">
+            <div class="panel-body">
+              {run.result === null ? <p class="dim">{run.finishedAt === null ? "It is not there yet." : "The job returned no value."}</p> : <JsonView value={run.result} label="Result" />}
+            </div>
+          </Section>
+        </div>
+      </div>
+    </>
+  );
+}
+
+/** How many runs of its group come before it: those of its priority that were due earlier. Fairness between groups and priorities decides the rest. */
+function Place({ run }: { run: Run }) {
+  const { state } = useLive(`ahead/${run.id}/${run.availableAt}/${run.priority}`, {
+    document: AheadDocument,
+    variables: () => ({
+      filter: {
+        state: { in: ["WAITING" as const, "STUCK" as const] },
+        group: { eq: run.group },
+        priority: { eq: run.priority },
+        or: [{ availableAt: { lt: run.availableAt } }, { availableAt: { eq: run.availableAt }, id: { lt: run.id } }],
+      },
+    }),
+    init: (data) => data.runs.totalCount,
+    outdates: (event) => event.kind.startsWith("RUN_"),
+    every: 4_000,
+  });
+  if (state === null) return null;
+  return (
+    <p class="dim">
+      {state === 0 ? "No run" : cappedPlural(state, "run")} of priority {words(run.priority)} {state > 1 ? "are" : "is"} before it in group <a href={paths.group(run.group)}>{run.group}</a>.
+    </p>
+  );
+}
+
+function RunFacts({ run, retries }: { run: Run; retries: State["retries"] }) {
+  return (
+    <Facts
+      entries={[
+        ["Job", <a href={paths.job(run.jobName)}>{run.jobName}</a>],
+        ["Task", run.taskName === null ? "–" : <a href={paths.task(run.taskName)}>{run.taskName}</a>],
+        ["Group", <a href={paths.group(run.group)}>{run.group}</a>],
+        ["Priority", words(run.priority)],
+        ["Trigger", words(run.trigger)],
+        ["Nominal time", run.scheduledFor === null ? "–" : <Time at={run.scheduledFor} form="full" />],
+        ["Failures", `${run.failures}, ${run.retries === 0 ? "no retries" : `up to ${plural(run.retries, "retry", "retries")}`}`],
+        ["Retry delay", duration(run.retryDelay)],
+        ["Time box", run.timeout === null ? "none" : duration(run.timeout)],
+        ["Node", run.node ?? "–"],
+        ["Unique key", run.uniqueKey ?? "–"],
+        ["Submitted by", run.submitter ?? "–"],
+        ...(run.description === "" ? [] : ([["Description", run.description]] as const)),
+        ...(run.cancelReason === null ? [] : ([["Cancelled for", run.cancelReason]] as const)),
+        ...(run.retriedFrom === null ? [] : ([["Retry of", <a href={paths.run(run.retriedFrom.id)}>run {run.retriedFrom.id}</a>]] as const)),
+        ...(retries.length === 0
+          ? []
+          : ([
+              [
+                "Retried as",
+                retries.map((retry, index) => (
+                  <span key={retry.id}>
+                    {index > 0 && ", "}
+                    <a href={paths.run(retry.id)}>run {retry.id}</a>
+                  </span>
+                )),
+              ],
+            ] as const)),
+      ]}
+    />
+  );
+}
+
+function RunHead({ run }: { run: Run }) {
+  const [asking, setAsking] = useState(false);
+  const can = runActions(run.state);
+  const newest = run.executions.nodes[0];
+  return (
+    <>
+      <PageHead
+        title={
+          <>
+            Run <span class="num">{run.id}</span> {run.taskName ?? run.jobName} <Status name={run.state} />
+          </>
+        }
+      >
+        {newest !== undefined && (
+          <a class="button" href={paths.execution(newest.id)}>
+            <Icon name="log" /> Log
+          </a>
+        )}
+        {can.retryNow && (
+          <Action class="button" onClick={() => void retryNow(run.id)}>
+            <Icon name="retry" /> Retry now
+          </Action>
+        )}
+        {can.priority && (
+          <Action class="button" onClick={() => void setPriority(run.id, run.priority === "HIGH" ? "LOW" : "HIGH")}>
+            {run.priority === "HIGH" ? "Low priority" : "High priority"}
+          </Action>
+        )}
+        {can.retry && (
+          <>
+            <Action class="button primary" onClick={() => void retryRun(run.id)}>
+              <Icon name="retry" /> Run again
+            </Action>
+            <Action class="button" onClick={() => setAsking(true)}>
+              Run again with…
+            </Action>
+          </>
+        )}
+        {can.cancel && (
+          <Action class="button danger" disabled={run.cancelRequestedAt !== null} onClick={() => void cancelRun(run.id)}>
+            <Icon name="stop" /> {run.cancelRequestedAt === null ? "Cancel" : "Asked to stop"}
+          </Action>
+        )}
+      </PageHead>
+      {asking && <RunAgain run={run} onClose={() => setAsking(false)} />}
+    </>
+  );
+}
+
+interface Repeatable {
+  readonly id: string;
+  readonly jobName: string;
+  readonly args: unknown;
+}
+
+/** Asks for other arguments, and leads to the run that is made. */
+export function RunAgain({ run, onClose }: { run: Repeatable; onClose: () => void }) {
+  const { state, error, reload } = useLive(`schema/${run.jobName}`, {
+    document: SchemaDocument,
+    variables: () => ({ name: run.jobName }),
+    init: (data) => ({ schema: data.job?.argsSchema ?? null }),
+  });
+  if (error !== null) return <ErrorBox error={error} retry={reload} />;
+  if (state === null) return null;
+  return (
+    <RunWithArgs
+      title={`Run ${run.jobName} again`}
+      action="Run again"
+      args={run.args}
+      schema={state.schema}
+      onClose={onClose}
+      onRun={async (args) => {
+        const made = await retryRun(run.id, args);
+        if (made !== null) navigate(paths.run(made));
+        return made !== null;
+      }}
+    />
+  );
+}

@@ -45,6 +45,16 @@ and <code>cronograph --help</code> lists the commands.</p>
 """
 
 
+FORMS: Final = (("br", ".br"), ("gzip", ".gz"))
+"""Content codings, the smallest first, and the suffix of the file that the build has made in that form."""
+
+
+def accepted_codings(header: str) -> frozenset[str]:
+    """The content codings that an `Accept-Encoding` names and does not forbid with `q=0`."""
+    parts = (part.partition(";") for part in header.lower().split(","))
+    return frozenset(name.strip() for name, _, weight in parts if weight.replace(" ", "") not in {"q=0", "q=0.0"})
+
+
 class Site:
     """Answers GET requests for pages and files under ``folder``, which may be missing."""
 
@@ -71,14 +81,34 @@ class Site:
     async def _html(self, name: str, request: Request, policy: str) -> Response:
         if not self.built:
             return HTMLResponse(NOT_BUILT, 503, headers={"Cache-Control": "no-store"})
-        response = await self._files.get_response(name, request.scope)
+        response = await self._smallest(name, request)
         response.headers["Content-Security-Policy"] = policy
         response.headers["Cache-Control"] = ASK_AGAIN
         return response
 
+    async def _smallest(self, path: str, request: Request) -> Response:
+        """The file in the smallest form that the client takes, of those that the build has made.
+
+        Raises:
+            HTTPException: 404 when there is no such file, and for the forms by their own names.
+        """
+        if path.endswith(tuple(suffix for _, suffix in FORMS)):
+            raise HTTPException(404)
+        accepted = accepted_codings(request.headers.get("accept-encoding", ""))
+        fitting = [(coding, suffix) for coding, suffix in FORMS if coding in accepted]
+        for coding, suffix in fitting:
+            if (self._folder / f"{path}{suffix}").is_file():
+                response = await self._files.get_response(f"{path}{suffix}", request.scope)
+                response.headers["Content-Encoding"] = coding
+                break
+        else:
+            response = await self._files.get_response(path, request.scope)
+        response.headers["Vary"] = "Accept-Encoding"
+        return response
+
     async def _file(self, path: str, request: Request) -> Response:
         try:
-            response = await self._files.get_response(path, request.scope)
+            response = await self._smallest(path, request)
         except HTTPException as error:
             if error.status_code != 404:
                 raise

@@ -1,5 +1,6 @@
 """The dashboard's files and pages: which path gives what, with which headers."""
 
+import gzip
 from pathlib import Path
 
 import httpx
@@ -20,6 +21,9 @@ def built(tmp_path: Path) -> Path:
     (folder / "graphiql.html").write_text("<!doctype html>explorer")
     (folder / "icon.svg").write_text("<svg xmlns='http://www.w3.org/2000/svg'/>")
     (folder / "assets" / "index-abc123.js").write_text("export {}")
+    (folder / "assets" / "large-abc123.js").write_text("export const large = 1")
+    (folder / "assets" / "large-abc123.js.gz").write_bytes(gzip.compress(b"export const large = 1"))
+    (folder / "assets" / "large-abc123.js.br").write_bytes(b"as brotli has it")
     (tmp_path / "secret.txt").write_text("not for the web")
     return folder
 
@@ -68,7 +72,28 @@ async def test_other_files_are_asked_for_again_and_not_sent_twice(client: httpx.
     assert first.headers["cache-control"] == "no-cache"
 
 
-@pytest.mark.parametrize("path", ["/nope", "/assets/gone-1.js", "/assets", "/tasksx", "/.git/config", "/%00"])
+@pytest.mark.parametrize(
+    ("accepted", "coding"),
+    [("gzip, deflate, br", "br"), ("gzip", "gzip"), ("br;q=0, gzip;q=0.5", "gzip"), ("identity", None), ("", None)],
+)
+async def test_the_smallest_form_that_the_build_made_and_the_client_takes_is_sent(
+    client: httpx.AsyncClient, accepted: str, coding: str | None
+) -> None:
+    async with client.stream("GET", "/assets/large-abc123.js", headers={"Accept-Encoding": accepted}) as answer:
+        sent = b"".join([chunk async for chunk in answer.aiter_raw()])
+    assert answer.headers.get("content-encoding") == coding
+    assert answer.headers["content-type"].startswith("text/javascript")
+    assert (answer.headers["vary"], answer.headers["cache-control"]) == ("Accept-Encoding", FOR_EVER)
+    plain = b"export const large = 1"
+    assert {"br": sent == b"as brotli has it", "gzip": sent[:2] == b"\x1f\x8b", None: sent == plain}[coding]
+
+
+async def test_a_file_without_smaller_forms_is_sent_as_it_is(client: httpx.AsyncClient) -> None:
+    answer = await client.get("/assets/index-abc123.js", headers={"Accept-Encoding": "br"})
+    assert (answer.text, answer.headers.get("content-encoding")) == ("export {}", None)
+
+
+@pytest.mark.parametrize("path", ["/assets/large-abc123.js.br", "/assets/large-abc123.js.gz", "/nope", "/assets/gone-1.js", "/assets", "/tasksx", "/.git/config", "/%00"])
 async def test_a_path_with_nothing_behind_it_says_so(client: httpx.AsyncClient, path: str) -> None:
     answer = await client.get(path)
     assert answer.status_code == 404

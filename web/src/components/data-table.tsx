@@ -63,7 +63,7 @@ export function DataTable<Row, Context>(props: DataTableProps<Row, Context>) {
         </div>
       )}
       {width > 0 && (
-        <table class={`table ${id} ${fit === null ? "as-cards" : ""} ${selection === undefined ? "" : "selectable"}`}>
+        <table style={fit === null ? { "--actions": `${columns.find((column) => column.card === "actions")?.width ?? 0}px` } : {}} class={`table ${id} ${fit === null ? "as-cards" : ""} ${selection === undefined ? "" : "selectable"}`}>
           {fit !== null && (
             <colgroup>
               {selection !== undefined && <col style={{ width: `${CHECK_WIDTH}px` }} />}

@@ -40,7 +40,9 @@ def test_a_subscription_shows_events_as_they_happen(page: Page, site: Site) -> N
     page.get_by_role("button", name="Execute query").click()
     expect(page.get_by_role("button", name="Stop query")).to_be_visible()
     site.trigger("broken", reason="for the explorer")
-    expect(page.locator(".graphiql-response .view-lines")).to_contain_text("broken")
+    response = page.locator(".graphiql-response .view-lines")
+    expect(response).to_contain_text("broken")
+    expect(response).to_contain_text("newestFirst")
 
 
 def test_the_editor_completes_by_the_schema(page: Page) -> None:

@@ -5,7 +5,7 @@ from typing import Any
 
 from playwright.sync_api import Page, WebSocketRoute, expect
 
-from tests.support.browser import BrowserWatch, PageOpener
+from tests.support.browser import PageOpener
 from tests.support.waiting import wait_until
 
 from .conftest import Site
@@ -15,8 +15,12 @@ RESUME = "mutation($name: String!) { resumeTask(input: { name: $name }) { errors
 MOVE = """mutation($name: String!, $schedule: ScheduleInput!) {
   updateTask(input: { name: $name, schedule: $schedule }) { errors { message } }
 }"""
-ENQUEUE = "mutation($runs: [EnqueueRunInput!]!) { enqueueRuns(input: { runs: $runs }) { runs { id } errors { message } } }"
-COUNT = "query($job: String!) { executions(first: 1, filter: { jobName: { eq: $job }, outcome: { isNull: false } }) { totalCount } }"
+ENQUEUE = (
+    "mutation($runs: [EnqueueRunInput!]!) { enqueueRuns(input: { runs: $runs }) { runs { id } errors { message } } }"
+)
+COUNT = """query($job: String!) {
+  executions(first: 1, filter: { jobName: { eq: $job }, outcome: { isNull: false } }) { totalCount }
+}"""
 
 
 def live(page: Page, path: str) -> None:
@@ -107,9 +111,8 @@ class TestLists:
         expect(bar).to_have_count(0)
 
     def test_charts_count_what_the_list_beside_them_shows(self, site: Site, new_page: PageOpener) -> None:
-        for job in ("broken", "broken", "quick"):
-            run = site.trigger(job)
-            wait_until(lambda run=run: site.run_state(run) in {"SUCCESS", "FAILED"}, message="the run to end")
+        runs = [site.trigger(job) for job in ("broken", "broken", "quick")]
+        wait_until(lambda: all(site.run_state(run) in {"SUCCESS", "FAILED"} for run in runs), message="the runs to end")
         page = new_page(site.url)
         live(page, "/log?job=brok&outcome=failures")
         rows = page.locator("table.executions tbody tr")
@@ -138,7 +141,7 @@ class TestFeed:
         assert asked[-1]["after"]
 
     def test_a_subscription_that_ends_with_an_error_is_resumed_and_says_its_age_meanwhile(
-        self, site: Site, new_page: PageOpener, browser_watch: BrowserWatch
+        self, site: Site, new_page: PageOpener
     ) -> None:
         page = new_page(site.url)
         refused: list[str] = []

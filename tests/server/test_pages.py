@@ -93,7 +93,19 @@ async def test_a_file_without_smaller_forms_is_sent_as_it_is(client: httpx.Async
     assert (answer.text, answer.headers.get("content-encoding")) == ("export {}", None)
 
 
-@pytest.mark.parametrize("path", ["/assets/large-abc123.js.br", "/assets/large-abc123.js.gz", "/nope", "/assets/gone-1.js", "/assets", "/tasksx", "/.git/config", "/%00"])
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/assets/large-abc123.js.br",
+        "/assets/large-abc123.js.gz",
+        "/nope",
+        "/assets/gone-1.js",
+        "/assets",
+        "/tasksx",
+        "/.git/config",
+        "/%00",
+    ],
+)
 async def test_a_path_with_nothing_behind_it_says_so(client: httpx.AsyncClient, path: str) -> None:
     answer = await client.get(path)
     assert answer.status_code == 404

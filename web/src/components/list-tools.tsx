@@ -1,3 +1,4 @@
+import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 import { hiddenColumns, setColumnShown } from "../state/columns";
 import { place } from "../state/route";
@@ -24,10 +25,12 @@ export function ListTools({ table, columns }: ListToolsProps) {
   );
 }
 
-function Menu({ label, children }: { label: string; children: preact.ComponentChildren }) {
+function Menu({ label, children }: { label: string; children: ComponentChildren }) {
+  const [open, setOpen] = useState(false);
   return (
     <details
       class="menu"
+      onToggle={(event) => setOpen(event.currentTarget.open)}
       onFocusOut={(event) => {
         const to = event.relatedTarget;
         if (to instanceof Node && !event.currentTarget.contains(to)) event.currentTarget.open = false;
@@ -41,7 +44,7 @@ function Menu({ label, children }: { label: string; children: preact.ComponentCh
       <summary class="button small">
         {label} <Icon name="down" />
       </summary>
-      <div class="menu-body">{children}</div>
+      {open && <div class="menu-body">{children}</div>}
     </details>
   );
 }

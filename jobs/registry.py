@@ -69,12 +69,14 @@ class JobDefinition:
         declared = self.schedule.value if self.schedule else None
         return JobInfo(self.name, self.description, declared, self.isolation.value, self.args_schema)
 
-    def bind(self, args: Mapping[str, Json], context: JobContext) -> dict[str, Any]:
-        """The keyword arguments of the handler: validated, converted, and with the context injected.
+    def bind(self, args: Mapping[str, Json], context: JobContext | None) -> dict[str, Any]:
+        """The keyword arguments of the handler: validated, converted, and with the context injected if it takes one.
 
         Raises:
             InvalidInput: the arguments do not fit; they may have been stored for an older version of the job.
         """
+        if not args and not self.args_model.__pydantic_fields__:
+            return {} if self.context_parameter is None else {self.context_parameter: context}
         try:
             model = self.args_model.model_validate(dict(args))
         except ValidationError as error:

@@ -42,7 +42,7 @@ class Settings(BaseSettings):
         node_name: Name of this process among the nodes; unset = a random readable one.
         no_auth: Serve without sign-in, for trials; loopback only.
         slots: How many runs this node works on at once.
-        prefetch: Runs claimed beyond the free slots; unset = 0 on SQLite, as many as slots on PostgreSQL.
+        prefetch: Runs claimed beyond the free slots; 0 unless set.
         counting_scheme: Of how many runs of priority HIGH, then of LOW, a group's turn is made.
         heartbeat: Seconds between two signs of life of this node.
         lease: Seconds without a sign of life after which other nodes take over this node's runs.
@@ -69,7 +69,7 @@ class Settings(BaseSettings):
     ] = None
     no_auth: Annotated[bool, MustBe("true or false")] = False
     slots: Annotated[int, Field(ge=1, le=10_000), MustBe("a whole number from 1 to 10000")] = 20
-    prefetch: Annotated[int | None, Field(ge=0, le=10_000), MustBe("a whole number from 0 to 10000")] = None
+    prefetch: Annotated[int, Field(ge=0, le=10_000), MustBe("a whole number from 0 to 10000")] = 0
     counting_scheme: Annotated[
         str,
         Field(pattern=r"^\s*[1-9]\d{0,3}\s*,\s*[1-9]\d{0,3}\s*$"),

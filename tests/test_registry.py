@@ -31,11 +31,11 @@ def test_a_parameter_may_have_a_name_that_models_use_themselves() -> None:
     given = {"schema": 1, "_private": 9}
     check_args("freely_named", schema, given)
     bound = {"schema": 1, "copy": "c", "model_config": 2, "_private": 9, "json": 4}
-    assert definition.bind(given, None) == bound  # type: ignore[arg-type]
+    assert definition.bind(given, None) == bound
     with pytest.raises(InvalidInput, match="argument 'schema' of job 'freely_named'"):
-        definition.bind({"schema": "x"}, None)  # type: ignore[arg-type]
+        definition.bind({"schema": "x"}, None)
     with pytest.raises(InvalidInput, match="renamed__0"):
-        definition.bind({"schema": 1, "renamed__0": 2}, None)  # type: ignore[arg-type]
+        definition.bind({"schema": 1, "renamed__0": 2}, None)
 
 
 def test_an_argument_may_have_another_name_outside_than_its_parameter() -> None:
@@ -44,4 +44,4 @@ def test_an_argument_may_have_another_name_outside_than_its_parameter() -> None:
 
     definition = define("aliased", handler)
     assert list(definition.args_schema["properties"]) == ["operationName"]
-    assert definition.bind({"operationName": "A"}, None) == {"operation_name": "A"}  # type: ignore[arg-type]
+    assert definition.bind({"operationName": "A"}, None) == {"operation_name": "A"}

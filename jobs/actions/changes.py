@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 
 from ..core.events import Change, EventKind
+from ..core.held import HeldRun
 from ..core.model import Execution, Outcome, Run, Task
 from ..core.states import RunState
 from ..store.write.claims import Reserved
@@ -14,7 +15,7 @@ def task_change(kind: EventKind, task: Task) -> Change:
 
 
 def run_change(
-    run: Run | Reserved, state: RunState, *, kind: EventKind = EventKind.RUN_UPDATED, node: str | None = None
+    run: Run | HeldRun | Reserved, state: RunState, *, kind: EventKind = EventKind.RUN_UPDATED, node: str | None = None
 ) -> Change:
     """The event of a run that is in ``state`` now."""
     return Change(
@@ -29,19 +30,21 @@ def run_change(
     )
 
 
-def started_changes(run: Run, execution_id: int, node: str) -> Iterable[Change]:
+def started_changes(run: Run | HeldRun, execution_id: int, node: str) -> Iterable[Change]:
     """The two events of an attempt that begins."""
     yield run_change(run, RunState.RUNNING, node=node)
     yield _execution(EventKind.EXECUTION_STARTED, run, execution_id, node, RunState.RUNNING.value)
 
 
-def finished_changes(run: Run, execution_id: int, node: str, state: RunState, outcome: Outcome) -> Iterable[Change]:
+def finished_changes(
+    run: Run | HeldRun, execution_id: int, node: str, state: RunState, outcome: Outcome
+) -> Iterable[Change]:
     """The two events of an attempt that ended."""
     yield _execution(EventKind.EXECUTION_FINISHED, run, execution_id, node, outcome.value)
     yield run_change(run, state, node=node)
 
 
-def _execution(kind: EventKind, run: Run, execution_id: int, node: str, state: str) -> Change:
+def _execution(kind: EventKind, run: Run | HeldRun, execution_id: int, node: str, state: str) -> Change:
     return Change(
         kind,
         task_id=run.task_id,

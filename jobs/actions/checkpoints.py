@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from ..core.held import HeldRun
 from ..core.model import Json, Run
 from ..core.states import RunState
 from ..store.db.transaction import Tx
@@ -10,7 +11,7 @@ from ..store.write import tasks
 from .changes import run_change
 
 
-def save_checkpoint(tx: Tx, run: Run, value: Json) -> bool:
+def save_checkpoint(tx: Tx, run: Run | HeldRun, value: Json) -> bool:
     """Keep a checkpoint with the task of ``run``, or with the run where there is none.
 
     False if the run was taken from its node meanwhile.
@@ -27,7 +28,7 @@ def save_checkpoint(tx: Tx, run: Run, value: Json) -> bool:
     return is_ours
 
 
-def save_progress(tx: Tx, rows: Sequence[tuple[Run, Json]]) -> None:
+def save_progress(tx: Tx, rows: Sequence[tuple[Run | HeldRun, Json]]) -> None:
     """Keep the newest progress of running runs and tell subscribers."""
     by_id = {run.id: run for run, _ in rows}
     changed = run_store.save_progress(tx.conn, [(run.id, run.attempt, run.node_id, progress) for run, progress in rows])

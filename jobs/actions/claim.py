@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 
 from ..core.dispatch import Skip
 from ..core.fairness import Candidate, FairnessState, take
+from ..core.held import HeldRun
 from ..core.model import Json, NodeState, Run, SkipReason, Task, Trigger
 from ..core.policies import earliest_start, effective_tolerance, interval_of
 from ..core.states import RunState
@@ -52,7 +53,7 @@ class Standing(Enum):
 class Started:
     """A run whose attempt has begun: ``run`` as it is now, its open execution, and the last checkpoint."""
 
-    run: Run
+    run: Run | HeldRun
     execution_id: int
     checkpoint: Json = None
 

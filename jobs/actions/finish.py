@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 
 from ..core.events import Change, EventKind
+from ..core.held import HeldRun
 from ..core.model import Json, Node, NodeState, Outcome, Run
 from ..core.outcome import CLAIM_LOST, INVALID_ARGUMENTS, Failed, HandedBack, JobOutcome, Lost, settle
 from ..core.states import FINAL, RunState
@@ -26,7 +27,7 @@ class Finish:
     in the same transaction; ``log_lines`` is how many are kept in all, ``log_cut`` how many were dropped.
     """
 
-    run: Run
+    run: Run | HeldRun
     execution_id: int
     outcome: JobOutcome
     cancelled: bool = False

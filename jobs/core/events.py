@@ -1,12 +1,13 @@
 """What changed: the events that every node publishes and every subscriber reads in one order."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 from typing import Any, Self
 
 from .errors import InvalidInput
+from .states import RunState
 
 
 class EventKind(StrEnum):
@@ -54,6 +55,36 @@ class Change:
         known: dict[str, Any] = {name: value for name, value in stored.items() if name in cls.__slots__}
         known["kind"] = EventKind(stored["kind"])
         return cls(**known)
+
+
+STARTED, ENDED = "started", "ended"
+"""Entries of the outbox that stand for many changes: "these runs began", "these runs succeeded"."""
+
+
+def spread(stored: Iterable[Mapping[str, Any]]) -> Iterator[Change]:
+    """The changes behind the entries of an outbox row, in order.
+
+    An entry ``started`` or ``ended`` lists runs as ``[run, execution, job, group, task, task's name]``; each of them is
+    two changes: of the run and of its execution.
+    """
+    for entry in stored:
+        if STARTED in entry:
+            for listed in entry[STARTED]:
+                yield _of_listed(EventKind.RUN_UPDATED, listed, entry["node"], RunState.RUNNING)
+                yield _of_listed(EventKind.EXECUTION_STARTED, listed, entry["node"], RunState.RUNNING)
+        elif ENDED in entry:
+            for listed in entry[ENDED]:
+                yield _of_listed(EventKind.EXECUTION_FINISHED, listed, entry["node"], RunState.SUCCESS)
+                yield _of_listed(EventKind.RUN_UPDATED, listed, entry["node"], RunState.SUCCESS)
+        else:
+            yield Change.from_json(entry)
+
+
+def _of_listed(kind: EventKind, listed: Sequence[Any], node: str, state: RunState) -> Change:
+    run, execution, job_name, group, task_id, task_name = listed
+    about = None if kind is EventKind.RUN_UPDATED else execution
+    # The outcome of an execution that succeeded is called as the state of its run is.
+    return Change(kind, task_id, task_name, run, about, job_name, group, node, state.value)
 
 
 @dataclass(frozen=True, slots=True, order=True)

@@ -65,6 +65,12 @@ class FairnessState:
         """An independent copy, to take from on trial until the claim is committed."""
         return FairnessState(self.scheme, self.last_group, dict(self.counters))
 
+    def after(self, group: str, count: int) -> "FairnessState":
+        """The state that ``take`` leaves once it took ``count`` runs of this group, all of one class."""
+        if not count:
+            return self
+        return FairnessState(self.scheme, group, self.counters | {group: self.counters.get(group, 0) + count})
+
 
 @dataclass(slots=True)
 class _Group:

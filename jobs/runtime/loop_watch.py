@@ -12,6 +12,7 @@ from types import FrameType
 from typing import Final
 
 from ..context import current_host
+from ..core.held import HeldRun
 from ..core.model import Run
 from .attempts.bodies import CoroutineBody
 from .job.host import LocalHost
@@ -135,7 +136,7 @@ def look(loop: asyncio.AbstractEventLoop, thread: int, seconds: float) -> Blocke
     return Blocked(seconds, None if run is None else run.id, None if run is None else run.job_name, stack)
 
 
-def _run_of(loop: asyncio.AbstractEventLoop, frame: FrameType | None) -> Run | None:
+def _run_of(loop: asyncio.AbstractEventLoop, frame: FrameType | None) -> Run | HeldRun | None:
     """The run whose code is at work: by the task's context, or else by the stack."""
     host = _host_of(asyncio.current_task(loop))
     if host is not None:

@@ -13,7 +13,7 @@ class EngineSettings:
     Attributes:
         node_name: Unique among live nodes; None = a readable random one.
         slots: How many runs execute at once. 20 unless set.
-        prefetch: How many more are reserved ahead; None = 0 on SQLite, as many as slots on PostgreSQL.
+        prefetch: How many more are reserved ahead. 0 unless set: a claim costs less than a reservation and its start.
         counting_scheme: HIGH and LOW runs taken in turn within a group. ``2,1`` unless set.
         heartbeat: Between two signs of life. 15 unless set.
         lease: A node silent for this long is dead; it fences itself off at three quarters of it. 60 unless set.
@@ -25,7 +25,7 @@ class EngineSettings:
 
     node_name: str | None = None
     slots: int = 20
-    prefetch: int | None = None
+    prefetch: int = 0
     counting_scheme: str = "2,1"
     heartbeat: float = 15.0
     lease: float = 60.0
@@ -42,7 +42,7 @@ class EngineSettings:
         """
         if not 1 <= self.slots <= 10_000:
             raise ConfigurationError(f"slots: must be from 1 to 10000, got {self.slots}")
-        if self.prefetch is not None and not 0 <= self.prefetch <= 10_000:
+        if not 0 <= self.prefetch <= 10_000:
             raise ConfigurationError(f"prefetch: must be from 0 to 10000, got {self.prefetch}")
         if not 0 < self.heartbeat <= self.lease / 2:
             raise ConfigurationError(
@@ -58,7 +58,3 @@ class EngineSettings:
     def poll_for(self, *, is_sqlite: bool) -> float:
         """Seconds between two slow looks for work."""
         return self.poll if self.poll is not None else (1.0 if is_sqlite else 5.0)
-
-    def prefetch_for(self, *, is_sqlite: bool) -> int:
-        """How many runs are reserved ahead."""
-        return self.prefetch if self.prefetch is not None else (0 if is_sqlite else self.slots)

@@ -208,7 +208,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--tasks", type=int, default=1_000, help="tasks due at one second")
     parser.add_argument("--idle-seconds", type=int, default=20)
     parser.add_argument("--slots", type=int, default=20)
-    parser.add_argument("--prefetch", type=int, help="as the product chooses unless given")
+    parser.add_argument("--prefetch", type=int, default=0)
     parser.add_argument("--statements", action="store_true", help="list the statements of the throughput part")
     chosen = parser.parse_args(arguments)
     sizes = {"throughput": chosen.runs, "latency": chosen.latencies, "due": chosen.tasks, "idle": chosen.idle_seconds}

@@ -8,7 +8,7 @@ from itertools import groupby
 
 from sqlalchemy import Connection, select
 
-from cronograph.jobs.core.events import Change, Cursor, Event, EventKind
+from cronograph.jobs.core.events import Change, Cursor, Event, EventKind, spread
 from cronograph.jobs.core.model import Execution, Node, Run, SkippedOccurrence, Task
 from cronograph.jobs.store.db.database import parse_url, sync_engine
 from cronograph.jobs.store.db.dialect import database_now
@@ -103,8 +103,8 @@ def _read(conn: Connection) -> History:
         last_number=conn.execute(select(event_publisher.c.last_seq)).scalar_one(),
         unpublished=len(waiting),
         events=tuple(
-            Event(Cursor(seq, index), at, Change.from_json(stored))
+            Event(Cursor(seq, index), at, change)
             for seq, at, changes in batches
-            for index, stored in enumerate(changes)
+            for index, change in enumerate(spread(changes))
         ),
     )

@@ -1,21 +1,22 @@
 """The database does what it is asked and the answer is lost or late: nothing stays running that nobody runs."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import replace
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
 import pytest
 from typing_extensions import override
 
+from cronograph.jobs.actions.lane import claim_lane
 from cronograph.jobs.actions.turn import turn
 from cronograph.jobs.core.model import Outcome
 from cronograph.jobs.core.states import RunState
 from cronograph.jobs.registry import Registry, define
 from cronograph.jobs.runtime.engine import Engine
 from cronograph.jobs.services import Services
-from cronograph.jobs.store.db.database import Database, OperationalError
-from cronograph.jobs.store.db.transaction import Tx
+from cronograph.jobs.store.db.database import Database, Line, OperationalError
+from cronograph.jobs.store.db.transaction import Tx, Wake
 from tests.support.engines import QUICK, RunningEngine
 from tests.support.waiting import eventually
 
@@ -38,7 +39,20 @@ class UnreliableLine(Database):
 
     @override
     async def write(self, function: Callable[Concatenate[Tx, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
-        result = await super().write(function, *args, **kwargs)
+        return await self._deliver(function, await super().write(function, *args, **kwargs))
+
+    @override
+    async def on_line(
+        self,
+        function: Callable[Concatenate[Line, P], Awaitable[tuple[T, Wake]]],
+        line: Line,
+        *args: P.args,
+        **kwargs: P.kwargs,
+    ) -> T:
+        return await self._deliver(function, await super().on_line(function, line, *args, **kwargs))
+
+    async def _deliver(self, function: Callable[..., Any], result: T) -> T:
+        function = turn if function is claim_lane else function
         if self.lose.get(function) and _brought_something(result):
             self.lose[function] -= 1
             raise OperationalError("COMMIT", None, ConnectionError("the line is cut"))

@@ -10,7 +10,7 @@ from ..job.host import LocalHost
 from ..job.stopping import StopSignal
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Attempt:
     """One attempt under way."""
 

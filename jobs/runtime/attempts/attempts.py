@@ -2,8 +2,9 @@
 
 import asyncio
 import logging
-from collections.abc import Callable, Container, Sequence
+from collections.abc import Callable, Container, Coroutine, Sequence
 from functools import partial
+from typing import Any
 
 from ...actions.checkpoints import save_checkpoint
 from ...actions.claim import Started
@@ -11,7 +12,7 @@ from ...actions.finish import Finish
 from ...context import StopReason
 from ...core.model import Json
 from ...core.outcome import Failed, JobOutcome, Succeeded
-from ...registry import Registry
+from ...registry import Isolation, Registry
 from ...services import Services
 from ..job.host import LocalHost
 from ..job.stopping import StopSignal
@@ -19,7 +20,8 @@ from ..live.log_writer import LogWriter
 from ..live.progress import ProgressWriter
 from ..process.spawner import Spawner
 from .attempt import Attempt
-from .executor import execute
+from .bodies import Body, Running
+from .executor import body_of, ended, supervise
 from .finisher import Finisher
 from .results import message_of
 
@@ -63,7 +65,10 @@ class Attempts:
         self._on_fault = on_fault
         self.finisher = Finisher(services.database, self._stored, on_free, self._not_stored)
         self.spawner = Spawner()
-        self._active: dict[int, tuple[Attempt, asyncio.Task[None]]] = {}
+        self._active: dict[int, Attempt] = {}
+        # Of these, coroutines that nobody has asked to stop: they need nobody beside them.
+        self._alone: dict[int, Running] = {}
+        self._companions: set[asyncio.Task[None]] = set()
         self._idle = asyncio.Event()
         self._idle.set()
 
@@ -73,23 +78,64 @@ class Attempts:
     @property
     def run_ids(self) -> set[int]:
         """The runs that execute, and those whose ends are not stored yet."""
-        return {attempt.started.run.id for attempt, _ in self._active.values()}
+        return {attempt.started.run.id for attempt in self._active.values()}
 
     @property
     def unstoppable(self) -> frozenset[int]:
         """The runs whose thread passed its hard stop and cannot be killed."""
-        return frozenset(attempt.started.run.id for attempt, _ in self._active.values() if attempt.host.unstoppable)
+        return frozenset(attempt.started.run.id for attempt in self._active.values() if attempt.host.unstoppable)
 
     def begin(self, started: Sequence[Started]) -> None:
         """Execute runs whose start is committed."""
-        loop = asyncio.get_running_loop()
         for one in started:
             attempt = self._prepare(one)
-            self._logs.open(one.execution_id)
+            self._active[one.execution_id] = attempt
             self._idle.clear()
-            task = loop.create_task(self._run(attempt), name=f"cronograph-run-{one.run.id}")
-            self._active[one.execution_id] = (attempt, task)
-            task.add_done_callback(partial(self._left, one))
+            self._logs.open(one.execution_id)
+            self._begin(attempt)
+
+    def _begin(self, attempt: Attempt) -> None:
+        body = self._body(attempt)
+        if isinstance(body, Failed) or not _can_be_alone(attempt):
+            self._accompany(attempt, self._run(attempt, body, None))
+            return
+        execution_id = attempt.started.execution_id
+        name = f"cronograph-run-{attempt.started.run.id}"
+        running = asyncio.get_running_loop().create_task(body.run(), name=name)
+        self._alone[execution_id] = running
+        running.add_done_callback(partial(self._ended_alone, attempt))
+        attempt.host.tell_stops(partial(self._should_stop, attempt, body))
+
+    def _body(self, attempt: Attempt) -> Body | Failed:
+        try:
+            return body_of(attempt, self._services, self.spawner)
+        except Exception as error:
+            return _executor_failed(attempt, error)
+
+    def _should_stop(self, attempt: Attempt, body: Body, _reason: StopReason) -> None:
+        """A coroutine that was alone so far is asked to stop: from now on somebody waits for it."""
+        running = self._alone.pop(attempt.started.execution_id, None)
+        if running is not None:
+            self._accompany(attempt, self._run(attempt, body, running))
+
+    def _ended_alone(self, attempt: Attempt, running: Running) -> None:
+        if self._alone.pop(attempt.started.execution_id, None) is None:
+            return
+        outcome = ended(running, None)
+        host = attempt.host
+        if host.has_savings or not self._logs.close_unwritten(attempt.started.execution_id):
+            self._accompany(attempt, self._complete(attempt, outcome))
+            return
+        if host.latest_progress is not None:
+            self._progress.forget(attempt.started.run.id)
+        started = attempt.started
+        self.finisher.submit(Finish(started.run, started.execution_id, outcome, progress=host.latest_progress))
+
+    def _accompany(self, attempt: Attempt, work: Coroutine[Any, Any, None]) -> None:
+        name = f"cronograph-end-{attempt.started.run.id}"
+        task = asyncio.get_running_loop().create_task(work, name=name)
+        self._companions.add(task)
+        task.add_done_callback(partial(self._left, attempt.started))
 
     def _prepare(self, started: Started) -> Attempt:
         signal = StopSignal(started.run.timeout)
@@ -108,12 +154,26 @@ class Attempts:
             )
         return Attempt(started, definition, signal, host)
 
-    async def _run(self, attempt: Attempt) -> None:
+    async def _run(self, attempt: Attempt, body: Body | Failed, running: Running | None) -> None:
+        if isinstance(body, Failed):
+            await self._complete(attempt, body)
+            return
+        try:
+            running = running or asyncio.ensure_future(body.run())
+            outcome = await supervise(body, running, attempt, self._grace)
+        except Exception as error:
+            outcome = _executor_failed(attempt, error)
+        await self._complete(attempt, outcome)
+
+    async def _complete(self, attempt: Attempt, outcome: JobOutcome) -> None:
+        """Wait for what the job left behind (checkpoints, log lines), and have its end stored."""
         started = attempt.started
-        outcome = await self._execute(attempt)
+        unsaved = await attempt.host.settle()
+        if unsaved is not None and isinstance(outcome, Succeeded):
+            outcome = Failed(type(unsaved).__name__, f"a checkpoint could not be kept: {message_of(unsaved)}")
         self._progress.forget(started.run.id)
         tail = await self._logs.close(started.execution_id)
-        ended = Finish(
+        end = Finish(
             started.run,
             started.execution_id,
             outcome,
@@ -123,18 +183,7 @@ class Attempts:
             log_lines=tail.kept,
             log_cut=tail.cut,
         )
-        self.finisher.submit(ended)
-
-    async def _execute(self, attempt: Attempt) -> JobOutcome:
-        try:
-            outcome = await execute(attempt, self._services, self.spawner, grace=self._grace)
-        except Exception as error:
-            log.exception("executing run %d failed outside its job", attempt.started.run.id)
-            return Failed(type(error).__name__, f"the executor failed: {message_of(error)}")
-        unsaved = await attempt.host.settle()
-        if unsaved is not None and isinstance(outcome, Succeeded):
-            return Failed(type(unsaved).__name__, f"a checkpoint could not be kept: {message_of(unsaved)}")
-        return outcome
+        self.finisher.submit(end)
 
     async def _save_checkpoint(self, started: Started, value: Json) -> None:
         kept = await self._services.database.write(save_checkpoint, started.run, value)
@@ -143,6 +192,7 @@ class Attempts:
 
     def _left(self, started: Started, task: asyncio.Task[None]) -> None:
         """The end is in the finisher's hands; of an attempt that broke off outside its job there is none."""
+        self._companions.discard(task)
         if not task.cancelled() and task.exception() is None:
             return
         if not task.cancelled():
@@ -150,19 +200,19 @@ class Attempts:
         self._forget(started.execution_id)
         self._on_free()
 
-    def _stored(self, ended: Finish, accepted: bool) -> None:
+    def _stored(self, end: Finish, accepted: bool) -> None:
         if not accepted:
             log.warning(
                 "the result of run %d, attempt %d, was refused: the run had been taken from this node",
-                ended.run.id,
-                ended.run.attempt,
+                end.run.id,
+                end.run.attempt,
             )
-        self._forget(ended.execution_id)
+        self._forget(end.execution_id)
 
     def _not_stored(self, lost: Sequence[Finish]) -> None:
         """Nobody stores these ends any more; whoever settles what this node held takes care of their runs."""
-        for ended in lost:
-            self._forget(ended.execution_id)
+        for one in lost:
+            self._forget(one.execution_id)
         self._on_fault()
 
     def _forget(self, execution_id: int) -> None:
@@ -172,7 +222,7 @@ class Attempts:
 
     def cancel(self, run_ids: Container[int]) -> None:
         """Ask these runs to stop, where they execute here."""
-        for attempt, _ in self._active.values():
+        for attempt in self._active.values():
             if attempt.started.run.id in run_ids:
                 attempt.host.ask_to_stop(StopReason.CANCEL)
 
@@ -187,11 +237,21 @@ class Attempts:
 
     async def hand_back(self) -> None:
         """Ask what runs to stop, then stop it hard and give it back to the queue."""
-        for attempt, _ in self._active.values():
+        for attempt in self._active.values():
             attempt.host.ask_to_stop(StopReason.SHUTDOWN)
         await self.wait_idle(self._grace)
-        for attempt, _ in self._active.values():
+        for attempt in self._active.values():
             attempt.host.abandon()
         # Coroutines that swallow their cancel are left behind like threads; leaving gives back what they held.
         if not await self.wait_idle(max(5.0, self._grace + 5.0)):
             log.error("%d runs could not be ended", len(self._active))
+
+
+def _can_be_alone(attempt: Attempt) -> bool:
+    """Whether nothing but a request to stop can end the job before its time: a coroutine without a time box."""
+    return attempt.definition.isolation is Isolation.ASYNC and attempt.started.run.timeout is None
+
+
+def _executor_failed(attempt: Attempt, error: Exception) -> Failed:
+    log.error("executing run %d failed outside its job", attempt.started.run.id, exc_info=error)
+    return Failed(type(error).__name__, f"the executor failed: {message_of(error)}")

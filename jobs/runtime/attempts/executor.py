@@ -23,30 +23,39 @@ async def execute(attempt: Attempt, services: Services | None, spawner: Spawner,
         spawner: Gives child processes.
         grace: Seconds between "please stop" and the hard stop.
     """
+    body = body_of(attempt, services, spawner)
+    if isinstance(body, Failed):
+        return body
+    return await supervise(body, asyncio.ensure_future(body.run()), attempt, grace)
+
+
+def body_of(attempt: Attempt, services: Services | None, spawner: Spawner) -> Body | Failed:
+    """What will run the job; or why its arguments do not fit."""
+    definition, info = attempt.definition, None
     try:
+        if definition.context_parameter is not None:
+            info = JobContext(attempt.info(), attempt.host, services)
         # A child process binds its arguments itself; here they are only judged.
-        context = JobContext(attempt.info(), attempt.host, services)
-        arguments = attempt.definition.bind(attempt.started.run.args, context)
+        arguments = definition.bind(attempt.started.run.args, info)
     except InvalidInput as error:
         return Failed(INVALID_ARGUMENTS, error.message, permanent=True)
-    match attempt.definition.isolation:
+    match definition.isolation:
         case Isolation.ASYNC:
-            return await _supervise(CoroutineBody(attempt, arguments), attempt, grace)
+            return CoroutineBody(attempt, arguments)
         case Isolation.THREAD:
-            return await _supervise(ThreadBody(attempt, arguments), attempt, grace)
+            return ThreadBody(attempt, arguments)
         case Isolation.PROCESS:
-            return await _supervise(ProcessBody(attempt, spawner), attempt, grace)
+            return ProcessBody(attempt, spawner)
 
 
-async def _supervise(body: Body, attempt: Attempt, grace: float) -> JobOutcome:
-    """Wait for the body; once it should stop, give it ``grace`` seconds, then stop it hard."""
-    running = asyncio.ensure_future(body.run())
+async def supervise(body: Body, running: Running, attempt: Attempt, grace: float) -> JobOutcome:
+    """Wait for ``running`` (the body's ``run``); once it should stop, give it ``grace`` seconds, then stop it hard."""
     try:
         await _until_stop_or_end(running, attempt)
         if not running.done():
             await asyncio.wait([running], timeout=grace)
         if running.done():
-            return await _ended(running, attempt.signal.reason)
+            return ended(running, attempt.signal.reason)
         return await body.stop_hard(running)
     except asyncio.CancelledError:
         running.cancel()
@@ -74,9 +83,9 @@ async def _until_stop_or_end(running: Running, attempt: Attempt) -> None:
             deadline.cancel()
 
 
-async def _ended(running: Running, stop: StopReason | None) -> JobOutcome:
-    try:
-        return await running
-    except asyncio.CancelledError:
+def ended(running: Running, stop: StopReason | None) -> JobOutcome:
+    """The outcome of a body that is done."""
+    if running.cancelled():
         # The job cancelled itself (asyncio's way, not ours): nobody asked for it, so it is a failure.
         return from_exception(RuntimeError("the job's coroutine was cancelled from inside"), stop)
+    return running.result()

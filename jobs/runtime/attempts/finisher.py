@@ -6,9 +6,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from ...actions.finish import Finish, Finished, finish
+from ...actions.lane import finish_common, is_common
 from ...core.outcome import Failed
 from ...store.db.blame import is_databases_fault, is_unstorable
-from ...store.db.database import Database
+from ...store.db.database import Database, Line
 
 log = logging.getLogger(__name__)
 
@@ -43,8 +44,10 @@ class Finisher:
         self._stored = stored
         self._written = written
         self._died = died
+        self._line = database.line()
         self._is_dead = False
-        self._in_hand: list[Finish] = []
+        # By execution: taken by this finisher, and not known to be stored.
+        self._in_hand: dict[int, Finish] = {}
         self._waiting: list[Finish] = []
         self._writer: asyncio.Task[None] | None = None
         self._helper: Callable[[], None] | None = None
@@ -83,6 +86,7 @@ class Finisher:
     def settle(self, batch: Sequence[Finish], finished: Finished) -> None:
         """These ends are durable."""
         for ended in batch:
+            self._in_hand.pop(ended.execution_id, None)
             self._stored(ended, ended.run.id in finished.accepted)
 
     def give_back(self, batch: Sequence[Finish]) -> None:
@@ -105,16 +109,15 @@ class Finisher:
             self._give_up()
 
     def _give_up(self) -> None:
-        lost, self._in_hand, self._waiting = [*self._in_hand, *self._waiting], [], []
+        lost, self._in_hand, self._waiting = [*self._in_hand.values(), *self._waiting], {}, []
         self._died(lost)
 
     async def _write_all(self) -> None:
         # Let everything that ends in this turn of the loop join the batch.
         await asyncio.sleep(0)
         while batch := self.take():
-            self._in_hand = batch
+            self._in_hand = {ended.execution_id: ended for ended in batch}
             await self._write_safely(batch)
-            self._in_hand = []
             self._written()
             await asyncio.sleep(0)
 
@@ -122,7 +125,7 @@ class Finisher:
         pause = _PAUSE
         while True:
             try:
-                await self._write(batch)
+                await self._write([ended for ended in batch if ended.execution_id in self._in_hand])
                 return
             except Exception as error:
                 if is_unstorable(error):
@@ -137,11 +140,12 @@ class Finisher:
 
     async def _write_apart(self, batch: list[Finish], error: Exception) -> None:
         """One result that no database stores must not hold up the others: store that one as a failure."""
-        if len(batch) > 1:
-            for ended in batch:
+        left = [ended for ended in batch if ended.execution_id in self._in_hand]
+        if len(left) > 1:
+            for ended in left:
                 await self._write_safely([ended])
             return
-        (ended,) = batch
+        (ended,) = left
         if isinstance(ended.outcome, Failed) and ended.outcome.error_type == _UNSTORABLE:
             raise error
         log.error("the result of run %d cannot be stored: %s", ended.run.id, error)
@@ -151,14 +155,30 @@ class Finisher:
         by_node: dict[tuple[int, str], list[Finish]] = {}
         for ended in batch:
             by_node.setdefault((ended.run.node_id or 0, ended.run.node_name or ""), []).append(ended)
-        for (node_id, node), group in by_node.items():
-            self.settle(group, await self._database.write(finish, node_id, node, group))
+        for node, group in by_node.items():
+            rest = group if self._line is None else await self._write_common(self._line, node, group)
+            if rest:
+                self.settle(rest, await self._database.write(finish, *node, rest))
+
+    async def _write_common(self, line: Line, node: tuple[int, str], ended: list[Finish]) -> list[Finish]:
+        """Write those ends that are the common case; those that are left."""
+        common = [one for one in ended if is_common(one)]
+        if not common:
+            return ended
+        stored = await self._database.on_line(finish_common, line, node, common)
+        self.settle([one for one in common if one.run.id in stored], Finished(stored, frozenset()))
+        return [one for one in ended if one.run.id not in stored]
 
     async def flush(self) -> None:
         """Wait until everything that the finisher writes itself is written."""
         writer = self._writer
         if writer is not None:
             await asyncio.shield(writer)
+
+    async def close(self) -> None:
+        """Close its connection."""
+        if self._line is not None:
+            await self._line.close()
 
 
 def _bare_failure(ended: Finish) -> Finish:

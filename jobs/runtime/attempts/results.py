@@ -12,8 +12,13 @@ MAX_TRACEBACK = 40_000
 """Characters of a message and a traceback that are kept."""
 
 
+_DONE = Succeeded()
+
+
 def from_return(returned: object) -> JobOutcome:
     """The outcome of a handler that returned None, an ``int`` (records processed, no ``bool``) or a ``Result``."""
+    if returned is None:
+        return _DONE
     result = returned if isinstance(returned, Result) else None
     try:
         records = _records(returned if result is None else result.records_processed)

@@ -8,6 +8,7 @@ from typing_extensions import override
 
 from ...actions.claim import Claimant, Standing
 from ...actions.finish import disown
+from ...actions.lane import LaneClaim, claim_lane
 from ...actions.runs import hand_back
 from ...actions.turn import Order, Turn, turn
 from ...core.fairness import CountingScheme, FairnessState
@@ -59,7 +60,7 @@ class Worker(Service):
         self._database = services.database
         self._registry = registry
         self._slots = settings.slots
-        self._prefetch = settings.prefetch_for(is_sqlite=self._database.is_sqlite)
+        self._prefetch = settings.prefetch
         self._fairness = FairnessState(CountingScheme.parse(settings.counting_scheme))
         in_process = [one for one in registry if one.isolation is Isolation.PROCESS]
         for definition in in_process:
@@ -79,6 +80,7 @@ class Worker(Service):
             on_free=self._work.set,
             on_fault=self._end_life,
         )
+        self._line = self._database.line()
         self._reserved: list[int] = []
         self._taking = True
         # Held while the database is asked for runs: what it hands out is unknown here until the answer has come.
@@ -135,7 +137,8 @@ class Worker(Service):
 
     async def _take_work(self) -> None:
         self._taker = asyncio.current_task()
-        if self._taking:
+        if self._taking and self._line is None:
+            # Where one transaction at a time can write, ends and claims share it.
             self._attempts.finisher.lend(self._work.set)
         try:
             while True:
@@ -158,6 +161,12 @@ class Worker(Service):
         order = self._order()
         if not order.ended and not order.reserved and order.slots <= 0 and order.prefetch == 0:
             return False
+        if self._line is not None and _is_common(order) and not self._claimant.foreign:
+            claim = await self._database.on_line(
+                claim_lane, self._line, self._claimant, self._fairness, slots=order.slots
+            )
+            if claim.served:
+                return self._follow_lane(order, claim)
         try:
             result = await self._database.write(turn, self._claimant, self._fairness, order)
         except BaseException:
@@ -192,6 +201,13 @@ class Worker(Service):
             self._set_timer(result.next_in)
         return len(result.started) + len(result.reserved) == order.slots + order.prefetch
 
+    def _follow_lane(self, order: Order, claim: LaneClaim) -> bool:
+        self._fairness = claim.fairness
+        self._attempts.begin(claim.started)
+        if len(claim.started) < order.slots:
+            self._set_timer(claim.next_in)
+        return claim.more
+
     def _set_timer(self, seconds: float | None) -> None:
         """Nothing is due now: look again when the next run becomes available by time alone."""
         if self._timer is not None:
@@ -214,6 +230,9 @@ class Worker(Service):
         """End, and wait for the end; child processes end too."""
         await super().stop()
         await self._attempts.spawner.stop()
+        await self._attempts.finisher.close()
+        if self._line is not None:
+            await self._line.close()
 
     def _end_life(self) -> None:
         self._take_no_more()
@@ -271,3 +290,8 @@ def _hand_back(tx: Tx, node_id: int) -> list[int]:
 
 def _held(conn: Connection, node_id: int) -> set[int]:
     return run_store.held_by(conn, node_id)
+
+
+def _is_common(order: Order) -> bool:
+    """Whether nothing but a claim for free slots is wanted."""
+    return order.slots > 0 and not order.ended and not order.reserved and order.prefetch == 0

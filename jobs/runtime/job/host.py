@@ -9,6 +9,7 @@ from typing import Any, Protocol
 
 from ...actions.claim import Started
 from ...context import StopReason
+from ...core.held import HeldRun
 from ...core.model import Json, Run
 from ..live.log_writer import RawLine
 from .stopping import StopSignal
@@ -65,8 +66,6 @@ class LocalHost:
     """The host of a coroutine or a thread; for a child process it is the end on this side.
 
     Attributes:
-        stop_asked: Set in the event loop once somebody asked the job to stop.
-        abandoned: Set when nobody waits for the job any more (shutdown).
         unstoppable: A thread passed its hard stop; its run stays running and says so.
         latest_progress: As it was shown last.
     """
@@ -89,31 +88,43 @@ class LocalHost:
         self._show_progress = show_progress
         self._loop = asyncio.get_running_loop()
         self._thread = threading.get_ident()
+        # Most jobs are never asked to stop and keep no checkpoint: what serves these is made when it is asked for.
         self._savings: list[_Saving] = []
-        # Checkpoints become durable in the order in which the job saved them.
-        self._order = asyncio.Lock()
-        self.stop_asked = asyncio.Event()
-        self.abandoned = asyncio.Event()
+        self._order: asyncio.Lock | None = None
+        self._abandoned: asyncio.Event | None = None
+        self._stop_asked = False
         self.unstoppable = False
         self.latest_progress: Json = None
         self._on_stop: list[Callable[[StopReason], object]] = []
 
     @property
-    def run(self) -> Run:
+    def run(self) -> Run | HeldRun:
         """The run whose attempt this is."""
         return self._started.run
+
+    @property
+    def abandoned(self) -> asyncio.Event:
+        """Set when nobody waits for the job any more (shutdown)."""
+        if self._abandoned is None:
+            self._abandoned = asyncio.Event()
+        return self._abandoned
+
+    @property
+    def has_savings(self) -> bool:
+        """Whether the job saved checkpoints that are perhaps not kept yet."""
+        return bool(self._savings)
 
     def ask_to_stop(self, reason: StopReason) -> None:
         """Ask the job to stop; called in the event loop."""
         self._signal.ask(reason)
-        self.stop_asked.set()
+        self._stop_asked = True
         for listener in self._on_stop:
             listener(reason)
 
     def tell_stops(self, listener: Callable[[StopReason], object]) -> None:
         """Call ``listener`` in the event loop whenever the job is asked to stop; at once if it was already."""
         self._on_stop.append(listener)
-        if self.stop_asked.is_set() and (reason := self._signal.reason) is not None:
+        if self._stop_asked and (reason := self._signal.reason) is not None:
             listener(reason)
 
     def abandon(self) -> None:
@@ -168,6 +179,9 @@ class LocalHost:
         await self._saved(value)
 
     async def _saved(self, value: Json) -> None:
+        # Checkpoints become durable in the order in which the job saved them.
+        if self._order is None:
+            self._order = asyncio.Lock()
         async with self._order:
             await self._save(self._started, value)
 

@@ -101,6 +101,8 @@ class LogWriter(Watch):
     def __init__(self, database: Database) -> None:
         super().__init__("log-writer")
         self._database = database
+        # Most executions write no line: a buffer is made with the first.
+        self._open: set[int] = set()
         self._buffers: dict[int, _Buffer] = {}
         self._lock = threading.Lock()
         self._loop = asyncio.get_running_loop()
@@ -110,7 +112,7 @@ class LogWriter(Watch):
     def open(self, execution_id: int) -> None:
         """Begin to keep lines of an execution."""
         with self._lock:
-            self._buffers[execution_id] = _Buffer()
+            self._open.add(execution_id)
 
     def write(self, started: Started, level: int, message: str, fields: Mapping[str, Json] | None) -> float:
         """Keep a line; safe from any thread. A line after the execution's end has nowhere to go and is left out.
@@ -122,9 +124,9 @@ class LogWriter(Watch):
     def write_all(self, started: Started, lines: Iterable[RawLine], *, dropped: int = 0) -> float:
         """Keep lines in order, after ``dropped`` ones that were lost on the way here and only count; as ``write``."""
         with self._lock:
-            buffer = self._buffers.get(started.execution_id)
-            if buffer is None:
+            if started.execution_id not in self._open:
                 return 0.0
+            buffer = self._buffers.setdefault(started.execution_id, _Buffer())
             was_idle = not buffer.pending
             number = buffer.count + dropped
             for line in lines:
@@ -178,6 +180,14 @@ class LogWriter(Watch):
                     buffer.forget(lines[-1].line)
             return any(buffer.pending for buffer in self._buffers.values())
 
+    def close_unwritten(self, execution_id: int) -> bool:
+        """End the log of an execution if it wrote no line; whether that is so."""
+        with self._lock:
+            if execution_id in self._buffers:
+                return False
+            self._open.discard(execution_id)
+            return True
+
     async def close(self, execution_id: int) -> LogTail:
         """End the log of an execution; its last lines are written with its end, in the same transaction.
 
@@ -186,7 +196,8 @@ class LogWriter(Watch):
         while execution_id in self._in_flight:
             await self._landed.wait()
         with self._lock:
-            buffer = self._buffers.pop(execution_id)
+            self._open.discard(execution_id)
+            buffer = self._buffers.pop(execution_id, None) or _Buffer()
         try:
             await self._write_rest(execution_id, buffer)
         except (SQLAlchemyError, OSError) as error:

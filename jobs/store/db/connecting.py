@@ -29,10 +29,11 @@ def sync_engine(url: URL, *, pooled: int = 0, read_only: bool = False) -> Engine
         _prepare_sqlite(engine, read_only=read_only)
         return engine
     options: dict[str, Any] = {"pool_size": pooled, "max_overflow": 0} if pooled else {"poolclass": NullPool}
-    return create_engine(url, connect_args=_postgres_arguments(url), **options)
+    return create_engine(url, connect_args=postgres_arguments(url), **options)
 
 
-def _postgres_arguments(url: URL) -> dict[str, Any]:
+def postgres_arguments(url: URL) -> dict[str, Any]:
+    """What every connection to PostgreSQL is opened with, apart from the address."""
     # Of two settings of one name the later holds: who writes options into the address means it.
     options = f"{_POSTGRES_SETTINGS} {url.query.get('options', '')}".strip()
     # What was sent and is not acknowledged for this many milliseconds ends its connection.

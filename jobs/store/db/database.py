@@ -5,7 +5,7 @@ connections; on SQLite every write runs in one writer thread, and reads in threa
 """
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from functools import partial
 from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
 
@@ -15,6 +15,7 @@ from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError, SQLAlch
 from ..write import events
 from .address import is_sqlite, libpq_url, parse_url, sqlite_path
 from .connecting import sync_engine
+from .line import Line
 from .postgres import PostgresAccess
 from .sqlite import SqliteAccess
 from .transaction import Clock, Tx, Wake
@@ -23,6 +24,7 @@ __all__ = [
     "Connection",
     "Database",
     "InterfaceError",
+    "Line",
     "Listener",
     "OperationalError",
     "SQLAlchemyError",
@@ -125,10 +127,12 @@ class Database:
         ``function`` must not change anything outside the transaction.
         """
         result, wakes = await self._retrying(partial(self._transact, function, args, kwargs))
-        if wakes:
-            for listener in self._listeners:
-                listener(wakes)
+        self._tell(wakes)
         return result
+
+    def _tell(self, wakes: Wake) -> None:
+        for listener in self._listeners if wakes else ():
+            listener(wakes)
 
     async def _retrying(self, transaction: Callable[[Connection], T]) -> T:
         for _ in range(_ATTEMPTS - 1):
@@ -151,6 +155,25 @@ class Database:
     def write_sync(self, function: Callable[Concatenate[Tx, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
         """``write`` for a thread of its own, on a connection that is kept for this; once only, and nobody is woken."""
         return self._access.write_sync(partial(self._transact, function, args, kwargs))[0]
+
+    def line(self) -> Line | None:
+        """A connection of its own for the statements of the hot path; None on SQLite, whose writer they would pass by.
+
+        A database whose time is replaced has none either.
+        """
+        return None if self.is_sqlite or self.clock is not None else Line(self.url)
+
+    async def on_line(
+        self,
+        function: Callable[Concatenate[Line, P], Awaitable[tuple[T, Wake]]],
+        line: Line,
+        *args: P.args,
+        **kwargs: P.kwargs,
+    ) -> T:
+        """Run ``function(line, …)`` and wake whom its statement concerns."""
+        result, wakes = await function(line, *args, **kwargs)
+        self._tell(wakes)
+        return result
 
     def libpq_url(self) -> str:
         """The address for a plain psycopg connection."""

@@ -14,9 +14,9 @@ from ...core.states import CLAIMABLE, OCCUPYING, RunState
 from ..db import dialect
 from ..schema.tables import quoted
 
-# A task's exclusive runs never occupy two slots; what would be a second one is no candidate.
-_FREE = f"""(NOT r.exclusive OR r.task_id IS NULL OR NOT EXISTS (
+FREE = f"""(NOT r.exclusive OR r.task_id IS NULL OR NOT EXISTS (
     SELECT 1 FROM run b WHERE b.task_id = r.task_id AND b.exclusive AND b.state IN ({quoted(OCCUPYING)})))"""
+"""A task's exclusive runs never occupy two slots; what would be a second one is no candidate."""
 # The general condition is repeated beside the special one so that SQLite sees that its partial index applies.
 _CLAIMABLE = f"state IN ({quoted(CLAIMABLE)})"
 
@@ -27,7 +27,7 @@ JUDGED = f"""(r.trigger = 'schedule' AND r.attempt = 0 AND EXISTS (
 
 def _lane(condition: str, jobs: str) -> str:
     return f"""SELECT r.id, r.group_name, r.priority, r.state, r.exclusive, r.task_id, {JUDGED} AS judged
-        FROM run r WHERE r.{_CLAIMABLE} AND {condition} AND {jobs} AND {_FREE}
+        FROM run r WHERE r.{_CLAIMABLE} AND {condition} AND {jobs} AND {FREE}
         ORDER BY r.available_at, r.id LIMIT :depth"""
 
 

@@ -8,7 +8,7 @@ from datetime import datetime
 
 from sqlalchemy import BigInteger, Connection, bindparam, delete, func, insert, select, text, update
 
-from ...core.events import Change, Cursor, Event
+from ...core.events import Change, Cursor, Event, spread
 from ..db import dialect
 from ..schema.tables import event, event_publisher
 
@@ -88,9 +88,9 @@ def oldest_seq(conn: Connection) -> int | None:
 def after(conn: Connection, cursor: Cursor, limit: int) -> list[Event]:
     """Published events after ``cursor``, in order, of at most ``limit`` batches."""
     return [
-        Event(Cursor(seq, index), at, Change.from_json(stored))
+        Event(Cursor(seq, index), at, change)
         for seq, at, changes in conn.execute(_AFTER, {"from_seq": cursor.seq, "batches": limit})
-        for index, stored in enumerate(changes)
+        for index, change in enumerate(spread(changes))
         if Cursor(seq, index) > cursor
     ]
 

@@ -1,0 +1,29 @@
+"""A run as the node has it that executes it."""
+
+from datetime import datetime
+from typing import NamedTuple
+
+from .model import Json
+
+
+class HeldRun(NamedTuple):
+    """What a node keeps of a run while it executes it: ``Run`` without what is only stored."""
+
+    id: int
+    attempt: int
+    job_name: str
+    args: dict[str, Json]
+    group: str
+    task_id: int | None
+    task_name: str | None
+    scheduled_for: datetime | None
+    failures: int
+    retries: int
+    retry_delay: float
+    timeout: float | None
+    submitter: str | None
+    description: str
+    signature: str | None
+    started_at: datetime
+    node_id: int
+    node_name: str

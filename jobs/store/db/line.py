@@ -1,0 +1,64 @@
+"""One asynchronous connection to PostgreSQL for statements that are a transaction each: the engine's hot path."""
+
+import contextlib
+import time
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import psycopg
+from psycopg.rows import TupleRow
+from sqlalchemy import URL
+
+from .address import libpq_url
+from .connecting import postgres_arguments
+from .idle_check import IDLE_SECONDS
+
+# Rows are found by the keys that a statement is given, in the order in which it gives them, whatever the statistics of
+# a queue that is now empty and now full say: so one statement locks in the order that the other expects.
+_PLANS = "-c enable_hashjoin=off -c enable_mergejoin=off -c enable_seqscan=off"
+
+
+class Line:
+    """A connection that is opened by its first use, kept, and opened again after a fault. Used by one task at a time.
+
+    It belongs to the event loop that uses it. A statement is committed by itself, so a loop that is kept busy reads
+    its answer late, but holds no lock meanwhile.
+
+    Args:
+        url: From ``parse_url``; PostgreSQL.
+    """
+
+    def __init__(self, url: URL) -> None:
+        self._url = url
+        self._connection: psycopg.AsyncConnection[TupleRow] | None = None
+        self._used_at = 0.0
+
+    async def execute(self, statement: str, parameters: Mapping[str, Any]) -> Sequence[TupleRow]:
+        """Send a statement, in a transaction of its own; its rows. After a fault it may have been committed or not."""
+        connection = await self._open()
+        cursor = await connection.execute(statement, parameters, binary=True, prepare=True)
+        rows = await cursor.fetchall()
+        self._used_at = time.monotonic()
+        return rows
+
+    async def _open(self) -> psycopg.AsyncConnection[TupleRow]:
+        if self._connection is not None and not await self._is_alive(self._connection):
+            await self.close()
+        if self._connection is None:
+            arguments = postgres_arguments(self._url)
+            arguments["options"] = f"{_PLANS} {arguments['options']}"
+            self._connection = await psycopg.AsyncConnection.connect(libpq_url(self._url), autocommit=True, **arguments)
+        return self._connection
+
+    async def _is_alive(self, connection: psycopg.AsyncConnection[TupleRow]) -> bool:
+        """A connection that was idle for a while may have died unnoticed; a busy one is not asked."""
+        if not connection.closed and time.monotonic() - self._used_at > IDLE_SECONDS:
+            with contextlib.suppress(psycopg.Error):
+                await connection.execute("SELECT 1")
+        return not connection.closed
+
+    async def close(self) -> None:
+        """Close the connection; the next use opens another."""
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            await connection.close()

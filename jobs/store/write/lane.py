@@ -1,0 +1,194 @@
+"""The common case of the queue in one statement each, on PostgreSQL: take the one lane there is, end what succeeded.
+
+Nothing is joined but lists of keys with primary keys, and the fences are written so that no index can serve them: which
+index is best there depends on how full the queue is, of which statistics know too little.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any, NamedTuple
+
+import psycopg
+
+from ...core.events import ENDED, STARTED
+from ...core.held import HeldRun
+from ...core.model import Json
+from ...core.states import CLAIMABLE
+from ..db.line import Line
+from ..schema.tables import quoted
+from .candidates import FREE, JUDGED
+
+_CLAIMABLE = f"state IN ({quoted(CLAIMABLE)})"
+_TOLD = "id, execution_id, job_name, group_name, task_id, task_name"
+# The fields of ``HeldRun`` in their order; the last ones are the same for all that a statement begins.
+_HELD = (
+    "id, attempt, job_name, args, group_name, task_id, task_name, scheduled_for, failures, retries, retry_delay, "
+    "timeout, submitter, description, signature"
+)
+_OF_RUN = ", ".join(f"r.{name}" for name in _HELD.split(", "))
+
+
+class Lane(Enum):
+    """What a look at the queue found.
+
+    ``TAKEN``: nothing or one lane, which was served. ``MIXED``: more than one lane, or runs that have to be judged; the
+    general claim sees to them, and nothing was taken. ``BARRED``: the node may take nothing.
+    """
+
+    TAKEN = 0
+    MIXED = 1
+    BARRED = 2
+
+
+# A group's due runs of one priority are a lane. Where only one group has runs pending, no stuck one is due, it is
+# neither paused nor limited, and all that is due has one priority, the fair order is the order of the lane.
+_TAKE = f"""
+WITH moment AS MATERIALIZED (SELECT statement_timestamp() AS at),
+standing AS MATERIALIZED (
+    SELECT n.id FROM node n WHERE n.id = %(node_id)s AND n.state IN ('active', 'starting') FOR KEY SHARE),
+ends AS MATERIALIZED (
+    SELECT (SELECT min(group_name) FROM run WHERE {_CLAIMABLE}) AS lowest,
+           (SELECT max(group_name) FROM run WHERE {_CLAIMABLE}) AS highest),
+classes AS MATERIALIZED (
+    SELECT e.lowest AS name, m.at, EXISTS (SELECT FROM standing) AS stands,
+        e.lowest IS DISTINCT FROM e.highest
+        OR EXISTS (SELECT FROM queue_group q
+                   WHERE q.name = e.lowest AND (q.paused_at IS NOT NULL OR q.max_running IS NOT NULL))
+        OR EXISTS (SELECT FROM run r WHERE r.state = 'stuck' AND r.group_name = e.lowest
+                   AND r.available_at < m.at) AS mixed,
+        EXISTS (SELECT FROM run r WHERE r.state = 'waiting' AND r.group_name = e.lowest AND r.priority = 'high'
+                AND r.available_at <= m.at) AS high,
+        EXISTS (SELECT FROM run r WHERE r.state = 'waiting' AND r.group_name = e.lowest AND r.priority = 'low'
+                AND r.available_at <= m.at) AS low
+    FROM ends e, moment m),
+locked AS MATERIALIZED (
+    SELECT r.id, r.available_at, r.judged,
+        r.exclusive AND r.task_id IS NOT NULL
+        AND row_number() OVER (PARTITION BY r.task_id ORDER BY r.available_at, r.id) > 1 AS blocked
+    FROM classes c CROSS JOIN LATERAL (
+        SELECT r.id, r.task_id, r.exclusive, r.available_at, {JUDGED} AS judged FROM run r
+        WHERE r.state = 'waiting' AND r.group_name = c.name AND r.available_at <= c.at
+          AND r.priority = CASE WHEN c.high THEN 'high' ELSE 'low' END
+          AND r.job_name = ANY(%(jobs)s) AND {FREE}
+        ORDER BY r.available_at, r.id LIMIT %(slots)s FOR UPDATE OF r SKIP LOCKED) r
+    WHERE c.stands AND NOT c.mixed AND NOT (c.high AND c.low)),
+chosen AS MATERIALIZED (
+    SELECT l.id, nextval('job_execution_id_seq') AS execution_id FROM (
+        SELECT l.id FROM locked l WHERE NOT l.blocked AND NOT EXISTS (SELECT FROM locked WHERE judged)
+        ORDER BY l.available_at, l.id) l),
+start AS MATERIALIZED (SELECT clock_timestamp() AS at, (SELECT count(*) FROM chosen) AS runs),
+begun AS (
+    UPDATE run r SET state = 'running', node_id = %(node_id)s, attempt = r.attempt + 1, started_at = s.at,
+        progress = NULL
+    FROM chosen c, start s WHERE r.id = c.id
+    RETURNING c.execution_id, r.trigger, r.submitted_at, r.checkpoint, {_OF_RUN}),
+opened AS (
+    INSERT INTO job_execution (id, job_name, started_at, run_id, task_id, task_name, attempt, node_id, node, trigger,
+        scheduled_for, submitted_at, log_lines, log_cut)
+    OVERRIDING SYSTEM VALUE
+    SELECT b.execution_id, b.job_name, s.at, b.id, b.task_id, b.task_name, b.attempt, %(node_id)s, %(node)s,
+        b.trigger, b.scheduled_for, b.submitted_at, 0, 0 FROM begun b, start s),
+marked AS (
+    UPDATE periodic_task t SET last_started_at = s.at FROM begun b, start s
+    WHERE t.id = b.task_id AND b.trigger = 'schedule' AND b.attempt = 1),
+told AS (
+    INSERT INTO event (at, changes)
+    SELECT s.at, jsonb_build_array(jsonb_build_object('{STARTED}', (
+        SELECT jsonb_agg(jsonb_build_array({_TOLD}) ORDER BY execution_id) FROM begun), 'node', %(node)s::text))
+    FROM start s WHERE s.runs > 0)
+SELECT s.runs, s.at, CASE WHEN NOT c.stands THEN {Lane.BARRED.value}
+        WHEN c.mixed AND c.name IS NOT NULL OR c.high AND c.low OR EXISTS (SELECT FROM locked WHERE judged)
+        THEN {Lane.MIXED.value} ELSE {Lane.TAKEN.value} END,
+    (SELECT count(*) FROM locked) = %(slots)s,
+    CASE WHEN s.runs < %(slots)s THEN extract(epoch FROM (
+        SELECT min(r.available_at) FROM run r WHERE {_CLAIMABLE} AND r.available_at > c.at) - c.at)::float8 END,
+    b.*
+FROM classes c CROSS JOIN start s LEFT JOIN (
+    SELECT execution_id, coalesce((SELECT t.checkpoint FROM periodic_task t WHERE t.id = task_id), checkpoint),
+        {_HELD} FROM begun) b ON true
+"""
+
+_END = f"""
+WITH moment AS MATERIALIZED (SELECT statement_timestamp() AS at),
+ended AS (
+    UPDATE run r SET state = 'success', finished_at = m.at, done_attempt = r.attempt, error = NULL, result = NULL
+    FROM unnest(%(ids)s::bigint[], %(attempts)s::int[], %(executions)s::bigint[], %(records)s::bigint[])
+        WITH ORDINALITY AS u(id, attempt, execution_id, records, place), moment m
+    WHERE r.id = u.id AND r.attempt = u.attempt AND r.node_id + 0 = %(node_id)s AND r.state || '' = 'running'
+        AND r.cancel_requested_at IS NULL
+    RETURNING r.id, r.job_name, r.group_name, r.task_id, r.task_name, u.execution_id, u.records, m.at),
+closed AS (
+    UPDATE job_execution x SET completed_at = d.at, success = true, outcome = 'success', records_processed = d.records
+    FROM ended d WHERE x.id = d.execution_id),
+told AS (
+    INSERT INTO event (at, changes)
+    SELECT m.at, jsonb_build_array(jsonb_build_object('{ENDED}', (
+        SELECT jsonb_agg(jsonb_build_array({_TOLD}) ORDER BY execution_id) FROM ended), 'node', %(node)s::text))
+    FROM moment m WHERE EXISTS (SELECT FROM ended))
+SELECT id FROM ended
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """What was taken.
+
+    Attributes:
+        lane: What the look found.
+        full: Whether there may be more.
+        next_in: Where less was taken than asked for: seconds until the next run becomes available by time alone.
+        begun: The runs in fair order, each with its execution and its task's last checkpoint.
+    """
+
+    lane: Lane
+    full: bool
+    next_in: float | None
+    begun: Sequence[tuple[int, Json, HeldRun]]
+
+
+async def take_lane(line: Line, node: tuple[int, str], jobs: Sequence[str], slots: int) -> Taken:
+    """Begin up to ``slots`` runs, if all that is due is one lane."""
+    parameters = {"node_id": node[0], "node": node[1], "jobs": list(jobs), "slots": slots}
+    try:
+        rows = await line.execute(_TAKE, parameters)
+    except psycopg.errors.UniqueViolation:
+        # Another node has begun a run of the same exclusive task at this moment.
+        return Taken(Lane.MIXED, False, None, ())
+    count, at, lane, full, next_in = rows[0][:5]
+    begun = [(row[5], row[6], HeldRun._make((*row[7:], at, *node))) for row in rows] if count else []
+    begun.sort(key=_execution)
+    return Taken(Lane(lane), full, next_in, begun)
+
+
+def _execution(begun: tuple[int, Any, Any]) -> int:
+    return begun[0]
+
+
+class Success(NamedTuple):
+    """The common end of an attempt: it succeeded, without a value, log lines or progress."""
+
+    run_id: int
+    attempt: int
+    execution_id: int
+    records_processed: int | None
+
+
+async def end_successes(line: Line, node: tuple[int, str], successes: Sequence[Success]) -> frozenset[int]:
+    """End attempts that are still this node's and were not asked to stop; the ids of their runs.
+
+    Args:
+        line: A line of the caller's.
+        node: Its id and its name.
+        successes: One of a run at most.
+    """
+    ids, attempts, executions, records = zip(*sorted(successes), strict=True)
+    parameters = {
+        "node_id": node[0],
+        "node": node[1],
+        "ids": list(ids),
+        "attempts": list(attempts),
+        "executions": list(executions),
+        "records": list(records),
+    }
+    return frozenset(row[0] for row in await line.execute(_END, parameters))

@@ -79,6 +79,7 @@ class ScheduleFault(Record):
     field: str | None
     position: int | None
     suggestion: str | None
+    corrected: str | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

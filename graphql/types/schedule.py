@@ -74,7 +74,13 @@ class ScheduleFault:
         description="The faulty part: second, minute, hour, day, month, year, weekday, value or timezone."
     )
     position: int | None = strawberry.field(description="Where it begins in `value`, counted from 0.")
-    suggestion: str | None = strawberry.field(description="What to write instead, if something better is known.")
+    suggestion: str | None = strawberry.field(
+        description="What to write instead of the faulty part, or of the whole `value` when `field` is `value`, if "
+        "something better is known. It is valid itself."
+    )
+    corrected: str | None = strawberry.field(
+        description="The whole `value` with the suggestion in place; null when the suggestion is for `timezone`."
+    )
 
     @classmethod
     def from_error(cls, error: ScheduleError) -> Self:
@@ -85,6 +91,7 @@ class ScheduleFault:
             field=error.field,
             position=error.position,
             suggestion=error.suggestion,
+            corrected=error.corrected,
         )
 
 

@@ -51,11 +51,11 @@ def parse_calendar(value: str, timezone: str) -> WallClockSchedule:
 
     Raises ScheduleError with the field and position of the fault; code `NEVER_FIRES` for a date that no year has.
     """
-    zone, shift, clock = find_zone(timezone), timedelta(), timezone
     text, _, last = value.rpartition(" ")
     own = _own_clock(last, len(text) + 1) if text else None
     if own is None:
         text = value
+        zone, shift, clock = find_zone(timezone), timedelta(), timezone
     else:
         if timezone != "UTC":
             raise ScheduleError(
@@ -145,8 +145,14 @@ def _with_better_hint(text: str, error: ScheduleError) -> ScheduleError:
     if len(words) == 1 and words[0].isascii() and words[0].replace("-", "").isalpha():
         near = get_close_matches(text.lower(), _SHORTHANDS, n=1)
         if near:
-            message = f"value: '{text}' is not understood; did you mean {near[0]}?"
-            return ScheduleError(message, field="value", position=0, suggestion=near[0])
+            return ScheduleError(
+                f"value: '{text}' is not understood",
+                field="value",
+                position=0,
+                suggestion=near[0],
+                replaces=(0, len(text)),
+                advice="; did you mean {}?",
+            )
     if len(words) in (5, 6) and all(_CRON_FIELD.fullmatch(word) for word in words):
         message = f"value: '{text}' looks like a cron expression; choose the syntax CRON, or write e.g. '*-*-* 09:00'"
         return ScheduleError(message, field="value", position=0)

@@ -5,6 +5,7 @@ The parser walks the text once, from left to right, without going back by more t
 
 import re
 from dataclasses import dataclass
+from difflib import get_close_matches
 from typing import Final
 
 from .bits import span
@@ -17,6 +18,7 @@ _WEEKDAY: Final = re.compile("|".join(f"{name}|{name[:3]}" for name in WEEKDAY_N
 _NUMBERS: Final = {name[:3].lower(): number for number, name in enumerate(WEEKDAY_NAMES)}
 _DIGITS: Final = re.compile(r"[0-9]+", re.ASCII)
 _FRACTION: Final = re.compile(r"\.([0-9]+)", re.ASCII)
+_LETTERS: Final = re.compile(r"[A-Za-z]+", re.ASCII)
 _WORD: Final = re.compile(r"[^ ,]*")
 _EPOCH: Final = re.compile(r"@\s*\+?([0-9]+)$", re.ASCII)
 _ZONE: Final = re.compile(r"[Zz]|[+-][0-9]{2}:[0-9]{2}", re.ASCII)
@@ -71,8 +73,24 @@ class _Parser:
         while self._peek() == " ":
             self.at += 1
 
-    def _error(self, field: str, message: str, position: int, suggestion: str | None = None) -> ScheduleError:
-        return ScheduleError(f"{field}: {message}", field=field, position=position, suggestion=suggestion)
+    def _error(
+        self,
+        field: str,
+        message: str,
+        position: int,
+        suggestion: str | None = None,
+        *,
+        replaces: tuple[int, int] | None = None,
+        advice: str = "",
+    ) -> ScheduleError:
+        return ScheduleError(
+            f"{field}: {message}",
+            field=field,
+            position=position,
+            suggestion=suggestion,
+            replaces=replaces or (0, len(self.text)),
+            advice=advice,
+        )
 
     def _weekdays(self) -> None:
         """A list of weekdays and ranges of them, up to the next space. A trailing comma is allowed."""
@@ -114,18 +132,47 @@ class _Parser:
         return number
 
     def _unknown_weekday(self, position: int) -> ScheduleError:
-        match = _WORD.match(self.text, position)
-        word = match.group() if match else ""
+        word = self._word(position)
+        near = self._near_weekday(position)
+        if near is not None:
+            return near
         message = f"'{word}' is no weekday; it must be one of Mon, Tue, Wed, Thu, Fri, Sat, Sun or a full name"
         return self._error("weekday", message, position)
+
+    def _near_weekday(self, position: int) -> ScheduleError | None:
+        """The error for a misspelt weekday; None if the word resembles none."""
+        letters = _LETTERS.match(self.text, position)
+        if letters is None:
+            return None
+        names = [name.lower() for full in WEEKDAY_NAMES for name in (full, full[:3])]
+        near = get_close_matches(letters[0][:9].lower(), names, n=1)
+        if not near:
+            return None
+        return self._error(
+            "weekday",
+            f"'{letters[0]}' is no weekday",
+            position,
+            near[0][:3].capitalize(),
+            replaces=letters.span(),
+            advice="; did you mean {}?",
+        )
+
+    def _word(self, position: int) -> str:
+        match = _WORD.match(self.text, position)
+        return match[0] if match else ""
 
     def _backwards(self, first: int, last: int, position: int) -> ScheduleError:
         names = [name[:3] for name in WEEKDAY_NAMES]
         head = names[first] if first == 6 else f"{names[first]}..Sun"
         tail = names[last] if last == 0 else f"Mon..{names[last]}"
-        shown, advice = self.text[position : self.at], f"{tail},{head}"
-        message = f"range '{shown}' runs backwards; the week begins on Monday, so write {advice}"
-        return self._error("weekday", message, position, advice)
+        return self._error(
+            "weekday",
+            f"range '{self.text[position : self.at]}' runs backwards; the week begins on Monday",
+            position,
+            f"{tail},{head}",
+            replaces=(position, self.at),
+            advice=", so write {}",
+        )
 
     def _epoch(self) -> None:
         match = _EPOCH.match(self.text, self.at)
@@ -158,9 +205,14 @@ class _Parser:
     def _bad_date(self, begin: int) -> ScheduleError:
         rest = self.text[self.at :]
         if rest[:1] == ":":
-            advice = self.text[begin:].replace("-", "..")
-            message = f"an hour must follow a space, and ranges are written with two dots, e.g. '{advice}'"
-            return self._error("hour", message, begin, advice)
+            return self._error(
+                "hour",
+                "an hour must follow a space, and ranges are written with two dots",
+                begin,
+                self.text[begin:].replace("-", ".."),
+                replaces=(begin, len(self.text)),
+                advice=", e.g. '{}'",
+            )
         return self._error("value", f"'{rest or self.text[begin:]}' is not understood after the date", self.at)
 
     def _time(self) -> None:
@@ -190,10 +242,8 @@ class _Parser:
     def _unexpected_end(self) -> ScheduleError:
         rest = self.text[self.at :]
         if not rest.strip():
-            advice = self.text.rstrip()
-            return self._error(
-                "value", f"nothing may follow the time, not even spaces; write '{advice}'", self.at, advice
-            )
+            message = "nothing may follow the time, not even spaces"
+            return self._error("value", message, self.at, self.text.rstrip(), advice="; write '{}'")
         return self._error("value", f"'{rest}' is not understood after the time", self.at)
 
     def _chain(self, field: str, *, fractions: bool = False) -> Chain:
@@ -212,12 +262,13 @@ class _Parser:
     def _star_repeated(self, field: str) -> ScheduleError:
         match = _WORD.match(re.sub(r"[-~:]", " ", self.text), self.at)
         tail = match.group() if match else "/"
-        advice = f"{1 if field == 'date' else 0}{tail}"
         return self._error(
             "value" if field == "date" else field,
-            f"'*{tail}' is not understood; '*' cannot be repeated, write a start instead, e.g. {advice}",
+            f"'*{tail}' is not understood; '*' cannot be repeated",
             self.at - 1,
-            advice,
+            f"{1 if field == 'date' else 0}{tail}",
+            replaces=(self.at - 1, self.at + len(tail)),
+            advice=", write a start instead, e.g. {}",
         )
 
     def _item(self, field: str, *, fractions: bool) -> Component:
@@ -240,11 +291,12 @@ class _Parser:
         """The error for what stands where an item should end, with a better text if a space is all that is missing."""
         rest = self.text[self.at :]
         if rest[0] in "Tt":
-            advice = f"{self.text[: self.at]} {rest[1:]}"
-            return self._error("value", f"date and time are separated by a space; write '{advice}'", self.at, advice)
+            better = f"{self.text[: self.at]} {rest[1:]}"
+            message = "date and time are separated by a space"
+            return self._error("value", message, self.at, better, advice="; write '{}'")
         if _ZONE.fullmatch(rest):
-            advice = f"{self.text[: self.at]} {rest}"
-            return self._error("value", f"a zone follows a space; write '{advice}'", self.at, advice)
+            better = f"{self.text[: self.at]} {rest}"
+            return self._error("value", "a zone follows a space", self.at, better, advice="; write '{}'")
         return self._error(field, f"'{rest}' is not understood after '{item.text}'", self.at)
 
     def _number(self, field: str, *, fractions: bool) -> int:
@@ -269,8 +321,10 @@ class _Parser:
         name = "value" if field == "date" else field
         if not rest:
             return self._error(name, "a number is missing at the end", self.at)
-        match = _WORD.match(self.text, self.at)
-        word = (match.group() if match else "") or rest[0]
+        near = None if self.result.weekdays else self._near_weekday(self.at)
+        if near is not None:
+            return near
+        word = self._word(self.at) or rest[0]
         return self._error(name, f"'{word}' is not understood; a number or '*' must stand there", self.at)
 
 

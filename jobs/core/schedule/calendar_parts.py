@@ -47,7 +47,13 @@ class Component:
 
     def error(self, part: Part, message: str, suggestion: str | None = None) -> ScheduleError:
         """The error for this item, naming the part and the place."""
-        return ScheduleError(f"{part.name}: {message}", field=part.name, position=self.position, suggestion=suggestion)
+        return ScheduleError(
+            f"{part.name}: {message}",
+            field=part.name,
+            position=self.position,
+            suggestion=suggestion,
+            replaces=(self.position, self.position + len(self.text)),
+        )
 
 
 @dataclass(frozen=True, slots=True)

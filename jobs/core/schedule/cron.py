@@ -99,18 +99,17 @@ def _expand_nickname(word: str, position: int) -> list[tuple[str, int]]:
 
 
 def _wrong_field_count(words: Sequence[str]) -> ScheduleError:
+    suggestion, advice = None, ""
     if not words:
-        message, suggestion = f"value: is empty; it must have six fields: {_ORDER}", None
+        message = f"value: is empty; it must have six fields: {_ORDER}"
     elif len(words) == 5:
-        suggestion = " ".join(("0", *words))
-        message = f"value: has five fields, but seconds are required; write '{suggestion}' to fire at second 0"
+        suggestion, advice = " ".join(("0", *words)), "; write '{}' to fire at second 0"
+        message = "value: has five fields, but seconds are required"
     else:
-        suggestion = None
         message = f"value: has {len(words)} field{'s' if len(words) > 1 else ''}; it must have six: {_ORDER}"
         if len(words) == 7:
-            suggestion = " ".join(words[:6])
-            message += f"; there is no year field, so write '{suggestion}'"
-    return ScheduleError(message, field="value", position=0, suggestion=suggestion)
+            suggestion, advice = " ".join(words[:6]), "; there is no year field, so write '{}'"
+    return ScheduleError(message, field="value", position=0, suggestion=suggestion, advice=advice)
 
 
 def _refuse_empty(spec: FieldSpec, word: str, position: int, found: FieldSets) -> None:
@@ -118,11 +117,13 @@ def _refuse_empty(spec: FieldSpec, word: str, position: int, found: FieldSets) -
     if not any(chosen):
         hint = "5L" if spec is cron_fields.WEEKDAY else "*"
         raise ScheduleError(
-            f"{spec.name}: '{word}' chooses no value, so this would never fire; write '{hint}'",
+            f"{spec.name}: '{word}' chooses no value, so this would never fire",
             code=NEVER_FIRES,
             field=spec.name,
             position=position,
             suggestion=hint,
+            replaces=(position, position + len(word)),
+            advice="; write '{}'",
         )
 
 

@@ -80,9 +80,14 @@ class _Item:
     position: int
     text: str
 
-    def error(self, message: str, suggestion: str | None = None) -> ScheduleError:
+    def error(self, message: str, suggestion: str | None = None, advice: str = "") -> ScheduleError:
         return ScheduleError(
-            f"{self.spec.name}: {message}", field=self.spec.name, position=self.position, suggestion=suggestion
+            f"{self.spec.name}: {message}",
+            field=self.spec.name,
+            position=self.position,
+            suggestion=suggestion,
+            replaces=(self.position, self.position + len(self.raw)),
+            advice=advice,
         )
 
 
@@ -171,7 +176,7 @@ def _steps(item: _Item, body: str) -> int:
     if len(steps) != 1:
         raise item.error(f"'{item.raw}' has more than one '/'; write start/step, e.g. 0/15")
     if not start:
-        raise item.error(f"step '{item.raw}' has no start; write '*{item.raw}'", suggestion=f"*{item.raw}")
+        raise item.error(f"step '{item.raw}' has no start", f"*{item.raw}", "; write '{}'")
     if not _NUMBER.fullmatch(steps[0]) or not 1 <= _byte(steps[0]) <= _MAX_BYTE:
         hint = f"{item.raw.partition('/')[0]}/1"
         raise item.error(f"step '{steps[0]}' in '{item.raw}' must be a whole number from 1 to {_MAX_BYTE}", hint)
@@ -201,8 +206,7 @@ def _range(item: _Item, low: str, high: str) -> tuple[int, int]:
     if first > last:
         top = 6 if spec.knows_nth else spec.high
         ranges = ",".join(str(a) if a == b else f"{a}-{b}" for a, b in ((first, max(first, top)), (spec.low, last)))
-        message = f"range '{item.raw}' runs backwards; write it as two ranges, e.g. {ranges}"
-        raise item.error(message, ranges)
+        raise item.error(f"range '{item.raw}' runs backwards", ranges, "; write it as two ranges, e.g. {}")
     return first, last
 
 
@@ -227,11 +231,12 @@ def _number(item: _Item, text: str) -> int:
         raise item.error(f"'{item.raw}' lacks a number; it must be {_allowed(item.spec)}")
     if text == "*":
         hint = "*/1" if item.text == "*" else None
-        advice = "; within a list write '*/1'" if hint else ""
-        raise item.error(f"'{item.raw}' is not understood; '*' must stand alone or before '/'{advice}", hint)
-    near = _near_name(item)
-    advice = f"; did you mean {near}?" if near else f"; it must be {_allowed(item.spec)}"
-    raise item.error(f"'{item.raw}' is not understood{advice}", near)
+        message = f"'{item.raw}' is not understood; '*' must stand alone or before '/'"
+        raise item.error(message, hint, "; within a list write '{}'")
+    near = _with_near_name(item)
+    if near is None:
+        raise item.error(f"'{item.raw}' is not understood; it must be {_allowed(item.spec)}")
+    raise item.error(f"'{item.raw}' is not understood", near, "; did you mean {}?")
 
 
 def _check_bounds(item: _Item, number: int) -> None:
@@ -241,7 +246,9 @@ def _check_bounds(item: _Item, number: int) -> None:
     shown = str(number) if number <= _MAX_BYTE else f"'{item.raw}'"
     if item.raw.isalnum() and not item.raw.isdecimal():
         shown = f"'{item.raw}' reads as {item.text}, which"
-    suggestion = str(spec.low) if number == spec.high + 1 and spec.low == 0 and not spec.knows_nth else None
+    wraps = number == spec.high + 1 and spec.low == 0 and not spec.knows_nth
+    # Of a range or a step the number is only a part, and what was meant is unclear.
+    suggestion = str(spec.low) if wraps and item.text == str(number) else None
     raise item.error(f"{shown} is out of range; it must be {_allowed(spec)}", suggestion)
 
 
@@ -256,14 +263,15 @@ def _byte(digits: str) -> int:
     return int(significant or "0") if len(significant) <= 3 else 1000
 
 
-def _near_name(item: _Item) -> str | None:
-    """The name of a month or weekday that the item was probably meant to have."""
+def _with_near_name(item: _Item) -> str | None:
+    """The item with the month or weekday that was probably meant in place of the word that is none."""
     names = {MONTH.name: MONTHS, WEEKDAY.name: WEEKDAYS}.get(item.spec.name, ())
-    word = _LETTERS.search(item.raw)
+    known = [*names, *(name[:3] for name in names)]
+    word = next((found for found in _LETTERS.finditer(item.raw) if found[0].lower() not in known), None)
     if not names or word is None:
         return None
-    near = get_close_matches(word[0][:9].lower(), [*names, *(name[:3] for name in names)], n=1, cutoff=0.6)
-    return near[0][:3].upper() if near else None
+    near = get_close_matches(word[0][:9].lower(), known, n=1, cutoff=0.6)
+    return f"{item.raw[: word.start()]}{near[0][:3].upper()}{item.raw[word.end() :]}" if near else None
 
 
 def _replacements() -> tuple[tuple[str, str], ...]:

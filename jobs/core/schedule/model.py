@@ -28,28 +28,47 @@ class Syntax(StrEnum):
 class ScheduleError(ValueError):
     """A schedule that cannot be used, and why.
 
-    `code` is one of `INVALID_SCHEDULE`, `NEVER_FIRES` and `UNKNOWN_TIMEZONE`. `message` says what is wrong in one
-    sentence. `field` names the faulty part (`second`, `minute`, `hour`, `day`, `month`, `year`, `weekday`, `value`
-    or `timezone`), or is None. `position` is the 0-based offset of the faulty part in the value, or None when the
-    fault has no place (an unknown zone, say). `suggestion` is what to write instead of the faulty part, or of the
-    whole value when `field` is `value`; None when nothing better is known.
+    `code` is one of `INVALID_SCHEDULE`, `NEVER_FIRES` and `UNKNOWN_TIMEZONE`. `field` names the faulty part (`second`,
+    `minute`, `hour`, `day`, `month`, `year`, `weekday`, `value` or `timezone`), or is None. `position` is the 0-based
+    offset of the faulty part in the value, or None when the fault has no place (an unknown zone, say).
+
+    `suggestion` is what to write instead of the faulty part, or of the whole value when `field` is `value`; None when
+    nothing better is known. `replaces` is the part of the value in whose place it belongs, from and to; None = the
+    whole. `corrected` is the whole value with the suggestion in place; None without a suggestion, and where it is
+    meant for the zone beside the value. `parse` sees to it that both are valid.
+
+    `message` says what is wrong in one sentence: `problem`, and `advice` with the suggestion in place of its `{}` if
+    there is one.
     """
 
     def __init__(
         self,
-        message: str,
+        problem: str,
         *,
         code: str = INVALID_SCHEDULE,
         field: str | None = None,
         position: int | None = None,
         suggestion: str | None = None,
+        replaces: tuple[int, int] | None = None,
+        advice: str = "",
     ) -> None:
-        super().__init__(message)
-        self.message = message
+        super().__init__(problem)
+        self.problem = problem
         self.code = code
         self.field = field
         self.position = position
         self.suggestion = suggestion
+        self.replaces = replaces
+        self.advice = advice
+        self.corrected: str | None = None
+
+    @property
+    def message(self) -> str:
+        """What is wrong, in one sentence, with what to write instead where that is known."""
+        return self.problem if self.suggestion is None else self.problem + self.advice.replace("{}", self.suggestion)
+
+    def __str__(self) -> str:
+        return self.message
 
 
 @runtime_checkable

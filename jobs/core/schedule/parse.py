@@ -2,7 +2,9 @@
 
 from datetime import datetime
 
+from ..wording import time_text
 from .calendar import parse_calendar
+from .corrections import settled
 from .cron import parse_cron
 from .interval import parse_interval
 from .model import MAX_VALUE_LENGTH, NEVER_FIRES, Schedule, ScheduleError, Syntax, Validation
@@ -23,6 +25,13 @@ def parse(
             field="value",
             position=MAX_VALUE_LENGTH,
         )
+    try:
+        return _parsed(syntax, value, timezone, anchor or now)
+    except ScheduleError as error:
+        raise settled(error, value, lambda text: _parsed(syntax, text, timezone, anchor or now)) from None
+
+
+def _parsed(syntax: Syntax, value: str, timezone: str, origin: datetime | None) -> Schedule:
     match syntax:
         case Syntax.CRON:
             return parse_cron(value, timezone)
@@ -31,7 +40,6 @@ def parse(
         case Syntax.TIMESTAMP:
             return parse_timestamp(value, timezone)
         case Syntax.INTERVAL:
-            origin = anchor or now
             if origin is None:
                 raise ValueError("anchor: an INTERVAL needs an anchor, or `now` in its place; got neither")
             return parse_interval(value, timezone, origin)
@@ -63,13 +71,22 @@ def validate(
 
 def _over(schedule: Schedule, after: datetime) -> ScheduleError:
     """The error for a schedule whose last occurrence is past."""
-    value = schedule.value
-    message, suggestion = f"value: '{value}' has no occurrence after {after:%Y-%m-%d %H:%M:%S %Z}", None
-    if schedule.syntax is Syntax.TIMESTAMP:
-        message = (
-            f"value: '{value}' is in the past; a one-time schedule must be later than {after:%Y-%m-%d %H:%M:%S %Z}"
-        )
-        if looks_like_seconds(value):
-            suggestion = f"{value.strip()}000"
-            message += f"; for seconds since 1970 append three zeros: {suggestion}"
-    return ScheduleError(message, code=NEVER_FIRES, field="value", position=0, suggestion=suggestion)
+    value, latest = schedule.value, time_text(after)
+    if schedule.syntax is not Syntax.TIMESTAMP:
+        problem = f"value: '{value}' has no occurrence after {latest}"
+        return ScheduleError(problem, code=NEVER_FIRES, field="value", position=0)
+    error = ScheduleError(
+        f"value: '{value}' is in the past; a one-time schedule must be later than {latest}",
+        code=NEVER_FIRES,
+        field="value",
+        position=0,
+        suggestion=f"{value.strip()}000" if looks_like_seconds(value) else None,
+        advice="; for seconds since 1970 append three zeros: {}",
+    )
+    return settled(error, value, lambda text: _still_ahead(text, after))
+
+
+def _still_ahead(value: str, after: datetime) -> None:
+    """Lets a time pass that is later than `after`."""
+    if parse_timestamp(value, "UTC").next_after(after) is None:
+        raise ScheduleError("value: is in the past", code=NEVER_FIRES, field="value", position=0)

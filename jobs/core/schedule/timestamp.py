@@ -53,9 +53,9 @@ def parse_timestamp(value: str, timezone: str) -> TimestampSchedule:
     Fractions beyond the microsecond are cut off. A time with an offset is refused beside a `timezone` other than UTC.
     Past times are accepted here: a finished task keeps its schedule. `validate` refuses them.
     """
-    find_zone(timezone)
     text = value.strip()
     if _MILLISECONDS.fullmatch(text):
+        find_zone(timezone)
         return TimestampSchedule(value, timezone, _from_milliseconds(int(text)))
     match = _RFC_3339.fullmatch(text)
     if match is None:

@@ -47,6 +47,7 @@ def find_zone(name: str, *, position: int | None = None) -> ZoneInfo | None:
         field="timezone",
         position=position,
         suggestion=near[0] if near else None,
+        replaces=None if position is None else (position, position + len(name)),
     )
 
 

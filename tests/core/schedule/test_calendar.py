@@ -151,7 +151,14 @@ def test_seconds_since_1970_are_the_same_in_every_zone() -> None:
         ("Mon.Tue", "weekday: a range is written with two dots, e.g. Mon..Fri", "weekday", 3, None),
         (
             "Mon,Tux 10:00",
-            "weekday: 'Tux' is no weekday; it must be one of Mon, Tue, Wed, Thu, Fri, Sat, Sun or a full name",
+            "weekday: 'Tux' is no weekday; did you mean Tue?",
+            "weekday",
+            4,
+            "Tue",
+        ),
+        (
+            "Mon,Xyz 10:00",
+            "weekday: 'Xyz' is no weekday; it must be one of Mon, Tue, Wed, Thu, Fri, Sat, Sun or a full name",
             "weekday",
             4,
             None,
@@ -165,10 +172,10 @@ def test_seconds_since_1970_are_the_same_in_every_zone() -> None:
         ),
         (
             "*-*-*/2",
-            "value: '*/2' is not understood; '*' cannot be repeated, write a start instead, e.g. 1/2",
+            "value: '*/2' is not understood; '*' cannot be repeated, write a start instead, e.g. *-*-1/2",
             "value",
             4,
-            "1/2",
+            "*-*-1/2",
         ),
         (
             "2026-06-01T10:00",
@@ -301,3 +308,22 @@ def test_an_unknown_zone_in_the_text_is_named_with_its_place() -> None:
     error = caught.value
     assert error.message == "timezone: unknown zone 'Europe/Berln'; did you mean Europe/Berlin?"
     assert (error.code, error.position, error.suggestion) == (UNKNOWN_TIMEZONE, 6, "Europe/Berlin")
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"),
+    [
+        ("*:*:59..59", [59.0]),
+        ("*:*:0.5..0.7", [0.5]),
+        ("*:*:5..5/10", [5.0]),
+        ("*:*:5..5/1", [5.0]),
+    ],
+)
+def test_more_than_systemd_takes_is_taken(text: str, seconds: list[float]) -> None:
+    minute = datetime(2026, 5, 14, 10, 20, tzinfo=UTC)
+    schedule = parse(Syntax.CALENDAR, text)
+    for second in [*seconds, *(second + 60 for second in seconds)]:
+        following = schedule.next_after(minute)
+        assert following is not None
+        assert following == datetime(2026, 5, 14, 10, 20, tzinfo=UTC) + timedelta(seconds=second)
+        minute = following

@@ -108,7 +108,7 @@ def test_a_past_time_is_refused_when_it_is_validated_but_a_finished_task_can_sti
     assert error is not None
     assert error.code == NEVER_FIRES
     assert error.message == (
-        f"value: '{text}' is in the past; a one-time schedule must be later than 2026-05-14 10:20:30 UTC"
+        f"value: '{text}' is in the past; a one-time schedule must be later than 2026-05-14T10:20:30Z"
     )
     assert parse(Syntax.TIMESTAMP, text).next_after(NOW) is None
 

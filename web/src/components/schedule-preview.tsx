@@ -1,5 +1,5 @@
 import { useEffect, useState } from "preact/hooks";
-import { applySuggestion, isAtZone, splitAtFault, withoutField } from "../lib/fault";
+import { isAtZone, splitAtFault, withoutField } from "../lib/fault";
 import { namesZone } from "../lib/time";
 import { scheduleInput, type TaskForm } from "../model/task-form";
 import { type Validation, validateSchedule } from "../services/schedule";
@@ -75,7 +75,6 @@ function PreviewContent({ preview, timezone, onUse }: SchedulePreviewProps) {
 
 function FaultView({ value, fault, onUse }: { value: string; fault: NonNullable<Validation["error"]>; onUse: (value: string) => void }) {
   const [before, at, after] = splitAtFault(value, fault.position);
-  const better = applySuggestion(value, fault);
   return (
     <div class="fault" role="alert" id="schedule-fault">
       {fault.position !== null && (
@@ -86,7 +85,7 @@ function FaultView({ value, fault, onUse }: { value: string; fault: NonNullable<
         </code>
       )}
       <p class="field-error">{withoutField(fault.message, "value")}</p>
-      <Suggestion better={better === value ? null : better} onUse={onUse} />
+      <Suggestion better={fault.corrected} onUse={onUse} />
     </div>
   );
 }

@@ -14,15 +14,6 @@ export function splitAtFault(value: string, position: number | null): readonly [
   return [value.slice(0, position), rest.slice(0, length), rest.slice(length)];
 }
 
-/** The value with the suggestion in place: of the whole when the fault lies with the whole, else of the faulty item. */
-export function applySuggestion(value: string, fault: Fault): string | null {
-  if (fault.suggestion === null) return null;
-  if (isAtZone(fault)) return null;
-  if (fault.field === null || fault.field === "value" || fault.position === null) return fault.suggestion;
-  const [before, , after] = splitAtFault(value, fault.position);
-  return before + fault.suggestion + after;
-}
-
 /** Whether the fault lies in the field of the time zone: a zone may also be written behind the value. */
 export function isAtZone(fault: Fault | null): boolean {
   return fault?.field === "timezone" && fault.position === null;

@@ -8,7 +8,7 @@ const ValidateSchedule = graphql(`
       valid
       humanized
       nextExecutions
-      error { code message field position suggestion }
+      error { code message field position suggestion corrected }
     }
   }
 `);

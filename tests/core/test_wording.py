@@ -1,0 +1,32 @@
+"""Times and numbers as people write them."""
+
+from datetime import UTC, datetime, timedelta, timezone
+
+import pytest
+
+from cronograph.jobs.core.wording import number_text, time_text
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (0, "0"),
+        (-0.0, "0"),
+        (2.0, "2"),
+        (0.001, "0.001"),
+        (-1.5, "-1.5"),
+        (1000, "1,000"),
+        (316224000.0, "316,224,000"),
+        (1e300, "1e+300"),
+        (float("inf"), "inf"),
+        (float("nan"), "nan"),
+    ],
+)
+def test_a_number_has_no_exponent_and_no_needless_decimals(value: float, text: str) -> None:
+    assert number_text(value) == text
+
+
+def test_a_time_is_in_utc_and_ends_with_z() -> None:
+    assert time_text(datetime(2026, 3, 1, 12, 0, 5, tzinfo=UTC)) == "2026-03-01T12:00:05Z"
+    assert time_text(datetime(2026, 3, 1, 12, 0, 5, 120_000, tzinfo=UTC)) == "2026-03-01T12:00:05.12Z"
+    assert time_text(datetime(2026, 3, 1, 12, tzinfo=timezone(timedelta(hours=2)))) == "2026-03-01T10:00:00Z"

@@ -240,7 +240,7 @@ class Loaders:
         return await self._database.read(read)
 
     async def _load_task_facts(self, tasks: list[Task]) -> list[TaskFacts]:
-        found = await self._database.read(facts.of_tasks, tasks)
+        found = await self._database.read(facts.of_tasks, tasks, await server_time(self._database))
         return [found[task.id] for task in tasks]
 
     async def _load_run_facts(self, runs: list[Run]) -> list[RunFacts | None]:

@@ -11,6 +11,9 @@ from .model import Blockage, Group, Run, SkippedOccurrence, Task
 from .policies import effective_overlap, jitter_offset
 from .states import FINAL, RunState
 
+COUNTED_AHEAD = 1_000
+"""Runs that were due before another are counted up to here."""
+
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
@@ -39,12 +42,14 @@ class TaskFacts:
         job_known: Whether any node has ever published the job (and it was not forgotten).
         nodes: The live nodes that can run it.
         unfinished: The task's unfinished runs, oldest first.
+        waits: What is known about the first of them, unless one of them is running.
         newest_skip: Its newest skipped stretch.
     """
 
     job_known: bool
     nodes: tuple[str, ...]
     unfinished: tuple[Run, ...] = ()
+    waits: "RunFacts | None" = None
     newest_skip: SkippedOccurrence | None = None
 
 
@@ -59,8 +64,9 @@ class RunFacts:
         group: The settings of its group.
         group_occupied: How many runs of its group are scheduled or running.
         blocked_by: The scheduled or running run of the same task that must end first.
-        ahead: How many due runs of its group and priority come before it.
-        free_slots: Free slots together of those ``nodes`` whose event loop turns.
+        ahead: How many runs of its group and priority were due before it; counted up to ``COUNTED_AHEAD``.
+        slots: The slots together of those ``nodes`` whose event loop turns.
+        free_slots: How many of these are free.
         other_version: Further live nodes that know the job, but leave this run to ``nodes``: its arguments were checked
             against another version of the job than theirs.
         blockages: What keeps the event loops of live nodes from turning, by the node's name.
@@ -73,6 +79,7 @@ class RunFacts:
     group_occupied: int = 0
     blocked_by: int | None = None
     ahead: int = 0
+    slots: int = 0
     free_slots: int = 0
     other_version: tuple[str, ...] = ()
     blockages: Mapping[str, Blockage] = field(default_factory=dict[str, Blockage])
@@ -130,10 +137,24 @@ def _unfinished(facts: TaskFacts, now: datetime, details: tuple[str, ...]) -> Ex
         elapsed = span((now - running.started_at).total_seconds())
         sentence = f"It is running: run {running.id} on node {running.node_name} since {elapsed}{more}."
         return Explanation("RUNNING", sentence, details, run_id=running.id)
-    if first.state is RunState.STUCK:
+    if first.state is RunState.STUCK and first.available_at >= now:
         sentence = f"Run {first.id} failed and is tried again after {moment(first.available_at)}{more}."
         return Explanation("RETRYING", sentence, details, until=first.available_at, run_id=first.id)
-    return Explanation("QUEUED", f"Run {first.id} is in the queue and has not started{more}.", details, run_id=first.id)
+    return _queued(first, facts.waits, now, more, details)
+
+
+_TAKES_ITS_TURN = frozenset({"SCHEDULED", "NEXT", "IN_LINE"})
+"""Why a run has not started although nothing but other runs is in its way."""
+
+
+def _queued(run: Run, facts: RunFacts | None, now: datetime, more: str, details: tuple[str, ...]) -> Explanation:
+    """The task waits for a run that waits: what is in the way of the one is in the way of the other."""
+    sentence = f"Run {run.id} is in the queue and has not started{more}."
+    if facts is None:
+        return Explanation("QUEUED", sentence, details, run_id=run.id)
+    why = explain_run(run, facts, now)
+    code = "QUEUED" if why.code in _TAKES_ITS_TURN else why.code
+    return Explanation(code, f"{sentence} {why.sentence}", (*why.details, *details), why.until, run.id)
 
 
 def _paused(task: Task, details: tuple[str, ...]) -> Explanation | None:
@@ -320,14 +341,12 @@ def _loops_blocked(facts: RunFacts, now: datetime) -> Explanation | None:
 
 def _waiting(run: Run, facts: RunFacts, now: datetime) -> Explanation:
     due = run.available_at < now if run.state is RunState.STUCK else run.available_at <= now
-    return (
-        (None if due else _not_due(run, now))
-        or _no_job(run.job_name, facts.job_known, facts.nodes, (), "this run waits")
-        or _group(run, facts)
-        or _blocked(facts)
-        or _loops_blocked(facts, now)
-        or _in_line(facts)
-    )
+    no_job = _no_job(run.job_name, facts.job_known, facts.nodes, (), "this run waits")
+    if not due:
+        later = _not_due(run, now)
+        # What will be in its way when its time has come should be known before.
+        return later if no_job is None else replace(later, sentence=f"{later.sentence} {no_job.sentence}")
+    return no_job or _group(run, facts) or _blocked(facts) or _loops_blocked(facts, now) or _in_line(facts)
 
 
 def _not_due(run: Run, now: datetime) -> Explanation:
@@ -371,10 +390,11 @@ def _blocked(facts: RunFacts) -> Explanation | None:
     return Explanation("BLOCKED", sentence, run_id=facts.blocked_by)
 
 
-def _runs_of_group(ahead: int) -> str:
+def _due_before(ahead: int) -> str:
     if ahead == 1:
-        return "1 run of its group and priority comes"
-    return f"{ahead or 'no'} runs of its group and priority come"
+        return "1 run of its group and priority was due before it"
+    count = f"{ahead:,} or more" if ahead >= COUNTED_AHEAD else f"{ahead or 'no'}"
+    return f"{count} runs of its group and priority were due before it"
 
 
 def _in_line(facts: RunFacts) -> Explanation:
@@ -386,12 +406,13 @@ def _in_line(facts: RunFacts) -> Explanation:
 
 
 def _place_in_line(facts: RunFacts) -> Explanation:
-    nodes = f"{len(facts.nodes)} node{'s' if len(facts.nodes) != 1 else ''}"
     if facts.free_slots <= 0:
-        sentence = f"All slots of the {nodes} that can run it are taken, and {_runs_of_group(facts.ahead)} first."
-        return Explanation("NO_SLOT", sentence)
+        what = "The only slot" if facts.slots == 1 else f"All {facts.slots} slots"
+        turning = [name for name in facts.nodes if name not in facts.blockages]
+        where = f"node {turning[0]}" if len(turning) == 1 else f"the {len(turning)} nodes that can run it"
+        taken = f"{what} of {where} {'is' if facts.slots == 1 else 'are'} taken"
+        return Explanation("NO_SLOT", f"{taken}, and {_due_before(facts.ahead)}.")
     if facts.ahead:
         free = f"{facts.free_slots} slot{'s are' if facts.free_slots != 1 else ' is'} free"
-        sentence = f"{_runs_of_group(facts.ahead).capitalize()} first; {free}."
-        return Explanation("IN_LINE", sentence)
+        return Explanation("IN_LINE", f"{_due_before(facts.ahead)}; {free}.")
     return Explanation("NEXT", "It is due and next in line; a node is about to take it.")

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from datetime import timedelta
 
 from cronograph.jobs.actions.groups import pause_group, update_group
-from cronograph.jobs.actions.runs import cancel_runs, submit
+from cronograph.jobs.actions.runs import cancel_runs, enqueue_runs, submit
 from cronograph.jobs.actions.tasks import pause_task, update_task
 from cronograph.jobs.core.explain import Explanation, RunFacts, explain_run, explain_task
 from cronograph.jobs.core.model import Group, JobInfo, NewRun, NodeState, OverlapPolicy, Run, TaskSource, Trigger
@@ -20,7 +20,7 @@ from tests.support.storage import START, Stored
 def of_task(stored: Stored, name: str = "nightly") -> Explanation:
     task = stored.do(lambda tx: tasks.by_name(tx.conn, name))
     assert task is not None
-    return explain_task(task, stored.do(lambda tx: facts.of_tasks(tx.conn, [task]))[task.id], stored.now)
+    return explain_task(task, stored.do(lambda tx: facts.of_tasks(tx.conn, [task], stored.now))[task.id], stored.now)
 
 
 def of_run(stored: Stored, run_id: int) -> Explanation:
@@ -130,6 +130,53 @@ class TestTask:
         stored.do(lambda tx: tasks.change(tx.conn, task.id, {"source": TaskSource.CODE.value, "overridden": True}))
         says(of_task(stored), "WAITING", "jitter", "overrode", "resetTask")
 
+    def test_its_run_waits_because_its_group_is_paused(self, stored: Stored) -> None:
+        stored.node()
+        stored.task("* * * * * *", group="acme")
+        stored.do(pause_group, "acme", reason="unpaid", actor="ann")
+        stored.at(1)
+        stored.dispatch()
+        says(
+            of_task(stored),
+            "GROUP_PAUSED",
+            "Run 1 is in the queue",
+            "'acme' is paused by ann",
+            "unpaid",
+            "overlap SKIP",
+        )
+
+    def test_its_run_waits_because_its_group_is_at_its_limit(self, stored: Stored) -> None:
+        worker = stored.node()
+        stored.task("* * * * * *", group="acme")
+        stored.do(update_group, "acme", max_running=1)
+        stored.enqueue(group="acme")
+        worker.start()
+        stored.at(1)
+        stored.dispatch()
+        says(of_task(stored), "GROUP_LIMIT", "'acme' may have 1 running at once")
+
+    def test_its_run_waits_for_a_slot_or_for_a_node(self, stored: Stored) -> None:
+        worker = stored.node(slots=1)
+        stored.task("* * * * * *")
+        stored.enqueue()
+        worker.start()
+        stored.at(1)
+        stored.dispatch()
+        says(of_task(stored), "NO_SLOT", "The only slot of node node-a is taken")
+        stored.do(lambda tx: nodes.set_state(tx.conn, worker.node.id, NodeState.STOPPED))
+        says(of_task(stored), "NO_NODE", "Run 2 is in the queue", "No live node can run the job 'work'")
+
+    def test_its_failed_run_is_due_again_but_its_group_is_paused(self, stored: Stored) -> None:
+        worker = stored.node()
+        stored.task("0 * * * * *", retry_delay=1.0)
+        stored.at(60)
+        stored.dispatch()
+        worker.end(worker.start(), Failed("ValueError", "boom"))
+        says(of_task(stored), "RETRYING", "Run 1 failed")
+        stored.do(pause_group, "default")
+        stored.pass_time(5)
+        says(of_task(stored), "GROUP_PAUSED", "Run 1 is in the queue")
+
 
 class TestRun:
     def test_next_in_line(self, stored: Stored) -> None:
@@ -147,12 +194,41 @@ class TestRun:
         run = stored.enqueue()
         worker.start()
         stored.do(lambda tx: nodes.beat(tx.conn, worker.node.id, now=stored.now, lease=60.0, running=1, clock_skew=0.0))
-        says(of_run(stored, run.id), "NO_SLOT", "All slots of the 1 node")
+        assert of_run(stored, run.id).sentence == (
+            "The only slot of node node-a is taken, and no runs of its group and priority were due before it."
+        )
+        other = stored.node("node-b", slots=2)
+        says(of_run(stored, run.id), "NEXT")
+        for _ in range(4):
+            stored.enqueue()
+        other.take(2)
+        stored.pass_time(1)
+        says(
+            of_run(stored, stored.enqueue().id),
+            "NO_SLOT",
+            "All 3 slots of the 2 nodes that can run it are taken",
+            "and 3 runs of its group and priority were due before it.",
+        )
 
     def test_enqueued_for_later(self, stored: Stored) -> None:
         stored.node()
         run = stored.enqueue(available_at=START + timedelta(hours=2))
         says(of_run(stored, run.id), "NOT_YET", "in 2 h")
+
+    def test_enqueued_for_later_while_no_node_knows_its_job_any_more(self, stored: Stored) -> None:
+        worker = stored.node()
+        run = stored.enqueue(available_at=START + timedelta(hours=2))
+        stored.do(lambda tx: nodes.set_state(tx.conn, worker.node.id, NodeState.STOPPED))
+        says(of_run(stored, run.id), "NOT_YET", "in 2 h", "No live node can run the job 'work' now")
+        stored.do(lambda tx: tx.conn.execute(tables.job.delete()))
+        says(of_run(stored, run.id), "NOT_YET", "in 2 h", "No node knows the job 'work', so this run waits")
+
+    def test_more_than_can_be_counted_were_due_before_it(self, stored: Stored) -> None:
+        worker = stored.node(slots=1)
+        stored.do(enqueue_runs, [NewRun("work", Trigger.API) for _ in range(1_003)])
+        worker.start()
+        run = stored.enqueue()
+        says(of_run(stored, run.id), "NO_SLOT", "and 1,000 or more runs of its group and priority were due before it")
 
     def test_waiting_for_its_retry(self, stored: Stored) -> None:
         worker = stored.node()
@@ -258,7 +334,7 @@ def test_explaining_a_hundred_takes_as_many_statements_as_explaining_one(stored:
         stored.enqueue()
     found = stored.do(lambda tx: list(tasks.by_ids(tx.conn, range(1, 31)).values()))
     runs = stored.do(lambda tx: list(run_store.by_ids(tx.conn, range(1, 31)).values()))
-    one = stored.statements(lambda tx: facts.of_tasks(tx.conn, found[:1]))
-    assert stored.statements(lambda tx: facts.of_tasks(tx.conn, found)) == one
+    one = stored.statements(lambda tx: facts.of_tasks(tx.conn, found[:1], stored.now))
+    assert stored.statements(lambda tx: facts.of_tasks(tx.conn, found, stored.now)) == one
     one = stored.statements(lambda tx: facts.of_runs(tx.conn, runs[:1], stored.now))
     assert stored.statements(lambda tx: facts.of_runs(tx.conn, runs, stored.now)) == one

@@ -154,7 +154,8 @@ class Reads:
         self._add("tasks: lastStatus of 50", pages_of, EXECUTIONS, "task_id", ids, finished)
         self._add("tasks: lastStatus of 300", pages_of, EXECUTIONS, "task_id", everyone, finished)
         self._add("tasks: strips of 30 × 60", pages_of, OCCURRENCES, "task_id", ids[:30], strips)
-        self.of["tasks: explain of 50"] = lambda conn, _: facts.of_tasks(conn, page(conn, TASKS, by_name).items)
+        of_tasks, now = facts.of_tasks, self.size.now
+        self.of["tasks: explain of 50"] = lambda conn, _: of_tasks(conn, page(conn, TASKS, by_name).items, now)
         self._add("tasks: newest 100 executions of one", pages_of, EXECUTIONS, "task_id", [6], PageRequest(NEWEST, 100))
         self._add("tasks: newest 20 skips of one", pages_of, SKIPPED, "task_id", [6], PageRequest(NEWEST, 20))
         self._add("tasks: number of executions of 50", counts_of, EXECUTIONS, "task_id", ids, AllOf(()))

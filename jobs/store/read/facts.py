@@ -6,7 +6,7 @@ from datetime import datetime
 
 from sqlalchemy import Connection, func, select, tuple_
 
-from ...core.explain import RunFacts, TaskFacts
+from ...core.explain import COUNTED_AHEAD, RunFacts, TaskFacts
 from ...core.model import Blockage, Group, JobInfo, Node, NodeState, Run, Task
 from ...core.states import CLAIMABLE, FINAL, OCCUPYING, UNFINISHED, RunState
 from ..db import dialect
@@ -23,29 +23,34 @@ from .pages import pages_of
 
 SHOWN_UNFINISHED = 50
 """Unfinished runs of a task that are looked at, oldest first."""
-COUNTED_AHEAD = 1_000
-"""Runs in front of another are counted up to here."""
 
 _UNFINISHED = PageRequest(
     (OrderKey("id"),), SHOWN_UNFINISHED, one_of("state", tuple(sorted(UNFINISHED, key=lambda state: state.value)))
 )
 
 
-def of_tasks(conn: Connection, tasks: Sequence[Task]) -> dict[int, TaskFacts]:
+def of_tasks(conn: Connection, tasks: Sequence[Task], now: datetime) -> dict[int, TaskFacts]:
     """The facts about each task, by its key."""
     ids = [task.id for task in tasks]
     jobs = jobs_by_names(conn, sorted({task.spec.job_name for task in tasks}))
     unfinished = pages_of(conn, RUNS, "task_id", ids, _UNFINISHED)
     skips = newest_of_tasks(conn, ids)
+    firsts = {task_id: page.items[0] for task_id, page in unfinished.items() if _none_runs(page.items)}
+    waits = of_runs(conn, list(firsts.values()), now)
     return {
         task.id: TaskFacts(
             job_known=task.spec.job_name in jobs,
             nodes=jobs[task.spec.job_name].nodes if task.spec.job_name in jobs else (),
             unfinished=unfinished[task.id].items,
+            waits=waits.get(firsts[task.id].id) if task.id in firsts else None,
             newest_skip=skips.get(task.id),
         )
         for task in tasks
     }
+
+
+def _none_runs(unfinished: Sequence[Run]) -> bool:
+    return bool(unfinished) and all(run.state is not RunState.RUNNING for run in unfinished)
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +101,7 @@ def _facts(run: Run, queue: _Queue) -> RunFacts:
         group_occupied=queue.occupied.get(run.group, 0),
         blocked_by=None if blocking == run.id else blocking,
         ahead=queue.ahead.get(run.id, 0),
+        slots=sum(node.slots for node in able if node.blockage is None),
         other_version=tuple(node.name for node in knowing if node not in able),
         free_slots=sum(max(0, node.slots - queue.held.get(node.id, 0)) for node in able if node.blockage is None),
         blockages=queue.blockages,
@@ -121,7 +127,7 @@ def _blocking(conn: Connection, task_ids: Collection[int]) -> dict[int, int]:
 
 
 def _ahead(conn: Connection, waiting: Sequence[Run], now: datetime) -> dict[int, int]:
-    """How many due runs of its group and priority each run has in front of it, counted up to a bound."""
+    """How many runs of its group and priority were due before each run, counted up to a bound."""
     columns = {
         "id": dialect.KINDS[int],
         "group_name": dialect.KINDS[str],

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Mapping
 from datetime import UTC, datetime
-from typing import Any, Final, NewType
+from typing import Final, NewType
 
 import strawberry
 from strawberry.scalars import JSON
@@ -11,16 +11,12 @@ from strawberry.types.scalar import ScalarDefinition
 
 from graphql import GraphQLError
 
+from ..jobs.core.wording import time_text
+
 BigInt = NewType("BigInt", int)
 
 MAX_BIGINT: Final = 2**63 - 1
 RFC_3339: Final = re.compile(r"(\d{4}-\d\d-\d\d)[Tt ](\d\d:\d\d:\d\d)(?:\.(\d{1,12}))?([Zz]|[+-]\d\d:\d\d)", re.ASCII)
-
-
-def serialize_time(instant: datetime) -> str:
-    """RFC 3339 in UTC with ``Z``; as many decimals as there are, at most six."""
-    text = instant.astimezone(UTC).replace(tzinfo=None).isoformat()
-    return f"{text.rstrip('0') if '.' in text else text}Z"
 
 
 def parse_time(value: object) -> datetime:
@@ -58,26 +54,6 @@ def parse_bigint(value: object) -> int:
     return value
 
 
-def parse_json(value: Any) -> Any:  # noqa: ANN401 - any JSON value
-    """A JSON value without characters that a database cannot store.
-
-    Raises:
-        GraphQLError: a string in it holds U+0000 or half of a surrogate pair, or a number is not finite.
-    """
-    pending = [value]
-    while pending:
-        one = pending.pop()
-        if isinstance(one, dict):
-            pending += [*one.keys(), *one.values()]
-        elif isinstance(one, list):
-            pending += one
-        elif isinstance(one, str) and (fault := unstorable(one)) is not None:
-            raise GraphQLError(f"JSON: a string holds {fault}, which cannot be stored: {_shown(one)}")
-        elif isinstance(one, float) and one - one != 0:
-            raise GraphQLError("JSON: numbers must be finite")
-    return value
-
-
 def unstorable(text: str) -> str | None:
     """The first character of a text that no database can store, in words, or None."""
     for character in text:
@@ -97,7 +73,7 @@ SCALARS: Final[Mapping[object, ScalarDefinition]] = {
         description="An instant as RFC 3339 in UTC, e.g. `2026-01-31T09:30:00Z`; up to six decimals. "
         "In input any offset is accepted, and one is required.",
         specified_by_url="https://datatracker.ietf.org/doc/html/rfc3339",
-        serialize=serialize_time,
+        serialize=time_text,
         parse_value=parse_time,
     ),
     BigInt: strawberry.scalar(
@@ -111,7 +87,7 @@ SCALARS: Final[Mapping[object, ScalarDefinition]] = {
         description="Any JSON value. Strings without U+0000, numbers finite.",
         specified_by_url="https://www.rfc-editor.org/rfc/rfc8259",
         serialize=lambda value: value,
-        parse_value=parse_json,
+        parse_value=lambda value: value,
     ),
 }
 """Python type to scalar, for the schema's configuration."""

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from .core.model import Json
 from .core.rules import MAX_SECONDS
+from .core.wording import number_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,8 +37,10 @@ class Snooze(JobSignal):
 
     def __init__(self, seconds: float) -> None:
         if not 0 <= seconds <= MAX_SECONDS:
-            raise ValueError(f"Snooze: seconds must be from 0 to {MAX_SECONDS:.0f} (ten years), got {seconds!r}")
-        super().__init__(f"snoozed for {seconds:g} s")
+            raise ValueError(
+                f"Snooze: seconds must be from 0 to {number_text(MAX_SECONDS)} (ten years), got {seconds!r}"
+            )
+        super().__init__(f"snoozed for {number_text(seconds)} s")
         self.seconds = float(seconds)
 
 

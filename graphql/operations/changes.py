@@ -7,12 +7,12 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, fields, is_dataclass
 from datetime import datetime
 from enum import Enum
-from typing import Any, Final, Generic, TypeVar, cast
+from typing import Any, Final, Generic, Protocol, TypeVar, cast, runtime_checkable
 
 import strawberry
 
 from ...jobs.actions.idempotent import Memory, Request, once
-from ...jobs.core.errors import InvalidInput, NotFound
+from ...jobs.core.errors import InvalidInput, NotFound, refuse
 from ...jobs.core.errors import UserError as Refusal
 from ...jobs.core.model import Json, Run, Task
 from ...jobs.store.db.transaction import Tx
@@ -39,6 +39,8 @@ async def perform(
 ) -> Done[T]:
     """Run ``action`` in one transaction.
 
+    What is wrong with the input is told all at once.
+
     Args:
         info: Of the resolver.
         operation: The mutation's name, part of what an idempotency key stands for.
@@ -48,35 +50,68 @@ async def perform(
         key: The idempotency key, unless ``input`` carries it.
     """
     try:
-        check_input(input)
+        refuse(_faults(input))
         chosen = key or getattr(input, "idempotency_key", None) or None
         request = None if chosen is None else Request(chosen, operation, digest(operation, input))
         return Done(await info.context.write(once, request, action, memory), [])
     except Refusal as refusal:
-        return Done(None, [UserError.from_error(refusal)])
+        return Done(None, [UserError.from_error(fault) for fault in refusal.faults])
 
 
-def check_input(value: object, path: tuple[str, ...] = ()) -> None:
-    """Refuse what no action can judge: texts and numbers that cannot be stored, arguments that are no object.
+@runtime_checkable
+class Judged(Protocol):
+    """An input about which more can be said without the database than that its values can be stored."""
 
-    Raises:
-        InvalidInput: names the place.
-    """
+    def faults(self) -> Iterator[Refusal]:
+        """What the engine's rules say against it."""
+        ...
+
+
+def _faults(input: object) -> Iterator[Refusal]:
+    """What can never be stored, and then whatever else is wrong: the action, which asks the database, judges alone."""
+    found = {fault.path: fault for fault in input_faults(input)}
+    yield from found.values()
+    if found and isinstance(input, Judged):
+        yield from (fault for fault in input.faults() if fault.path not in found)
+
+
+def input_faults(value: object, path: tuple[str, ...] = ()) -> Iterator[InvalidInput]:
+    """What no action can judge: texts and numbers that cannot be stored, arguments that are no object."""
     if isinstance(value, str) and not isinstance(value, Enum):
         fault = unstorable(value)
         if fault is not None:
-            raise InvalidInput(f"{_shown(path)}: must not contain {fault}, got {value[:60]!r}", path=path)
+            yield InvalidInput(f"{_shown(path)}: must not contain {fault}, got {value[:60]!r}", path=path)
     elif isinstance(value, float) and not math.isfinite(value):
-        raise InvalidInput(f"{_shown(path)}: must be a finite number, got {value}", path=path)
+        yield InvalidInput(f"{_shown(path)}: must be a finite number, got {value}", path=path)
     elif isinstance(value, list):
         for place, one in enumerate(cast("list[object]", value)):
-            check_input(one, (*path, str(place)))
+            yield from input_faults(one, (*path, str(place)))
     elif is_dataclass(value):
         for name, one in _present(value):
-            if name != "args":
-                check_input(one, (*path, camel(name)))
-            elif one is not None and not isinstance(one, dict):
-                raise InvalidInput(f"{_shown((*path, name))}: must be an object, got {one!r:.60}", path=(*path, name))
+            if name == "args":
+                yield from _args_faults(one, (*path, name))
+            else:
+                yield from input_faults(one, (*path, camel(name)))
+
+
+def _args_faults(value: object, path: tuple[str, ...]) -> Iterator[InvalidInput]:
+    """The faults of a job's arguments, which may be nested as deep as a request may be."""
+    if value is not None and not isinstance(value, dict):
+        yield InvalidInput(f"{_shown(path)}: must be an object, got {value!r:.60}", path=path)
+        return
+    pending: list[tuple[object, tuple[str, ...]]] = [(value, path)]
+    while pending:
+        one, place = pending.pop()
+        if isinstance(one, dict):
+            members = cast("dict[str, object]", one)
+            for name in members:
+                yield from input_faults(name, place)
+            pending += [(inner, (*place, name)) for name, inner in reversed(members.items())]
+        elif isinstance(one, list):
+            items = cast("list[object]", one)
+            pending += [(inner, (*place, str(index))) for index, inner in reversed(list(enumerate(items)))]
+        else:
+            yield from input_faults(one, place)
 
 
 def parse_key(value: str, *path: str) -> int:
@@ -100,7 +135,7 @@ def digest(operation: str, input: object) -> str:
 
 
 def args_of(value: object) -> dict[str, Json] | None:
-    """The arguments of a job that ``check_input`` let pass; absent is None."""
+    """The arguments of a job that ``input_faults`` has nothing against; absent is None."""
     return cast("dict[str, Json] | None", None if value is strawberry.UNSET else value)
 
 

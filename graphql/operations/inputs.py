@@ -4,6 +4,7 @@
 means unchanged and null the default.
 """
 
+from collections.abc import Iterator
 from dataclasses import fields
 from datetime import datetime
 from typing import Any, Final
@@ -11,7 +12,9 @@ from typing import Any, Final
 import strawberry
 from strawberry.scalars import JSON
 
+from ...jobs.core.errors import UserError
 from ...jobs.core.model import MisfirePolicy, NewRun, OverlapPolicy, Priority, ScheduleSpec, TaskSpec, Trigger
+from ...jobs.core.rules import new_run_faults, task_faults
 from ...jobs.core.schedule import Syntax
 from ..lists.filters import RunFilter
 
@@ -80,6 +83,10 @@ class CreateTaskInput(TaskSettings):
         """The engine's form; what is absent or null has the product's default."""
         given = {name: value for name, value in settings_of(self).items() if value is not None}
         return TaskSpec(name=self.name, job_name=self.job_name, schedule=self.schedule.to_spec(), **given)
+
+    def faults(self) -> Iterator[UserError]:
+        """What the engine's rules say against the task's settings."""
+        return task_faults(self.to_spec())
 
 
 @strawberry.input(description="Changes to a task: what is absent stays, null sets the default.")
@@ -195,6 +202,12 @@ class EnqueueRunsInput:
 
     runs: list[EnqueueRunInput] = strawberry.field(description="The runs, 1 to 10,000.")
     idempotency_key: str | None = _optional(KEY)
+
+    def faults(self) -> Iterator[UserError]:
+        """What the engine's rules say against the settings of the runs."""
+        for place, run in enumerate(self.runs):
+            for fault in new_run_faults(run.to_run("")):
+                yield fault.within("runs", str(place))
 
 
 @strawberry.input(description="A run to be cancelled.")

@@ -1,6 +1,6 @@
 """What ``pruneHistory`` does: a run of the job that prunes, or a look at what it would delete."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Final
@@ -8,10 +8,12 @@ from typing import Final
 from ...jobs.actions.idempotent import Memory
 from ...jobs.actions.runs import check_job_args, trigger_job
 from ...jobs.builtin.prune import DEFAULT_AGE_DAYS
+from ...jobs.core.errors import UserError
 from ...jobs.core.model import Execution, Json, Run
 from ...jobs.store.db.transaction import Tx
 from ...jobs.store.read import executions as execution_store
 from ...jobs.store.read.prunable import prunable
+from ..arguments import camel
 from .changes import given, recall_run
 from .inputs import PruneHistoryInput
 
@@ -39,11 +41,21 @@ def prune(tx: Tx, input: PruneHistoryInput, actor: str) -> Pruning:
     age, keep = given(input.max_age_days), given(input.max_per_task)
     wanted: dict[str, Json] = {"max_age_days": age, "max_per_task": keep}
     args = {name: value for name, value in wanted.items() if value is not None}
+    _check(tx, args)
     if not given(input.dry_run):
         return Pruning(trigger_job(tx, JOB, args=args, actor=actor))
-    check_job_args(tx, JOB, args)
     found = prunable(tx.conn, tx.now - timedelta(days=DEFAULT_AGE_DAYS if age is None else age), keep)
     return Pruning(None, _shown(tx, found.executions[:MAX_SHOWN]), len(found.executions), not found.complete)
+
+
+def _check(tx: Tx, args: Mapping[str, Json]) -> None:
+    """Refuse what the job refuses, by the names that the input has for its arguments."""
+    try:
+        check_job_args(tx, JOB, args)
+    except UserError as error:
+        for fault in error.faults:
+            fault.path = tuple(camel(part) for part in fault.path if part != "args")
+        raise
 
 
 def _shown(tx: Tx, ids: Sequence[int]) -> list[Execution]:

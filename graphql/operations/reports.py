@@ -9,6 +9,7 @@ import strawberry
 
 from ...jobs.core import model
 from ...jobs.core.schedule import validate
+from ...jobs.core.wording import time_text
 from ...jobs.store.read import planned as plans
 from ...jobs.store.read import reports
 from ...jobs.store.read import statistics as figures
@@ -191,7 +192,7 @@ class ReportQueries:
         width = SECONDS[bucket]
         if (end - start).total_seconds() / width > MAX_POINTS:
             raise refused(
-                f"bucket: {bucket.name} from {start.isoformat()} to {end.isoformat()} makes more than {MAX_POINTS:,} "
+                f"bucket: {bucket.name} from {time_text(start)} to {time_text(end)} makes more than {MAX_POINTS:,} "
                 "points; choose a wider bucket or a shorter span"
             )
         scope = Scope(
@@ -236,7 +237,7 @@ def span(start: datetime | None, end: datetime | None, now: datetime) -> tuple[d
     until = end or now
     since = start or later(until, -DAY)
     if until < since:
-        raise refused(f"to: must not be before from ({since.isoformat()}), got {until.isoformat()}")
+        raise refused(f"to: must not be before from ({time_text(since)}), got {time_text(until)}")
     return since, until
 
 

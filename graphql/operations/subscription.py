@@ -10,6 +10,7 @@ import strawberry
 from ...jobs.core import events
 from ...jobs.core.events import EventKind
 from ...jobs.core.states import FINAL
+from ...jobs.core.wording import number_text
 from ...jobs.store.read import reports
 from ..arguments import ID_ARGUMENT, checked_range, checked_text, parse_id, refused
 from ..context import Info
@@ -139,7 +140,9 @@ class Subscription:
     ) -> AsyncGenerator[Overview, None]:
         """The tiles of the dashboard, kept up to date."""
         if not MIN_TICK <= seconds <= MAX_TICK:
-            raise refused(f"seconds: must be from {MIN_TICK:g} to {MAX_TICK:g}, got {seconds:g}")
+            raise refused(
+                f"seconds: must be from {number_text(MIN_TICK)} to {number_text(MAX_TICK)}, got {number_text(seconds)}"
+            )
         while True:
             info.context.renew()
             now = await info.context.now()

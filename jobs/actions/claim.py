@@ -13,6 +13,7 @@ from ..core.held import HeldRun
 from ..core.model import Json, NodeState, Run, SkipReason, Task, Trigger
 from ..core.policies import earliest_start, effective_tolerance, interval_of
 from ..core.states import RunState
+from ..core.wording import time_text
 from ..store.db.transaction import Tx
 from ..store.write import claims, tasks
 from ..store.write import runs as run_store
@@ -221,11 +222,11 @@ def _drop(tx: Tx, claimant: Claimant, run: Run, task: Task, earliest: datetime) 
     policy: dict[str, Any] = {
         "interval": interval_of(task.spec.schedule),
         "tolerance": effective_tolerance(task.spec),
-        "lastStartedAt": None if task.last_started_at is None else task.last_started_at.isoformat(),
+        "lastStartedAt": None if task.last_started_at is None else time_text(task.last_started_at),
     }
     sentence = (
-        f"about to start at {tx.now.isoformat()}, but the task's last start allows the next no earlier than "
-        f"{earliest.isoformat()} (last start + interval - tolerance)"
+        f"about to start at {time_text(tx.now)}, but the task's last start allows the next no earlier than "
+        f"{time_text(earliest)} (last start + interval - tolerance)"
     )
     run_store.skip(tx.conn, [run.id], sentence, tx.now)
     record_drop(tx, task, Skip(SkipReason.TOLERANCE, nominal, nominal, 1, policy), node=claimant.node, run_id=run.id)

@@ -5,20 +5,22 @@ Run, event and notification are committed with the user's data, or not at all.
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from datetime import datetime
+from typing import cast
 
 from sqlalchemy import Connection
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncSession
 from sqlalchemy.orm import Session
 
-from ..core.errors import InvalidInput
+from ..core.errors import InvalidInput, refuse
 from ..core.model import DEFAULT_GROUP, DEFAULT_RETRIES, DEFAULT_RETRY_DELAY, Json, NewRun, Priority, Run, Trigger
-from ..core.rules import check_name
+from ..core.rules import name_faults, new_run_faults
 from ..store.db import dialect
 from ..store.db.transaction import Tx, Wake
 from ..store.write import events
-from .runs import check_new_run, put
+from .runs import put
 
 _NUL = re.compile(r"(?<!\\)(?:\\\\)*\\u0000")
 """In JSON text, the escaped U+0000, which PostgreSQL cannot store."""
@@ -54,22 +56,20 @@ def enqueue_sync(
         timeout: Seconds each attempt may take; None = no limit.
 
     Raises:
-        InvalidInput: a value is not what it must be.
+        UserError: values are not what they must be.
     """
-    run = NewRun(
+    settings = NewRun(
         job_name=job_name,
         trigger=Trigger.API,
-        args=dict(args or {}),
         group=group,
-        priority=_priority(priority),
-        available_at=run_at,
         unique_key=unique_key,
         retries=retries,
         retry_delay=retry_delay,
         timeout=timeout,
     )
-    conn = session if isinstance(session, Connection) else session.connection()
-    return _enqueue_on(conn, run)
+    refuse(_faults(settings, args, priority, run_at))
+    run = replace(settings, args=dict(args or {}), priority=Priority(priority.lower()), available_at=run_at)
+    return _enqueue_on(session if isinstance(session, Connection) else session.connection(), run)
 
 
 async def enqueue(
@@ -103,14 +103,7 @@ async def enqueue(
 
 
 def _enqueue_on(conn: Connection, run: NewRun) -> Run:
-    """Insert a run, its event and a notification in ``conn``'s transaction, which the caller commits.
-
-    Raises:
-        InvalidInput: a value is not what it must be. The job's name is not judged.
-    """
-    check_name(run.job_name, "jobName")
-    check_new_run(run)
-    _check_storable(run)
+    """Insert a run, its event and a notification in ``conn``'s transaction, which the caller commits."""
     tx = Tx(conn)
     enqueued = put(tx, [run])[0]
     if tx.changes:
@@ -119,25 +112,47 @@ def _enqueue_on(conn: Connection, run: NewRun) -> Run:
     return enqueued.run
 
 
-def _priority(value: Priority | str) -> Priority:
-    try:
-        return Priority(value.lower())
-    except ValueError as error:
-        raise InvalidInput(f"priority: must be 'high' or 'low', got {value!r}", path=("priority",)) from error
+def _faults(settings: NewRun, args: object, priority: object, run_at: object) -> Iterator[InvalidInput]:
+    """What is wrong with a run to be; whether anybody knows the job is not judged.
+
+    What the database would refuse in its own words, after which a transaction is spoilt, is refused here by name.
+    """
+    yield from name_faults(settings.job_name, "jobName")
+    yield from new_run_faults(settings)
+    yield from _priority_faults(priority)
+    yield from _time_faults(run_at)
+    yield from _args_faults(args)
 
 
-def _check_storable(run: NewRun) -> None:
-    """Refuse here, by name, what the database would refuse in its own words, after which a transaction is spoilt."""
-    if run.available_at is not None and run.available_at.tzinfo is None:
-        got = f"the naive {run.available_at.isoformat()}"
-        raise InvalidInput(f"run_at: must have a time zone, e.g. datetime.now(UTC), got {got}", path=("run_at",))
+def _priority_faults(value: object) -> Iterator[InvalidInput]:
+    if not isinstance(value, str) or value.lower() not in tuple(Priority):
+        yield InvalidInput(f"priority: must be 'high' or 'low', got {value!r:.60}", path=("priority",))
+
+
+def _time_faults(value: object) -> Iterator[InvalidInput]:
+    if value is None:
+        return
+    if not isinstance(value, datetime):
+        message = f"run_at: must be a datetime with a time zone, e.g. datetime.now(UTC), or None, got {value!r:.60}"
+        yield InvalidInput(message, path=("runAt",))
+    elif value.tzinfo is None:
+        message = f"run_at: must have a time zone, e.g. datetime.now(UTC), got the naive {value.isoformat()}"
+        yield InvalidInput(message, path=("runAt",))
+
+
+def _args_faults(value: object) -> Iterator[InvalidInput]:
+    if value is not None and not isinstance(value, Mapping):
+        yield InvalidInput(f"args: must be a mapping of names to values, got {value!r:.60}", path=("args",))
+        return
     try:
-        text = json.dumps(run.args, allow_nan=False, ensure_ascii=False)
+        text = json.dumps(dict(cast("Mapping[str, Json]", value or {})), allow_nan=False, ensure_ascii=False)
         text.encode()
-    except UnicodeEncodeError as error:
-        raise InvalidInput("args: a text must not hold half of a surrogate pair", path=("args",)) from error
+    except UnicodeEncodeError:
+        yield InvalidInput("args: a text must not hold half of a surrogate pair", path=("args",))
+        return
     except (TypeError, ValueError, RecursionError) as error:
-        raise InvalidInput(f"args: must be JSON: {error}", path=("args",)) from error
+        yield InvalidInput(f"args: must be JSON: {error}", path=("args",))
+        return
     # An even number of backslashes before it would make it an ordinary text.
     if _NUL.search(text):
-        raise InvalidInput("args: a text must not hold the character U+0000", path=("args",))
+        yield InvalidInput("args: a text must not hold the character U+0000", path=("args",))

@@ -10,20 +10,23 @@ from .runs import hand_back
 
 
 def pause_group(tx: Tx, name: str, *, reason: str | None = None, actor: str | None = None) -> Group:
-    """Let no run of a group start; those handed to nodes but not started go back to the queue."""
+    """Let no run of a group start; those handed to nodes but not started go back to the queue.
+
+    Pausing twice keeps the first time and the newer reason.
+    """
     check_name(name, "name")
-    groups.ensure(tx.conn, name)
-    group = groups.pause(tx.conn, name, actor=actor or "", reason=reason, now=tx.now)
+    before = groups.ensure(tx.conn, name)
+    group = groups.pause(tx.conn, name, actor=actor or "", reason=reason, now=before.paused_at or tx.now)
     hand_back(tx, {"group_name": name})
-    return _changed(tx, group)
+    return _changed(tx, before, group)
 
 
 def resume_group(tx: Tx, name: str, *, actor: str | None = None) -> Group:
     """Let a paused group run again."""
     del actor
     check_name(name, "name")
-    groups.ensure(tx.conn, name)
-    return _changed(tx, groups.resume(tx.conn, name))
+    before = groups.ensure(tx.conn, name)
+    return _changed(tx, before, groups.resume(tx.conn, name))
 
 
 def update_group(tx: Tx, name: str, *, max_running: int | None) -> Group:
@@ -34,11 +37,13 @@ def update_group(tx: Tx, name: str, *, max_running: int | None) -> Group:
             f"maxRunning: must be a whole number from 0 to {2**31 - 1} or null for no limit, got {max_running}",
             path=("maxRunning",),
         )
-    groups.ensure(tx.conn, name)
-    return _changed(tx, groups.limit(tx.conn, name, max_running))
+    before = groups.ensure(tx.conn, name)
+    return _changed(tx, before, groups.limit(tx.conn, name, max_running))
 
 
-def _changed(tx: Tx, group: Group) -> Group:
+def _changed(tx: Tx, before: Group, group: Group) -> Group:
+    if group == before:
+        return group
     tx.emit([Change(EventKind.GROUP_UPDATED, group=group.name)])
     tx.wake(Wake.RUNS | Wake.GROUPS)
     return group

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Generic, TypeVar
 
-from ..core.errors import InvalidInput, UserError
+from ..core.errors import UserError
 from ..core.model import Json
 from ..core.rules import check_text
 from ..store.db.transaction import Tx
@@ -49,9 +49,7 @@ def once(tx: Tx, request: Request | None, action: Callable[[Tx], T], memory: Mem
     """
     if request is None:
         return action(tx)
-    check_text(request.key, "idempotencyKey", limit=MAX_KEY)
-    if not request.key:
-        raise InvalidInput("idempotencyKey: must have at least one character, got ''", path=("idempotencyKey",))
+    check_text(request.key, "idempotencyKey", least=1, most=MAX_KEY)
     idempotency.forget_older(tx.conn, tx.now - REMEMBERED)
     if idempotency.reserve(tx.conn, request.key, request.operation, request.digest, tx.now):
         result = action(tx)

@@ -1,15 +1,16 @@
 """What can be done to runs, each in one transaction."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
+from itertools import chain
 from typing import Any
 
-from ..core.arguments import check_args
-from ..core.errors import InvalidInput, InvalidState, UserError
+from ..core.arguments import argument_faults
+from ..core.errors import InvalidState, UserError, refuse
 from ..core.events import Change, EventKind
 from ..core.model import Json, NewRun, Priority, Run, Trigger
-from ..core.rules import check_name, check_run_settings, check_text, unknown
+from ..core.rules import new_run_faults, unknown, unknown_job
 from ..core.states import CLAIMABLE, FINAL, RunState
 from ..store.db.transaction import Tx, Wake
 from ..store.write import jobs
@@ -17,8 +18,6 @@ from ..store.write import runs as run_store
 from ..store.write.jobs import Schema
 from .cancel import cancel_all
 from .changes import run_change
-
-MAX_UNIQUE_KEY = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,18 +34,17 @@ def check_job_args(tx: Tx, job_name: str, args: Mapping[str, Json]) -> str:
     Raises:
         UserError: code ``UNKNOWN_JOB`` or ``INVALID_ARGS``.
     """
-    return _check_against(jobs.schemas(tx.conn), job_name, args)
-
-
-def _check_against(schemas: Mapping[str, Schema], job_name: str, args: Mapping[str, Json]) -> str:
-    if job_name not in schemas:
-        near = unknown("job", job_name, list(schemas), field="jobName").message
-        _, _, hint = near.partition("; ")
-        raise UserError(
-            f"Unknown job: {job_name}" + (f"; {hint}" if hint else ""), path=("jobName",), code="UNKNOWN_JOB"
-        )
-    check_args(job_name, schemas[job_name].args_schema, args)
+    schemas = jobs.schemas(tx.conn)
+    refuse(job_faults(schemas, job_name, args))
     return schemas[job_name].signature
+
+
+def job_faults(schemas: Mapping[str, Schema], job_name: str, args: Mapping[str, Json]) -> Iterator[UserError]:
+    """What is wrong with a job's name and arguments, by the schemas that nodes have published."""
+    if job_name not in schemas:
+        yield unknown_job(job_name, list(schemas))
+        return
+    yield from argument_faults(job_name, schemas[job_name].args_schema, args)
 
 
 def trigger_job(tx: Tx, job_name: str, *, args: dict[str, Json] | None = None, actor: str | None = None) -> Run:
@@ -64,31 +62,15 @@ def enqueue_runs(tx: Tx, runs: Sequence[NewRun]) -> list[Enqueued]:
     """Put runs into the queue, all or none; the results are in the order of ``runs``.
 
     Raises:
-        UserError: the first fault, with its place in ``runs`` in the path.
+        UserError: what is wrong, with the place in ``runs`` in the path.
     """
     schemas = jobs.schemas(tx.conn)
-    checked: list[NewRun] = []
-    for place, run in enumerate(runs):
-        try:
-            check_new_run(run)
-            checked.append(replace(run, signature=_check_against(schemas, run.job_name, run.args)))
-        except UserError as error:
-            raise error.within("runs", str(place)) from error
-    return put(tx, checked)
-
-
-def check_new_run(run: NewRun) -> None:
-    """Let a run pass whose settings are sensible; its job and arguments are judged apart.
-
-    Raises:
-        UserError: the first fault.
-    """
-    check_name(run.group, "group")
-    check_run_settings(run.retries, run.retry_delay, run.timeout)
-    if run.unique_key is not None:
-        check_text(run.unique_key, "uniqueKey", limit=MAX_UNIQUE_KEY)
-        if not run.unique_key:
-            raise InvalidInput("uniqueKey: must have at least one character, got ''", path=("uniqueKey",))
+    refuse(
+        fault.within("runs", str(place))
+        for place, run in enumerate(runs)
+        for fault in chain(new_run_faults(run), job_faults(schemas, run.job_name, run.args))
+    )
+    return put(tx, [replace(run, signature=schemas[run.job_name].signature) for run in runs])
 
 
 def put(tx: Tx, runs: Sequence[NewRun]) -> list[Enqueued]:

@@ -1,25 +1,26 @@
 """What can be done to tasks, each in one transaction."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields, replace
 from datetime import datetime
 from typing import Any
 
 from ..core.dispatch import Skip
-from ..core.errors import AlreadyExists, InvalidInput, InvalidState, Overlap, VersionConflict
+from ..core.errors import AlreadyExists, InvalidInput, InvalidState, Overlap, UserError, VersionConflict, refuse
 from ..core.events import EventKind
 from ..core.model import Json, OverlapPolicy, Run, ScheduleSpec, SkipReason, Task, TaskSource, TaskSpec, Trigger
 from ..core.occurrence import effective, first_occurrence
 from ..core.policies import effective_overlap, overlap_limit
-from ..core.rules import check_task, unknown
+from ..core.rules import MAX_NAME, check_text, task_faults, unknown, window_faults
 from ..core.schedule import ScheduleError, Syntax, parse
+from ..core.wording import time_text
 from ..store.db.transaction import Tx, Wake
+from ..store.write import jobs, tasks
 from ..store.write import runs as run_store
-from ..store.write import tasks
 from .cancel import cancel_all
 from .changes import task_change
 from .dispatch import new_run, settle_due
-from .runs import check_job_args, submit
+from .runs import check_job_args, job_faults, submit
 from .skips import record_skips
 
 _REQUIRED = TaskSpec(name="", job_name="", schedule=ScheduleSpec(Syntax.CRON, ""))
@@ -44,19 +45,25 @@ def create_task(tx: Tx, spec: TaskSpec, *, source: TaskSource = TaskSource.API, 
     """Store a new task; its first occurrence is strictly after now.
 
     Raises:
-        InvalidInput: a field is not what it must be, or the job or its arguments are unknown.
-        AlreadyExists: the name is taken.
+        UserError: a field is not what it must be, the job or its arguments are unknown, or the name is taken.
+            If several things are wrong, all are told.
     """
-    check_task(spec)
-    signature = check_job_args(tx, spec.job_name, spec.args)
-    anchor = spec.start_at or tx.now
-    occurrence = _first(tx, spec, anchor)
-    if occurrence is None:
-        raise _never_fires(spec, tx.now)
+    anchor, schemas = spec.start_at or tx.now, jobs.schemas(tx.conn)
+    faults = [*task_faults(spec), *job_faults(schemas, spec.job_name, spec.args)]
+    faults += _schedule_faults(spec, anchor, tx.now)
+    # A name that cannot be is not looked for.
+    if faults and all(fault.path != ("name",) for fault in faults) and tasks.by_name(tx.conn, spec.name):
+        faults.insert(0, _taken(spec.name))
+    refuse(faults)
+    occurrence, signature = _first(spec, anchor, tx.now), schemas[spec.job_name].signature
     created = _insert(tx, spec, anchor, occurrence, source=source, submitter=submitter, signature=signature)
     if created is None:
-        raise AlreadyExists(f"task '{spec.name}' exists already; change it with updateTask", path=("name",))
+        raise _taken(spec.name)
     return created
+
+
+def _taken(name: str) -> AlreadyExists:
+    return AlreadyExists(f"task '{name}' exists already; change it with updateTask", path=("name",))
 
 
 def update_task(
@@ -82,10 +89,17 @@ def update_task(
         )
     filled: dict[str, Any] = {key: _DEFAULTS[key] if value is None else value for key, value in changes.items()}
     spec = replace(task.spec, **filled)
-    check_task(spec)
+    faults: list[UserError] = list(task_faults(spec))
+    rebound = spec.job_name != task.spec.job_name or spec.args != task.spec.args
+    schemas = jobs.schemas(tx.conn) if rebound else {}
+    if rebound:
+        faults += job_faults(schemas, spec.job_name, spec.args)
+    if spec.schedule != task.spec.schedule:
+        faults += _schedule_faults(spec, _anchor(task, spec, tx.now), tx.now)
+    refuse(faults)
     values = {**tasks.spec_values(spec), **_retimed(tx, task, spec), **_paused(tx, task, spec, actor)}
-    if spec.job_name != task.spec.job_name or spec.args != task.spec.args:
-        values["signature"] = check_job_args(tx, spec.job_name, spec.args)
+    if rebound:
+        values["signature"] = schemas[spec.job_name].signature
     if spec.schedule != task.spec.schedule and task.source is TaskSource.CODE:
         values["overridden"] = spec.schedule != task.declared
     _record_left_out(tx, task, spec)
@@ -106,7 +120,7 @@ def resume_task(tx: Tx, name: str, *, actor: str | None = None) -> Task:
     values: dict[str, Any] = {"enabled": True, "paused_at": None, "paused_by": None, "paused_reason": None}
     if task.finished:
         # A task that was set aside because its schedule could not be computed, or one that is really over.
-        occurrence = _first(tx, task.spec, task.anchor_at)
+        occurrence = _first(task.spec, task.anchor_at, tx.now)
         due = effective(task.id, task.spec.jitter, occurrence)
         values |= {"next_occurrence_at": occurrence, "next_run_at": due}
     return _change(tx, task, values)
@@ -156,7 +170,11 @@ def delete_tasks_of_owner(tx: Tx, owner: str, *, dry_run: bool = False, actor: s
     """Delete all tasks of an owner that are not declared in code, as ``delete_task`` does; returns them.
 
     With ``dry_run`` nothing is changed.
+
+    Raises:
+        InvalidInput: the owner is empty or no name of one.
     """
+    check_text(owner, "owner", least=1, most=MAX_NAME)
     doomed = [task for task in tasks.of_owner(tx.conn, owner, lock=not dry_run) if task.source is not TaskSource.CODE]
     if not dry_run:
         for task in doomed:
@@ -192,7 +210,7 @@ def trigger_task(tx: Tx, name: str, *, args: dict[str, Json] | None = None, acto
 
 def declare_task(tx: Tx, spec: TaskSpec) -> Task | None:
     """Write a schedule that is declared in code as a task; None if its name is taken."""
-    occurrence = _first(tx, spec, tx.now)
+    occurrence = _first(spec, tx.now, tx.now)
     return _insert(tx, spec, tx.now, occurrence, source=TaskSource.CODE, submitter=None, declared=spec.schedule)
 
 
@@ -253,6 +271,10 @@ def _insert(
 
 
 def _change(tx: Tx, task: Task, values: Mapping[str, Any]) -> Task:
+    """Set columns of a task. What leaves everything as it is, is no edit: no new version, nothing to tell."""
+    current = tasks.edited_values(task)
+    if all(current[name] == value for name, value in values.items()):
+        return task
     changed = tasks.change(tx.conn, task.id, {**values, "version": task.version + 1, "updated_at": tx.now})
     tx.emit([task_change(EventKind.TASK_UPDATED, changed)])
     tx.wake(Wake.TASKS)
@@ -271,13 +293,25 @@ def _by(actor: str | None) -> str:
     return f" by {actor}" if actor else ""
 
 
-def _first(tx: Tx, spec: TaskSpec, anchor: datetime) -> datetime | None:
+def _first(spec: TaskSpec, anchor: datetime, now: datetime) -> datetime | None:
     """The first occurrence after now; refuses a string that is no schedule."""
     try:
         schedule = parse(spec.schedule.syntax, spec.schedule.value, spec.schedule.timezone, anchor=anchor)
     except ScheduleError as error:
         raise schedule_fault(error) from error
-    return first_occurrence(spec, schedule, tx.now)
+    return first_occurrence(spec, schedule, now)
+
+
+def _schedule_faults(spec: TaskSpec, anchor: datetime, now: datetime) -> Iterator[UserError]:
+    """A string that is no schedule, or one without any occurrence after now in its window."""
+    try:
+        occurrence = _first(spec, anchor, now)
+    except UserError as error:
+        yield error
+        return
+    # In a window that ends before it begins nothing lies, but that is a fault of the window.
+    if occurrence is None and not any(window_faults(spec.start_at, spec.end_at)):
+        yield _never_fires(spec, now)
 
 
 def schedule_fault(error: ScheduleError) -> InvalidInput:
@@ -290,7 +324,7 @@ def schedule_fault(error: ScheduleError) -> InvalidInput:
 def _never_fires(spec: TaskSpec, now: datetime) -> InvalidInput:
     window = " inside startAt and endAt" if spec.start_at or spec.end_at else ""
     return InvalidInput(
-        f"schedule: '{spec.schedule.value}' has no occurrence after {now.isoformat()}{window}; "
+        f"schedule: '{spec.schedule.value}' has no occurrence after {time_text(now)}{window}; "
         "choose a time in the future",
         path=("schedule", "value"),
         code="NEVER_FIRES",
@@ -301,19 +335,19 @@ def _retimed(tx: Tx, task: Task, spec: TaskSpec) -> dict[str, Any]:
     """The columns that follow from a changed schedule, window or jitter; an edited INTERVAL is anchored anew."""
     if all(getattr(spec, name) == getattr(task.spec, name) for name in _TIMING):
         return {}
-    anchor = task.anchor_at
-    if spec.schedule.syntax is Syntax.INTERVAL and (
-        spec.schedule != task.spec.schedule or spec.start_at != task.spec.start_at
-    ):
-        anchor = spec.start_at or tx.now
-    occurrence = _first(tx, spec, anchor)
-    if occurrence is None and spec.schedule != task.spec.schedule:
-        raise _never_fires(spec, tx.now)
+    anchor = _anchor(task, spec, tx.now)
+    occurrence = _first(spec, anchor, tx.now)
     return {
         "anchor_at": anchor,
         "next_occurrence_at": occurrence,
         "next_run_at": effective(task.id, spec.jitter, occurrence),
     }
+
+
+def _anchor(task: Task, spec: TaskSpec, now: datetime) -> datetime:
+    """Where the grid of an INTERVAL begins once the task is as ``spec`` says."""
+    moved = spec.schedule != task.spec.schedule or spec.start_at != task.spec.start_at
+    return (spec.start_at or now) if spec.schedule.syntax is Syntax.INTERVAL and moved else task.anchor_at
 
 
 def _record_left_out(tx: Tx, task: Task, spec: TaskSpec) -> None:
@@ -325,8 +359,8 @@ def _record_left_out(tx: Tx, task: Task, spec: TaskSpec) -> None:
     too_late = spec.end_at is not None and announced > spec.end_at
     if too_early or too_late:
         window = {
-            "startAt": None if spec.start_at is None else spec.start_at.isoformat(),
-            "endAt": None if spec.end_at is None else spec.end_at.isoformat(),
+            "startAt": None if spec.start_at is None else time_text(spec.start_at),
+            "endAt": None if spec.end_at is None else time_text(spec.end_at),
         }
         skip = Skip(SkipReason.WINDOW, announced, announced, 1, window)
         record_skips(tx, task, (skip,), None, node=None, blocker=None)

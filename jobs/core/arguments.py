@@ -10,7 +10,7 @@ from uuid import UUID
 from jsonschema import Draft202012Validator, FormatChecker, ValidationError
 from pydantic import AnyUrl, TypeAdapter
 
-from .errors import InvalidInput
+from .errors import InvalidInput, refuse
 from .model import Json
 
 _FORMATS: Final[Mapping[str, type[Any]]] = {
@@ -47,19 +47,27 @@ def check_args(job_name: str, schema: Mapping[str, Any], args: Mapping[str, Json
     """Let arguments pass that fit the job's schema.
 
     Raises:
-        InvalidInput: code ``INVALID_ARGS``; names the argument, what it must be and what it got.
+        UserError: code ``INVALID_ARGS``; names the argument, what it must be and what it got.
     """
+    refuse(argument_faults(job_name, schema, args))
+
+
+def argument_faults(job_name: str, schema: Mapping[str, Any], args: Mapping[str, Json]) -> list[InvalidInput]:
+    """Where the arguments do not fit the job's schema, in the order of their places; code ``INVALID_ARGS``."""
     # The library's overloads are loosely typed; only the two attributes used here matter.
     faults: Iterable[ValidationError] = Draft202012Validator(dict(schema), format_checker=_FORMAT_CHECKER).iter_errors(
         dict(args)
     )  # pyright: ignore[reportUnknownMemberType]
-    fault = min(faults, key=lambda one: [str(part) for part in one.absolute_path], default=None)
-    if fault is None:
-        return
-    place = ".".join(str(part) for part in fault.absolute_path)
+    ordered = sorted(faults, key=lambda one: [str(part) for part in one.absolute_path])
+    return [_fault(job_name, schema, args, one) for one in ordered]
+
+
+def _fault(job_name: str, schema: Mapping[str, Any], args: Mapping[str, Json], error: ValidationError) -> InvalidInput:
+    place = ".".join(str(part) for part in error.absolute_path)
     named = f"argument '{place}' of job '{job_name}'" if place else f"arguments of job '{job_name}'"
-    message = f"{named}: {_short(fault.message)}{_hint(schema, args)}"
-    raise InvalidInput(message, path=("args", *(str(part) for part in fault.absolute_path)), code="INVALID_ARGS")
+    hint = "" if place else _hint(schema, args)
+    message = f"{named}: {_short(error.message)}{hint}"
+    return InvalidInput(message, path=("args", *(str(part) for part in error.absolute_path)), code="INVALID_ARGS")
 
 
 def _short(text: str, limit: int = 300) -> str:

@@ -5,6 +5,7 @@
     CronographError
     ├── InvalidTransition      a change of state that the transition table does not know
     ├── UserError              the caller's input; becomes ``errors { code message path }`` in the API
+    │   ├── SeveralFaults      more than one of the following
     │   ├── NotFound
     │   ├── AlreadyExists
     │   ├── InvalidInput
@@ -17,7 +18,11 @@
         └── FileLocked
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from itertools import islice
+
+MAX_FAULTS = 50
+"""So many faults of one input are told at once."""
 
 
 class CronographError(Exception):
@@ -50,10 +55,42 @@ class UserError(CronographError):
         if code is not None:
             self.code = code
 
+    @property
+    def faults(self) -> "tuple[UserError, ...]":
+        """Every fault that was found, in the order of the input; just this one unless there are several."""
+        return (self,)
+
     def within(self, *prefix: str) -> "UserError":
         """The same error with ``prefix`` put before its path."""
         self.path = (*prefix, *self.path)
         return self
+
+
+class SeveralFaults(UserError):
+    """More than one thing is wrong with an input. Code and path are those of the first."""
+
+    def __init__(self, faults: Sequence[UserError]) -> None:
+        first = faults[0]
+        super().__init__("; ".join(one.message for one in faults), path=first.path, code=first.code)
+        self._faults = tuple(faults)
+
+    @property
+    def faults(self) -> tuple[UserError, ...]:
+        """What is wrong, in the order of the input."""
+        return self._faults
+
+
+def refuse(faults: Iterable[UserError]) -> None:
+    """Raise what was found, the first ``MAX_FAULTS``, if anything was.
+
+    Raises:
+        UserError: the only fault, or ``SeveralFaults``.
+    """
+    found = list(islice(faults, MAX_FAULTS))
+    if len(found) > 1:
+        raise SeveralFaults(found)
+    if found:
+        raise found[0]
 
 
 class InvalidInput(UserError):

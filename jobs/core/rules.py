@@ -1,102 +1,152 @@
-"""What names, numbers and times of a task or run may be; every refusal names the field and what it got."""
+"""What names, numbers and times of a task or run may be; every fault names the field and what it got.
 
-from collections.abc import Sequence
+Each rule yields the faults it finds, so that a caller is told all of them at once; ``check_…`` raises them.
+"""
+
+from collections.abc import Iterator, Sequence
 from datetime import datetime
 from difflib import get_close_matches
 
-from .errors import InvalidInput, NotFound
-from .model import TaskSpec
+from .errors import InvalidInput, NotFound, UserError, refuse
+from .model import MisfirePolicy, NewRun, TaskSpec
+from .schedule import Syntax
+from .wording import number_text, time_text
 
 MAX_NAME = 200
 MAX_TEXT = 10_000
 MAX_SECONDS = 10 * 366 * 86400.0
 MAX_RETRIES = 1000
 MAX_CATCH_UP = 1000
+MAX_UNIQUE_KEY = 200
 
 
-def check_name(value: str, field: str) -> None:
+def check_name(value: object, field: str) -> None:
     """A name has 1 to 200 characters, none of them a control character or ``/``.
 
     Raises:
         InvalidInput: names the field.
     """
+    refuse(name_faults(value, field))
+
+
+def name_faults(value: object, field: str) -> Iterator[InvalidInput]:
+    """What is wrong with a name: its length, a control character or ``/``, a space at either end."""
+    if not isinstance(value, str):
+        yield _not_text(value, field)
+        return
     if not 1 <= len(value) <= MAX_NAME:
-        raise InvalidInput(f"{field}: must have 1 to {MAX_NAME} characters, got {len(value)}", path=(field,))
+        yield InvalidInput(f"{field}: must have 1 to {MAX_NAME} characters, got {len(value)}", path=(field,))
     for place, character in enumerate(value):
         if character == "/" or not character.isprintable():
-            raise InvalidInput(
+            yield InvalidInput(
                 f"{field}: must not contain control characters or '/', got {character!r} at position {place}",
                 path=(field,),
             )
+            return
     if value != value.strip():
-        raise InvalidInput(f"{field}: must not begin or end with a space, got {value!r}", path=(field,))
+        yield InvalidInput(f"{field}: must not begin or end with a space, got {value!r}", path=(field,))
 
 
-def check_text(value: str, field: str, *, limit: int = MAX_TEXT) -> None:
+def check_text(value: object, field: str, *, least: int = 0, most: int = MAX_TEXT) -> None:
     """Free text is bounded and has no control characters but line breaks and tabs.
 
     Raises:
         InvalidInput: names the field.
     """
-    if len(value) > limit:
-        raise InvalidInput(f"{field}: must have at most {limit} characters, got {len(value)}", path=(field,))
+    refuse(text_faults(value, field, least=least, most=most))
+
+
+def text_faults(value: object, field: str, *, least: int = 0, most: int = MAX_TEXT) -> Iterator[InvalidInput]:
+    """What is wrong with a free text: its length, or a control character that is no line break or tab."""
+    if not isinstance(value, str):
+        yield _not_text(value, field)
+        return
+    if len(value) < least:
+        least_text = f"{least} character" if least == 1 else f"{least} characters"
+        yield InvalidInput(f"{field}: must have at least {least_text}, got {value!r}", path=(field,))
+    if len(value) > most:
+        yield InvalidInput(
+            f"{field}: must have at most {number_text(most)} characters, got {number_text(len(value))}", path=(field,)
+        )
     bad = next((one for one in value if not one.isprintable() and one not in "\n\r\t" and ord(one) < 160), None)
     if bad is not None:
-        raise InvalidInput(f"{field}: must not contain control characters, got {bad!r}", path=(field,))
+        yield InvalidInput(f"{field}: must not contain control characters, got {bad!r}", path=(field,))
 
 
-def check_number(value: float, field: str, low: float, high: float) -> None:
-    """A number lies between ``low`` and ``high``, both included.
-
-    Raises:
-        InvalidInput: names the field.
-    """
-    if not low <= value <= high:
-        raise InvalidInput(f"{field}: must be from {low:g} to {high:g}, got {value:g}", path=(field,))
+def _not_text(value: object, field: str) -> InvalidInput:
+    return InvalidInput(f"{field}: must be a text, got {value!r:.60}", path=(field,))
 
 
-def check_window(start_at: datetime | None, end_at: datetime | None) -> None:
-    """The window of a task ends after it starts.
+def number_faults(value: object, field: str, low: float, high: float, *, whole: bool = False) -> Iterator[InvalidInput]:
+    """What is wrong with a number that must lie between ``low`` and ``high``, both included."""
+    kinds = int if whole else int | float
+    # True and False are whole numbers to Python, but nobody means one by them.
+    if isinstance(value, bool) or not isinstance(value, kinds):
+        got = f"{value!r:.60}"
+    elif low <= value <= high:
+        return
+    else:
+        got = number_text(value)
+    kind = "a whole number from" if whole else "from"
+    yield InvalidInput(f"{field}: must be {kind} {number_text(low)} to {number_text(high)}, got {got}", path=(field,))
 
-    Raises:
-        InvalidInput: names both ends.
-    """
+
+def window_faults(start_at: datetime | None, end_at: datetime | None) -> Iterator[InvalidInput]:
+    """The window of a task ends after it starts."""
     if start_at is not None and end_at is not None and end_at < start_at:
-        raise InvalidInput(
-            f"endAt: must not be before startAt ({start_at.isoformat()}), got {end_at.isoformat()}", path=("endAt",)
+        yield InvalidInput(
+            f"endAt: must not be before startAt ({time_text(start_at)}), got {time_text(end_at)}", path=("endAt",)
         )
 
 
-def check_task(spec: TaskSpec) -> None:
-    """Everything about a task that can be judged without a schedule or a database.
-
-    Raises:
-        InvalidInput: the first fault.
-    """
-    check_name(spec.name, "name")
-    check_name(spec.group, "group")
+def task_faults(spec: TaskSpec) -> Iterator[InvalidInput]:
+    """Everything wrong with a task that can be judged without its schedule's text or a database."""
+    yield from name_faults(spec.name, "name")
+    yield from name_faults(spec.group, "group")
     if spec.owner is not None:
-        check_text(spec.owner, "owner", limit=MAX_NAME)
-    check_text(spec.description, "description")
-    check_number(spec.misfire_grace, "misfireGrace", 0, MAX_SECONDS)
-    check_number(spec.catch_up_limit, "catchUpLimit", 1, MAX_CATCH_UP)
-    check_number(spec.jitter, "jitter", 0, MAX_SECONDS)
-    check_run_settings(spec.retries, spec.retry_delay, spec.timeout)
-    if spec.tolerance is not None:
-        check_number(spec.tolerance, "tolerance", 0, MAX_SECONDS)
-    check_window(spec.start_at, spec.end_at)
+        yield from text_faults(spec.owner, "owner", least=1, most=MAX_NAME)
+    yield from text_faults(spec.description, "description")
+    yield from _policy_faults(spec)
+    yield from attempt_faults(spec.retries, spec.retry_delay, spec.timeout)
+    yield from number_faults(spec.jitter, "jitter", 0, MAX_SECONDS)
+    yield from window_faults(spec.start_at, spec.end_at)
 
 
-def check_run_settings(retries: int, retry_delay: float, timeout: float | None) -> None:
-    """The settings of a run that decide about its attempts.
+def _policy_faults(spec: TaskSpec) -> Iterator[InvalidInput]:
+    yield from number_faults(spec.misfire_grace, "misfireGrace", 0, MAX_SECONDS)
+    if spec.misfire is MisfirePolicy.NONE and spec.misfire_grace == 0:
+        yield InvalidInput(
+            "misfireGrace: must be above 0 with misfire NONE, under which whatever is later than the grace is missed "
+            "and every occurrence is a little late, got 0",
+            path=("misfireGrace",),
+        )
+    yield from number_faults(spec.catch_up_limit, "catchUpLimit", 1, MAX_CATCH_UP, whole=True)
+    if spec.tolerance is None:
+        return
+    yield from number_faults(spec.tolerance, "tolerance", 0, MAX_SECONDS)
+    if spec.schedule.syntax is not Syntax.INTERVAL:
+        yield InvalidInput(
+            f"tolerance: is for INTERVAL schedules only, and this one is {spec.schedule.syntax.name}, "
+            f"got {number_text(spec.tolerance)}; leave it out or set it to null",
+            path=("tolerance",),
+        )
 
-    Raises:
-        InvalidInput: the first fault.
-    """
-    check_number(retries, "retries", 0, MAX_RETRIES)
-    check_number(retry_delay, "retryDelay", 0, MAX_SECONDS)
+
+def attempt_faults(retries: object, retry_delay: object, timeout: object) -> Iterator[InvalidInput]:
+    """What is wrong with the settings of a run that decide about its attempts."""
+    yield from number_faults(retries, "retries", 0, MAX_RETRIES, whole=True)
+    yield from number_faults(retry_delay, "retryDelay", 0, MAX_SECONDS)
     if timeout is not None:
-        check_number(timeout, "timeout", 0.001, MAX_SECONDS)
+        yield from number_faults(timeout, "timeout", 0.001, MAX_SECONDS)
+
+
+def new_run_faults(run: NewRun) -> Iterator[InvalidInput]:
+    """What is wrong with the settings of a new run; its job and arguments are judged apart."""
+    yield from name_faults(run.group, "group")
+    yield from text_faults(run.description, "description")
+    yield from attempt_faults(run.retries, run.retry_delay, run.timeout)
+    if run.unique_key is not None:
+        yield from text_faults(run.unique_key, "uniqueKey", least=1, most=MAX_UNIQUE_KEY)
 
 
 def unknown(kind: str, name: str, known: Sequence[str], *, field: str = "name") -> NotFound:
@@ -104,3 +154,10 @@ def unknown(kind: str, name: str, known: Sequence[str], *, field: str = "name") 
     near = get_close_matches(name, known, 1)
     hint = f"; did you mean '{near[0]}'?" if near else ""
     return NotFound(f"{kind} '{name[:MAX_NAME]}' does not exist{hint}", path=(field,))
+
+
+def unknown_job(name: str, known: Sequence[str]) -> UserError:
+    """The error for a job that no node has published, with the nearest one that some node has."""
+    near = get_close_matches(name, known, 1)
+    hint = f"; did you mean '{near[0]}'?" if near else ""
+    return UserError(f"Unknown job: {name}{hint}", path=("jobName",), code="UNKNOWN_JOB")

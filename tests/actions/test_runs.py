@@ -241,7 +241,16 @@ class TestInTheUsersTransaction:
         ("bad", "sentence"),
         [
             ({"priority": "urgent"}, "priority: must be 'high' or 'low', got 'urgent'"),
+            ({"priority": 1}, "priority: must be 'high' or 'low', got 1"),
             ({"run_at": datetime(2030, 1, 1)}, "run_at: must have a time zone"),  # noqa: DTZ001
+            ({"run_at": "x"}, "run_at: must be a datetime with a time zone, e.g. datetime.now(UTC), or None, got 'x'"),
+            ({"group": None}, "group: must be a text, got None"),
+            ({"unique_key": 5}, "uniqueKey: must be a text, got 5"),
+            ({"retries": "2"}, "retries: must be a whole number from 0 to 1,000, got '2'"),
+            ({"retries": 1.5}, "retries: must be a whole number from 0 to 1,000, got 1.5"),
+            ({"retries": True}, "retries: must be a whole number from 0 to 1,000, got True"),
+            ({"retry_delay": "1m"}, "retryDelay: must be from 0 to 316,224,000, got '1m'"),
+            ({"args": [1]}, "args: must be a mapping of names to values, got [1]"),
             ({"args": {"x": object()}}, "args: must be JSON"),
             ({"args": {"x": float("nan")}}, "args: must be JSON"),
             ({"args": {"x": ["a\x00"]}}, "args: a text must not hold the character U+0000"),

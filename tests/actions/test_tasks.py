@@ -1,5 +1,6 @@
 """Making, editing, pausing and deleting tasks, on both databases."""
 
+from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
 
@@ -13,18 +14,28 @@ from cronograph.jobs.actions.tasks import (
     delete_tasks_of_owner,
     pause_task,
     reset_task,
+    resume_task,
     trigger_task,
     update_task,
 )
 from cronograph.jobs.core.errors import AlreadyExists, InvalidState, NotFound, Overlap, UserError, VersionConflict
-from cronograph.jobs.core.model import OverlapPolicy, ScheduleSpec, Task, TaskSource, TaskSpec
+from cronograph.jobs.core.model import MisfirePolicy, OverlapPolicy, ScheduleSpec, Task, TaskSource, TaskSpec
 from cronograph.jobs.core.schedule import Syntax
 from cronograph.jobs.core.states import RunState
+from cronograph.jobs.store.db.transaction import Tx
 from cronograph.jobs.store.schema import tables
 from cronograph.jobs.store.write import jobs, tasks
 from tests.support.storage import START, Stored
 
 EVERY_SECOND = ScheduleSpec(Syntax.CRON, "* * * * * *")
+
+
+EDITS_OF_NOTHING: list[Callable[[Tx], Task]] = [
+    lambda tx: update_task(tx, "nightly", {}),
+    lambda tx: update_task(tx, "nightly", {"retries": 2, "description": None}),
+    lambda tx: update_task(tx, "nightly", {"schedule": ScheduleSpec(Syntax.CRON, "0 * * * * *")}),
+    lambda tx: resume_task(tx, "nightly"),
+]
 
 
 def read(stored: Stored, name: str = "nightly") -> Task:
@@ -71,6 +82,9 @@ class TestCreate:
             ({"catch_up_limit": 0}, "INVALID_INPUT", ("catchUpLimit",)),
             ({"jitter": -1.0}, "INVALID_INPUT", ("jitter",)),
             ({"misfire_grace": float("nan")}, "INVALID_INPUT", ("misfireGrace",)),
+            ({"misfire_grace": 0.0, "misfire": MisfirePolicy.NONE}, "INVALID_INPUT", ("misfireGrace",)),
+            ({"tolerance": 5.0}, "INVALID_INPUT", ("tolerance",)),
+            ({"owner": ""}, "INVALID_INPUT", ("owner",)),
             ({"start_at": START, "end_at": START - timedelta(1)}, "INVALID_INPUT", ("endAt",)),
             ({"end_at": START - timedelta(1)}, "NEVER_FIRES", ("schedule", "value")),
         ],
@@ -101,6 +115,31 @@ class TestCreate:
         assert caught.value.path[0] == "schedule"
         assert stored.rows(tables.periodic_task) == []
 
+    def test_everything_that_is_wrong_is_told_at_once(self, stored: Stored) -> None:
+        stored.node()
+        stored.task()
+        with pytest.raises(UserError) as caught:
+            stored.task("/5 * * * *", job_name="wrok", retries=-1, owner="", tolerance=1.0)
+        assert [(fault.code, fault.path) for fault in caught.value.faults] == [
+            ("ALREADY_EXISTS", ("name",)),
+            ("INVALID_INPUT", ("owner",)),
+            ("INVALID_INPUT", ("tolerance",)),
+            ("INVALID_INPUT", ("retries",)),
+            ("UNKNOWN_JOB", ("jobName",)),
+            ("INVALID_SCHEDULE", ("schedule", "value")),
+        ]
+        for fault in caught.value.faults:
+            assert fault.message in caught.value.message
+
+    def test_numbers_and_times_in_messages_are_as_people_write_them(self, stored: Stored) -> None:
+        stored.node()
+        with pytest.raises(UserError, match="jitter: must be from 0 to 316,224,000, got 400,000,000"):
+            stored.task(jitter=4e8)
+        with pytest.raises(UserError, match=r"startAt \(2026-03-01T12:00:00Z\), got 2026-02-28T12:00:00Z"):
+            stored.task(start_at=START, end_at=START - timedelta(1))
+        with pytest.raises(UserError, match="no occurrence after 2026-03-01T12:00:00Z inside startAt and endAt"):
+            stored.task(end_at=START - timedelta(1))
+
     def test_arguments_that_do_not_fit_are_refused(self, stored: Stored) -> None:
         stored.node()
         schema = {"type": "object", "properties": {"count": {"type": "integer"}}, "additionalProperties": False}
@@ -109,6 +148,9 @@ class TestCreate:
         with pytest.raises(UserError, match="did you mean 'count'") as caught:
             stored.task(args={"cuont": 1})
         assert caught.value.code == "INVALID_ARGS"
+        with pytest.raises(UserError) as caught:
+            stored.task(args={"count": "many", "more": 1})
+        assert [fault.path for fault in caught.value.faults] == [("args",), ("args", "count")]
 
 
 class TestUpdate:
@@ -118,6 +160,34 @@ class TestUpdate:
         stored.at(1)
         stored.dispatch()
         assert stored.do(update_task, "nightly", {"description": "x"}).version == 2
+
+    @pytest.mark.parametrize("edit", EDITS_OF_NOTHING)
+    def test_an_edit_that_changes_nothing_leaves_the_version_and_is_not_told(
+        self, stored: Stored, edit: Callable[[Tx], Task]
+    ) -> None:
+        stored.node()
+        before = stored.task()
+        told = len(stored.rows(tables.event))
+        stored.pass_time(5)
+        assert stored.do(edit) == read(stored) == before
+        assert len(stored.rows(tables.event)) == told
+
+    def test_a_pause_is_an_edit_once_until_its_reason_changes(self, stored: Stored) -> None:
+        stored.node()
+        stored.task()
+        assert stored.do(pause_task, "nightly", reason="broken").version == 2
+        stored.pass_time(5)
+        assert stored.do(pause_task, "nightly", reason="broken").version == 2
+        again = stored.do(pause_task, "nightly", reason="still broken")
+        assert (again.version, again.paused_at) == (3, START)
+
+    def test_a_schedule_without_an_interval_gives_its_tolerance_up_first(self, stored: Stored) -> None:
+        stored.node()
+        stored.task("60s", Syntax.INTERVAL, tolerance=3.0)
+        change: dict[str, Any] = {"schedule": ScheduleSpec(Syntax.CRON, "0 * * * * *")}
+        with pytest.raises(UserError, match="tolerance: is for INTERVAL schedules only, and this one is CRON, got 3"):
+            stored.do(update_task, "nightly", change)
+        assert stored.do(update_task, "nightly", {**change, "tolerance": None}).spec.tolerance is None
 
     def test_a_lost_update_is_refused(self, stored: Stored) -> None:
         stored.node()
@@ -171,7 +241,7 @@ class TestUpdate:
         stored.do(update_task, "nightly", {"end_at": START + timedelta(seconds=30)})
         (skip,) = stored.rows(tables.skipped_occurrence)
         assert (skip.reason, skip.first_scheduled_for) == ("window", START + timedelta(seconds=60))
-        assert skip.policy == {"startAt": None, "endAt": "2026-03-01T12:00:30+00:00"}
+        assert skip.policy == {"startAt": None, "endAt": "2026-03-01T12:00:30Z"}
 
     def test_a_new_schedule_that_never_fires_is_refused_and_changes_nothing(self, stored: Stored) -> None:
         stored.node()

@@ -39,13 +39,14 @@ DOCUMENTS = [
     "mutation { triggerJob(jobName: null) { success } }",
     'mutation { createTask(input: { name: "a" }) { errors { code } } }',
     "mutation { cancelRuns(input: null) { errors { code } } }",
-    f"mutation {{ {TASK % 'args: { a: 1e999 }'} {{ errors {{ code }} }} }}",
     f"mutation {{ {TASK % 'startAt: 5'} {{ errors {{ code }} }} }}",
     f"mutation {{ {TASK % 'retries: 2147483648'} {{ errors {{ code }} }} }}",
 ]  # fmt: skip
 REFUSED_AS_DATA = [
     TASK % 'args: "text"',
     TASK % "args: [1]",
+    TASK % "args: { a: 1e999 }",
+    TASK % 'args: { a: "\\u0000" }',
     TASK % "timeout: 1e400",
     TASK % "jitter: -1",
     TASK % "misfireGrace: 1e300",

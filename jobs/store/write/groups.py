@@ -22,7 +22,7 @@ def ensure(conn: Connection, name: str) -> Group:
 
 
 def pause(conn: Connection, name: str, *, actor: str, reason: str | None, now: datetime) -> Group:
-    """Mark a group as paused."""
+    """Mark a group as paused since ``now``."""
     statement = update(g).where(g.c.name == name).values(paused_at=now, paused_by=actor, pause_reason=reason)
     return group_from(conn.execute(statement.returning(g)).one())
 

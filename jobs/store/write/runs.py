@@ -235,10 +235,10 @@ def make_available(conn: Connection, ids: Sequence[int], at: datetime) -> list[i
 
 
 def set_priority(conn: Connection, ids: Sequence[int], priority: Priority) -> list[int]:
-    """Set the priority of waiting and stuck runs; returns the ids of those changed."""
+    """Set the priority of waiting and stuck runs; returns the ids of those that had another one."""
     statement = (
         update(r)
-        .where(r.c.id.in_(ids), r.c.state.in_(words(CLAIMABLE)))
+        .where(r.c.id.in_(ids), r.c.state.in_(words(CLAIMABLE)), r.c.priority != priority.value)
         .values(priority=priority.value)
         .returning(r.c.id)
     )

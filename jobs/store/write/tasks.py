@@ -75,6 +75,22 @@ def declared_values(declared: ScheduleSpec | None) -> dict[str, Any]:
     }
 
 
+def edited_values(task: Task) -> dict[str, Any]:
+    """The columns that people's edits set, as they are."""
+    return {
+        **spec_values(task.spec),
+        **declared_values(task.declared),
+        "overridden": task.overridden,
+        "signature": task.signature,
+        "anchor_at": task.anchor_at,
+        "next_occurrence_at": task.next_occurrence_at,
+        "next_run_at": task.next_run_at,
+        "paused_at": task.paused_at,
+        "paused_by": task.paused_by,
+        "paused_reason": task.paused_reason,
+    }
+
+
 def task_from(row: Row[Any]) -> Task:
     """The task behind a whole row of ``periodic_task``."""
     declared = None

@@ -1,0 +1,10 @@
+"""In words: why a task is or is not running now, why a run still waits, and what happens next.
+
+An operator reads these at night, so each sentence names the thing in the way and what would change it.
+"""
+
+from .facts import COUNTED_AHEAD, Explanation, RunFacts, TaskFacts
+from .runs import explain_run
+from .tasks import explain_task
+
+__all__ = ["COUNTED_AHEAD", "Explanation", "RunFacts", "TaskFacts", "explain_run", "explain_task"]

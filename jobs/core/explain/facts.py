@@ -1,0 +1,111 @@
+"""What an explanation is, what is known when one is given, and the words that those of tasks and runs share."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from ..model import Blockage, Group, Run, SkippedOccurrence
+
+COUNTED_AHEAD = 1_000
+"""Runs that were due before another are counted up to here."""
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """An answer to "why?".
+
+    Attributes:
+        code: Stable UPPER_CASE word for programs and colours.
+        sentence: The answer.
+        details: Further sentences, most important first.
+        until: When this changes by time alone; None = not by time.
+        run_id: The run that is in the way or that the answer is about.
+    """
+
+    code: str
+    sentence: str
+    details: tuple[str, ...] = ()
+    until: datetime | None = None
+    run_id: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TaskFacts:
+    """What is known beside the task itself.
+
+    Attributes:
+        job_known: Whether any node has ever published the job (and it was not forgotten).
+        nodes: The live nodes that can run it.
+        unfinished: The task's unfinished runs, oldest first.
+        waits: What is known about the first of them, unless one of them is running.
+        newest_skip: Its newest skipped stretch.
+    """
+
+    job_known: bool
+    nodes: tuple[str, ...]
+    unfinished: tuple[Run, ...] = ()
+    waits: "RunFacts | None" = None
+    newest_skip: SkippedOccurrence | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RunFacts:
+    """What is known beside the run itself.
+
+    Attributes:
+        job_known: Whether any node has published the job.
+        isolation: Where the job runs (``async``, ``thread``, ``process``); None if unknown.
+        nodes: The live nodes that can run it and take new work.
+        group: The settings of its group.
+        group_occupied: How many runs of its group are scheduled or running.
+        blocked_by: The scheduled or running run of the same task that must end first.
+        ahead: How many runs of its group and priority were due before it; counted up to ``COUNTED_AHEAD``.
+        slots: The slots together of those ``nodes`` whose event loop turns.
+        free_slots: How many of these are free.
+        other_version: Further live nodes that know the job, but leave this run to ``nodes``: its arguments were checked
+            against another version of the job than theirs.
+        blockages: What keeps the event loops of live nodes from turning, by the node's name.
+    """
+
+    job_known: bool
+    isolation: str | None
+    nodes: tuple[str, ...]
+    group: Group
+    group_occupied: int = 0
+    blocked_by: int | None = None
+    ahead: int = 0
+    slots: int = 0
+    free_slots: int = 0
+    other_version: tuple[str, ...] = ()
+    blockages: Mapping[str, Blockage] = field(default_factory=dict[str, Blockage])
+
+
+def moment(instant: datetime) -> str:
+    """A time in a sentence: ``2026-03-01 12:00:05 UTC``."""
+    return f"{instant:%Y-%m-%d %H:%M:%S} UTC"
+
+
+def span(seconds: float) -> str:
+    """A length of time in a sentence: ``3 s``, ``5 min``, ``2 h 10 min``, ``4 d 3 h``."""
+    whole = max(0, round(seconds))
+    if whole < 60:
+        return f"{whole} s"
+    minutes, hours, days = whole // 60 % 60, whole // 3600 % 24, whole // 86400
+    if days:
+        return f"{days} d {hours} h" if hours else f"{days} d"
+    if hours:
+        return f"{hours} h {minutes} min" if minutes else f"{hours} h"
+    return f"{minutes} min"
+
+
+def no_job(
+    job_name: str, known: bool, nodes: Sequence[str], details: tuple[str, ...], consequence: str
+) -> Explanation | None:
+    """That no node knows the job, or no live one can run it; None = there is one that can."""
+    if not known:
+        sentence = f"No node knows the job '{job_name}', so {consequence}. Start a node whose code has it."
+        return Explanation("NO_JOB", sentence, details)
+    if not nodes:
+        sentence = f"No live node can run the job '{job_name}' now. Start one; what is due then follows its policies."
+        return Explanation("NO_NODE", sentence, details)
+    return None

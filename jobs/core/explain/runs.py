@@ -1,0 +1,179 @@
+"""In words: why a run is in its state, why it has not started yet, and what happens next."""
+
+from dataclasses import replace
+from datetime import datetime, timedelta
+
+from ..model import Blockage, Run
+from ..states import FINAL, RunState
+from .facts import COUNTED_AHEAD, Explanation, RunFacts, moment, no_job, span
+
+
+def explain_run(run: Run, facts: RunFacts, now: datetime) -> Explanation:
+    """Why ``run`` is in its state, why it has not started yet, and what happens next."""
+    if run.state in FINAL:
+        return _final(run)
+    if run.state is RunState.RUNNING:
+        return _running(run, facts, now)
+    if run.state is RunState.SCHEDULED:
+        sentence = f"It is handed to node {run.node_name} and starts as soon as that node has a free slot."
+        return Explanation("SCHEDULED", sentence)
+    return _waiting(run, facts, now)
+
+
+def _final(run: Run) -> Explanation:
+    ended = f" at {moment(run.finished_at)}" if run.finished_at else ""
+    because = f": {run.error.rstrip('.')}" if run.error else ""
+    match run.state:
+        case RunState.SUCCESS:
+            tries = f" in attempt {run.attempt}" if run.attempt > 1 else ""
+            return Explanation("SUCCESS", f"It ended successfully{tries}{ended}.")
+        case RunState.FAILED:
+            count = f"after {run.attempt} attempts" if run.attempt != 1 else "in its only attempt"
+            return Explanation("FAILED", f"It failed for good {count}{ended}{because}.", ("Retry it with retryRun.",))
+        case RunState.CANCELLED:
+            return Explanation("CANCELLED", f"It was cancelled{ended}{_cancelled_because(run)}.")
+        case _:
+            return Explanation("SKIPPED", f"It was dropped before its start{ended}{because}.")
+
+
+def _cancelled_because(run: Run) -> str:
+    """Who cancelled it and why, and how its job then ended, as far as that is known."""
+    known = dict.fromkeys(text.rstrip(".") for text in (run.cancel_reason, run.error) if text)
+    return f": {'; '.join(known)}" if known else ""
+
+
+def _running(run: Run, facts: RunFacts, now: datetime) -> Explanation:
+    started = run.started_at or now
+    elapsed = span((now - started).total_seconds())
+    where = f"on node {run.node_name}, attempt {run.attempt}, since {elapsed}"
+    deadline = None if run.timeout is None else started + timedelta(seconds=run.timeout)
+    stopping = run.cancel_requested_at is not None or (deadline is not None and deadline < now)
+    if stopping and facts.isolation == "thread":
+        why = "was asked to cancel" if run.cancel_requested_at else f"passed its deadline {moment(deadline or now)}"
+        sentence = (
+            f"It {why}, but it runs in a thread, which cannot be killed; it ends when the job looks at should_stop."
+        )
+        return Explanation("CANNOT_STOP", sentence, (f"It runs {where}.",))
+    if run.cancel_requested_at is not None:
+        reason = f" ({run.cancel_reason})" if run.cancel_reason else ""
+        return Explanation("CANCELLING", f"It was asked to stop{reason} and is stopped hard after a grace.", (where,))
+    if deadline is not None and deadline < now:
+        return Explanation("TIMING_OUT", f"It passed its deadline {moment(deadline)} and is being stopped.", (where,))
+    limit = f"; its time box ends at {moment(deadline)}" if deadline else ""
+    blockage = facts.blockages.get(run.node_name or "")
+    if blockage is not None:
+        return _on_blocked_node(run, facts, blockage, now, f"It runs {where}{limit}.")
+    return Explanation("RUNNING", f"It runs {where}{limit}.", until=deadline)
+
+
+def _on_blocked_node(run: Run, facts: RunFacts, blockage: Blockage, now: datetime, where: str) -> Explanation:
+    if blockage.run_id == run.id:
+        sentence = (
+            f"Its code has kept the event loop of node {run.node_name} from turning for "
+            f"{span((now - blockage.since).total_seconds())}: the other async jobs there stand still, and nothing new "
+            "starts. Write the job as a plain function, which gets a thread of its own, or let it await now and then."
+        )
+        return Explanation("BLOCKS_LOOP", sentence, (*_places(blockage), where), run_id=run.id)
+    who = f"{_blocker(blockage, now)} on node {run.node_name}"
+    if facts.isolation == "async":
+        return Explanation("LOOP_BLOCKED", f"It stands still: {who}.", (where,), run_id=blockage.run_id)
+    return Explanation("RUNNING", where, (f"Its end is stored once the event loop turns: {who}.",))
+
+
+def _blocker(blockage: Blockage, now: datetime) -> str:
+    known = f"run {blockage.run_id} (job '{blockage.job_name}')" if blockage.run_id is not None else "something"
+    return f"{known} has kept the event loop from turning for {span((now - blockage.since).total_seconds())}"
+
+
+def _places(blockage: Blockage) -> tuple[str, ...]:
+    return (f"It was at {blockage.stack[-1]}.",) if blockage.stack else ()
+
+
+def _loops_blocked(facts: RunFacts, now: datetime) -> Explanation | None:
+    """Of those nodes that can take a run, none has an event loop that turns."""
+    blockages = [(name, facts.blockages[name]) for name in facts.nodes if name in facts.blockages]
+    if not blockages or len(blockages) < len(facts.nodes):
+        return None
+    name, blockage = blockages[0]
+    sentence = f"No node that can run it starts anything: on node {name}, {_blocker(blockage, now)}."
+    details = tuple(f"On node {other}, {_blocker(one, now)}." for other, one in blockages[1:])
+    return Explanation("LOOP_BLOCKED", sentence, details, run_id=blockage.run_id)
+
+
+def _waiting(run: Run, facts: RunFacts, now: datetime) -> Explanation:
+    due = run.available_at < now if run.state is RunState.STUCK else run.available_at <= now
+    lacking = no_job(run.job_name, facts.job_known, facts.nodes, (), "this run waits")
+    if not due:
+        later = _not_due(run, now)
+        # What will be in its way when its time has come should be known before.
+        return later if lacking is None else replace(later, sentence=f"{later.sentence} {lacking.sentence}")
+    return lacking or _group(run, facts) or _blocked(facts) or _loops_blocked(facts, now) or _in_line(facts)
+
+
+def _not_due(run: Run, now: datetime) -> Explanation:
+    wait = span((run.available_at - now).total_seconds())
+    at = moment(run.available_at)
+    if run.state is RunState.STUCK:
+        left = max(0, run.retries - run.failures + 1)
+        details = (f"It failed with: {run.error}." if run.error else "It failed.", f"It may fail {left} more times.")
+        sentence = (
+            f"Attempt {run.attempt} failed; it is tried again after {at}, in {wait}, or at once by hand (retry now)."
+        )
+        return Explanation("RETRY_LATER", sentence, details, until=run.available_at)
+    if run.attempt:
+        sentence = f"The job asked to be tried again at {at}, in {wait} (snoozed)."
+        return Explanation("SNOOZED", sentence, until=run.available_at)
+    return Explanation("NOT_YET", f"It was enqueued for {at}, in {wait}.", until=run.available_at)
+
+
+def _group(run: Run, facts: RunFacts) -> Explanation | None:
+    group = facts.group
+    if group.paused_at is not None:
+        who = f" by {group.paused_by}" if group.paused_by else ""
+        why = f": {group.pause_reason}" if group.pause_reason else ""
+        sentence = (
+            f"Its group '{run.group}' is paused{who} since {moment(group.paused_at)}{why}; "
+            "it waits until the group is resumed."
+        )
+        return Explanation("GROUP_PAUSED", sentence)
+    if group.max_running is not None and facts.group_occupied >= group.max_running:
+        sentence = (
+            f"Its group '{run.group}' may have {group.max_running} running at once, and has {facts.group_occupied} now."
+        )
+        return Explanation("GROUP_LIMIT", sentence)
+    return None
+
+
+def _blocked(facts: RunFacts) -> Explanation | None:
+    if facts.blocked_by is None:
+        return None
+    sentence = f"Run {facts.blocked_by} of the same task must end first; a task's runs start one after another."
+    return Explanation("BLOCKED", sentence, run_id=facts.blocked_by)
+
+
+def _due_before(ahead: int) -> str:
+    if ahead == 1:
+        return "1 run of its group and priority was due before it"
+    count = f"{ahead:,} or more" if ahead >= COUNTED_AHEAD else f"{ahead or 'no'}"
+    return f"{count} runs of its group and priority were due before it"
+
+
+def _in_line(facts: RunFacts) -> Explanation:
+    details: tuple[str, ...] = ()
+    if facts.other_version:
+        able, others = ", ".join(facts.nodes), ", ".join(facts.other_version)
+        details = (f"Only {able} can take it: {others} has another version of the job, which takes other arguments.",)
+    return replace(_place_in_line(facts), details=details)
+
+
+def _place_in_line(facts: RunFacts) -> Explanation:
+    if facts.free_slots <= 0:
+        what = "The only slot" if facts.slots == 1 else f"All {facts.slots} slots"
+        turning = [name for name in facts.nodes if name not in facts.blockages]
+        where = f"node {turning[0]}" if len(turning) == 1 else f"the {len(turning)} nodes that can run it"
+        taken = f"{what} of {where} {'is' if facts.slots == 1 else 'are'} taken"
+        return Explanation("NO_SLOT", f"{taken}, and {_due_before(facts.ahead)}.")
+    if facts.ahead:
+        free = f"{facts.free_slots} slot{'s are' if facts.free_slots != 1 else ' is'} free"
+        return Explanation("IN_LINE", f"{_due_before(facts.ahead)}; {free}.")
+    return Explanation("NEXT", "It is due and next in line; a node is about to take it.")

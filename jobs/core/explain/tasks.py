@@ -1,0 +1,142 @@
+"""In words: why a task is or is not running now, and what happens next."""
+
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from ..model import Run, SkippedOccurrence, Task
+from ..policies import effective_overlap, jitter_offset
+from ..states import RunState
+from .facts import Explanation, RunFacts, TaskFacts, moment, no_job, span
+from .runs import explain_run
+
+
+@dataclass(slots=True)
+class _Details:
+    """Collects further sentences."""
+
+    found: list[str] = field(default_factory=list[str])
+
+    def add(self, condition: object, sentence: str) -> None:
+        if condition:
+            self.found.append(sentence)
+
+
+def explain_task(task: Task, facts: TaskFacts, now: datetime) -> Explanation:
+    """Why ``task`` is or is not running now, and what happens next."""
+    details = tuple(_task_details(task, facts, now))
+    return (
+        _unfinished(facts, now, details)
+        or _paused(task, details)
+        or _finished(task, details)
+        or no_job(task.spec.job_name, facts.job_known, facts.nodes, details, "its occurrences are skipped")
+        or _next(task, now, details)
+    )
+
+
+def _unfinished(facts: TaskFacts, now: datetime, details: tuple[str, ...]) -> Explanation | None:
+    if not facts.unfinished:
+        return None
+    running = next((run for run in facts.unfinished if run.state is RunState.RUNNING), None)
+    first = running or facts.unfinished[0]
+    others = len(facts.unfinished) - 1
+    more = f", and {others} more of its runs {'is' if others == 1 else 'are'} unfinished" if others else ""
+    if running is not None and running.started_at is not None:
+        elapsed = span((now - running.started_at).total_seconds())
+        sentence = f"It is running: run {running.id} on node {running.node_name} since {elapsed}{more}."
+        return Explanation("RUNNING", sentence, details, run_id=running.id)
+    if first.state is RunState.STUCK and first.available_at >= now:
+        sentence = f"Run {first.id} failed and is tried again after {moment(first.available_at)}{more}."
+        return Explanation("RETRYING", sentence, details, until=first.available_at, run_id=first.id)
+    return _queued(first, facts.waits, now, more, details)
+
+
+_TAKES_ITS_TURN = frozenset({"SCHEDULED", "NEXT", "IN_LINE"})
+"""Why a run has not started although nothing but other runs is in its way."""
+
+
+def _queued(run: Run, facts: RunFacts | None, now: datetime, more: str, details: tuple[str, ...]) -> Explanation:
+    """The task waits for a run that waits: what is in the way of the one is in the way of the other."""
+    sentence = f"Run {run.id} is in the queue and has not started{more}."
+    if facts is None:
+        return Explanation("QUEUED", sentence, details, run_id=run.id)
+    why = explain_run(run, facts, now)
+    code = "QUEUED" if why.code in _TAKES_ITS_TURN else why.code
+    return Explanation(code, f"{sentence} {why.sentence}", (*why.details, *details), why.until, run.id)
+
+
+def _paused(task: Task, details: tuple[str, ...]) -> Explanation | None:
+    if not task.paused:
+        return None
+    who = f" by {task.paused_by}" if task.paused_by else ""
+    since = f" since {moment(task.paused_at)}" if task.paused_at else ""
+    why = f": {task.paused_reason}" if task.paused_reason else ""
+    return Explanation(
+        "PAUSED",
+        f"It is paused{who}{since}{why}. Its occurrences are recorded as skipped until it is resumed.",
+        details,
+    )
+
+
+def _finished(task: Task, details: tuple[str, ...]) -> Explanation | None:
+    if not task.finished:
+        return None
+    if task.spec.end_at is not None:
+        sentence = f"It has no occurrence left: its window ended at {moment(task.spec.end_at)}."
+        return Explanation("WINDOW_ENDED", sentence, details)
+    return Explanation("FINISHED", "It has no occurrence left: its schedule has nothing after its last one.", details)
+
+
+def _next(task: Task, now: datetime, details: tuple[str, ...]) -> Explanation:
+    due = task.next_run_at
+    if due is None:
+        return Explanation("FINISHED", "It has no occurrence left.", details)
+    if due <= now:
+        late = span((now - due).total_seconds())
+        sentence = f"It has been due since {moment(due)} ({late}) and is about to be dispatched by a live node."
+        return Explanation("DUE", sentence, details)
+    wait = span((due - now).total_seconds())
+    if task.spec.start_at is not None and task.spec.start_at > now:
+        begin = moment(task.spec.start_at)
+        sentence = f"Its window begins at {begin}; it runs for the first time in {wait}, at {moment(due)}."
+        return Explanation("NOT_STARTED", sentence, details, until=due)
+    return Explanation("WAITING", f"It waits for its next time, {moment(due)}, in {wait}.", details, until=due)
+
+
+def _task_details(task: Task, facts: TaskFacts, now: datetime) -> list[str]:
+    details = _Details()
+    details.add(
+        facts.unfinished and not task.finished,
+        {
+            "skip": "An occurrence that comes due meanwhile is skipped (overlap SKIP).",
+            "queue": "Occurrences that come due meanwhile queue up, at most ten (overlap QUEUE).",
+            "allow": "Occurrences that come due meanwhile start beside it (overlap ALLOW).",
+            "replace": "An occurrence that comes due meanwhile cancels it (overlap REPLACE).",
+        }[effective_overlap(task.spec).value],
+    )
+    details.add(facts.unfinished and task.paused, "It is paused; what is unfinished still runs to its end.")
+    skip = facts.newest_skip
+    if skip is not None:
+        times = f"{skip.count} times, last " if skip.count > 1 else ""
+        details.add(True, f"Skipped most recently: {times}{moment(skip.last_scheduled_for)}, {_reason(skip)}.")
+    offset = jitter_offset(task.id, task.spec.jitter)
+    details.add(offset, f"Its jitter delays every occurrence by {offset.total_seconds():.1f} s.")
+    if task.next_occurrence_at is not None and facts.unfinished and task.next_occurrence_at > now:
+        details.add(True, f"Its next time is {moment(task.next_occurrence_at)}.")
+    details.add(task.checkpoint is not None, "Its next run proceeds from the last checkpoint.")
+    details.add(task.overridden, "An operator overrode the schedule that the code declares; resetTask restores it.")
+    return details.found
+
+
+_REASONS = {
+    "overlap": "because an earlier run was unfinished",
+    "tolerance": "because it would have started too soon after the last start",
+    "missed": "because the task was late by more than the misfire grace",
+    "coalesced": "because a newer missed occurrence ran in its place",
+    "paused": "because the task was paused",
+    "window": "because it lay outside startAt and endAt",
+    "no_job": "because no node knew its job",
+}
+
+
+def _reason(skip: SkippedOccurrence) -> str:
+    return _REASONS[skip.reason.value]

@@ -16,6 +16,8 @@ MAX_PAGE: Final = 200
 MAX_COUNT: Final = 100
 MAX_JOB_LOGS: Final = 1_000
 MAX_LINES: Final = 1_000
+MAX_RUNS: Final = 10_000
+"""Runs that one mutation makes or changes at most."""
 
 FIRST: TypeAlias = Annotated[
     int | None,

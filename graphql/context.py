@@ -11,7 +11,6 @@ import strawberry
 from ..jobs.core.events import Cursor, Event, EventFilter
 from ..jobs.store.db.database import Database
 from ..jobs.store.db.transaction import Tx
-from ..jobs.store.read.clock import server_time
 from .enums import Role
 from .loaders import Loaders
 
@@ -80,7 +79,6 @@ class Context:
     fell_behind: bool = False
     as_of: str | None = None
     _loaders: Loaders | None = None
-    _now: datetime | None = None
 
     @property
     def loaders(self) -> Loaders:
@@ -96,13 +94,10 @@ class Context:
     def renew(self) -> None:
         """Forget what was read, so that the next event of a subscription shows what is there then."""
         self._loaders = None
-        self._now = None
 
     async def now(self) -> datetime:
         """The database's time, read once per operation."""
-        if self._now is None:
-            self._now = await server_time(self.database)
-        return self._now
+        return await self.loaders.now()
 
     async def write(self, action: Callable[Concatenate[Tx, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Run an action of ``jobs.actions`` in a transaction; later reads of this operation see what it did."""

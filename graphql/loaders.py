@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from functools import cached_property
 from typing import Any, Final, Generic, TypeVar
 
@@ -213,6 +214,17 @@ class Loaders:
         """The skipped occurrences of a task."""
         return Children(self._database, SKIPPED, "task_id")
 
+    @cached_property
+    def _clock(self) -> DataLoader[None, datetime]:
+        return DataLoader(self._load_now)
+
+    async def now(self) -> datetime:
+        """The database's time, read once, however many ask for it at once."""
+        return await self._clock.load(None)
+
+    async def _load_now(self, keys: list[None]) -> list[datetime]:
+        return [await server_time(self._database)] * len(keys)
+
     async def page(self, listing: Listing[M], request: PageRequest) -> Page[M]:
         """One page of a whole list."""
         return await self._lists.load(ListKey(listing, request))
@@ -244,11 +256,11 @@ class Loaders:
         return [found[task.id] for task in tasks]
 
     async def _load_run_facts(self, runs: list[Run]) -> list[RunFacts | None]:
-        found = await self._database.read(facts.of_runs, runs, await server_time(self._database))
+        found = await self._database.read(facts.of_runs, runs, await self.now())
         return [found.get(run.id) for run in runs]
 
     async def _load_depths(self, names: list[str]) -> list[queue.Depth]:
-        found = await self._database.read(queue.depths, names, await server_time(self._database))
+        found = await self._database.read(queue.depths, names, await self.now())
         return [found[name] for name in names]
 
     async def _load_lines(self, keys: list[LinesKey]) -> list[logs.LogPart]:

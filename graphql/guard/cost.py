@@ -3,11 +3,12 @@
 Each fragment is evaluated once, however often it is spread, so that the work is linear in the size of the document even
 where twenty fragments that double each other stand for a million fields. Cycles are left to the validation rules.
 
-**Cost** is an estimate of the number of field values in the answer. A field weighs 1. A field with an argument `first`,
-`last` or `limit` multiplies the lists directly below it (`edges`, `nodes`, or itself when it is a list) by the value of
-that argument, taken from the document, the variables, the schema's default, or `Limits.page_default`. Other lists count
-`Limits.unsized_list` rows. **Introspection** is measured apart, with the sizes of the schema at hand, against a
-multiple of what the standard introspection query costs.
+**Cost** is an estimate of the number of field values in the answer. A field weighs 1. A field that declares a size
+(`sizes`) multiplies the lists directly below it (`edges`, `nodes`, or itself when it is a list) by its rows: the value
+of an argument, taken from the document, the variables, the schema's default or the declaration. Other lists count
+`Limits.unsized_list` rows. Fields that compute or read much declare what that costs, and large variables weigh
+something wherever they are used (`inputs`). **Introspection** is measured apart, with the sizes of the schema at hand,
+against a multiple of what the standard introspection query costs.
 """
 
 from collections.abc import Iterable, Mapping
@@ -24,6 +25,7 @@ from graphql import (
     parse,
 )
 
+from .inputs import bulk_types, weigh
 from .introspection import introspection_rows
 from .limits import SATURATED, LimitExceeded, Limits
 from .tally import NOTHING, Tally
@@ -59,11 +61,20 @@ class Guard:
     def __init__(self, schema: GraphQLSchema, limits: Limits) -> None:
         self.schema = schema
         self.limits = limits
+        self._bulk = bulk_types(schema)
         self._sizes = SchemaSizes(schema, introspection_rows(schema))
         self.introspection_cost = limits.introspection_factor * self._standard_introspection_cost()
 
+    def weigh(self, operation: OperationDefinitionNode, variables: Mapping[str, Any]) -> Mapping[str, int]:
+        """The weights of those raw variables that weigh something, see `inputs`."""
+        return weigh(self.schema, self._bulk, operation, variables, self.limits.cost)
+
     def check(
-        self, document: DocumentNode, operation: OperationDefinitionNode, variables: Mapping[str, Any]
+        self,
+        document: DocumentNode,
+        operation: OperationDefinitionNode,
+        variables: Mapping[str, Any],
+        weights: Mapping[str, int] | None = None,
     ) -> Measure:
         """Measure `operation`; the other operations of the document are held to the same structural limits.
 
@@ -71,11 +82,12 @@ class Guard:
             document: the parsed document.
             operation: the operation of `document` that is to run.
             variables: raw variable values, not yet coerced.
+            weights: what `weigh` says of them.
 
         Raises:
             LimitExceeded: the first limit that was passed.
         """
-        walk = self.walk(document, operation, variables)
+        walk = self.walk(document, operation, variables, weights=weights)
         chosen = NOTHING
         for definition in document.definitions:
             if isinstance(definition, OperationDefinitionNode):
@@ -87,7 +99,7 @@ class Guard:
                 self._check_fragment(definition, walk.fragment(definition.name.value, 1))
         cost = self._cost(chosen)
         if cost > self.limits.cost:
-            advice = self._advice(walk, document, operation, variables)
+            advice = self._advice(walk, document, operation, variables, weights)
             what = "The estimated cost of this operation is too high"
             raise LimitExceeded("cost", self.limits.cost, cost, what, [operation], advice=advice)
         return Measure(cost, chosen.introspection_cost, not walk.used_variables, walk.visits)
@@ -98,20 +110,26 @@ class Guard:
         operation: OperationDefinitionNode,
         variables: Mapping[str, Any],
         *,
+        weights: Mapping[str, int] | None = None,
         assumed: int = SATURATED,
     ) -> Walk:
-        """A pass over `document` under these limits, not yet begun; see `Walk` for `assumed`."""
-        return Walk(self._sizes, self.limits, document, operation, variables, assumed=assumed)
+        """A pass over `document` under these limits, not yet begun; see `Walk` for the arguments."""
+        return Walk(self._sizes, self.limits, document, operation, variables, weights=weights, assumed=assumed)
 
     def _cost(self, tally: Tally) -> int:
         return min(tally.cost + self.limits.unsized_list * tally.row_cost, SATURATED)
 
     def _advice(
-        self, refused: Walk, document: DocumentNode, operation: OperationDefinitionNode, variables: Mapping[str, Any]
+        self,
+        refused: Walk,
+        document: DocumentNode,
+        operation: OperationDefinitionNode,
+        variables: Mapping[str, Any],
+        weights: Mapping[str, int] | None,
     ) -> str:
         """Which `first` would make an operation fit that costs too much; empty if its pages are not what costs."""
         for size in ADVISED_SIZES if refused.open_pages else ():
-            again = self.walk(document, operation, variables, assumed=size)
+            again = self.walk(document, operation, variables, weights=weights, assumed=size)
             if self._cost(again.operation(operation)) <= self.limits.cost:
                 return f"With `first: {size}` for {_listed(again.open_pages)} it fits."
         largest = sorted(refused.given_pages, key=lambda place: -refused.given_pages[place])

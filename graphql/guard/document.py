@@ -129,10 +129,11 @@ class DocumentStore:
         values = dict(variables or {})
         document = self.load(text)
         operation = _choose(document.ast, operation_name, self.limits)
-        measure = document.measures.get(operation_name)
+        weights = self.guard.weigh(operation, values)
+        measure = None if weights else document.measures.get(operation_name)
         if measure is None:
             try:
-                measure = self.guard.check(document.ast, operation, values)
+                measure = self.guard.check(document.ast, operation, values, weights)
             except LimitExceeded as error:
                 raise RequestRefused([shorten(error, self.limits.error_characters)]) from None
         self._validate(document)

@@ -35,10 +35,7 @@ class Limits:
         mutation_root_fields: most fields at the root of a mutation.
         cost: highest estimated number of field values of an operation (see `guard`).
         introspection_factor: an operation may cost this many times what the standard introspection query costs.
-        page_default: rows assumed for a paged field whose size is not given and has no default in the schema.
-        page_cap: most rows a `first` or `last` counts for; the schema clamps or refuses larger ones.
-        limit_cap: most rows a `limit` counts for (`jobLogs(limit)` goes up to 1000).
-        unsized_list: rows assumed for a list that no argument bounds.
+        unsized_list: rows assumed for a list that declares no size.
         json_depth: deepest nesting of brackets in a JSON body.
         number_digits: most digits of an integer in JSON or in a document.
         errors: most errors listed in an answer to an invalid document.
@@ -70,9 +67,6 @@ class Limits:
     mutation_root_fields: int = 10
     cost: int = 20_000
     introspection_factor: int = 2
-    page_default: int = 50
-    page_cap: int = 200
-    limit_cap: int = 1_000
     unsized_list: int = 10
     json_depth: int = 64
     number_digits: int = 40

@@ -14,6 +14,8 @@ from graphql import (
     GraphQLSchema,
     InlineFragmentNode,
     IntValueNode,
+    ListValueNode,
+    ObjectValueNode,
     OperationDefinitionNode,
     SelectionNode,
     SelectionSetNode,
@@ -24,9 +26,9 @@ from graphql import (
 )
 
 from .limits import SATURATED, LimitExceeded, Limits
+from .sizes import Size, size_of
 from .tally import NOTHING, Tally
 
-PAGE_ARGUMENTS: Final = frozenset({"first", "last", "limit"})
 INTROSPECTION_ROOTS: Final = frozenset({"__schema", "__type"})
 
 
@@ -54,6 +56,7 @@ class Walk:
         operation: OperationDefinitionNode,
         variables: Mapping[str, Any],
         *,
+        weights: Mapping[str, int] | None = None,
         assumed: int = SATURATED,
     ) -> None:
         """Set out.
@@ -64,6 +67,7 @@ class Walk:
             document: what is walked.
             operation: the operation that is to run, for the defaults of its variables.
             variables: raw variable values.
+            weights: of those variables that weigh something, see `inputs`.
             assumed: pages whose size the document leaves open count at most so many rows.
         """
         self.visits = 0
@@ -80,6 +84,7 @@ class Walk:
             node.name.value: node for node in document.definitions if isinstance(node, FragmentDefinitionNode)
         }
         self._variables = variables
+        self._weights = weights or {}
         self._variable_defaults: dict[str, ValueNode | None] = {
             node.variable.name.value: node.default_value for node in operation.variable_definitions or ()
         }
@@ -161,42 +166,83 @@ class Walk:
         self, node: FieldNode, parent: GraphQLCompositeType | None, definition: GraphQLField | None, below: Tally
     ) -> tuple[int, int]:
         """Cost of a field, and what it adds per row of the page it stands in."""
-        if definition is None or not node.selection_set:
+        if definition is None:
             return 1, 0
-        unsized = self._limits.unsized_list
         if parent is not None and parent.name.startswith("__"):
             return 1 + self._sizes.introspection_rows.get(node.name.value, 1) * below.cost, 0
-        page = self._page_size(node, definition, f"{parent.name}.{node.name.value}" if parent else node.name.value)
-        if _is_list(definition):
-            row = below.cost + unsized * below.row_cost
-            return (1, row) if page is None else (1 + page * row, 0)
-        if page is None:
-            return 1 + below.cost, below.row_cost
-        return 1 + below.cost + page * below.row_cost, 0
+        size = size_of(definition)
+        own = 1 + self._weight_of_arguments(node)
+        rows = None
+        if size is not None:
+            place = f"{parent.name}.{node.name.value}" if parent else node.name.value
+            rows = self._rows(node, definition, size, place) if size.has_rows else None
+            own += size.own + size.each * (rows or 0)
+        return self._with_rows(own, rows, definition, node, below)
 
-    def _page_size(self, node: FieldNode, definition: GraphQLField, place: str) -> int | None:
-        names = PAGE_ARGUMENTS & definition.args.keys()
-        if not names:
-            return None
-        given: list[int] = []
-        for argument in node.arguments or ():
-            self.visits += 1
-            name = argument.name.value
-            if name in names:
-                size = self._integer(argument.value)
-                if size is not None:
-                    given.append(self._capped(name, size))
+    def _with_rows(
+        self, own: int, rows: int | None, definition: GraphQLField, node: FieldNode, below: Tally
+    ) -> tuple[int, int]:
+        if not node.selection_set:
+            return own, 0
+        if _is_list(definition):
+            row = below.cost + self._limits.unsized_list * below.row_cost
+            return (own, row) if rows is None else (own + rows * row, 0)
+        if rows is None:
+            return own + below.cost, below.row_cost
+        return own + below.cost + rows * below.row_cost, 0
+
+    def _weight_of_arguments(self, node: FieldNode) -> int:
+        if not self._weights:
+            return 0
+        weight = sum(self._weight(argument.value) for argument in node.arguments or ())
+        self.used_variables |= weight > 0
+        return weight
+
+    def _weight(self, node: ValueNode) -> int:
+        """What the variables in a value weigh. Recursion is bounded by the nesting of the document."""
+        if isinstance(node, VariableNode):
+            return self._weights.get(node.name.value, 0)
+        if isinstance(node, ListValueNode):
+            return sum(self._weight(one) for one in node.values)
+        if isinstance(node, ObjectValueNode):
+            return sum(self._weight(field.value) for field in node.fields)
+        return 0
+
+    def _rows(self, node: FieldNode, definition: GraphQLField, size: Size, place: str) -> int:
+        if not size.arguments:
+            return size.default
+        given = [number for path in size.arguments if (number := self._asked_for(node, path)) is not None]
         if given:
             self.given_pages[place] = max(*given, self.given_pages.get(place, 0))
-            return max(given)
+            return max(0, min(max(given), size.most))
         self.open_pages[place] = None
-        defaults = [
-            self._capped(name, size) for name in names if (size := _schema_default(definition, name)) is not None
-        ]
-        return min(self._assumed, max(defaults) if defaults else self._limits.page_default)
+        defaults = [number for path in size.arguments if (number := _schema_default(definition, path)) is not None]
+        return min(self._assumed, max(defaults) if defaults else size.default)
 
-    def _capped(self, argument: str, size: int) -> int:
-        return max(0, min(size, self._limits.limit_cap if argument == "limit" else self._limits.page_cap))
+    def _asked_for(self, node: FieldNode, path: str) -> int | None:
+        """The value of a size argument, or the length of a list in an argument."""
+        name, _, inner = path.partition(".")
+        argument = next((one for one in node.arguments or () if one.name.value == name), None)
+        if argument is None:
+            return None
+        self.visits += 1
+        return self._length(argument.value, inner) if inner else self._integer(argument.value)
+
+    def _length(self, node: ValueNode | None, field: str) -> int | None:
+        """How many elements the list ``field`` of an input object has; None if that is no list."""
+        if isinstance(node, VariableNode):
+            self.used_variables = True
+            value = self._variables.get(node.name.value)
+            rows: object = cast("dict[str, object]", value).get(field) if isinstance(value, dict) else None
+            return len(cast("list[object]", rows)) if isinstance(rows, list) else None
+        if not isinstance(node, ObjectValueNode):
+            return None
+        rows_node = next((one.value for one in node.fields if one.name.value == field), None)
+        if isinstance(rows_node, VariableNode):
+            self.used_variables = True
+            rows = self._variables.get(rows_node.name.value)
+            return len(cast("list[object]", rows)) if isinstance(rows, list) else None
+        return len(rows_node.values) if isinstance(rows_node, ListValueNode) else None
 
     def _integer(self, node: ValueNode | None) -> int | None:
         """Value of a size argument; None when absent, null or no integer, which validation and coercion judge."""
@@ -235,5 +281,6 @@ def _is_list(definition: GraphQLField) -> bool:
 
 
 def _schema_default(definition: GraphQLField, argument: str) -> int | None:
-    default = definition.args[argument].default_value
+    known = definition.args.get(argument)
+    default = None if known is None else known.default_value
     return default if isinstance(default, int) and not isinstance(default, bool) else None

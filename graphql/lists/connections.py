@@ -11,6 +11,7 @@ from ...jobs.store.read.keyset import OrderKey, Page, PageRequest, Position
 from ...jobs.store.read.lists import Listing
 from ..arguments import DEFAULT_PAGE, MAX_PAGE, checked_range, refused
 from ..fields import resolved
+from ..guard.sizes import Size
 from ..scalars import BigInt
 from .cursors import decode, encode
 
@@ -122,7 +123,8 @@ class Connection(Generic[T]):
 
     @resolved(
         description="How many rows of the whole list meet the filter: exact up to 10,000; 10,001 means more than that. "
-        "Counted only when asked for."
+        "Counted only when asked for.",
+        size=Size(own=5),
     )
     async def total_count(self) -> BigInt:
         """The capped count."""

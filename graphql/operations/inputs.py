@@ -16,6 +16,9 @@ from ...jobs.core.errors import UserError
 from ...jobs.core.model import MisfirePolicy, NewRun, OverlapPolicy, Priority, ScheduleSpec, TaskSpec, Trigger
 from ...jobs.core.rules import new_run_faults, task_faults
 from ...jobs.core.schedule import Syntax
+from ..arguments import MAX_RUNS
+from ..fields import sized
+from ..guard.sizes import Size
 from ..lists.filters import RunFilter
 
 KEY: Final = (
@@ -26,8 +29,8 @@ DRY_RUN: Final = "Change nothing; answer how many would change, and the first of
 REASON: Final = "Why; shown to others."
 
 
-def _optional(description: str) -> Any:  # noqa: ANN401 - a field specifier
-    return strawberry.field(description=description, default=strawberry.UNSET)
+def _optional(description: str, size: Size | None = None) -> Any:  # noqa: ANN401 - a field specifier
+    return strawberry.field(description=description, default=strawberry.UNSET, metadata=sized(size))
 
 
 @strawberry.input(description="When a task is due.")
@@ -200,7 +203,9 @@ class EnqueueRunInput:
 class EnqueueRunsInput:
     """The input of ``enqueueRuns``."""
 
-    runs: list[EnqueueRunInput] = strawberry.field(description="The runs, 1 to 10,000.")
+    runs: list[EnqueueRunInput] = strawberry.field(
+        description="The runs, 1 to 10,000.", metadata=sized(Size(most=MAX_RUNS))
+    )
     idempotency_key: str | None = _optional(KEY)
 
     def faults(self) -> Iterator[UserError]:
@@ -223,7 +228,7 @@ class CancelRunInput:
 class RunSelection:
     """Runs by key or by filter, one of the two."""
 
-    ids: list[strawberry.ID] | None = _optional("Which runs, at most 10,000; or else `filter`.")
+    ids: list[strawberry.ID] | None = _optional("Which runs, at most 10,000; or else `filter`.", Size(most=MAX_RUNS))
     filter: RunFilter | None = _optional(
         "All runs that match and to which this can be done, at most 10,000 per call; or else `ids`."
     )

@@ -23,7 +23,8 @@ from ..arguments import (
     refused,
 )
 from ..context import Info
-from ..fields import resolved
+from ..fields import listed, resolved
+from ..guard.sizes import Size
 from ..lists.arguments import (
     EXECUTION_FILTER,
     EXECUTION_ORDER,
@@ -62,7 +63,10 @@ class Query(ReportQueries):
         found: JobInfo | None = await info.context.loaders.jobs.load(checked_text(name, "name"))
         return None if found is None else Job.from_model(found)
 
-    @resolved(description="The execution log, newest first. `executions` has more filters, and pages.")
+    @resolved(
+        description="The execution log, newest first. `executions` has more filters, and pages.",
+        size=Size(("limit",), default=100, most=MAX_JOB_LOGS),
+    )
     async def job_logs(
         self,
         info: Info,
@@ -85,7 +89,7 @@ class Query(ReportQueries):
         page = await info.context.loaders.page(EXECUTIONS, request)
         return [JobExecution.from_model(execution) for execution in page.items]
 
-    @resolved(description="The execution log.")
+    @listed(description="The execution log.")
     def executions(
         self,
         info: Info,
@@ -106,7 +110,7 @@ class Query(ReportQueries):
         """An execution by key."""
         return await load_execution(info, parse_id(id, "id"))
 
-    @resolved(description="The tasks.")
+    @listed(description="The tasks.")
     def tasks(
         self,
         info: Info,
@@ -137,7 +141,7 @@ class Query(ReportQueries):
         found = await info.context.loaders.tasks_by_name.load(checked_text(name or "", "name"))
         return None if found is None else Task.from_model(found)
 
-    @resolved(description="The runs: the queue, and what became of it.")
+    @listed(description="The runs: the queue, and what became of it.")
     def runs(
         self,
         info: Info,
@@ -158,7 +162,7 @@ class Query(ReportQueries):
         """A run by key."""
         return await load_run(info, parse_id(id, "id"))
 
-    @resolved(
+    @listed(
         description="The queue's groups: `default`, those that a task or an unfinished run names, and those once "
         "paused or limited."
     )
@@ -177,7 +181,7 @@ class Query(ReportQueries):
         paging = PageArguments(first, after, last, before)
         return list_of(info, GROUPS, paging, to_criteria(filter), to_keys(order_by), Group.from_model)
 
-    @resolved(description="The nodes; those that ended are kept for a while.")
+    @listed(description="The nodes; those that ended are kept for a while.")
     def nodes(
         self,
         info: Info,
@@ -193,7 +197,7 @@ class Query(ReportQueries):
         paging = PageArguments(first, after, last, before)
         return list_of(info, NODES, paging, to_criteria(filter), to_keys(order_by), Node.from_model)
 
-    @resolved(description="Occurrences that did not become runs, and why.")
+    @listed(description="Occurrences that did not become runs, and why.")
     def skipped_occurrences(
         self,
         info: Info,

@@ -1,5 +1,6 @@
 """Queries that compute: schedules, plans, figures; and who and when."""
 
+import asyncio
 from collections.abc import Iterable
 from datetime import datetime, timedelta
 from itertools import islice
@@ -15,16 +16,17 @@ from ...jobs.store.read import reports
 from ...jobs.store.read import statistics as figures
 from ...jobs.store.read.keyset import OrderKey, Page, PageRequest
 from ...jobs.store.read.scope import Scope
-from ..arguments import AFTER, COUNT, checked_count, checked_range, checked_text, refused
+from ..arguments import AFTER, COUNT, MAX_PAGE, checked_count, checked_range, checked_text, refused
 from ..context import Info
 from ..enums import StatisticsBucket
 from ..fields import resolved
+from ..guard.sizes import Size
 from ..lists.connections import Connection, PageArguments, connect
 from ..lists.upcoming import Planned, planned
 from ..types.entities import PlannedOccurrence, Task
 from ..types.failures import merge
 from ..types.operation import Viewer
-from ..types.schedule import ScheduleValidation
+from ..types.schedule import TIMES, ScheduleValidation
 from ..types.statistics import FailureGroup, Overview, Statistics
 from .inputs import ScheduleInput
 from .selection import asked_of
@@ -86,13 +88,15 @@ class Plan:
     async def count(self) -> int:
         """How many there are in the span, up to the cap and one more."""
         tasks = await self._tasks(self._start, MAX_COUNTED)
-        return sum(1 for _ in islice(planned(tasks, self._start, self._end), MAX_COUNTED))
+        return await asyncio.to_thread(
+            lambda: sum(1 for _ in islice(planned(tasks, self._start, self._end), MAX_COUNTED))
+        )
 
     async def _find(self, wanted: int) -> list[Planned]:
         after = self._request.after
         if after is None:
             tasks = await self._tasks(self._start, wanted)
-            return list(islice(planned(tasks, self._start, self._end), wanted))
+            return await asyncio.to_thread(lambda: list(islice(planned(tasks, self._start, self._end), wanted)))
         at, last_task = after
         assert isinstance(at, datetime), "the order begins with a time"
         assert isinstance(last_task, int), "and ends with a key"
@@ -100,7 +104,7 @@ class Plan:
         # Further tasks may be due at the very time of the cursor, and are behind us already.
         tasks = await self._tasks(start, wanted + MAX_TASKS)
         beyond = (one for one in planned(tasks, start, self._end) if (one.effective_at, one.task_id) > (at, last_task))
-        return list(islice(beyond, wanted))
+        return await asyncio.to_thread(lambda: list(islice(beyond, wanted)))
 
     async def _tasks(self, start: datetime, wanted: int) -> Iterable[model.Task]:
         database = self._info.context.database
@@ -111,7 +115,9 @@ class Plan:
 class ReportQueries:
     """What is computed rather than listed."""
 
-    @resolved(description="Judges a schedule: whether it is valid, what is wrong with it, and when it fires next.")
+    @resolved(
+        description="Judges a schedule: whether it is valid, what is wrong with it, and when it fires next.", size=TIMES
+    )
     async def validate_schedule(
         self,
         info: Info,
@@ -125,7 +131,9 @@ class ReportQueries:
         """The judgement; bad input is an answer and not an error."""
         wanted = checked_count(count)
         after = from_ or await info.context.now()
-        judged = validate(schedule.syntax, schedule.value, schedule.timezone, count=wanted, after=after)
+        judged = await asyncio.to_thread(
+            validate, schedule.syntax, schedule.value, schedule.timezone, count=wanted, after=after
+        )
         return ScheduleValidation.from_validation(judged)
 
     @resolved(description="Who asks.")
@@ -148,7 +156,8 @@ class ReportQueries:
 
     @resolved(
         description="What is planned: the next occurrences of all enabled tasks in a span of time, earliest first, at "
-        "most 200 at a time."
+        "most 200 at a time.",
+        size=Size(("first",), default=100, most=MAX_PAGE, each=3, own=1_000),
     )
     async def upcoming(
         self,
@@ -169,12 +178,15 @@ class ReportQueries:
         plan = Plan(info, start, end, request)
         return connect(PLAN, request, read=plan.page, count=plan.count, convert=lambda one: one)
 
-    @resolved(description="How things are now.")
+    @resolved(description="How things are now.", size=Size(own=500))
     async def overview(self, info: Info) -> Overview:
         """The tiles of the dashboard."""
         return Overview.from_report(await info.context.database.read(reports.overview, await info.context.now()))
 
-    @resolved(description="Figures about the executions of a span of time, of all jobs, one job or one task.")
+    @resolved(
+        description="Figures about the executions of a span of time, of all jobs, one job or one task.",
+        size=Size(own=2_000),
+    )
     async def statistics(
         self,
         info: Info,
@@ -204,7 +216,10 @@ class ReportQueries:
         report = await info.context.database.read(reports.statistics, scope, width, now, _wanted(asked_of(info)))
         return Statistics.from_report(report, start, end)
 
-    @resolved(description="Failures of a span of time, grouped by job and error, the most frequent first.")
+    @resolved(
+        description="Failures of a span of time, grouped by job and error, the most frequent first.",
+        size=Size(("first",), default=20, most=MAX_GROUPS, own=2_000),
+    )
     async def failure_groups(
         self,
         info: Info,

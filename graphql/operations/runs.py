@@ -19,10 +19,11 @@ from ...jobs.store.read import pages
 from ...jobs.store.read.criteria import Criteria, one_of
 from ...jobs.store.read.lists import RUNS
 from ...jobs.store.write import runs as run_store
-from ..arguments import INPUT
+from ..arguments import INPUT, MAX_RUNS
 from ..context import Info
 from ..errors import UserFacingError
 from ..fields import mutates
+from ..guard.sizes import Size
 from ..lists.criteria import to_criteria
 from ..scalars import BigInt
 from ..types import entities
@@ -41,7 +42,6 @@ from .inputs import (
 )
 from .pruning import PRUNING, prune
 
-MAX_RUNS: Final = 10_000
 """Runs that one call makes or changes."""
 MAX_SHOWN: Final = 200
 
@@ -177,7 +177,10 @@ class RunMutations:
         run = entities.Run.from_model(done.result)
         return TriggerJobPayload(success=True, message=message, job_name=job_name, run=run)
 
-    @mutates(description="Puts runs into the queue, all or none.")
+    @mutates(
+        description="Puts runs into the queue, all or none.",
+        size=Size(("input.runs",), default=1, most=MAX_RUNS),
+    )
     async def enqueue_runs(self, info: Info, input: Annotated[EnqueueRunsInput, INPUT]) -> EnqueueRunsPayload:
         """The new runs, or those that had their unique keys."""
         submitter = info.context.person.name

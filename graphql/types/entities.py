@@ -1,7 +1,7 @@
 """Tasks, runs, executions, skipped occurrences and jobs with their relations to each other, all read in batches."""
 
 from datetime import datetime
-from typing import Annotated, Self
+from typing import Annotated, Final, Self
 
 import strawberry
 
@@ -12,7 +12,8 @@ from ...jobs.core.occurrence import is_stalled
 from ...jobs.store.read.lists import EXECUTIONS, RUNS, SKIPPED, TASKS
 from ..arguments import AFTER, BEFORE, DEFAULT_PAGE, FIRST, LAST, MAX_LINES, checked_range
 from ..context import Info
-from ..fields import resolved
+from ..fields import listed, resolved
+from ..guard.sizes import Size
 from ..lists.arguments import (
     EXECUTION_FILTER,
     EXECUTION_ORDER,
@@ -35,12 +36,15 @@ from .records import JobFields, SkippedFields
 from .run import ExecutionFields, RunFields
 from .task import TaskFields
 
+EXPLAINED: Final = Size(own=5)
+"""An explanation looks at the queue and the nodes."""
+
 
 @strawberry.type(description="Named code that a node can run.")
 class Job(JobFields):
     """A job with its relations."""
 
-    @resolved(description="The tasks that use it.")
+    @listed(description="The tasks that use it.")
     def tasks(
         self,
         info: Info,
@@ -63,7 +67,7 @@ class Job(JobFields):
             convert=Task.from_model,
         )
 
-    @resolved(description="Its executions.")
+    @listed(description="Its executions.")
     def executions(
         self,
         info: Info,
@@ -110,7 +114,7 @@ class Task(TaskFields):
         """Judged by the database's time."""
         return is_stalled(self.stored, await info.context.now())
 
-    @resolved(description="Why it is or is not running now, and what happens next.")
+    @resolved(description="Why it is or is not running now, and what happens next.", size=EXPLAINED)
     async def explain(self, info: Info) -> "Explanation":
         """The engine's explanation."""
         facts = await info.context.loaders.task_facts.load(self.stored)
@@ -122,7 +126,7 @@ class Task(TaskFields):
         found = await info.context.loaders.last_finished(self.stored.id)
         return None if found is None else JobExecution.from_model(found)
 
-    @resolved(description="Its executions.")
+    @listed(description="Its executions.")
     def executions(
         self,
         info: Info,
@@ -145,7 +149,7 @@ class Task(TaskFields):
             convert=JobExecution.from_model,
         )
 
-    @resolved(description="Its runs.")
+    @listed(description="Its runs.")
     def runs(
         self,
         info: Info,
@@ -168,7 +172,7 @@ class Task(TaskFields):
             convert=Run.from_model,
         )
 
-    @resolved(description="What became of its occurrences: runs and skips in one list, the newest nominal time first.")
+    @listed(description="What became of its occurrences: runs and skips in one list, the newest nominal time first.")
     def occurrences(
         self, info: Info, *, first: FIRST = None, after: AFTER = None, last: LAST = None, before: BEFORE = None
     ) -> Connection["Occurrence"]:
@@ -177,7 +181,7 @@ class Task(TaskFields):
         reader = Occurrences(info.context.loaders, self.stored.id, request)
         return connect(LIST, request, read=reader.page, count=reader.count, convert=Occurrence.from_row)
 
-    @resolved(description="Its occurrences that did not become runs, and why.")
+    @listed(description="Its occurrences that did not become runs, and why.")
     def skipped_occurrences(
         self,
         info: Info,
@@ -210,7 +214,7 @@ class Run(RunFields):
         """Its task."""
         return await load_task(info, self.stored.task_id)
 
-    @resolved(description="Why it is in its state, why it has not started yet, and what happens next.")
+    @resolved(description="Why it is in its state, why it has not started yet, and what happens next.", size=EXPLAINED)
     async def explain(self, info: Info) -> "Explanation":
         """The engine's explanation."""
         found = await info.context.loaders.run_facts.load(self.stored)
@@ -222,7 +226,7 @@ class Run(RunFields):
         """The older run."""
         return await load_run(info, self.stored.retried_from)
 
-    @resolved(description="Its executions, one per attempt.")
+    @listed(description="Its executions, one per attempt.")
     def executions(
         self,
         info: Info,
@@ -260,7 +264,7 @@ class JobExecution(ExecutionFields):
         """Its task."""
         return await load_task(info, self.stored.task_id)
 
-    @resolved(description="A page of its log.")
+    @resolved(description="A page of its log.", size=Size(("first",), default=DEFAULT_PAGE, most=MAX_LINES))
     async def log_lines(
         self,
         info: Info,

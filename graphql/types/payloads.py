@@ -1,7 +1,11 @@
 """What mutations answer: the changed object, or the reasons why nothing was changed."""
 
+from typing import Any
+
 import strawberry
 
+from ..fields import sized
+from ..guard.sizes import FEW, SHOWN
 from ..scalars import BigInt
 from .common import UserError
 from .entities import JobExecution, Run, Task
@@ -10,12 +14,16 @@ from .operation import Group, Node
 ERRORS = "Why nothing was changed; empty if it was done."
 
 
+def _errors() -> Any:  # noqa: ANN401 - a field specifier
+    return strawberry.field(description=ERRORS, default_factory=list[UserError], metadata=sized(FEW))
+
+
 @strawberry.type(description="The answer of a mutation of one task.")
 class TaskPayload:
     """A task or errors."""
 
     task: Task | None = strawberry.field(description="The task as it is now; null if it was refused.", default=None)
-    errors: list[UserError] = strawberry.field(description=ERRORS, default_factory=list[UserError])
+    errors: list[UserError] = _errors()
 
 
 @strawberry.type(description="The answer of `deleteTask`.")
@@ -28,9 +36,10 @@ class DeleteTaskPayload:
     cancelled_runs: list[Run] = strawberry.field(
         description="Its unfinished runs, cancelled now or asked to stop (or still to be), at most 200 of them.",
         default_factory=list[Run],
+        metadata=sized(SHOWN),
     )
     cancelled_count: BigInt = strawberry.field(description="How many unfinished runs it had.", default=BigInt(0))
-    errors: list[UserError] = strawberry.field(description=ERRORS, default_factory=list[UserError])
+    errors: list[UserError] = _errors()
 
 
 @strawberry.type(description="The answer of `deleteTasksOfOwner`.")
@@ -42,7 +51,7 @@ class DeleteTasksPayload:
         default_factory=list[str],
     )
     count: int = strawberry.field(description="How many there are.", default=0)
-    errors: list[UserError] = strawberry.field(description=ERRORS, default_factory=list[UserError])
+    errors: list[UserError] = _errors()
 
 
 @strawberry.type(description="The answer of `triggerJob`.")
@@ -53,7 +62,7 @@ class TriggerJobPayload:
     message: str = strawberry.field(description="`Job X triggered successfully`, or what is wrong.")
     job_name: str = strawberry.field(description="The job that was asked for.")
     run: Run | None = strawberry.field(description="The new run.", default=None)
-    errors: list[UserError] = strawberry.field(description=ERRORS, default_factory=list[UserError])
+    errors: list[UserError] = _errors()
 
 
 @strawberry.type(description="The answer of a mutation of one run.")
@@ -61,7 +70,7 @@ class RunPayload:
     """A run or errors."""
 
     run: Run | None = strawberry.field(description="The run as it is now; null if it was refused.", default=None)
-    errors: list[UserError] = strawberry.field(description=ERRORS, default_factory=list[UserError])
+    errors: list[UserError] = _errors()
 
 
 @strawberry.type(description="The answer of `enqueueRuns`.")
@@ -72,7 +81,7 @@ class EnqueueRunsPayload:
         description="The runs, in the order of the input; those that existed already say `deduplicated`.",
         default_factory=list[Run],
     )
-    errors: list[UserError] = strawberry.field(description=ERRORS, default_factory=list[UserError])
+    errors: list[UserError] = _errors()
 
 
 @strawberry.type(description="The answer of a mutation of many runs.")
@@ -83,12 +92,13 @@ class RunsPayload:
         description="The selected runs as they are now (of `retryRuns` the new ones; of a dry run those that would "
         "change), at most 200 of them.",
         default_factory=list[Run],
+        metadata=sized(SHOWN),
     )
     count: BigInt = strawberry.field(description="How many were changed (or would be).", default=BigInt(0))
     has_more: bool = strawberry.field(
         description="Whether more runs match the filter than one call changes: call again.", default=False
     )
-    errors: list[UserError] = strawberry.field(description=ERRORS, default_factory=list[UserError])
+    errors: list[UserError] = _errors()
 
 
 @strawberry.type(description="The answer of `pruneHistory`.")
@@ -102,13 +112,14 @@ class PruneHistoryPayload:
         description="On a dry run: the executions that would be deleted with their runs and log lines, oldest first, "
         "at most 200 of them.",
         default_factory=list[JobExecution],
+        metadata=sized(SHOWN),
     )
     count: BigInt = strawberry.field(description="On a dry run: how many executions there are.", default=BigInt(0))
     has_more: bool = strawberry.field(
         description="On a dry run: whether only the oldest 10,000 were looked at, so that more may be deleted.",
         default=False,
     )
-    errors: list[UserError] = strawberry.field(description=ERRORS, default_factory=list[UserError])
+    errors: list[UserError] = _errors()
 
 
 @strawberry.type(description="The answer of a mutation of one group.")
@@ -116,7 +127,7 @@ class GroupPayload:
     """A group or errors."""
 
     group: Group | None = strawberry.field(description="The group as it is now; null if it was refused.", default=None)
-    errors: list[UserError] = strawberry.field(description=ERRORS, default_factory=list[UserError])
+    errors: list[UserError] = _errors()
 
 
 @strawberry.type(description="The answer of `drainNode`.")
@@ -124,4 +135,4 @@ class NodePayload:
     """A node or errors."""
 
     node: Node | None = strawberry.field(description="The node as it is now; null if it was refused.", default=None)
-    errors: list[UserError] = strawberry.field(description=ERRORS, default_factory=list[UserError])
+    errors: list[UserError] = _errors()

@@ -1,9 +1,10 @@
 """Schedules as they are stored and as they are judged."""
 
+import asyncio
 from collections.abc import Iterator
 from datetime import datetime, timedelta
 from itertools import islice
-from typing import Self
+from typing import Final, Self
 
 import strawberry
 
@@ -11,9 +12,13 @@ from ...jobs.core import model
 from ...jobs.core.occurrence import following
 from ...jobs.core.policies import schedule_of
 from ...jobs.core.schedule import ScheduleError, Syntax, Validation
-from ..arguments import COUNT, checked_count
+from ..arguments import COUNT, MAX_COUNT, checked_count
 from ..context import Info
 from ..fields import resolved
+from ..guard.sizes import Size
+
+TIMES: Final = Size(("count",), default=5, most=MAX_COUNT, each=3)
+"""Times of a schedule: each is computed."""
 
 _TICK = timedelta(microseconds=1)
 
@@ -44,12 +49,13 @@ class Schedule:
 
     @resolved(
         description="The next nominal times after now, within the task's `startAt` and `endAt` and without its jitter, "
-        "whether or not the task is enabled."
+        "whether or not the task is enabled.",
+        size=TIMES,
     )
     async def next_executions(self, info: Info, count: COUNT = 5) -> list[datetime]:
         """The next times."""
-        wanted = checked_count(count)
-        return list(islice(self._upcoming(await info.context.now()), wanted))
+        wanted, now = checked_count(count), await info.context.now()
+        return await asyncio.to_thread(lambda: list(islice(self._upcoming(now), wanted)))
 
     def _upcoming(self, now: datetime) -> Iterator[datetime]:
         spec = self.task.spec

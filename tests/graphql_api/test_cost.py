@@ -52,3 +52,72 @@ async def test_a_page_of_a_log_has_fifty_lines_unless_said(api: Api) -> None:
     field = await api.ask('{ __type(name: "JobExecution") { fields { name args { name defaultValue } } } }')
     args = next(one["args"] for one in field["__type"]["fields"] if one["name"] == "logLines")
     assert {"name": "first", "defaultValue": "50"} in args
+
+
+def named(field: str, names: int) -> str:
+    """A field asked for under so many names."""
+    return " ".join(f"n{number}: {field}" for number in range(names))
+
+
+COSTLY = {
+    "times of many tasks": "{ tasks(first: 200) { nodes { schedule { nextExecutions(count: 100) } } } }",
+    "times under many names": (
+        f"{{ tasks(first: 50) {{ nodes {{ schedule {{ {named('nextExecutions(count: 100)', 48)} }} }} }} }}"
+    ),
+    "statistics under many names": f"{{ {named('statistics { p50 }', 20)} }}",
+    "plans under many names": f"{{ {named('upcoming { totalCount }', 20)} }}",
+    "pages of a thousand lines": "{ executions(first: 50) { nodes { logLines(first: 1000) { lines { line } } } } }",
+}
+
+
+@pytest.mark.parametrize("document", COSTLY.values(), ids=COSTLY)
+async def test_what_computes_or_reads_much_counts_as_such(api: Api, document: str) -> None:
+    code, _ = await api.refused(document)
+    assert code == "LIMIT_COST"
+
+
+FILTERED = "query ($filter: TaskFilter) { tasks(filter: $filter) { nodes { name } } }"
+
+
+async def test_a_filter_of_many_objects_is_refused_before_they_are_made(api: Api) -> None:
+    code, _ = await api.refused(FILTERED, filter={"or": [{}] * 100_000})
+    assert code == "LIMIT_COST"
+    assert await api.ask(FILTERED, filter={"or": [{"name": {"eq": "a"}}] * 10})
+
+
+async def test_a_document_that_was_cheap_with_small_variables_is_measured_again_with_large_ones(api: Api) -> None:
+    assert await api.ask(FILTERED, filter={"name": {"eq": "a"}})
+    code, _ = await api.refused(FILTERED, filter={"and": [{"or": [{}] * 1_000}] * 20})
+    assert code == "LIMIT_COST"
+
+
+async def test_large_variables_count_wherever_they_are_used(api: Api) -> None:
+    names = " ".join(f"t{number}: tasks(first: 1, filter: $filter) {{ nodes {{ name }} }}" for number in range(20))
+    document = f"query ($filter: TaskFilter) {{ {names} }}"
+    assert await api.ask(FILTERED, filter={"or": [{}] * 100})
+    code, _ = await api.refused(document, filter={"or": [{}] * 100})
+    assert code == "LIMIT_COST"
+
+
+async def test_what_lies_in_a_json_value_weighs_nothing(api: Api) -> None:
+    document = 'mutation ($args: JSON) { triggerJob(jobName: "nope", args: $args) { success } }'
+    assert await api.ask(document, args={"many": [[number] for number in range(30_000)]})
+
+
+ENQUEUE = "mutation ($runs: [EnqueueRunInput!]!) { enqueueRuns(input: {runs: $runs}) { runs { %s } errors { code } } }"
+
+
+async def test_the_answer_of_a_bulk_mutation_counts_a_row_for_each_run(api: Api) -> None:
+    runs = [{"jobName": "nope"}] * 9_000
+    code, message = await api.refused(ENQUEUE % "id state jobName", runs=runs)
+    assert code == "LIMIT_COST"
+    assert "got 27,00" in message
+    assert (await api.ask(ENQUEUE % "id", runs=runs))["enqueueRuns"]["errors"]
+    whole = "mutation ($input: EnqueueRunsInput!) { enqueueRuns(input: $input) { runs { id state jobName } } }"
+    assert (await api.refused(whole, input={"runs": runs}))[0] == "LIMIT_COST"
+
+
+async def test_a_bulk_list_longer_than_declared_is_refused_before_it_is_read(api: Api) -> None:
+    document = "mutation ($input: EnqueueRunsInput!) { enqueueRuns(input: $input) { errors { code } } }"
+    code, _ = await api.refused(document, input={"runs": [{"jobName": "nope"}] * 10_001})
+    assert code == "LIMIT_COST"

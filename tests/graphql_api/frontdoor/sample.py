@@ -12,7 +12,9 @@ from starlette.requests import HTTPConnection
 
 from cronograph.graphql.app import graphql_routes
 from cronograph.graphql.errors import UserFacingError
+from cronograph.graphql.fields import listed, resolved
 from cronograph.graphql.guard.limits import Limits
+from cronograph.graphql.guard.sizes import Size
 from cronograph.graphql.schema_factory import GuardedSchema, build_schema
 from cronograph.graphql.transport.streams import OpenStreams
 
@@ -61,7 +63,7 @@ class Task:
 
     name: str
 
-    @strawberry.field
+    @listed(description="Who follows it.")
     def followers(self, first: int = 50, after: str | None = None) -> "TaskConnection":
         return _page(first, after)
 
@@ -123,11 +125,11 @@ class Query:
     def task(self) -> Task:
         return Task(name="root")
 
-    @strawberry.field
+    @listed(description="All of them.")
     def tasks(self, first: int = 50, after: str | None = None) -> TaskConnection:
         return _page(first, after)
 
-    @strawberry.field
+    @resolved(description="The newest.", size=Size(("limit",), default=100, most=1_000))
     def logs(self, limit: int = 100) -> list[Task]:
         return [Task(name=f"log {number}") for number in range(min(limit, 3))]
 

@@ -54,10 +54,11 @@ format: install-test ## Put the sources into the project's form
 	$(BIN)/ruff check --fix
 	$(BIN)/ruff format
 
-schema: install-test ## Write graphql/schema.graphql and its page in docs/ anew
+schema: install-test ## Write graphql/schema.graphql, its page in docs/ and the types of the client anew
 	$(BIN)/cronograph schema > graphql/schema.graphql.new
 	mv graphql/schema.graphql.new graphql/schema.graphql
 	$(BIN)/python -m cronograph.graphql.reference > docs/api-reference.md
+	$(BIN)/python -m cronograph.graphql.typed_client
 
 bench: install-test ## Run the benchmarks one after the other; BENCH=engine selects one, BENCH_ARGS are its options
 	@for name in $(BENCH); do \

@@ -25,6 +25,7 @@ from .enums import (
     Outcome,
     OverlapPolicy,
     Priority,
+    Role,
     RunState,
     ScheduleSyntax,
     SkipReason,
@@ -43,10 +44,9 @@ from .errors import (
     TimedOutError,
     UnreachableError,
 )
-from .inputs import NewRun, ScheduleInput, TaskChanges, TaskSettings, calendar, cron, interval, once
+from .inputs import EventFilter, NewRun, ScheduleInput, TaskChanges, TaskSettings
 from .operation import Operation
 from .records import (
-    ChangedRuns,
     DetailedEvent,
     Event,
     Execution,
@@ -57,7 +57,6 @@ from .records import (
     LogLine,
     LogPart,
     Node,
-    Page,
     Progress,
     Run,
     Schedule,
@@ -66,15 +65,18 @@ from .records import (
     SkippedOccurrence,
     Task,
     TriggeredJob,
+    Viewer,
 )
+from .results import ChangedRuns, DeletedTasks, Page, Pruning
+from .schedules import calendar, cron, interval, once
 from .subscription import Reconnect, Subscription
-from .subscriptions import EventFilter
 
 __all__ = [
     "AsyncClient",
     "ChangedRuns",
     "Client",
     "ClientError",
+    "DeletedTasks",
     "DetailedEvent",
     "Event",
     "EventFilter",
@@ -101,9 +103,11 @@ __all__ = [
     "Page",
     "Priority",
     "Progress",
+    "Pruning",
     "Reconnect",
     "Refusal",
     "RefusedError",
+    "Role",
     "Run",
     "RunState",
     "Schedule",
@@ -122,6 +126,7 @@ __all__ = [
     "Trigger",
     "TriggeredJob",
     "UnreachableError",
+    "Viewer",
     "calendar",
     "cron",
     "interval",

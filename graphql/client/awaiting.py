@@ -12,7 +12,7 @@ from .documents import custom, custom_subscription
 from .errors import ClientError
 from .methods import awaiting, streaming
 from .operation import Operation, next_page
-from .records import Page
+from .results import Page
 from .subscription import Follower, Reconnect, Subscription
 from .transport import DEFAULT_URL, Settings
 
@@ -172,6 +172,8 @@ class AsyncClient:
             await response.aclose()
 
     as_of = awaiting(queries.as_of)
+    server_time = awaiting(queries.server_time)
+    viewer = awaiting(queries.viewer)
     available_jobs = awaiting(queries.available_jobs)
     job = awaiting(queries.job)
     tasks = awaiting(queries.tasks)
@@ -200,12 +202,14 @@ class AsyncClient:
     create_task = awaiting(mutations.create_task)
     update_task = awaiting(mutations.update_task)
     delete_task = awaiting(mutations.delete_task)
+    delete_tasks_of_owner = awaiting(mutations.delete_tasks_of_owner)
     pause_task = awaiting(mutations.pause_task)
     resume_task = awaiting(mutations.resume_task)
     reset_task = awaiting(mutations.reset_task)
     pause_group = awaiting(mutations.pause_group)
     resume_group = awaiting(mutations.resume_group)
     limit_group = awaiting(mutations.limit_group)
+    prune_history = awaiting(mutations.prune_history)
     drain_node = awaiting(mutations.drain_node)
 
     events = streaming(subscriptions.events)

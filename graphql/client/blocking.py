@@ -1,8 +1,11 @@
+# Made from awaiting.py by `make schema`; do not edit it.
+# ruff: noqa: UP028 - the other has no `yield from`
 """The client for plain code."""
 
 import time
-from collections.abc import Generator, Iterator, Mapping
-from typing import Any, Self, TypeVar, overload
+from collections.abc import Generator, Mapping
+from contextlib import closing
+from typing import Any, Self, TypeVar, cast, overload
 
 import httpx
 
@@ -11,7 +14,7 @@ from .documents import custom, custom_subscription
 from .errors import ClientError
 from .methods import blocking, yielding
 from .operation import Operation, next_page
-from .records import Page
+from .results import Page
 from .subscription import Follower, Reconnect, Subscription
 from .transport import DEFAULT_URL, Settings
 
@@ -22,7 +25,7 @@ class Client:
     """Speaks to a server; close it, or use it in a ``with`` block. It can be shared by threads.
 
     Every method raises a `ClientError` when something goes wrong. Methods that yield make lost connections again and
-    go on where they were; leave them by ``close()`` of the generator or by the end of the loop.
+    go on where they were; wrap them in `contextlib.closing` to leave them early.
     """
 
     def __init__(
@@ -121,21 +124,25 @@ class Client:
             response = self._http.post(self._address, json=operation.body())
         return operation.answer(response.status_code, response.json, response.text)
 
-    def every(self, operation: Operation[Page[T]]) -> Iterator[T]:
+    def every(self, operation: Operation[Page[T]]) -> Generator[T]:
         """All rows of a list, page by page: ``client.every(queries.tasks(first=200))``."""
         page = self.run_operation(operation)
-        yield from page
+        for row in page:
+            yield row
         while page.has_next_page:
             operation = next_page(operation, page)
             page = self.run_operation(operation)
-            yield from page
+            for row in page:
+                yield row
 
     def follow(self, subscription: Subscription[T]) -> Generator[T]:
         """Follow a subscription made by the functions of `subscriptions`."""
         follower = Follower(subscription, self._reconnect)
         while not follower.finished:
             try:
-                yield from self._connection(follower)
+                with closing(self._connection(follower)) as results:
+                    for result in results:
+                        yield result
             except ClientError as error:
                 time.sleep(follower.lost(error))
 
@@ -154,17 +161,21 @@ class Client:
                 with self._settings.named_errors():
                     response.read()
                 follower.refused(response.status_code, response.json, response.text)
-            chunks = response.iter_bytes()
-            while not follower.finished:
-                with self._settings.named_errors():
-                    chunk = next(chunks, None)
-                if chunk is None:
-                    raise follower.ended()
-                yield from follower.receive(chunk)
+            # httpx makes a generator but does not say so; it must be closed before the response.
+            with closing(cast("Generator[bytes]", response.iter_bytes())) as chunks:
+                while not follower.finished:
+                    with self._settings.named_errors():
+                        chunk = next(chunks, None)
+                    if chunk is None:
+                        raise follower.ended()
+                    for result in follower.receive(chunk):
+                        yield result
         finally:
             response.close()
 
     as_of = blocking(queries.as_of)
+    server_time = blocking(queries.server_time)
+    viewer = blocking(queries.viewer)
     available_jobs = blocking(queries.available_jobs)
     job = blocking(queries.job)
     tasks = blocking(queries.tasks)
@@ -193,12 +204,14 @@ class Client:
     create_task = blocking(mutations.create_task)
     update_task = blocking(mutations.update_task)
     delete_task = blocking(mutations.delete_task)
+    delete_tasks_of_owner = blocking(mutations.delete_tasks_of_owner)
     pause_task = blocking(mutations.pause_task)
     resume_task = blocking(mutations.resume_task)
     reset_task = blocking(mutations.reset_task)
     pause_group = blocking(mutations.pause_group)
     resume_group = blocking(mutations.resume_group)
     limit_group = blocking(mutations.limit_group)
+    prune_history = blocking(mutations.prune_history)
     drain_node = blocking(mutations.drain_node)
 
     events = yielding(subscriptions.events)

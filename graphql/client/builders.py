@@ -6,7 +6,7 @@ from typing import Any, TypeVar
 
 from .errors import Refusal, RefusedError
 from .operation import Operation
-from .records import Page
+from .results import Page
 from .shapes import Record, read, read_all, selection, written
 
 T = TypeVar("T")

@@ -1,21 +1,22 @@
-"""What is sent: schedules, runs, and the settings of a task."""
+# Made from graphql/schema.graphql by `make schema`; do not edit it.
+"""What is sent: schedules, runs, conditions, and the settings of a task. Durations are seconds."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any, TypedDict
 
-from .enums import MisfirePolicy, OverlapPolicy, Priority, ScheduleSyntax
+from .enums import EventKind, MisfirePolicy, OverlapPolicy, Priority, ScheduleSyntax
 
 
 @dataclass(frozen=True, slots=True)
 class ScheduleInput:
-    """When a task is due; try it with ``validate_schedule``.
+    """When a task is due.
 
     Attributes:
         syntax: how ``value`` is written.
-        value: the expression.
-        timezone: an IANA name.
+        value: the schedule, at most 256 characters.
+        timezone: an IANA zone, in which wall times are read.
     """
 
     syntax: ScheduleSyntax
@@ -23,46 +24,20 @@ class ScheduleInput:
     timezone: str = "UTC"
 
 
-def cron(value: str, timezone: str = "UTC") -> ScheduleInput:
-    """Six fields: second minute hour day-of-month month day-of-week, e.g. ``0 30 9 * * MON-FRI``."""
-    return ScheduleInput(ScheduleSyntax.CRON, value, timezone)
-
-
-def calendar(value: str, timezone: str = "UTC") -> ScheduleInput:
-    """A systemd calendar event, e.g. ``Mon..Fri *-*-* 09:30``."""
-    return ScheduleInput(ScheduleSyntax.CALENDAR, value, timezone)
-
-
-def interval(value: str | float) -> ScheduleInput:
-    """A fixed grid: seconds, ``1h30m`` or ISO 8601 ``PT1H30M``; at least one second."""
-    return ScheduleInput(ScheduleSyntax.INTERVAL, value if isinstance(value, str) else f"{value:g}")
-
-
-def once(at: datetime) -> ScheduleInput:
-    """One time.
-
-    Raises:
-        ValueError: ``at`` has no zone.
-    """
-    if at.tzinfo is None:
-        raise ValueError(f"at: must have a zone, got {at.isoformat()} without one; try datetime.now(UTC)")
-    return ScheduleInput(ScheduleSyntax.TIMESTAMP, at.astimezone(UTC).isoformat().replace("+00:00", "Z"))
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewRun:
-    """A run to be put into the queue; None = the server's default.
+    """A run to be put into the queue. Null = the default.
 
     Attributes:
-        job_name: the job.
-        args: its arguments.
-        group: its group.
-        priority: its priority.
+        job_name: the job; see ``availableJobs``.
+        args: its arguments, an object; none unless given.
+        group: its group; ``default`` unless given.
+        priority: its priority; LOW unless given.
         run_at: it does not start before this time.
         unique_key: while a run with this key is unfinished, that one is answered instead.
-        retries: how many failures it survives.
-        retry_delay: seconds before the first retry, doubled each time.
-        timeout: the time box of an attempt in seconds.
+        retries: how many failures it survives; 2 unless given.
+        retry_delay: seconds before the first retry, doubled each time; 60 unless given.
+        timeout: the time box of an attempt in seconds; none unless given.
         description: what it is for.
     """
 
@@ -78,11 +53,30 @@ class NewRun:
     description: str | None = None
 
 
-class TaskSettings(TypedDict, total=False):
-    """What can be set on a task: what is absent is left alone, None sets the default. Durations are seconds."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EventFilter:
+    """Which events; all conditions must hold. ``RESYNC`` always passes.
 
-    description: str | None
+    Attributes:
+        kinds: one of these kinds.
+        job_name: about this job.
+        task_name: about this task.
+        run_id: about this run.
+        group: about this group.
+    """
+
+    kinds: Sequence[EventKind] | None = None
+    job_name: str | None = None
+    task_name: str | None = None
+    run_id: str | None = None
+    group: str | None = None
+
+
+class TaskSettings(TypedDict, total=False):
+    """What can be set on a task: what is absent is left alone, None sets the default."""
+
     args: Mapping[str, Any] | None
+    description: str | None
     enabled: bool | None
     group: str | None
     priority: Priority | None

@@ -13,7 +13,8 @@ from .errors import Refusal
 from .inputs import NewRun, ScheduleInput, TaskChanges, TaskSettings
 from .operation import Operation
 from .queries import Filter
-from .records import ChangedRuns, Group, Node, Run, Task, TriggeredJob
+from .records import Execution, Group, Node, Run, Task, TriggeredJob
+from .results import ChangedRuns, DeletedTasks, Pruning
 from .shapes import camel, read, read_all, selection
 
 
@@ -157,6 +158,21 @@ def delete_task(name: str, *, dry_run: bool = False) -> Operation[str]:
     )
 
 
+def delete_tasks_of_owner(owner: str, *, dry_run: bool = False) -> Operation[DeletedTasks]:
+    """Delete all tasks of an owner who is gone; their waiting runs are cancelled, their history stays."""
+    field = "deleteTasksOfOwner"
+    return mutation(
+        field,
+        "DeleteTasksOfOwnerInput",
+        present(owner=owner, dryRun=dry_run),
+        "deletedNames count",
+        lambda payload: DeletedTasks(
+            names=read(tuple[str, ...], payload.get("deletedNames"), f"{field}.deletedNames"),
+            count=read(int, payload.get("count"), f"{field}.count"),
+        ),
+    )
+
+
 def pause_task(name: str, *, reason: str | None = None) -> Operation[Task]:
     """Pause a task: its occurrences are recorded as skipped until it is resumed."""
     return changed("pauseTask", "PauseTaskInput", present(name=name, reason=reason), "task", Task)
@@ -185,6 +201,31 @@ def resume_group(name: str) -> Operation[Group]:
 def limit_group(name: str, max_running: int | None) -> Operation[Group]:
     """Limit how many runs of a group run at once on all nodes together; None = no limit."""
     return changed("updateGroup", "UpdateGroupInput", {"name": name, "maxRunning": max_running}, "group", Group)
+
+
+def prune_history(
+    *, max_age_days: float | None = None, max_per_task: int | None = None, dry_run: bool = False
+) -> Operation[Pruning]:
+    """Delete old history now: by a run of the job ``prune_history``, whose progress and result say how far it is.
+
+    Args:
+        max_age_days: what ended longer ago goes; 30 unless given.
+        max_per_task: how many of the newest of each task stay; any number unless given.
+        dry_run: only answer what would go.
+    """
+    field = "pruneHistory"
+    given = present(maxAgeDays=max_age_days, maxPerTask=max_per_task, dryRun=dry_run)
+
+    def convert(payload: Mapping[str, Any]) -> Pruning:
+        return Pruning(
+            run=None if payload.get("run") is None else read(Run, payload["run"], f"{field}.run"),
+            executions=read_all(Execution, payload.get("executions"), f"{field}.executions"),
+            count=read(int, payload.get("count"), f"{field}.count"),
+            has_more=read(bool, payload.get("hasMore"), f"{field}.hasMore"),
+        )
+
+    fields = f"run {{ {selection(Run)} }} executions {{ {selection(Execution)} }} count hasMore"
+    return mutation(field, "PruneHistoryInput", given, fields, convert)
 
 
 def drain_node(name: str) -> Operation[Node]:

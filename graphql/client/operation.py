@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Final, Generic, TypeVar, cast
 
 from .errors import Fault, HttpError, InvalidAnswerError, OperationError
-from .records import Page
+from .results import Page
 
 T = TypeVar("T")
 Item = TypeVar("Item")

@@ -15,12 +15,13 @@ from .records import (
     Job,
     JobLog,
     Node,
-    Page,
     Run,
     ScheduleValidation,
     SkippedOccurrence,
     Task,
+    Viewer,
 )
+from .results import Page
 from .shapes import read, selection
 
 Filter = Mapping[str, Any]
@@ -33,6 +34,16 @@ Order = Sequence[Mapping[str, str]]
 def as_of() -> Operation[str]:
     """An event cursor of now: `events` after it has all that happens from here on."""
     return query("asOf", {}, "", lambda value: read(str, value, "asOf"))
+
+
+def server_time() -> Operation[datetime]:
+    """The time of the server's database, by which everything is due."""
+    return query("serverTime", {}, "", lambda value: read(datetime, value, "serverTime"))
+
+
+def viewer() -> Operation[Viewer]:
+    """Who asks, and what they may do."""
+    return query("viewer", {}, selection(Viewer), lambda value: read(Viewer, value, "viewer"))
 
 
 def available_jobs() -> Operation[tuple[Job, ...]]:

@@ -1,12 +1,12 @@
+# Made from graphql/schema.graphql by `make schema`; do not edit it.
 """What the API answers, as frozen dataclasses. Times are aware, in UTC; durations are seconds.
 
-The fields of a record are the fields that its operations ask for; their meaning is described in the API's schema.
+The fields of a record are the fields that its operations ask for; the API's schema describes them.
 """
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Generic, TypeVar
+from typing import Any
 
 from .enums import (
     EventKind,
@@ -15,6 +15,7 @@ from .enums import (
     Outcome,
     OverlapPolicy,
     Priority,
+    Role,
     RunState,
     ScheduleSyntax,
     SkipReason,
@@ -22,29 +23,6 @@ from .enums import (
     Trigger,
 )
 from .shapes import Record
-
-Item = TypeVar("Item")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Page(Generic[Item]):
-    """A page of a list; iterate over it.
-
-    Attributes:
-        items: the rows, in the order of the list.
-        end_cursor: pass it as ``after`` to read on; None when the page is empty.
-        has_next_page: whether there are rows behind it.
-    """
-
-    items: tuple[Item, ...]
-    end_cursor: str | None
-    has_next_page: bool
-
-    def __iter__(self) -> Iterator[Item]:
-        return iter(self.items)
-
-    def __len__(self) -> int:
-        return len(self.items)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,7 +50,7 @@ class Schedule(Record):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScheduleFault(Record):
-    """What is wrong with a schedule."""
+    """Why a schedule cannot be used."""
 
     code: str
     message: str
@@ -84,7 +62,7 @@ class ScheduleFault(Record):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScheduleValidation(Record):
-    """Whether a schedule is valid, and when it fires next."""
+    """Whether a schedule can be used, and when it fires."""
 
     valid: bool
     humanized: str | None
@@ -94,7 +72,7 @@ class ScheduleValidation(Record):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Progress(Record):
-    """How far an execution says it is."""
+    """How far a running job says it is."""
 
     done: float
     total: float | None
@@ -110,7 +88,7 @@ class RunKey(Record):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JobLog(Record):
-    """What is asked of an execution in ``job_logs``: little enough for a thousand at once."""
+    """What is asked of an execution in ``jobLogs``."""
 
     id: str
     job_name: str
@@ -128,14 +106,16 @@ class JobLog(Record):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Execution(JobLog):
-    """One attempt at a run: an entry of the execution log."""
+    """One attempt at a run, from start to end: an entry of the execution log."""
 
-    run: RunKey | None
     scheduled_for: datetime | None
+    submitted_at: datetime
     duration: float | None
+    wait: float
     error_type: str | None
     value: Any
     progress: Progress | None
+    run: RunKey | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -155,6 +135,7 @@ class Task(Record):
     submitter: str | None
     schedule: Schedule
     next_execution: datetime | None
+    next_nominal: datetime | None
     overlap: OverlapPolicy
     misfire: MisfirePolicy
     misfire_grace: float
@@ -171,8 +152,6 @@ class Task(Record):
     pause_reason: str | None
     finished: bool
     overridden: bool
-    job_known: bool
-    stalled: bool
     last_due_at: datetime | None
     last_started_at: datetime | None
     counter: int
@@ -180,6 +159,8 @@ class Task(Record):
     checkpoint: Any
     created_at: datetime
     updated_at: datetime
+    job_known: bool
+    stalled: bool
     last_status: Execution | None
 
 
@@ -206,6 +187,7 @@ class Run(Record):
     started_at: datetime | None
     finished_at: datetime | None
     cancel_requested_at: datetime | None
+    cancel_reason: str | None
     node: str | None
     unique_key: str | None
     submitter: str | None
@@ -218,7 +200,7 @@ class Run(Record):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TriggeredJob(Record):
-    """What ``trigger_job`` did."""
+    """The answer of ``triggerJob``."""
 
     success: bool
     message: str
@@ -227,21 +209,8 @@ class TriggeredJob(Record):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ChangedRuns:
-    """What an action on many runs did, or with ``dry_run`` would do.
-
-    Attributes:
-        runs: the first of them, at most 200.
-        count: how many there are.
-    """
-
-    runs: tuple[Run, ...]
-    count: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Explanation(Record):
-    """Why a task or a run is or is not running now."""
+    """An answer to the question why something runs or does not."""
 
     code: str
     sentence: str
@@ -251,7 +220,7 @@ class Explanation(Record):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SkippedOccurrence(Record):
-    """A stretch of occurrences that did not become runs, for one reason."""
+    """A stretch of occurrences that did not become runs, or runs that were dropped, for one reason."""
 
     id: str
     task_name: str
@@ -266,7 +235,7 @@ class SkippedOccurrence(Record):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Group(Record):
-    """The unit of fairness and of limits."""
+    """A queue group: the unit of fairness and of limits. It exists once it is named."""
 
     name: str
     paused: bool
@@ -283,7 +252,7 @@ class Group(Record):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Node(Record):
-    """One process that runs jobs, or did."""
+    """One running process, or one that was."""
 
     id: str
     name: str
@@ -300,7 +269,7 @@ class Node(Record):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LogLine(Record):
-    """One line that a job wrote."""
+    """One line that a job logged."""
 
     line: int
     at: datetime
@@ -311,13 +280,7 @@ class LogLine(Record):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LogPart(Record):
-    """Some lines of the log of an execution.
-
-    Attributes:
-        lines: the lines; empty when only ``cut`` or ``ended`` is new.
-        cut: how many lines of the execution were not kept, so far.
-        ended: whether nothing follows.
-    """
+    """New lines of an execution's log; the last one has ``ended: true``."""
 
     lines: tuple[LogLine, ...]
     cut: int
@@ -326,7 +289,7 @@ class LogPart(Record):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Event(Record):
-    """One change of one thing. ``cursor`` is its place in the one order of events."""
+    """One change of one thing."""
 
     cursor: str
     at: datetime
@@ -343,10 +306,18 @@ class Event(Record):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DetailedEvent(Event):
-    """A change together with the changed thing as it is at delivery; None if it is not about one, or that is gone."""
+    """A change with the changed thing as it is at delivery; None if it is not about one, or that is gone."""
 
     task: Task | None
     run: Run | None
     execution: Execution | None
     node: Node | None
     group: Group | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Viewer(Record):
+    """Who asks."""
+
+    name: str
+    role: Role

@@ -13,6 +13,8 @@ from .errors import InvalidAnswerError
 
 T = TypeVar("T")
 
+FINAL_STATES = frozenset({"SUCCESS", "FAILED", "CANCELLED", "SKIPPED"})
+
 
 def camel(name: str) -> str:
     """The GraphQL spelling of a Python name: ``failed_last_24h`` is ``failedLast24h``."""
@@ -40,6 +42,15 @@ class OpenEnum(StrEnum):
         member._name_ = value
         member._value_ = value
         return member
+
+
+class StateOfRun(OpenEnum):
+    """The enum of the states of runs."""
+
+    @property
+    def final(self) -> bool:
+        """Whether the run will not change any more."""
+        return self.value in FINAL_STATES
 
 
 def selection(shape: type[Record]) -> str:

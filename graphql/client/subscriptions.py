@@ -1,11 +1,9 @@
 """The ready-made subscriptions. `Client` and `AsyncClient` have each as a method that yields its results."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TypeVar
 
 from .builders import Argument, document, variables
-from .enums import EventKind
+from .inputs import EventFilter
 from .operation import Operation
 from .queries import as_of
 from .records import DetailedEvent, Event, LogPart, Run
@@ -13,25 +11,6 @@ from .shapes import read, selection
 from .subscription import Subscription
 
 AnyEvent = TypeVar("AnyEvent", bound=Event)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EventFilter:
-    """Which events; all given conditions hold. ``RESYNC`` always passes.
-
-    Attributes:
-        kinds: one of these kinds.
-        job_name: about this job.
-        task_name: about this task.
-        run_id: about this run.
-        group: about this group.
-    """
-
-    kinds: Sequence[EventKind] | None = None
-    job_name: str | None = None
-    task_name: str | None = None
-    run_id: str | None = None
-    group: str | None = None
 
 
 def events(*, after: str | None = None, filter: EventFilter | None = None) -> Subscription[Event]:

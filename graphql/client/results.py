@@ -1,0 +1,73 @@
+"""What operations answer that is no single thing of the API: pages, and what became of many runs or tasks."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+from .records import Execution, Run
+
+Item = TypeVar("Item")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Page(Generic[Item]):
+    """A page of a list; iterate over it.
+
+    Attributes:
+        items: the rows, in the order of the list.
+        end_cursor: pass it as ``after`` to read on; None when the page is empty.
+        has_next_page: whether there are rows behind it.
+    """
+
+    items: tuple[Item, ...]
+    end_cursor: str | None
+    has_next_page: bool
+
+    def __iter__(self) -> Iterator[Item]:
+        return iter(self.items)
+
+    def __len__(self) -> int:
+        return len(self.items)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChangedRuns:
+    """What an action on many runs did, or with ``dry_run`` would do.
+
+    Attributes:
+        runs: the first of them, at most 200.
+        count: how many there are.
+    """
+
+    runs: tuple[Run, ...]
+    count: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pruning:
+    """What ``prune_history`` did, or with ``dry_run`` would do.
+
+    Attributes:
+        run: the run that prunes; None on a dry run.
+        executions: on a dry run, the oldest of those that would be deleted, at most 200.
+        count: on a dry run, how many would be.
+        has_more: on a dry run, whether only the oldest 10,000 were looked at.
+    """
+
+    run: Run | None
+    executions: tuple[Execution, ...]
+    count: int
+    has_more: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeletedTasks:
+    """What ``delete_tasks_of_owner`` did, or with ``dry_run`` would do.
+
+    Attributes:
+        names: the tasks that are gone, at most 200 of them.
+        count: how many there are.
+    """
+
+    names: tuple[str, ...]
+    count: int

@@ -17,6 +17,8 @@ from typing import Any, Final
 
 from graphql import GraphQLError
 
+from ..jobs.store.db.away import is_away
+
 logger = logging.getLogger("cronograph.graphql")
 
 LOGGED_CHARACTERS: Final = 300
@@ -42,6 +44,7 @@ CLASSIFIED: Final = {
     "CROSS_SITE": Classification.FORBIDDEN,
     "HOST_NOT_ALLOWED": Classification.FORBIDDEN,
     "TIMEOUT": Classification.UNAVAILABLE,
+    "UNAVAILABLE": Classification.UNAVAILABLE,
     "STARTING": Classification.UNAVAILABLE,
     "SHUTTING_DOWN": Classification.UNAVAILABLE,
     "LIMIT_OPEN_STREAMS": Classification.UNAVAILABLE,
@@ -130,6 +133,8 @@ def mask_all(errors: Sequence[Exception], operation: str | None = None) -> list[
         elif isinstance(error, GraphQLError) and is_public(error):
             logger.debug("GraphQL request refused: %s", error.message[:LOGGED_CHARACTERS])
             masked.append(error)
+        elif is_away(cause := _root_cause(error)):
+            masked.append(_unavailable(error, cause))
         else:
             masked.append(_mask_unexpected(error, operation, seen))
     return masked
@@ -152,6 +157,18 @@ def _mask_unexpected(
             extra={"error_id": seen[key]},
         )
     return InternalError(seen[key], located)
+
+
+def _unavailable(error: Exception, cause: Exception) -> GraphQLError:
+    """What the client is told while the database is away; that is no fault of a request, so no traceback is kept."""
+    logger.warning("a request was not answered: the database is away: %s", str(cause).partition("\n")[0])
+    located = error if isinstance(error, GraphQLError) else None
+    return GraphQLError(
+        "The database does not answer at the moment; try again in a moment.",
+        nodes=located.nodes if located else None,
+        path=located.path if located else None,
+        extensions={"code": "UNAVAILABLE", "classification": classify("UNAVAILABLE").value},
+    )
 
 
 def _root_cause(error: Exception) -> Exception:

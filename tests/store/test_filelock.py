@@ -1,8 +1,10 @@
 """One process per SQLite file."""
 
 import os
+import sqlite3
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -56,6 +58,42 @@ def test_a_link_to_the_file_leads_to_the_same_lock(tmp_path: Path) -> None:
         with pytest.raises(FileLocked):
             FileLock(tmp_path / "x.db").acquire()
         other.communicate()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere the name of the file decides")
+def test_a_second_name_and_a_new_name_of_the_file_lead_to_the_same_lock(tmp_path: Path) -> None:
+    with holder_of(tmp_path / "x.db") as other:
+        (tmp_path / "second.db").hardlink_to(tmp_path / "x.db")
+        with pytest.raises(FileLocked, match="another process uses it"):
+            FileLock(tmp_path / "second.db").acquire()
+        (tmp_path / "x.db").rename(tmp_path / "new.db")
+        with pytest.raises(FileLocked, match="another process uses it"):
+            FileLock(tmp_path / "new.db").acquire()
+        other.communicate()
+    lock = FileLock(tmp_path / "new.db")
+    lock.acquire()
+    lock.release()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere the name of the file decides")
+def test_the_lock_outlives_connections_that_are_closed(tmp_path: Path) -> None:
+    path = tmp_path / "x.db"
+    lock = FileLock(path)
+    lock.acquire()
+    for _ in range(2):
+        with closing(sqlite3.connect(path)) as connection:
+            connection.execute("PRAGMA journal_mode=WAL")
+            connection.execute("CREATE TABLE IF NOT EXISTS t (x)")
+    (tmp_path / "second.db").hardlink_to(path)
+    with pytest.raises(FileLocked):
+        FileLock(tmp_path / "second.db").acquire()
+    lock.release()
+
+
+def test_a_database_that_is_no_file_is_named(tmp_path: Path) -> None:
+    (tmp_path / "x.db").mkdir()
+    with pytest.raises(StorageError, match=r"x\.db': must be a file that can be written: Is a directory"):
+        FileLock(tmp_path / "x.db").acquire()
 
 
 def test_the_lock_of_a_killed_process_is_free(tmp_path: Path) -> None:

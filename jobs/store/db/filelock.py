@@ -2,23 +2,31 @@
 
 import fcntl
 import os
+import struct
+import sys
 from pathlib import Path
 
 from ...core.errors import FileLocked, StorageError
 from .address import parse_url, sqlite_path
 
+_FAR_BEHIND = 2**62
+"""A byte that no database file reaches, and SQLite's own locks leave alone."""
+
 
 class FileLock:
-    """An exclusive lock beside a SQLite file, in ``<file>.lock``, which holds the process id of its holder.
+    """An exclusive lock of a SQLite file, and beside it one of ``<file>.lock``, which holds the id of the process.
 
-    The kernel releases it when the process ends, however it ends: a lock file that is left over means nothing. It is
-    never deleted, because a second process could then lock another file of the same name.
+    On Linux the file itself is locked, whatever name it is reached by: a second link, another mount, or a new name.
+    Elsewhere its name decides. The kernel releases both when the process ends, however it ends: a lock file that is
+    left over means nothing. It is never deleted, because a second process could then lock another file of the same
+    name.
     """
 
     def __init__(self, database_file: Path) -> None:
         self._database_file = database_file.resolve()
         self.path = self._database_file.with_name(f"{self._database_file.name}.lock")
         self._handle: int | None = None
+        self._database_handle: int | None = None
 
     def acquire(self) -> None:
         """Take the lock; nothing happens when this object holds it already.
@@ -41,9 +49,37 @@ class FileLock:
             holder = os.read(handle, 32).decode(errors="replace").strip()
             os.close(handle)
             raise FileLocked(self._refusal(holder)) from None
+        try:
+            self._database_handle = self._lock_database()
+        except StorageError:
+            os.close(handle)
+            raise
         os.ftruncate(handle, 0)
         os.write(handle, f"{os.getpid()}\n".encode())
         self._handle = handle
+
+    def _lock_database(self) -> int:
+        """Lock the file itself, which is made if need be; returns its handle.
+
+        Raises:
+            FileLocked: a process holds it, by whatever name.
+            StorageError: it cannot be opened for writing.
+        """
+        try:
+            handle = os.open(self._database_file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        except OSError as error:
+            raise StorageError(
+                f"database '{self._database_file}': must be a file that can be written: {error.strerror}"
+            ) from None
+        if sys.platform == "linux":
+            # A lock of the open file: unlike other record locks it outlives SQLite's closing of the same file.
+            wanted = struct.pack("hhqqi", fcntl.F_WRLCK, os.SEEK_SET, _FAR_BEHIND, 1, 0)
+            try:
+                fcntl.fcntl(handle, fcntl.F_OFD_SETLK, wanted)
+            except BlockingIOError:
+                os.close(handle)
+                raise FileLocked(self._refusal("")) from None
+        return handle
 
     def holder(self) -> str | None:
         """The process id of whoever holds the lock now, ``"?"`` if it cannot be read, None if nobody does."""
@@ -61,7 +97,10 @@ class FileLock:
         return None
 
     def release(self) -> None:
-        """Give the lock back; nothing happens without it."""
+        """Give the lock back, once all connections are closed; nothing happens without it."""
+        if self._database_handle is not None:
+            os.close(self._database_handle)
+            self._database_handle = None
         if self._handle is not None:
             os.ftruncate(self._handle, 0)
             os.close(self._handle)

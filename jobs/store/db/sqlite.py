@@ -8,7 +8,9 @@ from typing import TypeVar
 
 from sqlalchemy import URL, Connection, Engine
 
+from .address import sqlite_path
 from .connecting import sync_engine
+from .presence import FilePresence
 from .turns import FairThread
 
 READERS = 4
@@ -22,13 +24,20 @@ class Writer:
     """The process' only connection that writes: a second one would have to wait for the file's lock, without order."""
 
     def __init__(self, url: URL) -> None:
+        self.presence = FilePresence(sqlite_path(url))
         self._thread = FairThread("cronograph-writer")
         self._engine = sync_engine(url)
         self.submit = self._thread.submit
 
     def transact(self, function: Callable[[Connection], T]) -> T:
-        """Run a function in one transaction, in the writer's thread."""
-        return _in_transaction(self._engine, function)
+        """Run a function in one transaction, in the writer's thread.
+
+        Raises:
+            OperationalError: the file is gone, perhaps with what was just written.
+        """
+        result = _in_transaction(self.presence, self._engine, function)
+        self.presence.check()
+        return result
 
     def close(self) -> None:
         """Write what was asked for, and end."""
@@ -59,7 +68,7 @@ class SqliteAccess:
 
     async def read(self, function: Callable[[Connection], T]) -> T:
         """Run a function on one snapshot."""
-        work = partial(_in_transaction, self._read_engine, function)
+        work = partial(_in_transaction, self._writer.presence, self._read_engine, function)
         return await asyncio.get_running_loop().run_in_executor(self._readers, work)
 
     async def write(self, function: Callable[[Connection], T]) -> T:
@@ -78,6 +87,7 @@ class SqliteAccess:
             self._writer.close()
 
 
-def _in_transaction(engine: Engine, function: Callable[[Connection], T]) -> T:
+def _in_transaction(presence: FilePresence, engine: Engine, function: Callable[[Connection], T]) -> T:
+    presence.check()
     with engine.begin() as conn:
         return function(conn)

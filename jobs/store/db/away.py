@@ -1,0 +1,54 @@
+"""Which errors say that the database cannot be used for the moment, whatever was asked of it."""
+
+import sqlite3
+from collections.abc import Iterator
+
+import psycopg
+from sqlalchemy.exc import DBAPIError
+from sqlalchemy.exc import TimeoutError as PoolTimeoutError
+
+# Connection exception, insufficient resources (a full disk, too many clients), shut down or starting up, system error.
+_CLASSES = ("08", "53", "57P", "58")
+# A server that became a standby or lost its disk refuses writes; a database that was dropped.
+_STATES = frozenset({"25006", "3D000"})
+_SQLITE = frozenset(
+    {
+        sqlite3.SQLITE_BUSY,
+        sqlite3.SQLITE_CANTOPEN,
+        sqlite3.SQLITE_FULL,
+        sqlite3.SQLITE_IOERR,
+        sqlite3.SQLITE_READONLY,
+    }
+)
+
+
+def is_away(error: BaseException) -> bool:
+    """Whether the database is gone, full, read-only, starting or out of reach: the same request may succeed later."""
+    return any(_says_away(one) for one in _chain(error))
+
+
+def _chain(error: BaseException | None) -> Iterator[BaseException]:
+    while error is not None:
+        yield error
+        error = error.orig if isinstance(error, DBAPIError) else None
+
+
+def _says_away(error: BaseException) -> bool:
+    match error:
+        case PoolTimeoutError():
+            return True
+        case DBAPIError():
+            return error.connection_invalidated
+        case psycopg.Error():
+            state = error.sqlstate
+            # Without a state the server has said nothing: it was not reached, or it was lost.
+            return (
+                isinstance(error, psycopg.OperationalError)
+                if state is None
+                else state in _STATES or state.startswith(_CLASSES)
+            )
+        case sqlite3.OperationalError():
+            # The low byte is the kind of error; the others say more about it.
+            return (getattr(error, "sqlite_errorcode", 0) & 0xFF) in _SQLITE
+        case _:
+            return False

@@ -1,0 +1,45 @@
+"""Whether the SQLite file that is open is still the one under its name."""
+
+import sqlite3
+from pathlib import Path
+
+from sqlalchemy.exc import OperationalError
+
+
+class FilePresence:
+    """Remembers which file it was, by device and inode.
+
+    A file that was deleted goes on to take whatever is written to it, and all of that is lost with the last connection;
+    one that was put in its place is another database.
+
+    Args:
+        path: The database file; it may be made later.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._known: tuple[int, int] | None = None
+
+    def check(self) -> None:
+        """Let pass while it is there.
+
+        Raises:
+            OperationalError: it was deleted, moved away or replaced; if it comes back, all is well again.
+        """
+        found = self._look()
+        if self._known is None:
+            self._known = found
+        elif found != self._known:
+            what = "was deleted or moved away" if found is None else "was replaced by another file"
+            fault = sqlite3.OperationalError(
+                f"database file '{self._path}' {what} while it was in use; put it back, or start anew"
+            )
+            fault.sqlite_errorcode = sqlite3.SQLITE_CANTOPEN
+            raise OperationalError(None, None, fault)
+
+    def _look(self) -> tuple[int, int] | None:
+        try:
+            found = self._path.stat()
+        except FileNotFoundError:
+            return None
+        return found.st_dev, found.st_ino

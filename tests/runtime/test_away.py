@@ -1,0 +1,114 @@
+"""While the database is away the node says so, and when it is back all goes on."""
+
+import resource
+from collections.abc import Generator
+from contextlib import contextmanager
+from dataclasses import replace
+
+import psycopg
+import pytest
+from sqlalchemy import make_url
+
+from cronograph.graphql.context import Context
+from cronograph.graphql.schema import create_schema
+from cronograph.jobs.registry import Registry, define
+from cronograph.jobs.runtime.live.bus import EventBus
+from cronograph.jobs.runtime.live.log_feed import LogFeed
+from cronograph.jobs.store.db.address import sqlite_path
+from cronograph.jobs.store.db.database import Database, OperationalError
+from tests.support.engines import QUICK, RunningEngine, running_engine
+from tests.support.postgres import PostgresServer
+from tests.support.waiting import eventually
+
+OFTEN = replace(QUICK, heartbeat=0.2)
+"""A node that beats so often that a test need not wait long to see it notice."""
+
+
+async def work() -> None:
+    """A job."""
+
+
+def registry() -> Registry:
+    """One job."""
+    found = Registry()
+    found.add(define("work", work))
+    return found
+
+
+async def codes(database: Database, document: str) -> list[str]:
+    """The codes of the errors that an operation meets."""
+    context = Context(database, EventBus(database), LogFeed(database))
+    result = await create_schema().execute(document, context_value=context)
+    return [str((error.extensions or {}).get("code")) for error in result.errors or []]
+
+
+READ = "{ availableJobs { name } }"
+WRITE = 'mutation { triggerJob(jobName: "work") { success } }'
+
+
+async def the_node_says_so(engine: RunningEngine) -> None:
+    """It is not ready, and requests are answered with a code that says why."""
+    await eventually(lambda: not engine.engine.ready, message="the node to notice")
+    assert await codes(engine.database, WRITE) == ["UNAVAILABLE"]
+
+
+async def all_goes_on(engine: RunningEngine) -> None:
+    """It is ready again, and works."""
+    await eventually(lambda: engine.engine.ready, message="the node to be ready again")
+    assert await codes(engine.database, WRITE) == []
+    assert await codes(engine.database, READ) == []
+
+
+async def test_a_file_that_was_moved_away_takes_nothing_until_it_is_back(sqlite_url: str) -> None:
+    async with running_engine(sqlite_url, registry(), OFTEN) as engine:
+        path = sqlite_path(make_url(sqlite_url))
+        elsewhere = path.rename(path.with_name("elsewhere.db"))
+        await the_node_says_so(engine)
+        assert await codes(engine.database, READ) == ["UNAVAILABLE"]
+        assert not path.exists()
+        path.touch()
+        assert await codes(engine.database, READ) == ["UNAVAILABLE"]
+        elsewhere.rename(path)
+        await all_goes_on(engine)
+
+
+async def test_a_write_to_a_file_that_is_deleted_meanwhile_is_not_acknowledged(sqlite_url: str) -> None:
+    database = Database(sqlite_url)
+    path = sqlite_path(make_url(sqlite_url))
+    with pytest.raises(OperationalError, match="was deleted or moved away"):
+        await database.write(lambda _tx: path.unlink())
+    await database.close()
+
+
+@contextmanager
+def no_room_left() -> Generator[None]:
+    """Files of this process do not grow, as on a full disk."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (100, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+
+
+async def test_a_node_whose_disk_is_full_says_so_until_there_is_room(sqlite_url: str) -> None:
+    async with running_engine(sqlite_url, registry(), OFTEN) as engine:
+        with no_room_left():
+            await the_node_says_so(engine)
+            assert await codes(engine.database, READ) == []
+        await all_goes_on(engine)
+
+
+@pytest.mark.postgres
+async def test_a_node_whose_postgresql_is_away_says_so_until_it_is_back(
+    postgres_url: str, postgres_server: PostgresServer
+) -> None:
+    name = make_url(postgres_url).database or ""
+    async with running_engine(postgres_url, registry(), OFTEN) as engine:
+        postgres_server.execute("ALTER DATABASE {} ALLOW_CONNECTIONS false", name)
+        with psycopg.connect(postgres_server.url(), autocommit=True) as other:
+            other.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = %s", (name,))
+        await the_node_says_so(engine)
+        assert await codes(engine.database, READ) == ["UNAVAILABLE"]
+        postgres_server.execute("ALTER DATABASE {} ALLOW_CONNECTIONS true", name)
+        await all_goes_on(engine)

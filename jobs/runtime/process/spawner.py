@@ -6,7 +6,7 @@ import logging
 import socket
 import subprocess
 import sys
-from contextlib import suppress
+from collections import deque
 
 from .wire import HEADER, ToChild, ToNode, frame, length_of, to_node
 
@@ -18,6 +18,8 @@ _END_TIMEOUT = 5.0
 _LAST_WORDS = 1.0
 """Seconds after a child's exit in which what it sent may still arrive: what it left behind may hold its end open."""
 _CHUNK = 4096
+_LAUNCHERS = 2
+"""How many launchers are tried for one child."""
 
 
 class LauncherError(Exception):
@@ -97,6 +99,8 @@ class Spawner:
         self._reaping: asyncio.Future[None] | None = None
         self._numbers = itertools.count(1)
         self._rest = b""
+        # Orders are a few bytes each, which a socket takes whole or not at all.
+        self._orders: deque[tuple[bytes, socket.socket | None]] = deque()
 
     def start(self) -> None:
         """Start the launcher if there is none; it is ready for orders at once, and carries them out when it can."""
@@ -127,41 +131,60 @@ class Spawner:
         Raises:
             LauncherError: none can be had.
         """
-        try:
-            return await self._spawn()
-        except OSError as error:
-            # The launcher was killed, perhaps for want of memory, and that has not been heard of yet.
-            log.warning("the launcher of child processes is gone (%s) and is started again", error)
+        for _ in range(_LAUNCHERS):
+            try:
+                child = await self._spawn()
+            except OSError as error:
+                # This process is short of something; the launcher, and what it runs, has nothing to do with it.
+                raise LauncherError(f"no child process can be started: {error}") from error
+            if child is not None:
+                return child
+            # It was killed, perhaps for want of memory, and that had not been heard of yet.
+            log.warning("the launcher of child processes is gone and is started again")
             await self.stop()
-        try:
-            return await self._spawn()
-        except OSError as error:
-            raise LauncherError(f"no child process can be started: {error}") from error
+        raise LauncherError("no child process can be started: their launcher ends at once")
 
-    async def _spawn(self) -> Child:
+    async def _spawn(self) -> Child | None:
+        """A child; None if the launcher is gone."""
         self.start()
         ours, theirs = socket.socketpair()
         identity = next(self._numbers)
         exited: asyncio.Future[int | None] = asyncio.get_running_loop().create_future()
-        try:
-            with theirs:
-                self._order(b"spawn %d\n" % identity, theirs)
-        except OSError:
-            ours.close()
-            raise
         self._exits[identity] = exited
+        self._order(b"spawn %d\n" % identity, theirs)
+        if exited.done():
+            ours.close()
+            return None
         return Child(self, identity, exited, *await asyncio.open_unix_connection(sock=ours))
 
     def _order(self, order: bytes, handed_over: socket.socket | None = None) -> None:
+        """Give an order after those that wait already; a socket that is handed over is closed here."""
+        self._orders.append((order, handed_over))
+        if len(self._orders) == 1:
+            self._send_orders()
+
+    def _send_orders(self) -> None:
+        """Send what the launcher can take now, and the rest when it has read: that it is busy is not its end."""
         if self._control is None:
-            raise BrokenPipeError("the launcher is gone")
-        sockets = [] if handed_over is None else [handed_over.fileno()]
-        if socket.send_fds(self._control, [order], sockets) != len(order):
-            raise BlockingIOError("the launcher does not read")
+            return
+        loop = asyncio.get_running_loop()
+        try:
+            while self._orders:
+                order, handed_over = self._orders[0]
+                socket.send_fds(self._control, [order], [] if handed_over is None else [handed_over.fileno()])
+                self._orders.popleft()
+                if handed_over is not None:
+                    handed_over.close()
+        except BlockingIOError:
+            loop.add_writer(self._control.fileno(), self._send_orders)
+        except ConnectionError:
+            self._lose()
+        else:
+            loop.remove_writer(self._control.fileno())
 
     def kill(self, identity: int) -> None:
         """Kill a child with all that it started. If the launcher is gone, so are its children."""
-        with suppress(OSError):
+        if self._control is not None:
             self._order(b"kill %d\n" % identity)
 
     def _hear(self) -> None:
@@ -202,7 +225,12 @@ class Spawner:
         control, self._control = self._control, None
         if control is not None:
             loop.remove_reader(control.fileno())
+            loop.remove_writer(control.fileno())
             control.close()
+        for _, handed_over in self._orders:
+            if handed_over is not None:
+                handed_over.close()
+        self._orders.clear()
         for identity in list(self._exits):
             self._ended(identity, None)
         self._settle(ready=False)

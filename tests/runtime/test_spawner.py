@@ -1,0 +1,87 @@
+"""The launcher of child processes may be busy: what it runs goes on, and what it is asked for comes later."""
+
+import asyncio
+import resource
+from collections.abc import AsyncIterator, Generator
+from contextlib import contextmanager
+
+import psutil
+import pytest
+
+from cronograph.jobs.runtime.process.spawner import LAUNCHER, LauncherError, Spawner
+from tests.support.waiting import wait_until
+
+BURST = 400
+"""More orders than a socket holds."""
+
+
+@pytest.fixture
+async def spawner() -> AsyncIterator[Spawner]:
+    """A launcher that is ready."""
+    made = Spawner()
+    assert await made.ready()
+    yield made
+    await made.stop()
+
+
+def launcher() -> psutil.Process:
+    """The launcher of this process."""
+    (found,) = [child for child in psutil.Process().children() if LAUNCHER in child.cmdline()]
+    return found
+
+
+@contextmanager
+def frozen(process: psutil.Process) -> Generator[None]:
+    """It does nothing within the block."""
+    process.suspend()
+    try:
+        yield
+    finally:
+        process.resume()
+
+
+async def test_a_burst_that_the_launcher_cannot_take_at_once_ends_no_running_child(spawner: Spawner) -> None:
+    first = await spawner.spawn()
+    before = launcher().pid
+    with frozen(launcher()):
+        others = [await spawner.spawn() for _ in range(BURST)]
+        for child in others:
+            child.kill()
+        assert not first.exited.done()
+        assert not any(child.exited.done() for child in others)
+    statuses = await asyncio.gather(*(child.close(within=60.0) for child in others))
+    assert set(statuses) == {-9}
+    assert not first.exited.done()
+    assert launcher().pid == before
+    assert await first.close(within=0.0) == -9
+
+
+@contextmanager
+def no_files_left() -> Generator[None]:
+    """This process can open no further file."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (3, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+
+async def test_a_node_without_file_handles_says_so_and_ends_no_running_child(spawner: Spawner) -> None:
+    first = await spawner.spawn()
+    with no_files_left(), pytest.raises(LauncherError, match="Too many open files"):
+        await spawner.spawn()
+    assert not first.exited.done()
+    second = await spawner.spawn()
+    assert [await child.close(within=0.0) for child in (first, second)] == [-9, -9]
+
+
+async def test_a_launcher_that_was_killed_and_not_yet_missed_is_replaced(
+    spawner: Spawner, caplog: pytest.LogCaptureFixture
+) -> None:
+    gone = launcher()
+    gone.kill()
+    wait_until(lambda: gone.status() == psutil.STATUS_ZOMBIE)
+    child = await spawner.spawn()
+    assert await child.close(within=0.0) == -9
+    assert any("is gone and is started again" in message for message in caplog.messages)

@@ -1,6 +1,8 @@
 """While the database is away the node says so, and when it is back all goes on."""
 
+import asyncio
 import resource
+import threading
 from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -112,3 +114,19 @@ async def test_a_node_whose_postgresql_is_away_says_so_until_it_is_back(
         assert await codes(engine.database, READ) == ["UNAVAILABLE"]
         postgres_server.execute("ALTER DATABASE {} ALLOW_CONNECTIONS true", name)
         await all_goes_on(engine)
+
+
+async def test_a_writer_that_is_busy_for_longer_than_a_lease_fences_nobody_who_owns_the_file(sqlite_url: str) -> None:
+    settings = replace(OFTEN, heartbeat=0.05, lease=0.2)
+    async with running_engine(sqlite_url, registry(), settings) as engine:
+        node, gate = engine.engine.node, threading.Event()
+        busy = asyncio.create_task(engine.database.write(lambda _tx: gate.wait()))
+        # Several leases pass: a lease is four beats, and the first of them that is late is noticed.
+        await eventually(lambda: not engine.engine.ready, message="the node to notice that it cannot write")
+        run = asyncio.create_task(engine.finish("work"))
+        await asyncio.wait([run], timeout=4 * settings.lease)
+        gate.set()
+        await busy
+        assert (await run).executions[0].node_id == (node.id if node else None)
+        await eventually(lambda: engine.engine.ready, message="the node to be ready again")
+        assert engine.engine.node is node

@@ -8,6 +8,7 @@
 """
 
 from .actions.enqueue import enqueue, enqueue_sync
+from .actions.enqueue_many import RunSpec, enqueue_many, enqueue_many_sync
 from .context import JobContext
 from .outcomes import Cancel, PermanentFailure, Result, Snooze
 from .registry import Isolation, job
@@ -18,8 +19,11 @@ __all__ = [
     "JobContext",
     "PermanentFailure",
     "Result",
+    "RunSpec",
     "Snooze",
     "enqueue",
+    "enqueue_many",
+    "enqueue_many_sync",
     "enqueue_sync",
     "job",
 ]

@@ -22,7 +22,7 @@ from ..store.write.claims import Reserved, Source
 from .changes import run_change, started_changes
 from .skips import record_drop
 
-MAX_DEPTH = 50
+MAX_DEPTH = 500
 """How many runs one round looks for; larger claims take several rounds in the same transaction."""
 _ROUNDS = 20
 
@@ -120,9 +120,16 @@ def start_more(tx: Tx, claimant: Claimant, ids: Sequence[int]) -> tuple[Started,
         locked = claims.lock_scheduled(tx.conn, judged, claimant.node_id)
         kept = _without_dropped(tx, claimant, [locked[run_id] for run_id in judged if run_id in locked])
         begun |= _begin(tx, claimant, [run.id for run in kept], Source.RESERVE)
+        _give_back(tx, [run for run in kept if run.id not in begun])
     started = tuple(begun[run_id] for run_id in ids if run_id in begun)
     _tell(tx, claimant, started)
     return started
+
+
+def _give_back(tx: Tx, reserved: Sequence[Run]) -> None:
+    """What was reserved and may not start, because its group was paused meanwhile, waits in the queue again."""
+    run_store.hand_back(tx.conn, [run.id for run in reserved])
+    tx.emit(run_change(run, RunState.WAITING) for run in reserved)
 
 
 def _rounds(
@@ -176,7 +183,7 @@ def _start(tx: Tx, claimant: Claimant, chosen: list[Candidate]) -> dict[int, Sta
 def _begin(tx: Tx, claimant: Claimant, ids: Sequence[int], source: Source) -> dict[int, Started]:
     if not ids:
         return {}
-    begun = claims.start(tx.conn, ids, (claimant.node_id, claimant.node), tx.now, source)
+    begun = claims.start(tx.conn, ids, (claimant.node_id, claimant.node), tx.own_now, source)
     firsts = _tasks_of_first_starts((run for run, _ in begun.values()), attempt=1)
     checkpoints = tasks.mark_started(tx.conn, firsts, tx.now) if firsts else {}
     others = {run.task_id for run, _ in begun.values() if run.task_id is not None} - checkpoints.keys()

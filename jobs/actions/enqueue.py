@@ -5,7 +5,7 @@ Run, event and notification are committed with the user's data, or not at all.
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import cast
@@ -20,6 +20,7 @@ from ..core.rules import name_faults, new_run_faults
 from ..store.db import dialect
 from ..store.db.transaction import Tx, Wake
 from ..store.write import events
+from ..store.write.enqueueing import PlainRun, insert_one
 from .runs import put
 
 _NUL = re.compile(r"(?<!\\)(?:\\\\)*\\u0000")
@@ -67,9 +68,11 @@ def enqueue_sync(
         retry_delay=retry_delay,
         timeout=timeout,
     )
-    refuse(_faults(settings, args, priority, run_at))
-    run = replace(settings, args=dict(args or {}), priority=Priority(priority.lower()), available_at=run_at)
-    return _enqueue_on(session if isinstance(session, Connection) else session.connection(), run)
+    run = new_run(settings, args, priority, run_at)
+    conn = session if isinstance(session, Connection) else session.connection()
+    if unique_key is None and dialect.is_postgresql(conn):
+        return insert_one(conn, plain_run(run, args_text(args or {})))
+    return enqueue_all(conn, [run])[0]
 
 
 async def enqueue(
@@ -102,14 +105,43 @@ async def enqueue(
     )
 
 
-def _enqueue_on(conn: Connection, run: NewRun) -> Run:
-    """Insert a run, its event and a notification in ``conn``'s transaction, which the caller commits."""
+def new_run(
+    settings: NewRun, args: Mapping[str, Json] | None, priority: Priority | str, run_at: datetime | None
+) -> NewRun:
+    """``settings`` with the rest, if all of it is what it must be.
+
+    Raises:
+        UserError: it is not.
+    """
+    refuse(_faults(settings, args, priority, run_at))
+    return replace(settings, args=dict(args or {}), priority=Priority(priority.lower()), available_at=run_at)
+
+
+def plain_run(run: NewRun, args: str) -> PlainRun:
+    """``run``, which has no unique key, with its arguments as JSON."""
+    return PlainRun(
+        run.job_name, args, run.group, run.priority.value, run.available_at, run.retries, run.retry_delay, run.timeout
+    )
+
+
+def enqueue_all(conn: Connection, runs: Sequence[NewRun]) -> list[Run]:
+    """Insert runs, their events and a notification in ``conn``'s transaction, which the caller commits."""
     tx = Tx(conn)
-    enqueued = put(tx, [run])[0]
+    enqueued = put(tx, runs)
     if tx.changes:
         events.append(conn, tx.now, tx.changes)
     dialect.notify(conn, str((Wake.RUNS | Wake.EVENTS).value))
-    return enqueued.run
+    return [one.run for one in enqueued]
+
+
+def args_text(args: Mapping[str, Json]) -> str:
+    """Arguments as JSON.
+
+    Raises:
+        UserError: no database could store them.
+    """
+    refuse(_args_faults(args))
+    return json.dumps(dict(args))
 
 
 def _faults(settings: NewRun, args: object, priority: object, run_at: object) -> Iterator[InvalidInput]:

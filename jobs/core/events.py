@@ -57,15 +57,15 @@ class Change:
         return cls(**known)
 
 
-STARTED, ENDED = "started", "ended"
-"""Entries of the outbox that stand for many changes: "these runs began", "these runs succeeded"."""
+CREATED, STARTED, ENDED = "created", "started", "ended"
+"""Entries of the outbox that stand for many changes: "these runs wait", "these runs began", "these succeeded"."""
 
 
 def spread(stored: Iterable[Mapping[str, Any]]) -> Iterator[Change]:
     """The changes behind the entries of an outbox row, in order.
 
     An entry ``started`` or ``ended`` lists runs as ``[run, execution, job, group, task, task's name]``; each of them is
-    two changes: of the run and of its execution.
+    two changes: of the run and of its execution. An entry ``created`` lists runs as ``[run, job, group]``.
     """
     for entry in stored:
         if STARTED in entry:
@@ -76,6 +76,10 @@ def spread(stored: Iterable[Mapping[str, Any]]) -> Iterator[Change]:
             for listed in entry[ENDED]:
                 yield _of_listed(EventKind.EXECUTION_FINISHED, listed, entry["node"], RunState.SUCCESS)
                 yield _of_listed(EventKind.RUN_UPDATED, listed, entry["node"], RunState.SUCCESS)
+        elif CREATED in entry:
+            for run_id, job_name, group in entry[CREATED]:
+                waiting = RunState.WAITING.value
+                yield Change(EventKind.RUN_CREATED, run_id=run_id, job_name=job_name, group=group, state=waiting)
         else:
             yield Change.from_json(entry)
 

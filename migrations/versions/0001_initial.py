@@ -419,10 +419,15 @@ def _run_indexes() -> None:
     op.create_index("ix_run_job", "run", ["job_name", "id"])
     _partial("ix_run_live", "run", ["id"], "state IN ('running', 'scheduled', 'stuck', 'waiting')")
     _partial("ix_run_occupying", "run", ["node_id"], "state IN ('running', 'scheduled')")
-    op.create_index("ix_run_state", "run", ["state", "id"])
     _partial("ix_run_stuck", "run", ["group_name", "available_at", "id"], "state = 'stuck'")
-    op.create_index("ix_run_task", "run", ["task_id", "id"])
-    _partial("ix_run_unfinished", "run", ["task_id", "id"], "state IN ('running', 'scheduled', 'stuck', 'waiting')")
+    _partial("ix_run_task", "run", ["task_id", "id"], "task_id IS NOT NULL")
+    _partial(
+        "ix_run_unfinished",
+        "run",
+        ["task_id", "id"],
+        "task_id IS NOT NULL AND state IN ('running', 'scheduled', 'stuck', 'waiting')",
+    )
+    _partial("ix_run_unusual", "run", ["state", "id"], "state IN ('cancelled', 'failed', 'skipped')")
     _partial("uq_run_exclusive", "run", ["task_id"], "exclusive AND state IN ('running', 'scheduled')", unique=True)
     _partial("uq_run_occurrence", "run", ["task_id", "scheduled_for"], "trigger = 'schedule'", unique=True)
     _partial(

@@ -6,15 +6,19 @@ from datetime import timedelta
 
 import pytest
 
-from cronograph.jobs.actions.claim import Standing, start_reserved
+from cronograph.jobs.actions.claim import Standing, claim_more, start_reserved
+from cronograph.jobs.actions.finish import Finish, finish
 from cronograph.jobs.actions.groups import pause_group, resume_group, update_group
 from cronograph.jobs.actions.nodes import drain_node
-from cronograph.jobs.actions.runs import cancel_runs, enqueue_runs, retry_now
+from cronograph.jobs.actions.runs import cancel_runs, enqueue_runs, put, retry_now
 from cronograph.jobs.actions.turn import Order, turn
-from cronograph.jobs.core.model import NewRun, NodeState, Priority, Trigger
-from cronograph.jobs.core.outcome import Failed, Lost, Snoozed
+from cronograph.jobs.core.model import NewRun, NodeState, OverlapPolicy, Priority, Trigger
+from cronograph.jobs.core.outcome import Failed, Lost, Snoozed, Succeeded
+from cronograph.jobs.store.db.database import sync_engine
+from cronograph.jobs.store.db.transaction import Tx
 from cronograph.jobs.store.schema import tables
-from cronograph.jobs.store.write import nodes
+from cronograph.jobs.store.write import claims, nodes
+from cronograph.jobs.store.write.claims import Source
 from tests.support.storage import START, Stored, Worker
 
 
@@ -229,3 +233,50 @@ def test_a_lost_run_is_due_again_at_once(stored: Stored) -> None:
     worker.end(worker.start(), Lost("its node died"))
     stored.now += timedelta(microseconds=1)
     assert worker.start().run.attempt == 2
+
+
+def test_a_reserved_run_of_a_group_that_was_paused_meanwhile_goes_back(stored: Stored) -> None:
+    worker = stored.node()
+    stored.enqueue(group="g")
+    (run_id,) = worker.take(0, prefetch=1).reserved
+    stored.do(pause_group, "g", actor="ann")
+    assert stored.do(start_reserved, worker.claimant, [run_id]) == ()
+    (row,) = stored.rows(tables.run)
+    assert (row.state, row.node_id, row.attempt) == ("waiting", None, 0)
+
+
+def test_a_group_that_is_paused_between_the_look_and_the_start_starts_nothing(stored: Stored) -> None:
+    worker = stored.node()
+    run = stored.enqueue(group="g")
+    stored.do(pause_group, "g", actor="ann")
+    node = (worker.node.id, worker.node.name)
+    assert stored.do(lambda tx: claims.start(tx.conn, [run.id], node, tx.now, Source.QUEUE)) == {}
+    assert stored.do(lambda tx: claims.reserve(tx.conn, [run.id], worker.node.id)) == {}
+
+
+@pytest.mark.postgres
+def test_times_of_an_exclusive_task_never_cross(postgres_url: str) -> None:
+    """The claim has begun before the attempt ended that it waits for."""
+    stored = Stored(postgres_url)
+    worker = stored.node()
+    task = stored.task(overlap=OverlapPolicy.QUEUE)
+    stored.database.clock = None
+    for _ in range(2):
+        stored.do(put, [NewRun("work", Trigger.MANUAL, task_id=task.id, exclusive=True)])
+    first = worker.start()
+
+    def claim_late(tx: Tx) -> None:
+        assert claim_more(tx, worker.claimant, worker.fairness, slots=1, prefetch=0).started == ()
+        with ThreadPoolExecutor(1) as other:
+            other.submit(end_first).result()
+        (started,) = claim_more(tx, worker.claimant, worker.fairness, slots=1, prefetch=0).started
+        assert started.run.attempt == 1
+
+    def end_first() -> None:
+        with sync_engine(stored.database.url).begin() as conn:
+            finish(Tx(conn), worker.node.id, worker.node.name, [Finish(first.run, first.execution_id, Succeeded())])
+
+    stored.do(claim_late)
+    before, after = stored.rows(tables.job_execution)
+    assert before.completed_at <= after.started_at
+    stored.close()

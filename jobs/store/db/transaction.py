@@ -55,6 +55,11 @@ class Tx:
             self._now = self.clock() if self.clock is not None else dialect.database_now(self.conn)
         return self._now
 
+    @property
+    def own_now(self) -> datetime | None:
+        """The time where this process says what time it is; None where the database does."""
+        return self.now if self.clock is not None or not dialect.is_postgresql(self.conn) else None
+
     def learn_now(self, now: datetime | None) -> None:
         """Take the database's time from a statement that brought it along, instead of asking for it."""
         if now is not None and self._now is None and self.clock is None:

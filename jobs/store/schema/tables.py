@@ -175,12 +175,14 @@ run = Table(
     partial_index("ix_run_stuck", "state = 'stuck'", "group_name", "available_at", "id"),
     partial_index("ix_run_available", _CLAIMABLE, "available_at"),
     partial_index("ix_run_occupying", _OCCUPYING, "node_id"),
-    partial_index("ix_run_unfinished", _UNFINISHED, "task_id", "id"),
+    partial_index("ix_run_unfinished", f"task_id IS NOT NULL AND {_UNFINISHED}", "task_id", "id"),
     partial_index("ix_run_live", _UNFINISHED, "id"),
     partial_index("ix_run_finished", "finished_at IS NOT NULL", "finished_at"),
-    Index("ix_run_task", "task_id", "id"),
+    # A run is stored three times in each index that does not leave it out (waiting, running, ended): runs without a
+    # task are left out of those that are asked for tasks, and what nearly all runs become has no index of its own.
+    partial_index("ix_run_task", "task_id IS NOT NULL", "task_id", "id"),
     Index("ix_run_job", "job_name", "id"),
-    Index("ix_run_state", "state", "id"),
+    partial_index("ix_run_unusual", f"state IN ({quoted(FINAL - {RunState.SUCCESS})})", "state", "id"),
     **HOT,
 )
 

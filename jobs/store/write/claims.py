@@ -97,16 +97,19 @@ def lock_scheduled(conn: Connection, ids: Sequence[int], node_id: int) -> dict[i
     return {row.id: run_from(row) for row in conn.execute(statement)}
 
 
+_GOES_ON = "NOT EXISTS (SELECT 1 FROM queue_group q WHERE q.name = r.group_name AND q.paused_at IS NOT NULL)"
+
+
 class Source(Enum):
-    """Where runs are taken from.
+    """Where runs are taken from; never from a group that was paused since they were looked for.
 
     ``QUEUE``: waiting and stuck ones that nobody else is taking. ``RESERVE``: those that were handed to this node.
     ``UNJUDGED``: of these the ones that no tolerance may keep from starting.
     """
 
-    QUEUE = f"r.state IN ({quoted(CLAIMABLE)})"
-    RESERVE = "r.state = 'scheduled' AND r.node_id = :node_id"
-    UNJUDGED = f"r.state = 'scheduled' AND r.node_id = :node_id AND NOT {JUDGED}"
+    QUEUE = f"r.state IN ({quoted(CLAIMABLE)}) AND {_GOES_ON}"
+    RESERVE = f"r.state = 'scheduled' AND r.node_id = :node_id AND {_GOES_ON}"
+    UNJUDGED = f"r.state = 'scheduled' AND r.node_id = :node_id AND {_GOES_ON} AND NOT {JUDGED}"
 
     @property
     def locking(self) -> str:
@@ -179,8 +182,10 @@ def _starting_on_postgres(source: Source) -> TextualSelect:
             SELECT w.id, w.place FROM unnest(:ids) WITH ORDINALITY AS w(id, place)),
         locked AS MATERIALIZED (
             SELECT r.id FROM run r WHERE r.id = ANY(:ids) AND {source.value} {source.locking}),
+        moment AS MATERIALIZED (SELECT coalesce(CAST(:now AS timestamptz), clock_timestamp()) AS at),
         begun AS (
-            UPDATE run r SET {_BEGIN} FROM locked WHERE r.id = locked.id RETURNING {_RUN}),
+            UPDATE run r SET {_BEGIN.replace(":now", "moment.at")} FROM locked, moment
+            WHERE r.id = locked.id RETURNING {_RUN}),
         opened AS (
             INSERT INTO job_execution ({_EXECUTION})
             SELECT {_OF_RUN} FROM begun r JOIN wanted w ON w.id = r.id ORDER BY w.place RETURNING id, run_id)
@@ -203,7 +208,7 @@ _OPENING_ON_SQLITE = text(f"""
 
 
 def start(
-    conn: Connection, ids: Sequence[int], node: tuple[int, str], now: datetime, source: Source
+    conn: Connection, ids: Sequence[int], node: tuple[int, str], now: datetime | None, source: Source
 ) -> dict[int, tuple[Run, int]]:
     """Begin the next attempt of those of these runs that can be taken from ``source``, and open its execution.
 
@@ -211,7 +216,8 @@ def start(
         conn: The transaction.
         ids: The runs, in the order in which their executions are to be numbered.
         node: The id and the name of the node that executes them.
-        now: When the attempts begin.
+        now: When the attempts begin; None on PostgreSQL: when the statement sees that they may. The time at which
+            the transaction began could lie before the end of an attempt that had to end first.
         source: Where the runs are taken from.
 
     Returns:

@@ -1,5 +1,6 @@
 """Statements that end attempts, many at a time."""
 
+import json
 from collections.abc import Sequence
 from datetime import datetime
 from functools import cache
@@ -9,6 +10,7 @@ from sqlalchemy import (
     CTE,
     ColumnElement,
     Connection,
+    Row,
     Select,
     Subquery,
     Update,
@@ -17,12 +19,13 @@ from sqlalchemy import (
     not_,
     or_,
     select,
+    text,
     update,
 )
 
 from ...core.states import RunState
 from ..db import dialect
-from ..db.types import UtcDateTime
+from ..db.types import UtcDateTime, to_text
 from ..schema.tables import job_execution as e
 from ..schema.tables import run as r
 
@@ -112,26 +115,76 @@ def _on_postgres() -> Select[Any]:
     return told.add_cte(closed)
 
 
-@cache
-def _on_sqlite() -> tuple[Select[Any], Update, Update]:
-    """Its single writer needs no locks, and its statements change one table each."""
-    batch = dialect.batch_source(_ENDING, postgres=False)
-    end_runs = _end_runs(batch).where(*_fence(batch, r.c, r.c.cancel_requested_at.is_not(None)))
-    return _held(batch), end_runs, _close_executions(batch)
-
-
 def _end_on_sqlite(conn: Connection, node_id: int, now: datetime, endings: Sequence[Ending]) -> dict[int, Before]:
-    held, end_runs, close_executions = _on_sqlite()
-    parameters = {"holder": node_id, **dialect.batch_rows(_ENDING, endings, postgres=False)}
-    before = [
-        Before(row.id, row.state, row.attempt, row.node_id, row.cancel_requested, ended=False)
-        for row in conn.execute(held, parameters)
-    ]
-    ended = set(conn.execute(end_runs.returning(r.c.id), parameters).scalars())
+    """Its single writer needs no locks: what is read holds until it is written, row by row by its key."""
+    ids = json.dumps([one.id for one in endings])
+    before = {row.id: row for row in conn.execute(_HELD_ON_SQLITE, {"ids": ids})}
+    ended = [one for one in endings if one.id in before and _is_open(before[one.id], one, node_id)]
     if ended:
-        rows = dialect.batch_rows(_ENDING, [one for one in endings if one.id in ended], postgres=False)
-        conn.execute(close_executions, {"now": now, **rows})
-    return {one.id: one._replace(ended=one.id in ended) for one in before}
+        conn.exec_driver_sql(_END_RUN, [_run_values(one) for one in ended])
+        at = to_text(now)
+        conn.exec_driver_sql(_CLOSE_EXECUTION, [_execution_values(one, at) for one in ended])
+    done = {one.id for one in ended}
+    return {
+        row.id: Before(row.id, row.state, row.attempt, row.node_id, bool(row.cancel_requested), row.id in done)
+        for row in before.values()
+    }
+
+
+_HELD_ON_SQLITE = text("""
+    SELECT id, state, attempt, node_id, cancel_requested_at IS NOT NULL AS cancel_requested
+    FROM run WHERE id IN (SELECT value FROM json_each(:ids))""")
+_END_RUN = """
+    UPDATE run SET state = ?, failures = ?, available_at = coalesce(?, available_at), finished_at = ?, done_attempt = ?,
+        error = ?, result = ?, progress = coalesce(?, progress) WHERE id = ?"""
+_CLOSE_EXECUTION = """
+    UPDATE job_execution SET completed_at = ?, success = ?, outcome = ?, error_message = ?, error_type = ?,
+        traceback = ?, records_processed = ?, value = ?, progress = coalesce(?, progress), log_lines = ?, log_cut = ?
+    WHERE id = ?"""
+
+
+def _is_open(stored: Row[Any], one: Ending, node_id: int) -> bool:
+    is_ours = stored.node_id == node_id and stored.attempt == one.attempt
+    return is_ours and stored.state == RunState.RUNNING.value and (one.cancelled or not stored.cancel_requested)
+
+
+def _run_values(one: Ending) -> tuple[Any, ...]:
+    return (
+        one.state,
+        one.failures,
+        _time(one.available_at),
+        _time(one.finished_at),
+        one.attempt,
+        one.error,
+        _document(one.value),
+        _document(one.progress),
+        one.id,
+    )
+
+
+def _execution_values(one: Ending, at: str) -> tuple[Any, ...]:
+    return (
+        at,
+        one.success,
+        one.outcome,
+        one.error,
+        one.error_type,
+        one.traceback,
+        one.records_processed,
+        _document(one.value),
+        _document(one.progress),
+        one.log_lines,
+        one.log_cut,
+        one.execution_id,
+    )
+
+
+def _time(instant: datetime | None) -> str | None:
+    return None if instant is None else to_text(instant)
+
+
+def _document(value: Any) -> str | None:
+    return None if value is None else json.dumps(value)
 
 
 def _held(batch: _Rows) -> Select[Any]:

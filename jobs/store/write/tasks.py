@@ -171,7 +171,9 @@ def due(conn: Connection, now: datetime, limit: int) -> list[Task]:
 
 def earliest_due(conn: Connection) -> datetime | None:
     """When the next task is due, or None if no task has an occurrence left."""
-    found: datetime | None = conn.execute(select(func.min(t.c.next_run_at))).scalar_one()
+    # The condition is that of the index of due tasks; without it SQLite looks at every task.
+    statement = select(func.min(t.c.next_run_at)).where(t.c.next_run_at.is_not(None))
+    found: datetime | None = conn.execute(statement).scalar_one()
     return found
 
 

@@ -7,7 +7,7 @@ from starlette.responses import PlainTextResponse
 from starlette.routing import Route, WebSocketRoute
 
 from .schema_factory import GuardedSchema
-from .transport.door import FrontDoor, GetContext, cursor_of_answer
+from .transport.door import FrontDoor, GetContext, Watch, cursor_of_answer, unwatched
 from .transport.engine import Engine
 from .transport.http import HttpEndpoint
 from .transport.persisted import PersistedDocuments
@@ -28,6 +28,7 @@ def graphql_routes(
     allow_list: Mapping[str, str] | None = None,
     event_id: EventId = cursor_of_answer,
     share: SharePolicy | None = None,
+    watch: Watch = unwatched,
     path: str = "/graphql",
 ) -> list[Route | WebSocketRoute]:
     """Routes for POST, Server-Sent Events and WebSocket at `path`, and for the SDL at `/schema.graphql`.
@@ -43,6 +44,7 @@ def graphql_routes(
         allow_list: document by SHA-256; when given, only these run.
         event_id: cursor of a subscription's answer, for the `id:` of server-sent events and for sharing.
         share: which subscriptions of equal subscribers are executed once; None = none.
+        watch: ends streams whose readers have lost the right to them, see `FrontDoor.watch`.
         path: where the API is.
     """
     engine = Engine(schema)
@@ -53,6 +55,7 @@ def graphql_routes(
         persisted=PersistedDocuments(schema.limits, allow_list),
         streams=OpenStreams(schema.limits.open_streams) if streams is None else streams,
         shared=SharedStreams(engine, event_id, share),
+        watch=watch,
     )
     sdl = schema.as_str()
 

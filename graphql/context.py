@@ -8,6 +8,8 @@ from typing import Concatenate, Final, ParamSpec, Protocol, TypeAlias, TypeVar
 
 import strawberry
 
+from ..jobs.actions.acting import acting
+from ..jobs.core.accounts import LOCAL_ADMINISTRATOR_NAME, Actor, Identity
 from ..jobs.core.events import Cursor, Event, EventFilter
 from ..jobs.store.db.database import Database
 from ..jobs.store.db.transaction import Tx
@@ -48,14 +50,37 @@ class LogSource(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Person:
-    """Who asks."""
+    """Who asks.
+
+    Attributes:
+        name: Of the account.
+        role: What may be done: the account's role, or that of a token.
+        account_id: The account; None without one.
+        identity: The credential that was shown; None if none was.
+        address: Where the request comes from, None when from no network.
+    """
 
     name: str
     role: Role
+    account_id: int | None = None
+    identity: Identity | None = None
+    address: str | None = None
+
+    @classmethod
+    def of(cls, identity: Identity, address: str | None) -> "Person":
+        """The person whose credential a request shows."""
+        return cls(identity.name, identity.role, identity.account_id, identity, address)
+
+    @property
+    def actor(self) -> Actor:
+        """In whose name changes are made."""
+        known = self.identity
+        full = known is None or known.role is known.account_role
+        return Actor(self.name, self.role, self.account_id, self.address, full_rights=full)
 
 
-LOCAL_ADMINISTRATOR: Final = Person("local administrator", Role.ADMIN)
-"""Everybody on loopback, as long as there is no sign-in."""
+LOCAL_ADMINISTRATOR: Final = Person(LOCAL_ADMINISTRATOR_NAME, Role.ADMIN)
+"""Everybody on loopback, where there is no sign-in."""
 
 
 @dataclass(slots=True)
@@ -101,7 +126,7 @@ class Context:
 
     async def write(self, action: Callable[Concatenate[Tx, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Run an action of ``jobs.actions`` in a transaction; later reads of this operation see what it did."""
-        result = await self.database.write(action, *args, **kwargs)
+        result = await self.database.write(acting, self.person.actor, action, *args, **kwargs)
         self.renew()
         return result
 

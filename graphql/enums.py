@@ -18,8 +18,11 @@ from ..jobs.core.model import (
     TaskSource,
     Trigger,
 )
+from ..jobs.core.roles import Role
 from ..jobs.core.schedule import Syntax
 from ..jobs.core.states import RunState
+
+__all__ = ["Direction", "Role", "StatisticsBucket", "describe"]
 
 E = TypeVar("E", bound=Enum)
 
@@ -52,14 +55,6 @@ class Direction(StrEnum):
 
     ASC = "asc"
     DESC = "desc"
-
-
-class Role(StrEnum):
-    """What somebody may do; each role includes those before it."""
-
-    VIEWER = "viewer"
-    OPERATOR = "operator"
-    ADMIN = "admin"
 
 
 class StatisticsBucket(StrEnum):

@@ -28,11 +28,13 @@ LOGGED_CHARACTERS: Final = 300
 class Classification(StrEnum):
     """Whose matter an error is, in `extensions.classification`.
 
-    `BAD_REQUEST`: the request's; repeated unchanged it is refused again. `FORBIDDEN`: who asks, or from where, may not.
+    `BAD_REQUEST`: the request's; repeated unchanged it is refused again. `UNAUTHENTICATED`: it is not known who asks.
+    `FORBIDDEN`: who asks, or from where, may not.
     `UNAVAILABLE`: nobody's; the same request may succeed later. `INTERNAL_SERVER_ERROR`: a fault of this server.
     """
 
     BAD_REQUEST = "BAD_REQUEST"
+    UNAUTHENTICATED = "UNAUTHENTICATED"
     FORBIDDEN = "FORBIDDEN"
     UNAVAILABLE = "UNAVAILABLE"
     INTERNAL_SERVER_ERROR = "INTERNAL_SERVER_ERROR"
@@ -40,6 +42,7 @@ class Classification(StrEnum):
 
 CLASSIFIED: Final = {
     "INTERNAL_ERROR": Classification.INTERNAL_SERVER_ERROR,
+    "UNAUTHENTICATED": Classification.UNAUTHENTICATED,
     "FORBIDDEN": Classification.FORBIDDEN,
     "CROSS_SITE": Classification.FORBIDDEN,
     "HOST_NOT_ALLOWED": Classification.FORBIDDEN,
@@ -48,6 +51,7 @@ CLASSIFIED: Final = {
     "STARTING": Classification.UNAVAILABLE,
     "SHUTTING_DOWN": Classification.UNAVAILABLE,
     "LIMIT_OPEN_STREAMS": Classification.UNAVAILABLE,
+    "BUSY": Classification.UNAVAILABLE,
     "SLOW_READER": Classification.UNAVAILABLE,
 }
 """The codes that are not a matter of the request."""

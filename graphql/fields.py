@@ -5,31 +5,43 @@ from typing import Any, TypeVar, cast
 
 import strawberry
 
+from .enums import Role
 from .guard.sizes import KEY, PAGE, Size
+from .rights import Requires
 
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-def resolved(*, description: str, deprecation_reason: str | None = None, size: Size | None = None) -> Callable[[F], F]:
+def resolved(
+    *, description: str, deprecation_reason: str | None = None, size: Size | None = None, requires: Role | None = None
+) -> Callable[[F], F]:
     """Make a method a field.
 
     Args:
         description: What clients read about it.
         deprecation_reason: What to use instead, if it is on its way out.
         size: How many rows it or the lists directly below it have, and what they cost; None = a single value.
+        requires: The role it needs. Every field of a root type has one; below, a field needs what led to it, and what
+            it says besides.
     """
-    field = strawberry.field(description=description, deprecation_reason=deprecation_reason, metadata=sized(size))
+    field: object = strawberry.field(
+        description=description,
+        deprecation_reason=deprecation_reason,
+        metadata=sized(size),
+        directives=_rules(requires),
+    )
     return cast("Callable[[F], F]", field)
 
 
-def listed(*, description: str) -> Callable[[F], F]:
+def listed(*, description: str, requires: Role | None = None) -> Callable[[F], F]:
     """Make a method that takes ``FIRST`` and ``LAST`` and answers a connection a field."""
-    return resolved(description=description, size=PAGE)
+    return resolved(description=description, size=PAGE, requires=requires)
 
 
-def mutates(*, description: str, size: Size | None = None) -> Callable[[F], F]:
-    """Make a method a mutation; ``size`` is that of the lists directly below it."""
-    return cast("Callable[[F], F]", strawberry.mutation(description=description, metadata=sized(size)))
+def mutates(*, description: str, requires: Role, size: Size | None = None) -> Callable[[F], F]:
+    """Make a method a mutation that needs a role; ``size`` is that of the lists directly below it."""
+    field = strawberry.mutation(description=description, metadata=sized(size), directives=_rules(requires))
+    return cast("Callable[[F], F]", field)
 
 
 def sized(size: Size | None) -> dict[object, object]:
@@ -37,6 +49,10 @@ def sized(size: Size | None) -> dict[object, object]:
     return {} if size is None else {KEY: size}
 
 
-def streams(*, description: str) -> Callable[[F], F]:
-    """Make a method that is an asynchronous generator a subscription."""
-    return cast("Callable[[F], F]", strawberry.subscription(description=description))
+def streams(*, description: str, requires: Role) -> Callable[[F], F]:
+    """Make a method that is an asynchronous generator a subscription that needs a role."""
+    return cast("Callable[[F], F]", strawberry.subscription(description=description, directives=_rules(requires)))
+
+
+def _rules(requires: Role | None) -> list[object]:
+    return [] if requires is None else [Requires(role=requires)]

@@ -7,6 +7,7 @@ from strawberry.extensions import SchemaExtension
 from strawberry.schema.config import StrawberryConfig
 
 from .context import Context
+from .enums import Role
 from .guard.limits import Limits
 from .operations.mutation import Mutation
 from .operations.query import Query
@@ -29,6 +30,11 @@ class EventCursor(SchemaExtension):
         yield
 
 
+def role_of(context: object) -> Role:
+    """What the owner of a context may do; whoever comes without one may do nothing but look."""
+    return context.person.role if isinstance(context, Context) else Role.VIEWER
+
+
 def create_schema(limits: Limits | None = None) -> GuardedSchema:
     """The schema, ready to be served.
 
@@ -42,4 +48,5 @@ def create_schema(limits: Limits | None = None) -> GuardedSchema:
         limits=limits,
         config=StrawberryConfig(scalar_map=SCALARS),
         extensions=[EventCursor],
+        role_of=role_of,
     )

@@ -10,10 +10,14 @@ from strawberry.types import ExecutionContext
 
 from graphql import GraphQLError
 
+from .enums import Role
 from .errors import mask_all
 from .execution import OperationExecutor
 from .guard.document import DocumentStore, Prepared, RequestRefused
 from .guard.limits import Limits
+from .rights import check_role, rules_of
+
+RoleOf = Callable[[Any], Role]
 
 
 class GuardedSchema(strawberry.Schema):
@@ -22,6 +26,7 @@ class GuardedSchema(strawberry.Schema):
     Attributes:
         limits: the limits in force.
         documents: parses, guards, validates and caches documents.
+        rules: the role that a field needs, by the names of type and field.
     """
 
     def __init__(
@@ -34,6 +39,7 @@ class GuardedSchema(strawberry.Schema):
         types: Iterable[type] = (),
         config: StrawberryConfig | None = None,
         extensions: Iterable[Callable[[], SchemaExtension]] = (),
+        role_of: RoleOf = lambda _context: Role.ADMIN,
     ) -> None:
         self.limits = limits
         super().__init__(  # pyright: ignore[reportUnknownMemberType] - generic parameters that Strawberry leaves open
@@ -42,11 +48,12 @@ class GuardedSchema(strawberry.Schema):
             subscription,
             types=types,
             config=config,
-            extensions=[lambda: PreparedDocument(self.documents), *extensions],
+            extensions=[lambda: PreparedDocument(self.documents, role_of), *extensions],
             execution_context_class=OperationExecutor,
         )
         # Strawberry has no public way to its graphql-core schema; its own extensions read this attribute too.
-        self.documents = DocumentStore(self._schema, limits)
+        self.rules = rules_of(self._schema)
+        self.documents = DocumentStore(self._schema, limits, self.rules)
 
     def process_errors(self, errors: list[GraphQLError], execution_context: ExecutionContext | None = None) -> None:
         """Mask and log the errors of a result in place: Strawberry logs every one with a traceback otherwise."""
@@ -57,9 +64,10 @@ class GuardedSchema(strawberry.Schema):
 class PreparedDocument(SchemaExtension):
     """Hands the cached, guarded and validated document to Strawberry, and reports its cost in `extensions.cost`."""
 
-    def __init__(self, documents: DocumentStore) -> None:
+    def __init__(self, documents: DocumentStore, role_of: RoleOf) -> None:
         super().__init__()
         self._documents = documents
+        self._role_of = role_of
         self._prepared: Prepared | None = None
         self._reported = False
 
@@ -70,6 +78,8 @@ class PreparedDocument(SchemaExtension):
             self._prepared = self._documents.prepare(context.query or "", context.variables, context.operation_name)
         except RequestRefused as refused:
             raise refused.errors[0] from None
+        # Here and nowhere else: whatever brought the operation comes by.
+        check_role(self._role_of(context.context), self._prepared.requirements)
         context.graphql_document = self._prepared.document.ast
         # An empty list tells Strawberry that validation has been done.
         context.pre_execution_errors = []
@@ -92,6 +102,7 @@ def build_schema(
     types: Iterable[type] = (),
     config: StrawberryConfig | None = None,
     extensions: Iterable[Callable[[], SchemaExtension]] = (),
+    role_of: RoleOf = lambda _context: Role.ADMIN,
 ) -> GuardedSchema:
     """A schema ready to be served.
 
@@ -103,7 +114,15 @@ def build_schema(
         types: further types that no field refers to directly.
         config: Strawberry's configuration (scalar map, name converter).
         extensions: factories of further extensions, one call per operation.
+        role_of: from the context, what its owner may do; everything unless given.
     """
     return GuardedSchema(
-        query, mutation, subscription, limits=limits or Limits(), types=types, config=config, extensions=extensions
+        query,
+        mutation,
+        subscription,
+        limits=limits or Limits(),
+        types=types,
+        config=config,
+        extensions=extensions,
+        role_of=role_of,
     )

@@ -15,7 +15,7 @@ class ApiCaller(Protocol):
         operation_name: str | None = None,
         submitter: str | None = None,
     ) -> dict[str, Any]:
-        """Execute ``query`` with the rights of ``submitter`` (None = the local administrator).
+        """Execute ``query`` with the rights of ``submitter`` (None = the code of a job).
 
         Returns the answer as GraphQL says it: ``data`` and, if there are any, ``errors``.
         """

@@ -1,7 +1,7 @@
 """This server's own API for the built-in job ``graphql_request``: the same schema and checks, without HTTP."""
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
 from ..graphql.context import Context
@@ -19,10 +19,11 @@ class OwnApi:
 
     Args:
         schema: The schema that is served.
-        context_for: Makes the context of one operation for a submitter (None = the local administrator).
+        context_for: Makes the context of one operation for a submitter (None = the code of a job), with the rights that
+            he has now; raises `UserFacingError` when he has none any more.
     """
 
-    def __init__(self, schema: GuardedSchema, context_for: Callable[[str | None], Context]) -> None:
+    def __init__(self, schema: GuardedSchema, context_for: Callable[[str | None], Awaitable[Context]]) -> None:
         self._engine = Engine(schema)
         self._context_for = context_for
         self._loop = asyncio.get_running_loop()
@@ -47,4 +48,8 @@ class OwnApi:
         if prepared.is_subscription:
             message = "A job can run a query or a mutation; a subscription has no end."
             return error_answer([UserFacingError(message, code="SUBSCRIPTION_REFUSED")])
-        return await self._engine.execute(prepared, self._context_for(submitter))
+        try:
+            context = await self._context_for(submitter)
+        except UserFacingError as refusal:
+            return error_answer([refusal])
+        return await self._engine.execute(prepared, context)

@@ -5,17 +5,21 @@ from dataclasses import dataclass
 
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
-from starlette.requests import HTTPConnection
+from starlette.requests import HTTPConnection, Request
+from starlette.responses import Response
 
 from ..graphql.app import graphql_routes
-from ..graphql.context import LOCAL_ADMINISTRATOR, Context
+from ..graphql.context import LOCAL_ADMINISTRATOR, Context, Person
 from ..graphql.errors import UserFacingError
 from ..graphql.schema_factory import GuardedSchema
+from ..graphql.transport.door import unwatched
 from ..graphql.transport.shared_fields import SHARED
 from ..graphql.transport.streams import OpenStreams
 from ..jobs.runtime.live.feeds import LiveFeeds
 from ..jobs.runtime.wakeup import Wakeup
 from ..jobs.store.db.database import Database
+from .auth.sign_in import SignIn
+from .auth.signing import person_of
 from .engine_thread import EngineThread
 from .health import health_routes
 from .lifecycle import Lifecycle, Phase
@@ -41,6 +45,7 @@ class Parts:
         streams: The open WebSockets and event streams; ended at shutdown.
         hosts: Names that the ``Host`` header of a request may have.
         site: The built dashboard.
+        sign_in: Knows who asks; None = everybody is the local administrator.
         allow_list: GraphQL documents by SHA-256; when given, only these run.
     """
 
@@ -54,18 +59,30 @@ class Parts:
     streams: OpenStreams
     hosts: frozenset[str]
     site: Site
+    sign_in: SignIn | None = None
     allow_list: Mapping[str, str] | None = None
 
 
 def build_app(parts: Parts) -> Starlette:
     """The application: health, GraphQL, and the dashboard for every other path."""
+    sign_in = parts.sign_in
 
-    async def context(_connection: HTTPConnection) -> Context:
+    async def person(connection: HTTPConnection) -> Person:
+        if sign_in is None:
+            return LOCAL_ADMINISTRATOR
+        return person_of(connection, await sign_in.authenticator.required(connection))
+
+    async def gate(request: Request) -> Response | None:
+        """Lets the pages be seen by who is signed in; before there are tables they say themselves that it starts."""
+        if sign_in is None or parts.lifecycle.phase in BEFORE_TABLES:
+            return None
+        return await sign_in.routes.gate(request)
+
+    async def context(connection: HTTPConnection) -> Context:
         if parts.lifecycle.phase in BEFORE_TABLES:
             message = "The server is starting and brings its database up to date; try again in a moment."
             raise UserFacingError(message, code="STARTING", http_status=503)
-        # Until sign-in is built, everybody on loopback is one local administrator.
-        return Context(parts.database, parts.feeds.bus, parts.feeds.log_feed, LOCAL_ADMINISTRATOR)
+        return Context(parts.database, parts.feeds.bus, parts.feeds.log_feed, await person(connection))
 
     api = graphql_routes(
         parts.schema,
@@ -74,12 +91,15 @@ def build_app(parts: Parts) -> Starlette:
         allowed_hosts=parts.hosts,
         allow_list=parts.allow_list,
         share=SHARED,
+        allowed_origins=() if sign_in is None else {sign_in.origin},
+        watch=unwatched if sign_in is None else sign_in.watch.watching,
     )
     app = Starlette(
         routes=[
             *health_routes(parts.lifecycle, lambda: parts.engine.ready),
             *api,
-            *static_routes(parts.site),
+            *([] if sign_in is None else sign_in.routes.routes()),
+            *static_routes(parts.site, gate),
         ],
         middleware=[Middleware(SecurityHeaders), Middleware(KnownHost, hosts=parts.hosts)],
     )

@@ -1,13 +1,16 @@
 """The built dashboard and GraphiQL: files, pages, their Content-Security-Policy and how long browsers may keep them."""
 
+from collections.abc import Awaitable, Callable
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeAlias
 
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, PlainTextResponse, Response
 from starlette.routing import Route
 from starlette.staticfiles import StaticFiles
+
+Gate: TypeAlias = Callable[[Request], Awaitable[Response | None]]
 
 FOLDER = Path(__file__).with_name("static")
 """Where the build of the package puts the dashboard."""
@@ -55,6 +58,11 @@ def accepted_codings(header: str) -> frozenset[str]:
     return frozenset(name.strip() for name, _, weight in parts if weight.replace(" ", "") not in {"q=0", "q=0.0"})
 
 
+def is_page(path: str) -> bool:
+    """Whether the dashboard routes a path itself."""
+    return path.strip("/").partition("/")[0] in PAGES
+
+
 class Site:
     """Answers GET requests for pages and files under ``folder``, which may be missing."""
 
@@ -70,7 +78,7 @@ class Site:
     async def page(self, request: Request) -> Response:
         """The dashboard's page for every path that it routes, else the file of that name."""
         path = request.path_params["path"].strip("/")
-        if path.partition("/")[0] in PAGES:
+        if is_page(path):
             return await self._html("index.html", request, DASHBOARD_POLICY)
         return await self._file(path, request)
 
@@ -121,9 +129,27 @@ class Site:
         return response
 
 
-def static_routes(site: Site) -> list[Route]:
-    """The routes of pages and files. They match every path, so they come last."""
+async def everybody(_request: Request) -> Response | None:
+    """The gate of a server without sign-in."""
+    return None
+
+
+def static_routes(site: Site, gate: Gate = everybody) -> list[Route]:
+    """The routes of pages and files. They match every path, so they come last.
+
+    Args:
+        site: Answers them.
+        gate: Answers in the place of a page that somebody may not see; None lets pass. Files are for everybody.
+    """
+
+    async def page(request: Request) -> Response:
+        shut = await gate(request) if is_page(request.path_params["path"]) else None
+        return shut or await site.page(request)
+
+    async def explorer(request: Request) -> Response:
+        return await gate(request) or await site.explorer(request)
+
     return [
-        Route("/graphiql", site.explorer, methods=["GET"]),
-        Route("/{path:path}", site.page, methods=["GET"]),
+        Route("/graphiql", explorer, methods=["GET"]),
+        Route("/{path:path}", page, methods=["GET"]),
     ]

@@ -22,6 +22,8 @@ from ..jobs.store.db.filelock import FileLock, lock_for
 from .allowed_documents import read_documents
 from .api_caller import OwnApi
 from .app import Parts, build_app
+from .auth.setup_link import offer_setup
+from .auth.sign_in import SignIn, person_behind
 from .bind import Listener, listen, raise_file_limit
 from .database_schema import migrate
 from .engine_thread import EngineThread
@@ -83,7 +85,8 @@ class Service:
             serving = asyncio.create_task(http.serve(list(listener.sockets)), name="cronograph-http")
             try:
                 await _first_of(self._start(parts, listener), stop.wait())
-                await _first_of(stop.wait(), serving)
+                watching = [] if parts.sign_in is None else [parts.sign_in.watch.run()]
+                await _first_of(stop.wait(), serving, *watching)
             finally:
                 self.lifecycle.enter(Phase.DRAINING)
                 await _ended(parts, http, serving)
@@ -98,7 +101,13 @@ class Service:
         database = of_engine.beside("api")
         wakeup = Wakeup(database)
         feeds = LiveFeeds(database, wakeup, poll=settings.poll_for(is_sqlite=database.is_sqlite))
-        api = OwnApi(schema, lambda _submitter: Context(database, feeds.bus, feeds.log_feed, LOCAL_ADMINISTRATOR))
+        sign_in = None if self.settings.no_auth else SignIn(database, listener.url, listener.hosts)
+
+        async def context_of(submitter: str | None) -> Context:
+            person = LOCAL_ADMINISTRATOR if sign_in is None else await person_behind(database, submitter)
+            return Context(database, feeds.bus, feeds.log_feed, person)
+
+        api = OwnApi(schema, context_of)
         services = Services(of_engine, api, self.settings.http_allow)
         return Parts(
             schema=schema,
@@ -111,6 +120,7 @@ class Service:
             streams=OpenStreams(schema.limits.open_streams),
             hosts=listener.hosts,
             site=Site(),
+            sign_in=sign_in,
             allow_list=self._allow_list(),
         )
 
@@ -133,6 +143,8 @@ class Service:
         await parts.engine.start()
         if self.prepare is not None:
             await self.prepare(parts.database)
+        if parts.sign_in is not None:
+            await offer_setup(parts.database, listener.url)
         self.lifecycle.enter(Phase.SERVING)
         self.on_ready(listener.url, parts.engine.node_name or "")
 
@@ -176,6 +188,8 @@ async def _ended(parts: Parts, http: HttpServer, serving: asyncio.Task[None]) ->
     )
     async with AsyncExitStack() as steps:
         # Callbacks run last in, first out.
+        if parts.sign_in is not None:
+            steps.callback(parts.sign_in.close)
         for step in reversed(first_to_last):
             steps.push_async_callback(step)
 

@@ -115,8 +115,9 @@ class Settings(BaseSettings):
 NAMES = tuple(Settings.model_fields)
 """The names of all settings."""
 
-OTHER_VARIABLES = frozenset({"CRONOGRAPH_CONFIG", "CRONOGRAPH_URL", "CRONOGRAPH_SKIP_WEB"})
-"""Environment variables of the prefix that are no setting of a process: the file, the client's address, the build."""
+OTHER_VARIABLES = frozenset({"CRONOGRAPH_CONFIG", "CRONOGRAPH_URL", "CRONOGRAPH_TOKEN", "CRONOGRAPH_SKIP_WEB"})
+"""Environment variables of the prefix that are no setting of a process: the file, the client's address and token,
+the build."""
 
 DEFAULT_FILE = Path("cronograph.toml")
 """Read from the working directory when it is there and no other file is named."""

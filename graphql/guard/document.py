@@ -25,10 +25,12 @@ from graphql import (
     validate,
 )
 
+from ...jobs.core.roles import Role
 from ..errors import UserFacingError, coded, shorten
 from .cost import Guard, Measure
 from .limits import LimitExceeded, Limits
 from .merging import check_merging
+from .rights import Requirement, requirements_of
 
 RULES: Final[tuple[type[ASTValidationRule], ...]] = (
     *specified_rules,
@@ -68,12 +70,16 @@ class Document:
         ast: its syntax tree.
         errors: what validation found, empty when it may run; None until validated.
         measures: guard results that hold for any variables, by operation name.
+        requirements: which roles the operations need, by operation name.
     """
 
     text: str
     ast: DocumentNode
     errors: list[GraphQLError] | None = None
     measures: dict[str | None, Measure] = field(default_factory=dict[str | None, Measure])
+    requirements: dict[str | None, tuple[Requirement, ...]] = field(
+        default_factory=dict[str | None, tuple[Requirement, ...]]
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +92,7 @@ class Prepared:
         operation_name: the name as requested, None when the document has one operation.
         variables: raw variable values.
         measure: its cost.
+        requirements: the roles it needs.
     """
 
     document: Document
@@ -93,6 +100,7 @@ class Prepared:
     operation_name: str | None
     variables: dict[str, Any]
     measure: Measure
+    requirements: tuple[Requirement, ...] = ()
 
     @property
     def is_subscription(self) -> bool:
@@ -107,7 +115,11 @@ class DocumentStore:
     counted in syntax nodes, which is what costs memory.
     """
 
-    def __init__(self, schema: GraphQLSchema, limits: Limits) -> None:
+    def __init__(
+        self, schema: GraphQLSchema, limits: Limits, rules: Mapping[tuple[str, str], Role] | None = None
+    ) -> None:
+        """Start without documents; ``rules`` are the roles that fields need, by the names of type and field."""
+        self.rules = rules or {}
         self.schema = schema
         self.limits = limits
         self.guard = Guard(schema, limits)
@@ -138,7 +150,17 @@ class DocumentStore:
                 raise RequestRefused([shorten(error, self.limits.error_characters)]) from None
         self._validate(document)
         self._remember(document, operation_name, measure)
-        return Prepared(document, operation, operation_name, values, measure)
+        requirements = self._requirements(document, operation, operation_name)
+        return Prepared(document, operation, operation_name, values, measure, requirements)
+
+    def _requirements(
+        self, document: Document, operation: OperationDefinitionNode, name: str | None
+    ) -> tuple[Requirement, ...]:
+        known = document.requirements.get(name)
+        if known is None:
+            known = requirements_of(self.schema, self.rules, document.ast, operation)
+            document.requirements[name] = known
+        return known
 
     def load(self, text: str) -> Document:
         """The parsed document, from the cache if it is known; not yet validated otherwise.

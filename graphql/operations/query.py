@@ -23,6 +23,7 @@ from ..arguments import (
     refused,
 )
 from ..context import Info
+from ..enums import Role
 from ..fields import listed, resolved
 from ..guard.sizes import Size
 from ..lists.arguments import (
@@ -52,12 +53,12 @@ from .reports import ReportQueries
 class Query(ReportQueries):
     """Queries."""
 
-    @resolved(description="The jobs that nodes have published, by name.")
+    @resolved(description="The jobs that nodes have published, by name.", requires=Role.VIEWER)
     async def available_jobs(self, info: Info) -> list[Job]:
         """All jobs."""
         return [Job.from_model(job) for job in await info.context.database.read(jobs.everything)]
 
-    @resolved(description="One job; null if no node has published it.")
+    @resolved(description="One job; null if no node has published it.", requires=Role.VIEWER)
     async def job(self, info: Info, name: Annotated[str, strawberry.argument(description="Its name.")]) -> Job | None:
         """A job by name."""
         found: JobInfo | None = await info.context.loaders.jobs.load(checked_text(name, "name"))
@@ -66,6 +67,7 @@ class Query(ReportQueries):
     @resolved(
         description="The execution log, newest first. `executions` has more filters, and pages.",
         size=Size(("limit",), default=100, most=MAX_JOB_LOGS),
+        requires=Role.VIEWER,
     )
     async def job_logs(
         self,
@@ -89,7 +91,7 @@ class Query(ReportQueries):
         page = await info.context.loaders.page(EXECUTIONS, request)
         return [JobExecution.from_model(execution) for execution in page.items]
 
-    @listed(description="The execution log.")
+    @listed(description="The execution log.", requires=Role.VIEWER)
     def executions(
         self,
         info: Info,
@@ -105,12 +107,12 @@ class Query(ReportQueries):
         paging = PageArguments(first, after, last, before)
         return list_of(info, EXECUTIONS, paging, to_criteria(filter), to_keys(order_by), JobExecution.from_model)
 
-    @resolved(description="One execution; null if there is none of this id.")
+    @resolved(description="One execution; null if there is none of this id.", requires=Role.VIEWER)
     async def execution(self, info: Info, id: ID_ARGUMENT) -> JobExecution | None:
         """An execution by key."""
         return await load_execution(info, parse_id(id, "id"))
 
-    @listed(description="The tasks.")
+    @listed(description="The tasks.", requires=Role.VIEWER)
     def tasks(
         self,
         info: Info,
@@ -126,7 +128,7 @@ class Query(ReportQueries):
         paging = PageArguments(first, after, last, before)
         return list_of(info, TASKS, paging, to_criteria(filter), to_keys(order_by), Task.from_model)
 
-    @resolved(description="One task, by its name or its id; null if there is none.")
+    @resolved(description="One task, by its name or its id; null if there is none.", requires=Role.VIEWER)
     async def task(
         self,
         info: Info,
@@ -141,7 +143,7 @@ class Query(ReportQueries):
         found = await info.context.loaders.tasks_by_name.load(checked_text(name or "", "name"))
         return None if found is None else Task.from_model(found)
 
-    @listed(description="The runs: the queue, and what became of it.")
+    @listed(description="The runs: the queue, and what became of it.", requires=Role.VIEWER)
     def runs(
         self,
         info: Info,
@@ -157,14 +159,15 @@ class Query(ReportQueries):
         paging = PageArguments(first, after, last, before)
         return list_of(info, RUNS, paging, to_criteria(filter), to_keys(order_by), Run.from_model)
 
-    @resolved(description="One run; null if there is none of this id.")
+    @resolved(description="One run; null if there is none of this id.", requires=Role.VIEWER)
     async def run(self, info: Info, id: ID_ARGUMENT) -> Run | None:
         """A run by key."""
         return await load_run(info, parse_id(id, "id"))
 
     @listed(
         description="The queue's groups: `default`, those that a task or an unfinished run names, and those once "
-        "paused or limited."
+        "paused or limited.",
+        requires=Role.VIEWER,
     )
     def groups(
         self,
@@ -181,7 +184,7 @@ class Query(ReportQueries):
         paging = PageArguments(first, after, last, before)
         return list_of(info, GROUPS, paging, to_criteria(filter), to_keys(order_by), Group.from_model)
 
-    @listed(description="The nodes; those that ended are kept for a while.")
+    @listed(description="The nodes; those that ended are kept for a while.", requires=Role.VIEWER)
     def nodes(
         self,
         info: Info,
@@ -197,7 +200,7 @@ class Query(ReportQueries):
         paging = PageArguments(first, after, last, before)
         return list_of(info, NODES, paging, to_criteria(filter), to_keys(order_by), Node.from_model)
 
-    @listed(description="Occurrences that did not become runs, and why.")
+    @listed(description="Occurrences that did not become runs, and why.", requires=Role.VIEWER)
     def skipped_occurrences(
         self,
         info: Info,

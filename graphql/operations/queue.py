@@ -16,6 +16,7 @@ from ...jobs.store.write import groups as group_store
 from ...jobs.store.write import nodes as node_store
 from ..arguments import INPUT
 from ..context import Info
+from ..enums import Role
 from ..fields import mutates
 from ..types.operation import Group, Node
 from ..types.payloads import GroupPayload, NodePayload
@@ -53,7 +54,10 @@ def group_payload(done: Done[model.Group]) -> GroupPayload:
 class QueueMutations:
     """Everything that changes groups and nodes."""
 
-    @mutates(description="Pauses a group: none of its runs starts; those not begun go back to the queue.")
+    @mutates(
+        description="Pauses a group: none of its runs starts; those not begun go back to the queue.",
+        requires=Role.OPERATOR,
+    )
     async def pause_group(self, info: Info, input: Annotated[PauseGroupInput, INPUT]) -> GroupPayload:
         """The paused group."""
         action = partial(
@@ -61,13 +65,13 @@ class QueueMutations:
         )
         return group_payload(await perform(info, "pauseGroup", input, action, ONE_GROUP))
 
-    @mutates(description="Lets a paused group run again.")
+    @mutates(description="Lets a paused group run again.", requires=Role.OPERATOR)
     async def resume_group(self, info: Info, input: Annotated[GroupNameInput, INPUT]) -> GroupPayload:
         """The resumed group."""
         action = partial(actions.resume_group, name=input.name, actor=info.context.person.name)
         return group_payload(await perform(info, "resumeGroup", input, action, ONE_GROUP))
 
-    @mutates(description="Changes the limit of a group.")
+    @mutates(description="Changes the limit of a group.", requires=Role.OPERATOR)
     async def update_group(self, info: Info, input: Annotated[UpdateGroupInput, INPUT]) -> GroupPayload:
         """The changed group."""
 
@@ -78,7 +82,10 @@ class QueueMutations:
 
         return group_payload(await perform(info, "updateGroup", input, action, ONE_GROUP))
 
-    @mutates(description="Asks a live node to take nothing new and to stop once its running jobs have ended.")
+    @mutates(
+        description="Asks a live node to take nothing new and to stop once its running jobs have ended.",
+        requires=Role.ADMIN,
+    )
     async def drain_node(self, info: Info, input: Annotated[DrainNodeInput, INPUT]) -> NodePayload:
         """The draining node."""
         action = partial(drain_node, name=input.name)

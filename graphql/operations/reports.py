@@ -18,7 +18,7 @@ from ...jobs.store.read.keyset import OrderKey, Page, PageRequest
 from ...jobs.store.read.scope import Scope
 from ..arguments import AFTER, COUNT, MAX_PAGE, checked_count, checked_range, checked_text, refused
 from ..context import Info
-from ..enums import StatisticsBucket
+from ..enums import Role, StatisticsBucket
 from ..fields import resolved
 from ..guard.sizes import Size
 from ..lists.connections import Connection, PageArguments, connect
@@ -116,7 +116,9 @@ class ReportQueries:
     """What is computed rather than listed."""
 
     @resolved(
-        description="Judges a schedule: whether it is valid, what is wrong with it, and when it fires next.", size=TIMES
+        description="Judges a schedule: whether it is valid, what is wrong with it, and when it fires next.",
+        size=TIMES,
+        requires=Role.VIEWER,
     )
     async def validate_schedule(
         self,
@@ -136,20 +138,21 @@ class ReportQueries:
         )
         return ScheduleValidation.from_validation(judged)
 
-    @resolved(description="Who asks.")
+    @resolved(description="Who asks.", requires=Role.VIEWER)
     def viewer(self, info: Info) -> Viewer:
         """The person of the context."""
         return Viewer.from_person(info.context.person)
 
     @resolved(
         description="An event cursor from before anything of this answer was read: subscribe to `events(after:)` with "
-        "it, and nothing falls between."
+        "it, and nothing falls between.",
+        requires=Role.VIEWER,
     )
     async def as_of(self, info: Info) -> str:
         """The cursor taken by ``EventCursor`` before the operation began."""
         return info.context.as_of or str(await info.context.bus.cursor())
 
-    @resolved(description="The server's time, by which everything is due.")
+    @resolved(description="The server's time, by which everything is due.", requires=Role.VIEWER)
     async def server_time(self, info: Info) -> datetime:
         """The database's time."""
         return await info.context.now()
@@ -158,6 +161,7 @@ class ReportQueries:
         description="What is planned: the next occurrences of all enabled tasks in a span of time, earliest first, at "
         "most 200 at a time.",
         size=Size(("first",), default=100, most=MAX_PAGE, each=3, own=1_000),
+        requires=Role.VIEWER,
     )
     async def upcoming(
         self,
@@ -178,7 +182,7 @@ class ReportQueries:
         plan = Plan(info, start, end, request)
         return connect(PLAN, request, read=plan.page, count=plan.count, convert=lambda one: one)
 
-    @resolved(description="How things are now.", size=Size(own=500))
+    @resolved(description="How things are now.", size=Size(own=500), requires=Role.VIEWER)
     async def overview(self, info: Info) -> Overview:
         """The tiles of the dashboard."""
         return Overview.from_report(await info.context.database.read(reports.overview, await info.context.now()))
@@ -186,6 +190,7 @@ class ReportQueries:
     @resolved(
         description="Figures about the executions of a span of time, of all jobs, one job or one task.",
         size=Size(own=2_000),
+        requires=Role.VIEWER,
     )
     async def statistics(
         self,
@@ -219,6 +224,7 @@ class ReportQueries:
     @resolved(
         description="Failures of a span of time, grouped by job and error, the most frequent first.",
         size=Size(("first",), default=20, most=MAX_GROUPS, own=2_000),
+        requires=Role.VIEWER,
     )
     async def failure_groups(
         self,

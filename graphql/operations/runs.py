@@ -21,6 +21,7 @@ from ...jobs.store.read.lists import RUNS
 from ...jobs.store.write import runs as run_store
 from ..arguments import INPUT, MAX_RUNS
 from ..context import Info
+from ..enums import Role
 from ..errors import UserFacingError
 from ..fields import mutates
 from ..guard.sizes import Size
@@ -156,7 +157,7 @@ async def perform_in_bulk(
 class RunMutations:
     """Everything that makes and changes runs."""
 
-    @mutates(description="Runs a job now.")
+    @mutates(description="Runs a job now.", requires=Role.OPERATOR)
     async def trigger_job(
         self,
         info: Info,
@@ -180,6 +181,7 @@ class RunMutations:
     @mutates(
         description="Puts runs into the queue, all or none.",
         size=Size(("input.runs",), default=1, most=MAX_RUNS),
+        requires=Role.OPERATOR,
     )
     async def enqueue_runs(self, info: Info, input: Annotated[EnqueueRunsInput, INPUT]) -> EnqueueRunsPayload:
         """The new runs, or those that had their unique keys."""
@@ -195,7 +197,8 @@ class RunMutations:
         return EnqueueRunsPayload(runs=runs, errors=done.errors)
 
     @mutates(
-        description="Cancels a run: at once while it waits or is stuck, through the job's `should_stop` while it runs."
+        description="Cancels a run: at once while it waits or is stuck, through the job's `should_stop` while it runs.",
+        requires=Role.OPERATOR,
     )
     async def cancel_run(self, info: Info, input: Annotated[CancelRunInput, INPUT]) -> RunPayload:
         """The run after the request."""
@@ -206,13 +209,13 @@ class RunMutations:
 
         return run_payload(await perform(info, "cancelRun", input, action, ONE_RUN))
 
-    @mutates(description="Cancels many runs, by key or by filter.")
+    @mutates(description="Cancels many runs, by key or by filter.", requires=Role.OPERATOR)
     async def cancel_runs(self, info: Info, input: Annotated[CancelRunsInput, INPUT]) -> RunsPayload:
         """The runs after the request."""
         cancel = partial(actions.cancel_runs, reason=given(input.reason), actor=info.context.person.name)
         return await perform_in_bulk(info, "cancelRuns", input, UNFINISHED, cancel)
 
-    @mutates(description="Makes a new run of a finished one, linked to it.")
+    @mutates(description="Makes a new run of a finished one, linked to it.", requires=Role.OPERATOR)
     async def retry_run(self, info: Info, input: Annotated[RetryRunInput, INPUT]) -> RunPayload:
         """The new run."""
 
@@ -222,7 +225,7 @@ class RunMutations:
 
         return run_payload(await perform(info, "retryRun", input, action, ONE_RUN))
 
-    @mutates(description="Makes new runs of many finished ones, by key or by filter.")
+    @mutates(description="Makes new runs of many finished ones, by key or by filter.", requires=Role.OPERATOR)
     async def retry_runs(self, info: Info, input: Annotated[RetryRunsInput, INPUT]) -> RunsPayload:
         """The new runs."""
         retry = partial(actions.retry_runs, actor=info.context.person.name)
@@ -230,7 +233,8 @@ class RunMutations:
 
     @mutates(
         description="Deletes old history, by a run of the job `prune_history`: never unfinished runs, nor a task's "
-        "newest execution."
+        "newest execution.",
+        requires=Role.ADMIN,
     )
     async def prune_history(self, info: Info, input: Annotated[PruneHistoryInput, INPUT]) -> PruneHistoryPayload:
         """The run that prunes, or what it would delete."""
@@ -245,7 +249,7 @@ class RunMutations:
             has_more=done.result.has_more,
         )
 
-    @mutates(description="Makes a run that waits for its time, or for its retry, due now.")
+    @mutates(description="Makes a run that waits for its time, or for its retry, due now.", requires=Role.OPERATOR)
     async def retry_now(self, info: Info, input: Annotated[RetryNowInput, INPUT]) -> RunPayload:
         """The run that is due."""
 
@@ -254,7 +258,7 @@ class RunMutations:
 
         return run_payload(await perform(info, "retryNow", input, action, ONE_RUN))
 
-    @mutates(description="Changes the priority of waiting and stuck runs, by key or by filter.")
+    @mutates(description="Changes the priority of waiting and stuck runs, by key or by filter.", requires=Role.OPERATOR)
     async def set_run_priority(self, info: Info, input: Annotated[SetRunPriorityInput, INPUT]) -> RunsPayload:
         """The runs afterwards."""
 

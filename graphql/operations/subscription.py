@@ -14,6 +14,7 @@ from ...jobs.core.wording import number_text
 from ...jobs.store.read import reports
 from ..arguments import ID_ARGUMENT, checked_range, checked_text, parse_id, refused
 from ..context import Info
+from ..enums import Role
 from ..errors import UserFacingError
 from ..fields import streams
 from ..types.common import LogEvent
@@ -58,7 +59,8 @@ class Subscription:
     @streams(
         description="Every change of everything, from any node, in one order that is the same for every reader. "
         "Reconnect with the last cursor as `after`: nothing is missed and nothing comes twice; if it is older than the "
-        "retention, or this reader was too slow, one `RESYNC` says so."
+        "retention, or this reader was too slow, one `RESYNC` says so.",
+        requires=Role.VIEWER,
     )
     async def events(
         self,
@@ -79,7 +81,8 @@ class Subscription:
 
     @streams(
         description="Each start and each end of an execution, as the execution is by then. A reader that was too slow "
-        "is told of the newest 100 as they are, and of all whose start it was told of, and then goes on."
+        "is told of the newest 100 as they are, and of all whose start it was told of, and then goes on.",
+        requires=Role.VIEWER,
     )
     async def job_status(
         self,
@@ -97,7 +100,8 @@ class Subscription:
 
     @streams(
         description="A run: as it is now, then after each of its changes; ends once it has reached a final state or is "
-        "gone."
+        "gone.",
+        requires=Role.VIEWER,
     )
     async def run_updated(self, info: Info, id: ID_ARGUMENT) -> AsyncGenerator[Run, None]:
         """A run as it changes."""
@@ -118,7 +122,8 @@ class Subscription:
 
     @streams(
         description="The log of an execution: the lines kept so far, then new ones as they come, each once; the last "
-        "message has `ended: true`. Resume with the last line's number as `afterLine`."
+        "message has `ended: true`. Resume with the last line's number as `afterLine`.",
+        requires=Role.VIEWER,
     )
     async def execution_log(
         self,
@@ -132,7 +137,7 @@ class Subscription:
             async for part in source:
                 yield part
 
-    @streams(description="The overview: now, and then every so many seconds.")
+    @streams(description="The overview: now, and then every so many seconds.", requires=Role.VIEWER)
     async def statistics_tick(
         self,
         info: Info,

@@ -12,6 +12,7 @@ from ...jobs.core.model import Run, Task
 from ...jobs.store.db.transaction import Tx
 from ..arguments import INPUT
 from ..context import Info
+from ..enums import Role
 from ..fields import mutates
 from ..scalars import BigInt
 from ..types import entities
@@ -57,7 +58,7 @@ def task_payload(done: Done[Task]) -> TaskPayload:
 class TaskMutations:
     """Everything that changes tasks."""
 
-    @mutates(description="Makes a task. Its first occurrence is strictly after now.")
+    @mutates(description="Makes a task. Its first occurrence is strictly after now.", requires=Role.OPERATOR)
     async def create_task(self, info: Info, input: Annotated[CreateTaskInput, INPUT]) -> TaskPayload:
         """A new task."""
         submitter = info.context.person.name
@@ -69,7 +70,8 @@ class TaskMutations:
 
     @mutates(
         description="Changes a task: what is absent in the input stays, null sets the default. Runs that exist keep "
-        "what they were made with."
+        "what they were made with.",
+        requires=Role.OPERATOR,
     )
     async def update_task(self, info: Info, input: Annotated[UpdateTaskInput, INPUT]) -> TaskPayload:
         """A changed task."""
@@ -87,7 +89,8 @@ class TaskMutations:
 
     @mutates(
         description="Deletes a task: waiting runs of it are cancelled, running ones asked to stop; its history stays. "
-        "A task declared in code can only be paused (error `CODE_TASK`)."
+        "A task declared in code can only be paused (error `CODE_TASK`).",
+        requires=Role.OPERATOR,
     )
     async def delete_task(self, info: Info, input: Annotated[DeleteTaskInput, INPUT]) -> DeleteTaskPayload:
         """The name of the deleted task and its unfinished runs."""
@@ -104,7 +107,10 @@ class TaskMutations:
         count = BigInt(done.result.count)
         return DeleteTaskPayload(deleted_name=done.result.name, cancelled_runs=runs, cancelled_count=count)
 
-    @mutates(description="Deletes all tasks of an owner that are not declared in code, as `deleteTask` does.")
+    @mutates(
+        description="Deletes all tasks of an owner that are not declared in code, as `deleteTask` does.",
+        requires=Role.OPERATOR,
+    )
     async def delete_tasks_of_owner(
         self, info: Info, input: Annotated[DeleteTasksOfOwnerInput, INPUT]
     ) -> DeleteTasksPayload:
@@ -119,7 +125,10 @@ class TaskMutations:
         names = done.result or []
         return DeleteTasksPayload(deleted_names=names[:MAX_NAMES], count=len(names), errors=done.errors)
 
-    @mutates(description="Pauses a task: its occurrences are recorded as skipped until it is resumed.")
+    @mutates(
+        description="Pauses a task: its occurrences are recorded as skipped until it is resumed.",
+        requires=Role.OPERATOR,
+    )
     async def pause_task(self, info: Info, input: Annotated[PauseTaskInput, INPUT]) -> TaskPayload:
         """The paused task."""
         action = partial(
@@ -127,13 +136,13 @@ class TaskMutations:
         )
         return task_payload(await perform(info, "pauseTask", input, action, ONE_TASK))
 
-    @mutates(description="Resumes a paused task from its next occurrence on.")
+    @mutates(description="Resumes a paused task from its next occurrence on.", requires=Role.OPERATOR)
     async def resume_task(self, info: Info, input: Annotated[TaskNameInput, INPUT]) -> TaskPayload:
         """The resumed task."""
         action = partial(actions.resume_task, name=input.name, actor=info.context.person.name)
         return task_payload(await perform(info, "resumeTask", input, action, ONE_TASK))
 
-    @mutates(description="Gives a task that is declared in code its declared schedule back.")
+    @mutates(description="Gives a task that is declared in code its declared schedule back.", requires=Role.OPERATOR)
     async def reset_task(self, info: Info, input: Annotated[TaskNameInput, INPUT]) -> TaskPayload:
         """The reset task."""
         action = partial(actions.reset_task, name=input.name, actor=info.context.person.name)
@@ -141,7 +150,8 @@ class TaskMutations:
 
     @mutates(
         description="Makes a run of a task now. Its schedule does not move; its overlap policy holds (SKIP answers "
-        "error `OVERLAP`, naming the unfinished run)."
+        "error `OVERLAP`, naming the unfinished run).",
+        requires=Role.OPERATOR,
     )
     async def trigger_task(self, info: Info, input: Annotated[TriggerTaskInput, INPUT]) -> RunPayload:
         """The new run."""

@@ -1,11 +1,13 @@
 """What all transports share: the engine, the checks before it, and the hooks of the application."""
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Generator, Mapping
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from typing import Any
 
 from starlette.requests import HTTPConnection
 
+from ..errors import UserFacingError
 from ..guard.document import Prepared
 from ..guard.limits import Limits
 from .engine import Engine
@@ -16,6 +18,14 @@ from .site import SitePolicy
 from .streams import OpenStreams
 
 GetContext = Callable[[HTTPConnection], Awaitable[Any]]
+Watch = Callable[[Any, Callable[[UserFacingError], None]], AbstractContextManager[None]]
+"""Watches the rights behind the context of a stream while a block runs; calls back once when they are lost."""
+
+
+@contextmanager
+def unwatched(_context: object, _lost: Callable[[UserFacingError], None]) -> Generator[None]:
+    """For servers without sign-in: nobody loses anything."""
+    yield
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,6 +41,7 @@ class FrontDoor:
         persisted: documents by hash.
         streams: the open streams.
         shared: runs subscriptions, those of equal subscribers once.
+        watch: tells a stream when its reader has lost the right to it.
         resume_variable: the variable that `Last-Event-ID` sets when the operation declares it.
     """
 
@@ -40,6 +51,7 @@ class FrontDoor:
     persisted: PersistedDocuments
     streams: OpenStreams
     shared: SharedStreams
+    watch: Watch = unwatched
     resume_variable: str = "after"
 
     @property

@@ -42,8 +42,9 @@ class HttpEndpoint:
         try:
             self._check_head(request)
             media = negotiate(request.headers.get("accept"))
-            operation = parse_request(parse_json(decode(await self._body(request)), self._door.limits))
+            # Before the body is read: who may not ask need not be listened to.
             context = await self._door.get_context(request)
+            operation = parse_request(parse_json(decode(await self._body(request)), self._door.limits))
             if media is MediaType.STREAM:
                 return self._stream(request, operation, context)
             return await self._execute(self._door.prepare(operation), context, media)
@@ -123,7 +124,9 @@ class HttpEndpoint:
         response = _json(encode_json(answer), media, status_of(answer, media, errors))
         if response.status_code == 405:
             response.headers["allow"] = "POST"
-        if response.status_code in (408, 413):
+        if response.status_code == 401:
+            response.headers["www-authenticate"] = 'Bearer realm="cronograph"'
+        if response.status_code in (401, 408, 413):
             # The rest of the body would be taken for the next request.
             response.headers["connection"] = "close"
         return response

@@ -59,6 +59,8 @@ def status_of(answer: Mapping[str, Any], media: MediaType, errors: Sequence[Exce
     codes = {error.get("extensions", {}).get("code") for error in answer.get("errors", ())}
     if "INTERNAL_ERROR" in codes:
         return 500
+    if "FORBIDDEN" in codes:
+        return 403
     if "TIMEOUT" in codes:
         return 504
     return 200 if media is MediaType.JSON else 400

@@ -59,21 +59,26 @@ class EventStream:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:  # noqa: ARG002 - ASGI
         """Stream until the operation ends, the client leaves or stalls, or the server shuts down."""
         stopped = asyncio.Event()
+        lost: asyncio.Future[UserFacingError] = asyncio.get_running_loop().create_future()
         sender = BoundedSender(send, self._door.limits.send_seconds)
-        with self._door.streams.opened(stopped.set):
+        watched = self._door.watch(self._context, lost.set_result)
+        with self._door.streams.opened(stopped.set), watched:
             await send({"type": "http.response.start", "status": 200, "headers": HEADERS})
             pump = asyncio.create_task(self._pump(sender))
             keep_alive = asyncio.create_task(self._keep_alive(sender))
             gone = asyncio.create_task(_disconnected(receive))
             tasks: list[asyncio.Task[None]] = [pump, keep_alive, gone]
             stopping = asyncio.create_task(stopped.wait())
+            ends: list[asyncio.Future[Any]] = [*tasks, stopping, lost]
             try:
-                await asyncio.wait([*tasks, stopping], return_when=asyncio.FIRST_COMPLETED)
+                await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
             finally:
                 stopping.cancel()
                 for task in tasks:
                     task.cancel()
                 outcomes = await asyncio.gather(*tasks, return_exceptions=True)
+            if lost.done():
+                await _say_lost(sender, lost.result())
             if any(isinstance(outcome, SlowReader) for outcome in outcomes):
                 logger.info(
                     "An event stream was cut off: its reader took nothing for %g s", self._door.limits.send_seconds
@@ -113,6 +118,13 @@ class EventStream:
         while True:
             await asyncio.sleep(self._door.limits.keepalive_seconds)
             await _send_text(sender, KEEP_ALIVE)
+
+
+async def _say_lost(sender: BoundedSender, error: UserFacingError) -> None:
+    """Tell the reader why its stream ends for good; one that has gone or stalled is told nothing."""
+    with suppress(SlowReader, OSError):
+        await _send_text(sender, _event(Encoded(encode_json(error_answer([error])), None)))
+        await _send_text(sender, COMPLETE)
 
 
 def _event(answer: Encoded) -> str:

@@ -3,14 +3,15 @@
 Own code rather than Strawberry's handler: that one fails with a traceback on deeply nested JSON, on messages that are
 no objects and on ids that are no strings, and its sends have no bound.
 
-Close codes: 4400 bad message, 4401 subscribe before `connection_ack`, 4403 refused at `connection_init`, 4406 wrong
-sub-protocol, 4408 no `connection_init` in time, 4409 id in use, 4429 second `connection_init`, 1009 message too large,
-1011 internal error, 1012 server restarts, 1013 reader stalled. Clients retry after the last three.
+Close codes: 4400 bad message, 4401 not signed in, not any more, or subscribed before `connection_ack`, 4403 refused at
+`connection_init`, 4406 wrong sub-protocol, 4408 no `connection_init` in time, 4409 id in use, 4429 second
+`connection_init`, 1009 message too large, 1011 internal error, 1012 server restarts, 1013 reader stalled. Clients retry
+after the last three.
 """
 
 import asyncio
 import logging
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -83,6 +84,7 @@ class Session:
         self._ended: asyncio.Future[CloseSocket] = asyncio.get_running_loop().create_future()
         self._operations = SocketOperations(door, websocket, self.send, self._end_with)
         self._handshake = Handshake()
+        self._watch = ExitStack()
 
     def stop(self) -> None:
         """Ask the session to end because the server shuts down."""
@@ -97,6 +99,7 @@ class Session:
             end = await self._ended
         finally:
             timer.cancel()
+            self._watch.close()
             reader.cancel()
             await asyncio.gather(reader, return_exceptions=True)
             await self._operations.cancel_all()
@@ -198,11 +201,18 @@ class Session:
         self._handshake.received = True
         self._websocket.state.connection_params = params or {}
         try:
-            await self._door.get_context(self._websocket)
+            context = await self._door.get_context(self._websocket)
         except GraphQLError as error:
-            raise CloseSocket(4403, f"Forbidden: {mask(error).message}") from None
+            raise _refusal(error) from None
+        self._watch.enter_context(self._door.watch(context, lambda error: self._end(_refusal(error))))
         await self.send('{"type":"connection_ack"}')
         self._handshake.acknowledged = True
+
+
+def _refusal(error: GraphQLError) -> CloseSocket:
+    if isinstance(error, UserFacingError) and error.code == "UNAUTHENTICATED":
+        return CloseSocket(4401, f"Unauthorized: {error.message}")
+    return CloseSocket(4403, f"Forbidden: {mask(error).message}")
 
 
 def _id_of(message: dict[str, Any]) -> str:

@@ -40,6 +40,7 @@ HOT = {
 
 def upgrade() -> None:
     """Make every table."""
+    _audit_head()
     _audit_log()
     _audit_log_indexes()
     _event()
@@ -53,6 +54,8 @@ def upgrade() -> None:
     _job()
     _job_execution()
     _job_execution_indexes()
+    _login_throttle()
+    _login_throttle_indexes()
     _node()
     _node_indexes()
     _periodic_task()
@@ -63,8 +66,12 @@ def upgrade() -> None:
     _skipped_occurrence()
     _skipped_occurrence_indexes()
     _user_account()
+    _api_token()
+    _api_token_indexes()
     _device_code()
     _device_code_indexes()
+    _one_time_link()
+    _one_time_link_indexes()
     _refresh_token()
     _refresh_token_indexes()
     _session()
@@ -75,22 +82,38 @@ def upgrade() -> None:
     op.execute("INSERT INTO event_publisher (id, last_seq) VALUES (1, 0)")
 
 
+def _audit_head() -> None:
+    op.create_table(
+        "audit_head",
+        Column("id", Integer(), autoincrement=False, nullable=False),
+        Column("last_id", KEY, nullable=False),
+        Column("last_hash", String(64), nullable=False),
+        Column("pruned_id", KEY, nullable=False),
+        Column("pruned_hash", String(64), nullable=False),
+        PrimaryKeyConstraint("id", name="pk_audit_head"),
+    )
+
+
 def _audit_log() -> None:
     op.create_table(
         "audit_log",
-        Column("id", KEY, nullable=False),
+        Column("id", KEY, autoincrement=False, nullable=False),
         Column("at", TIME, nullable=False),
         Column("actor", String(200), nullable=False),
+        Column("actor_id", KEY),
+        Column("address", String(60)),
         Column("action", String(60), nullable=False),
-        Column("subject", String(200)),
-        Column("before", DOCUMENT),
-        Column("after", DOCUMENT),
+        Column("subject", String(400)),
+        Column("before", Text()),
+        Column("after", Text()),
+        Column("hash", String(64), nullable=False),
         PrimaryKeyConstraint("id", name="pk_audit_log"),
-        sqlite_autoincrement=True,
     )
 
 
 def _audit_log_indexes() -> None:
+    op.create_index("ix_audit_log_action", "audit_log", ["action"])
+    op.create_index("ix_audit_log_actor_id", "audit_log", ["actor_id"])
     op.create_index("ix_audit_log_at", "audit_log", ["at"])
 
 
@@ -241,6 +264,21 @@ def _job_execution_indexes() -> None:
         ["outcome", "id"],
         "outcome IN ('cancelled', 'handed_back', 'lost', 'snoozed', 'timed_out')",
     )
+
+
+def _login_throttle() -> None:
+    op.create_table(
+        "login_throttle",
+        Column("subject", String(80), nullable=False),
+        Column("failures", Integer(), nullable=False),
+        Column("last_failed_at", TIME, nullable=False),
+        Column("blocked_until", TIME, nullable=False),
+        PrimaryKeyConstraint("subject", name="pk_login_throttle"),
+    )
+
+
+def _login_throttle_indexes() -> None:
+    op.create_index("ix_login_throttle_last_failed_at", "login_throttle", ["last_failed_at"])
 
 
 def _node() -> None:
@@ -473,15 +511,42 @@ def _user_account() -> None:
         "user_account",
         Column("id", KEY, nullable=False),
         Column("name", String(200), nullable=False),
+        Column("name_key", String(400), nullable=False),
         Column("role", String(12), nullable=False),
         Column("password_hash", Text()),
         Column("disabled_at", TIME),
         Column("created_at", TIME, nullable=False),
         PrimaryKeyConstraint("id", name="pk_user_account"),
         UniqueConstraint("name", name="uq_user_account_name"),
-        CheckConstraint("role IN ('viewer', 'operator', 'admin')", name="ck_user_account_role"),
+        UniqueConstraint("name_key", name="uq_user_account_name_key"),
+        CheckConstraint("role IN ('admin', 'operator', 'viewer')", name="ck_user_account_role"),
         sqlite_autoincrement=True,
     )
+
+
+def _api_token() -> None:
+    op.create_table(
+        "api_token",
+        Column("id", KEY, nullable=False),
+        Column("token_hash", String(64), nullable=False),
+        Column("user_id", KEY, nullable=False),
+        Column("name", String(200), nullable=False),
+        Column("shown", String(20), nullable=False),
+        Column("role", String(12), nullable=False),
+        Column("created_at", TIME, nullable=False),
+        Column("expires_at", TIME),
+        Column("last_used_at", TIME),
+        Column("revoked_at", TIME),
+        PrimaryKeyConstraint("id", name="pk_api_token"),
+        ForeignKeyConstraint(["user_id"], ["user_account.id"], name="fk_api_token_user_id", ondelete="CASCADE"),
+        UniqueConstraint("token_hash", name="uq_api_token_token_hash"),
+        CheckConstraint("role IN ('admin', 'operator', 'viewer')", name="ck_api_token_role"),
+        sqlite_autoincrement=True,
+    )
+
+
+def _api_token_indexes() -> None:
+    op.create_index("ix_api_token_user_id", "api_token", ["user_id"])
 
 
 def _device_code() -> None:
@@ -508,6 +573,30 @@ def _device_code_indexes() -> None:
     op.create_index("ix_device_code_consumed_at", "device_code", ["consumed_at"])
     op.create_index("ix_device_code_expires_at", "device_code", ["expires_at"])
     op.create_index("ix_device_code_user_id", "device_code", ["user_id"])
+
+
+def _one_time_link() -> None:
+    op.create_table(
+        "one_time_link",
+        Column("id", KEY, nullable=False),
+        Column("token_hash", String(64), nullable=False),
+        Column("user_id", KEY),
+        Column("purpose", String(12), nullable=False),
+        Column("created_at", TIME, nullable=False),
+        Column("expires_at", TIME, nullable=False),
+        Column("consumed_at", TIME),
+        PrimaryKeyConstraint("id", name="pk_one_time_link"),
+        ForeignKeyConstraint(["user_id"], ["user_account.id"], name="fk_one_time_link_user_id", ondelete="CASCADE"),
+        UniqueConstraint("token_hash", name="uq_one_time_link_token_hash"),
+        CheckConstraint("purpose IN ('recovery', 'setup')", name="ck_one_time_link_purpose"),
+        CheckConstraint("(purpose = 'setup') = (user_id IS NULL)", name="ck_one_time_link_whose"),
+        sqlite_autoincrement=True,
+    )
+
+
+def _one_time_link_indexes() -> None:
+    op.create_index("ix_one_time_link_expires_at", "one_time_link", ["expires_at"])
+    op.create_index("ix_one_time_link_user_id", "one_time_link", ["user_id"])
 
 
 def _refresh_token() -> None:
@@ -540,11 +629,13 @@ def _session() -> None:
         "session",
         Column("id", KEY, nullable=False),
         Column("token_hash", String(64), nullable=False),
-        Column("user_id", KEY),
+        Column("user_id", KEY, nullable=False),
         Column("kind", String(8), nullable=False),
         Column("created_at", TIME, nullable=False),
         Column("last_seen_at", TIME, nullable=False),
         Column("expires_at", TIME, nullable=False),
+        Column("address", String(60)),
+        Column("agent", String(200)),
         PrimaryKeyConstraint("id", name="pk_session"),
         ForeignKeyConstraint(["user_id"], ["user_account.id"], name="fk_session_user_id", ondelete="CASCADE"),
         UniqueConstraint("token_hash", name="uq_session_token_hash"),

@@ -7,7 +7,7 @@ from importlib import import_module
 
 import typer
 
-COMMANDS = ("serve", "demo", "check", "migrate", "schema", "trigger", "version")
+COMMANDS = ("serve", "demo", "check", "migrate", "schema", "token", "trigger", "user", "version")
 HELP = """Durable schedules, a fair job queue and an execution log behind one GraphQL API, with a live dashboard.
 
 Try it with `cronograph demo`.
@@ -33,7 +33,11 @@ def application(names: Sequence[str] = COMMANDS) -> typer.Typer:
     # With it a single command still has to be named.
     app.callback()(_nothing)
     for name in names:
-        app.command()(getattr(import_module(f".{name}", __package__), name))
+        command = getattr(import_module(f".{name}", __package__), name)
+        if isinstance(command, typer.Typer):
+            app.add_typer(command, name=name)
+        else:
+            app.command()(command)
     return app
 
 

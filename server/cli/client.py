@@ -1,5 +1,6 @@
 """Speaks to a running server, for commands that act on one: errors of the client become those of the command line."""
 
+import os
 from collections.abc import Generator
 from contextlib import contextmanager
 
@@ -18,13 +19,16 @@ def server_at(url: str) -> Generator[api.Client]:
         Refused: the server refused an operation; the message is its own.
     """
     try:
-        with api.Client(url) as client:
+        with api.Client(url, token=os.environ.get("CRONOGRAPH_TOKEN") or None) as client:
             yield client
     except api.InvalidAddressError as error:
         raise ConfigurationError(f"--url (or CRONOGRAPH_URL): {str(error).removeprefix('url: ')}") from None
     except api.UnreachableError as error:
         raise UnreachableError(f"{error}; is `cronograph serve` running? Set --url or CRONOGRAPH_URL") from None
-    except (api.RefusedError, api.OperationError) as error:
+    except api.OperationError as error:
+        hint = "; set CRONOGRAPH_TOKEN to an API token (`cronograph token create`)"
+        raise Refused(f"{error}{hint if 'UNAUTHENTICATED' in error.codes else ''}") from None
+    except api.RefusedError as error:
         raise Refused(str(error)) from None
     except api.ClientError as error:
         raise UnreachableError(f"no Cronograph server answers at {url}: {error}") from None

@@ -15,7 +15,7 @@ from ..settings import Settings
 from .options import AsJson, ConfigFile, DatabaseUrl, Host, Jobs, NoAuth, NodeName, Port
 from .output import Output
 
-OPEN_TO_ALL = "there is none yet: everybody on this machine is the administrator, nobody else can reach the server"
+SIGN_IN = "by name and password at {url}/login; programs by API tokens (`cronograph token create`)"
 NO_AUTH = "--no-auth: everybody on this machine is the administrator, nobody else can reach the server"
 NO_JOBS = "the built-in ones only; name your own modules with --jobs, or see `cronograph demo`"
 
@@ -87,6 +87,6 @@ def _details(url: str, settings: Settings) -> str:
             f"  API       {url}/graphql  (try it at {url}/graphiql)",
             f"  jobs      {f'{own} of your own, and the built-in ones' if own else NO_JOBS}",
             f"  database  {shown_url(settings.database_url)}",
-            f"  sign-in   {NO_AUTH if settings.no_auth else OPEN_TO_ALL}",
+            f"  sign-in   {NO_AUTH if settings.no_auth else SIGN_IN.format(url=url)}",
         )
     )

@@ -10,10 +10,12 @@ from sqlalchemy import Connection, Table, func, insert, select
 from cronograph.jobs.builtin import cleanup
 from cronograph.jobs.context import JobContext
 from cronograph.jobs.core.errors import ConfigurationError
+from cronograph.jobs.core.roles import Role
 from cronograph.jobs.services import Services
 from cronograph.jobs.store.db.database import Database
 from cronograph.jobs.store.db.transaction import Tx
 from cronograph.jobs.store.schema.tables import device_code, refresh_token, session, webauthn_challenge
+from cronograph.jobs.store.write import accounts
 from tests.builtin.hosts import KeepingHost, context_of
 
 Job = Callable[[JobContext], Awaitable[int]]
@@ -26,7 +28,11 @@ async def clean(job: Job, database: Database, host: KeepingHost | None = None) -
 
 def fill(tx: Tx, table: Table, count: int, expires_in: timedelta) -> None:
     expires_at = tx.now + expires_in
-    rows = [row(table, f"{expires_in}-{number}", tx.now, expires_at) for number in range(count)]
+    account = accounts.by_name(tx.conn, "ada") or accounts.insert_account(tx.conn, "ada", Role.VIEWER, None, tx.now)
+    assert account is not None
+    rows = [
+        {**row(table, f"{expires_in}-{number}", tx.now, expires_at), "user_id": account.id} for number in range(count)
+    ]
     tx.conn.execute(insert(table), rows)
 
 

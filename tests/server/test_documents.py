@@ -7,8 +7,10 @@ import httpx
 import pytest
 from sqlalchemy import Engine, func, insert, select
 
+from cronograph.jobs.core.roles import Role
 from cronograph.jobs.store.db.database import parse_url, sync_engine
 from cronograph.jobs.store.schema.tables import event, job_execution, run, session
+from cronograph.jobs.store.write import accounts
 from tests.support.job_modules import write_example_jobs
 from tests.support.processes import CronographProcess, ProcessStarter
 from tests.support.waiting import wait_until
@@ -107,7 +109,10 @@ def test_ten_thousand_expired_sessions_are_counted_and_the_others_stay(served: S
     now = datetime.now(UTC)
     with served.engine.begin() as conn:
         ages = [timedelta(seconds=-1 - number) for number in range(EXPIRED)] + [timedelta(hours=1)] * 5
-        conn.execute(insert(session), [session_row(number, now, age) for number, age in enumerate(ages)])
+        owner = accounts.insert_account(conn, "ada", Role.VIEWER, None, now)
+        assert owner is not None
+        rows = [session_row(number, now, age) for number, age in enumerate(ages)]
+        conn.execute(insert(session), [{**row, "user_id": owner.id} for row in rows])
     served.ask(TRIGGER, jobName="cleanup_expired_sessions")
     entry = served.finished("cleanup_expired_sessions")
     assert (entry["success"], entry["recordsProcessed"]) == (True, EXPIRED)

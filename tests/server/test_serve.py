@@ -71,7 +71,7 @@ def test_the_printed_address_is_the_real_one(processes: ProcessStarter, sqlite_u
         "ready": True,
         "status": "ready",
     }
-    assert "sign-in   there is none yet" in server.output()
+    assert "sign-in   by name and password at http://localhost:" in server.output()
 
 
 def test_no_auth_is_accepted_on_loopback_and_says_so(processes: ProcessStarter, sqlite_url: str) -> None:

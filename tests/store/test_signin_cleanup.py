@@ -7,9 +7,10 @@ from typing import Any
 import pytest
 from sqlalchemy import Connection, Engine, Table, insert, select, text
 
+from cronograph.jobs.core.roles import Role
 from cronograph.jobs.store.db.database import parse_url, sync_engine
 from cronograph.jobs.store.schema.tables import device_code, refresh_token, session, webauthn_challenge
-from cronograph.jobs.store.write import signin
+from cronograph.jobs.store.write import accounts, signin
 
 NOW = datetime(2030, 5, 17, 12, 0, tzinfo=UTC)
 MOMENT = timedelta(microseconds=1)
@@ -33,7 +34,14 @@ def conn(engine: Engine) -> Iterator[Connection]:
 def sessions(conn: Connection, **expiries: datetime) -> None:
     for name, expires_at in expiries.items():
         times = {"created_at": NOW - DAY, "last_seen_at": NOW - DAY, "expires_at": expires_at}
-        conn.execute(insert(session).values(token_hash=name, kind="browser", **times))
+        conn.execute(insert(session).values(token_hash=name, user_id=owner(conn), kind="browser", **times))
+
+
+def owner(conn: Connection) -> int:
+    """The key of the account whose sessions these are."""
+    found = accounts.by_name(conn, "ada") or accounts.insert_account(conn, "ada", Role.VIEWER, None, NOW)
+    assert found is not None
+    return found.id
 
 
 def challenge(conn: Connection, name: str, expires_at: datetime, consumed_at: datetime | None = None) -> None:

@@ -7,7 +7,10 @@ from enum import Flag, auto
 
 from sqlalchemy import Connection
 
+from ...core.accounts import Actor
+from ...core.audit import Record
 from ...core.events import Change
+from ...core.model import Json
 from . import dialect
 
 Clock = Callable[[], datetime]
@@ -40,12 +43,16 @@ class Tx:
         clock: Replaces the database's time, in tests that set the clock.
         changes: Recorded by ``emit``; written as one event row at the end.
         wakes: Recorded by ``wake``; acted on after the commit.
+        actor: Who asked for the transaction; None = the engine itself.
+        records: Recorded by ``record``; written into the audit log at the end.
     """
 
     conn: Connection
     clock: Clock | None = None
     changes: list[Change] = field(default_factory=list[Change])
     wakes: Wake = Wake.NONE
+    actor: Actor | None = None
+    records: list[Record] = field(default_factory=list[Record])
     _now: datetime | None = None
 
     @property
@@ -74,3 +81,8 @@ class Tx:
     def wake(self, whom: Wake) -> None:
         """Wake ``whom`` on every node after the commit."""
         self.wakes |= whom
+
+    def record(self, action: str, subject: str | None = None, *, before: Json = None, after: Json = None) -> None:
+        """Put a change into the audit log; what the engine does by itself is in the execution log and not there."""
+        if self.actor is not None:
+            self.records.append(Record(self.actor, action, subject, before, after))

@@ -1,49 +1,102 @@
-"""The tables of sign-in. They exist from the first day so that the cleanups clean something real."""
+"""The tables of sign-in: accounts, what they sign in with, what slows guessing down, and who changed what.
 
-from sqlalchemy import CheckConstraint, Column, ForeignKey, String, Table, Text
+No secret stands in any of them: of a password the argon2id hash, of every other credential the SHA-256.
+"""
 
-from ..db.types import JsonDocument, Key, UtcDateTime
-from .parts import NO_REUSE, key, metadata
+from sqlalchemy import CheckConstraint, Column, ForeignKey, Integer, String, Table, Text
+
+from ...core.roles import Role
+from ..db.types import Key, UtcDateTime
+from .parts import NO_REUSE, key, metadata, one_of
 
 user_account = Table(
     "user_account",
     metadata,
     key(),
     Column("name", String(200), nullable=False, unique=True),
+    Column("name_key", String(400), nullable=False, unique=True),
     Column("role", String(12), nullable=False),
     Column("password_hash", Text),
     Column("disabled_at", UtcDateTime),
     Column("created_at", UtcDateTime, nullable=False),
-    CheckConstraint("role IN ('viewer', 'operator', 'admin')", name="role"),
+    one_of("role", Role),
     **NO_REUSE,
 )
 
 
-def _user() -> Column[int]:
-    return Column("user_id", Key, ForeignKey("user_account.id", ondelete="CASCADE"), index=True)
+def _hash(name: str = "token_hash") -> Column[str]:
+    return Column(name, String(64), nullable=False, unique=True)
+
+
+def _user(*, nullable: bool = False) -> Column[int]:
+    account = ForeignKey("user_account.id", ondelete="CASCADE")
+    return Column("user_id", Key, account, index=True, nullable=nullable)
 
 
 session = Table(
     "session",
     metadata,
     key(),
-    Column("token_hash", String(64), nullable=False, unique=True),
+    _hash(),
     _user(),
     Column("kind", String(8), nullable=False),
     Column("created_at", UtcDateTime, nullable=False),
     Column("last_seen_at", UtcDateTime, nullable=False),
     Column("expires_at", UtcDateTime, nullable=False, index=True),
+    Column("address", String(60)),
+    Column("agent", String(200)),
     CheckConstraint("kind IN ('browser', 'cli')", name="kind"),
     **NO_REUSE,
+)
+
+api_token = Table(
+    "api_token",
+    metadata,
+    key(),
+    _hash(),
+    _user(),
+    Column("name", String(200), nullable=False),
+    Column("shown", String(20), nullable=False),
+    Column("role", String(12), nullable=False),
+    Column("created_at", UtcDateTime, nullable=False),
+    Column("expires_at", UtcDateTime),
+    Column("last_used_at", UtcDateTime),
+    Column("revoked_at", UtcDateTime),
+    one_of("role", Role),
+    **NO_REUSE,
+)
+
+one_time_link = Table(
+    "one_time_link",
+    metadata,
+    key(),
+    _hash(),
+    _user(nullable=True),
+    Column("purpose", String(12), nullable=False),
+    Column("created_at", UtcDateTime, nullable=False),
+    Column("expires_at", UtcDateTime, nullable=False, index=True),
+    Column("consumed_at", UtcDateTime),
+    CheckConstraint("purpose IN ('recovery', 'setup')", name="purpose"),
+    CheckConstraint("(purpose = 'setup') = (user_id IS NULL)", name="whose"),
+    **NO_REUSE,
+)
+
+login_throttle = Table(
+    "login_throttle",
+    metadata,
+    Column("subject", String(80), primary_key=True),
+    Column("failures", Integer, nullable=False),
+    Column("last_failed_at", UtcDateTime, nullable=False, index=True),
+    Column("blocked_until", UtcDateTime, nullable=False),
 )
 
 refresh_token = Table(
     "refresh_token",
     metadata,
     key(),
-    Column("token_hash", String(64), nullable=False, unique=True),
+    _hash(),
     Column("family", String(64), nullable=False, index=True),
-    _user(),
+    _user(nullable=True),
     Column("created_at", UtcDateTime, nullable=False),
     Column("expires_at", UtcDateTime, nullable=False, index=True),
     Column("used_at", UtcDateTime),
@@ -55,8 +108,8 @@ webauthn_challenge = Table(
     "webauthn_challenge",
     metadata,
     key(),
-    Column("challenge_hash", String(64), nullable=False, unique=True),
-    _user(),
+    _hash("challenge_hash"),
+    _user(nullable=True),
     Column("purpose", String(12), nullable=False),
     Column("created_at", UtcDateTime, nullable=False),
     Column("expires_at", UtcDateTime, nullable=False, index=True),
@@ -69,9 +122,9 @@ device_code = Table(
     "device_code",
     metadata,
     key(),
-    Column("device_code_hash", String(64), nullable=False, unique=True),
+    _hash("device_code_hash"),
     Column("user_code", String(16), nullable=False, unique=True),
-    _user(),
+    _user(nullable=True),
     Column("created_at", UtcDateTime, nullable=False),
     Column("expires_at", UtcDateTime, nullable=False, index=True),
     Column("approved_at", UtcDateTime),
@@ -83,12 +136,26 @@ device_code = Table(
 audit_log = Table(
     "audit_log",
     metadata,
-    key(),
+    # Given by the writer, one after the other: a gap shows that something is missing.
+    Column("id", Key, primary_key=True, autoincrement=False),
     Column("at", UtcDateTime, nullable=False, index=True),
     Column("actor", String(200), nullable=False),
-    Column("action", String(60), nullable=False),
-    Column("subject", String(200)),
-    Column("before", JsonDocument),
-    Column("after", JsonDocument),
-    **NO_REUSE,
+    Column("actor_id", Key, index=True),
+    Column("address", String(60)),
+    Column("action", String(60), nullable=False, index=True),
+    Column("subject", String(400)),
+    # Text and no JSON columns: the hash is over exactly these characters.
+    Column("before", Text),
+    Column("after", Text),
+    Column("hash", String(64), nullable=False),
+)
+
+audit_head = Table(
+    "audit_head",
+    metadata,
+    Column("id", Integer, primary_key=True, autoincrement=False),
+    Column("last_id", Key, nullable=False),
+    Column("last_hash", String(64), nullable=False),
+    Column("pruned_id", Key, nullable=False),
+    Column("pruned_hash", String(64), nullable=False),
 )

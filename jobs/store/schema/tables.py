@@ -21,9 +21,22 @@ from ...core.schedule import Syntax
 from ...core.states import CLAIMABLE, FINAL, OCCUPYING, UNFINISHED, RunState
 from ..db.types import JsonDocument, Key, UtcDateTime
 from .parts import HOT, NO_REUSE, key, metadata, one_of, partial_index, quoted
-from .signin import audit_log, device_code, refresh_token, session, user_account, webauthn_challenge
+from .signin import (
+    api_token,
+    audit_head,
+    audit_log,
+    device_code,
+    login_throttle,
+    one_time_link,
+    refresh_token,
+    session,
+    user_account,
+    webauthn_challenge,
+)
 
 __all__ = [
+    "api_token",
+    "audit_head",
     "audit_log",
     "device_code",
     "event",
@@ -33,8 +46,10 @@ __all__ = [
     "idempotency_key",
     "job",
     "job_execution",
+    "login_throttle",
     "metadata",
     "node",
+    "one_time_link",
     "periodic_task",
     "queue_group",
     "quoted",

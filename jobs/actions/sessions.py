@@ -1,0 +1,153 @@
+"""Signing in and out. A wrong password counts before it is looked at, so that no number of tries at once gets more."""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from ..core.accounts import Account, Actor, CredentialKind, Session, name_key
+from ..core.errors import NotFound
+from ..core.roles import Role
+from ..core.signin import (
+    ACCOUNT_BRAKE,
+    ADDRESS_BRAKE,
+    SEEN_EVERY,
+    Brake,
+    account_subject,
+    address_subject,
+    counted_failures,
+    pause_after,
+    session_end,
+)
+from ..store.db.transaction import Tx
+from ..store.read.identities import Found
+from ..store.write import accounts, sessions, throttle
+from ..store.write.throttle import Failures
+
+MAX_AGENT = 200
+MAX_ADDRESS = 60
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """What is known when somebody tries to sign in.
+
+    Attributes:
+        wait: Seconds before which nothing is looked at; 0 = now.
+        account: Whom the name means; None if nobody.
+        password_hash: The stored hash; None without an account or without a password.
+    """
+
+    wait: float
+    account: Account | None = None
+    password_hash: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a request comes from: an address, and what the browser says it is."""
+
+    address: str
+    agent: str | None = None
+
+
+def begin_attempt(tx: Tx, name: str, place: Place) -> Attempt:
+    """Look up who wants to sign in, and count a failure until it turns out otherwise."""
+    subjects = _subjects(name, place)
+    kept = [(subject, brake, throttle.lock(tx.conn, subject, tx.now)) for subject, brake in subjects]
+    wait = max((failures.blocked_until - tx.now).total_seconds() for _, _, failures in kept)
+    if wait > 0:
+        return Attempt(wait)
+    for subject, brake, failures in kept:
+        throttle.keep(tx.conn, subject, _one_more(failures, brake, tx.now))
+    account = accounts.by_name(tx.conn, name)
+    return Attempt(0, account, accounts.password_hash(tx.conn, account.id) if account else None)
+
+
+def fail(tx: Tx, attempt: Attempt, place: Place) -> None:
+    """Note a failed sign-in. An unknown name is not written down: it may be a password in the wrong place."""
+    name = attempt.account.name if attempt.account else "(unknown name)"
+    tx.actor = Actor("(nobody)", Role.VIEWER, address=place.address[:MAX_ADDRESS])
+    tx.record("sign_in.failed", name)
+
+
+def succeed(tx: Tx, attempt: Attempt, token_hash: str, place: Place) -> Session | None:
+    """Begin a browser session after the right password; None if the account changed meanwhile or is disabled."""
+    before = attempt.account
+    account = accounts.by_id(tx.conn, before.id) if before else None
+    if account is None or account.disabled_at is not None:
+        return None
+    if accounts.password_hash(tx.conn, account.id) != attempt.password_hash:
+        return None
+    mine, (theirs, brake) = _subjects(account.name, place)
+    throttle.forgive(tx.conn, mine[0])
+    # Others behind this address may be guessing: only this attempt is taken back.
+    throttle.keep(tx.conn, theirs, _one_less(throttle.lock(tx.conn, theirs, tx.now), brake, tx.now))
+    return start(tx, account, token_hash, place)
+
+
+def start(tx: Tx, account: Account, token_hash: str, place: Place) -> Session:
+    """Begin a browser session of an account that has proved itself."""
+    agent = place.agent[:MAX_AGENT] if place.agent else None
+    address = place.address[:MAX_ADDRESS]
+    ends = session_end(tx.now, tx.now)
+    new = Session(0, account.id, CredentialKind.BROWSER, tx.now, tx.now, ends, address, agent)
+    tx.actor = Actor(account.name, account.role, account.id, address)
+    tx.record("sign_in.succeeded", account.name)
+    session_id = sessions.insert_session(tx.conn, account.id, token_hash, new)
+    return Session(session_id, account.id, new.kind, tx.now, tx.now, ends, address, agent)
+
+
+def note_use(tx: Tx, found: Found) -> None:
+    """Note that a credential is used; a browser session lasts longer by that."""
+    identity = found.identity
+    if identity.kind is CredentialKind.TOKEN:
+        sessions.use_token(tx.conn, identity.credential_id, tx.now)
+        return
+    ends = identity.expires_at
+    if identity.kind is CredentialKind.BROWSER and found.created_at is not None:
+        ends = session_end(found.created_at, tx.now)
+    assert ends is not None, "every session ends"
+    sessions.see_session(tx.conn, identity.credential_id, tx.now, ends)
+
+
+def is_use_due(found: Found, now: datetime) -> bool:
+    """Whether the use of a credential is to be noted: not more often than once a minute."""
+    return found.seen_at is None or now - found.seen_at >= SEEN_EVERY
+
+
+def end_session(tx: Tx, account_id: int, session_id: int) -> None:
+    """End one sign-in of an account.
+
+    Raises:
+        NotFound: it has no such session.
+    """
+    if not sessions.delete_session(tx.conn, session_id, account_id):
+        raise NotFound(f"id: there is no session {session_id}; it may have ended", path=("id",))
+    tx.record("session.ended", _owner(tx, account_id))
+
+
+def end_all_sessions(tx: Tx, account_id: int, *, but: int | None = None) -> int:
+    """End the sign-ins of an account, all or all but one; returns how many."""
+    ended = sessions.delete_sessions_of(tx.conn, account_id, but=but)
+    if ended:
+        tx.record("session.ended", _owner(tx, account_id), after={"sessions": ended})
+    return ended
+
+
+def _owner(tx: Tx, account_id: int) -> str | None:
+    account = accounts.by_id(tx.conn, account_id)
+    return account.name if account else None
+
+
+def _subjects(name: str, place: Place) -> list[tuple[str, Brake]]:
+    # Always in this order: two transactions that wait for each other would stand still.
+    return [(account_subject(name_key(name)), ACCOUNT_BRAKE), (address_subject(place.address), ADDRESS_BRAKE)]
+
+
+def _one_more(before: Failures, brake: Brake, now: datetime) -> Failures:
+    failures = counted_failures(before.failures, before.last_failed_at, now) + 1
+    return Failures(failures, now, now + pause_after(brake, failures))
+
+
+def _one_less(before: Failures, brake: Brake, now: datetime) -> Failures:
+    failures = max(0, before.failures - 1)
+    return Failures(failures, before.last_failed_at, now + pause_after(brake, failures - 1))

@@ -1,0 +1,126 @@
+"""Who stands behind a request: its credential, looked up and remembered for some seconds."""
+
+import re
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Collection
+from typing import Any, Final, cast
+
+from starlette.requests import HTTPConnection
+
+from ...graphql.errors import UserFacingError
+from ...jobs.actions.sessions import is_use_due, note_use
+from ...jobs.core.accounts import Identity
+from ...jobs.core.credentials import Prefix, prefix_of, stored_form
+from ...jobs.store.db.database import Database
+from ...jobs.store.read import identities
+from ...jobs.store.read.clock import server_time
+from ...jobs.store.read.identities import Found
+from .cookies import SessionCookie
+
+REMEMBERED: Final = 5.0
+"""Seconds for which a credential that was good is taken for good."""
+
+MOST_REMEMBERED: Final = 10_000
+BEARER: Final = re.compile(r"bearer +(\S{1,200})", re.IGNORECASE)
+
+
+class Authenticator:
+    """Finds the identity behind a connection.
+
+    Args:
+        database: Where sessions and tokens are.
+        cookie: Of browser sessions.
+        clock: Monotonic seconds, for what is remembered.
+    """
+
+    def __init__(self, database: Database, cookie: SessionCookie, clock: Callable[[], float] = time.monotonic) -> None:
+        self.cookie = cookie
+        self._database = database
+        self._clock = clock
+        self._known: OrderedDict[str, tuple[Identity, float]] = OrderedDict()
+
+    async def identity(self, connection: HTTPConnection) -> Identity | None:
+        """Whose credential the connection shows; None when it shows none.
+
+        A token in ``Authorization`` (or, for a WebSocket, in the payload of ``connection_init``) comes before a cookie.
+
+        Raises:
+            UserFacingError: ``UNAUTHENTICATED``: a token is shown, and it is not good.
+        """
+        token = _token(connection)
+        if token is not None:
+            found = await self._look_up(token, prefix_of(token))
+            if found is None:
+                raise unauthenticated("The token is none of this server, has expired or was revoked.")
+            return found
+        secret = self.cookie.read(connection)
+        if secret is None or prefix_of(secret) is not Prefix.SESSION:
+            return None
+        return await self._look_up(secret, Prefix.SESSION)
+
+    async def required(self, connection: HTTPConnection) -> Identity:
+        """Whose credential the connection shows.
+
+        Raises:
+            UserFacingError: ``UNAUTHENTICATED``: it shows none, or one that is not good.
+        """
+        found = await self.identity(connection)
+        if found is None:
+            raise unauthenticated("Sign in first: send an API token as 'Authorization: Bearer …', or use /login.")
+        return found
+
+    def forget(self, secret: str) -> None:
+        """Look a credential up anew at its next use."""
+        self._known.pop(stored_form(secret), None)
+
+    def forget_all(self) -> None:
+        """Look everything up anew."""
+        self._known.clear()
+
+    async def still_good(self, asked: Collection[Identity]) -> set[Identity]:
+        """Those of some identities whose credentials are worth the same as before."""
+        now = await server_time(self._database)
+        return await self._database.read(identities.still_good, list(asked), now)
+
+    async def _look_up(self, secret: str, prefix: Prefix | None) -> Identity | None:
+        if prefix not in {Prefix.SESSION, Prefix.ACCESS_TOKEN, Prefix.API_TOKEN}:
+            return None
+        key = stored_form(secret)
+        known = self._known.get(key)
+        if known is not None and self._clock() < known[1]:
+            return known[0]
+        asked = self._clock()
+        now = await server_time(self._database)
+        read = identities.by_token if prefix is Prefix.API_TOKEN else identities.by_session
+        found = await self._database.read(read, key, now)
+        if found is None:
+            self._known.pop(key, None)
+            return None
+        if is_use_due(found, now):
+            await self._database.write(note_use, found)
+        self._remember(key, found, asked)
+        return found.identity
+
+    def _remember(self, key: str, found: Found, asked: float) -> None:
+        self._known[key] = (found.identity, asked + REMEMBERED)
+        self._known.move_to_end(key)
+        while len(self._known) > MOST_REMEMBERED:
+            self._known.popitem(last=False)
+
+
+def unauthenticated(message: str) -> UserFacingError:
+    """The refusal of a request whose sender is not known."""
+    return UserFacingError(message, code="UNAUTHENTICATED", http_status=401)
+
+
+def _token(connection: HTTPConnection) -> str | None:
+    """The text behind ``Bearer``; of another scheme or form an empty one, which is nobody's."""
+    header: object = connection.headers.get("authorization")
+    if header is None and connection.scope["type"] == "websocket":
+        params = cast("dict[str, Any]", getattr(connection.state, "connection_params", None) or {})
+        header = params.get("authorization", params.get("Authorization"))
+    if header is None:
+        return None
+    match = BEARER.fullmatch(header.strip()) if isinstance(header, str) else None
+    return match.group(1) if match else ""

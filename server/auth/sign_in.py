@@ -1,0 +1,71 @@
+"""Sign-in of one process, put together."""
+
+from collections.abc import Collection
+from urllib.parse import urlsplit
+
+from ...graphql.context import Person
+from ...graphql.errors import UserFacingError
+from ...graphql.transport.site import SitePolicy
+from ...jobs.core.accounts import LOCAL_ADMINISTRATOR_NAME
+from ...jobs.core.roles import Role
+from ...jobs.store.db.database import Database
+from ...jobs.store.write import accounts
+from .authenticator import Authenticator
+from .cookies import SessionCookie
+from .passwords import Passwords
+from .routes import SignInRoutes
+from .signing import Signing
+from .watch import RightsWatch
+
+
+class SignIn:
+    """The parts that know who asks.
+
+    Attributes:
+        authenticator: Finds the identity behind a request.
+        watch: Ends streams of those who lost their rights.
+        routes: Pages and endpoints.
+    """
+
+    def __init__(self, database: Database, url: str, hosts: Collection[str]) -> None:
+        """Put together.
+
+        Args:
+            database: Where accounts are.
+            url: The address under which people open the server.
+            hosts: The names that the ``Host`` header may have.
+        """
+        parts = urlsplit(url)
+        self._database = database
+        self._passwords = Passwords()
+        self.origin = f"{parts.scheme}://{parts.netloc}"
+        self.authenticator = Authenticator(database, SessionCookie.for_address(url))
+        self.watch = RightsWatch(self.authenticator.still_good)
+        signing = Signing(database, self._passwords)
+        self.routes = SignInRoutes(database, self.authenticator, signing, SitePolicy(hosts, {self.origin}))
+
+    def close(self) -> None:
+        """End the threads that hash passwords."""
+        self._passwords.close()
+
+
+async def person_behind(database: Database, submitter: str | None) -> Person:
+    """Who submitted a run, with the rights of now.
+
+    Args:
+        database: Where accounts are.
+        submitter: The account's name; None = the code of a job.
+
+    Raises:
+        UserFacingError: ``FORBIDDEN``: there is no such account, or it is disabled.
+    """
+    if submitter is None:
+        return Person("job code", Role.ADMIN)
+    account = await database.read(accounts.by_name, submitter)
+    if account is None or account.disabled_at is not None:
+        why = "is disabled" if account else "does not exist"
+        if submitter == LOCAL_ADMINISTRATOR_NAME:
+            why = "acts only where there is no sign-in (--no-auth)"
+        message = f"This was submitted by '{submitter}', who {why} now; let somebody else submit it anew."
+        raise UserFacingError(message, code="FORBIDDEN", http_status=403)
+    return Person(account.name, account.role, account.id)

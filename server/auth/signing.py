@@ -1,0 +1,135 @@
+"""Signing in by password, setting up and recovering: what the endpoints and the pages both do."""
+
+import math
+from dataclasses import dataclass
+from secrets import token_bytes
+
+from starlette.requests import HTTPConnection
+
+from ...graphql.context import Person
+from ...graphql.errors import UserFacingError
+from ...jobs.actions import accounts as account_actions
+from ...jobs.actions import sessions as session_actions
+from ...jobs.actions.acting import acting
+from ...jobs.actions.sessions import Place
+from ...jobs.core.accounts import MAX_PASSWORD, Account, Actor, Identity, check_account_name, check_password
+from ...jobs.core.credentials import ENTROPY_BYTES, Prefix, new_secret, stored_form
+from ...jobs.core.roles import Role
+from ...jobs.store.db.database import Database
+from ...jobs.store.db.transaction import Tx
+from ...jobs.store.read.clock import server_time
+from ...jobs.store.write import links
+from ...jobs.store.write.links import Purpose
+from .passwords import Passwords
+
+WRONG = "The name or the password is wrong."
+
+
+def fresh_secret(prefix: Prefix) -> str:
+    """A secret that nobody can guess."""
+    return new_secret(prefix, token_bytes(ENTROPY_BYTES))
+
+
+def place_of(connection: HTTPConnection) -> Place:
+    """Where a request comes from."""
+    host = connection.client.host if connection.client else "unknown"
+    return Place(host, connection.headers.get("user-agent"))
+
+
+def person_of(connection: HTTPConnection, identity: Identity) -> Person:
+    """Who asks, and from where."""
+    return Person.of(identity, place_of(connection).address)
+
+
+@dataclass(frozen=True, slots=True)
+class SignedIn:
+    """A new browser session: whose, and the secret for its cookie."""
+
+    account: Account
+    secret: str
+
+
+class Signing:
+    """Proves people by password or one-time link."""
+
+    def __init__(self, database: Database, passwords: Passwords) -> None:
+        self._database = database
+        self._passwords = passwords
+
+    async def by_password(self, name: str, password: str, place: Place) -> SignedIn:
+        """Begin a session.
+
+        Raises:
+            UserFacingError: ``WRONG_CREDENTIALS``, whatever was wrong; ``TOO_MANY_ATTEMPTS`` with the seconds to wait.
+        """
+        attempt = await self._database.write(session_actions.begin_attempt, name, place)
+        if attempt.wait > 0:
+            raise too_many(attempt.wait)
+        # What is too long is wrong, but takes as long.
+        right = await self._passwords.verify(attempt.password_hash, password[: MAX_PASSWORD + 1])
+        if right and attempt.account is not None:
+            secret = fresh_secret(Prefix.SESSION)
+            begun = await self._database.write(session_actions.succeed, attempt, stored_form(secret), place)
+            if begun is not None:
+                return SignedIn(attempt.account, secret)
+        await self._database.write(session_actions.fail, attempt, place)
+        raise UserFacingError(WRONG, code="WRONG_CREDENTIALS", http_status=401)
+
+    async def set_up(self, link: str, name: str, password: str, place: Place) -> SignedIn:
+        """Make the first administrator, who is signed in by that.
+
+        Raises:
+            UserError: the link, the name or the password cannot be taken.
+        """
+        stored = check_account_name(name)
+        check_password(password, stored)
+        if not await self.is_good(Purpose.SETUP, link):
+            raise account_actions.bad_link("a new one is printed at each start until there is an administrator")
+        hashed = await self._passwords.hash(password)
+        secret = fresh_secret(Prefix.SESSION)
+        return SignedIn(await self._database.write(_set_up, link, stored, hashed, secret, place), secret)
+
+    async def recover(self, link: str, password: str, place: Place) -> SignedIn:
+        """Set a new password, by which its owner is signed in.
+
+        Raises:
+            UserError: the link or the password cannot be taken.
+        """
+        check_password(password, "")
+        if not await self.is_good(Purpose.RECOVERY, link):
+            raise account_actions.bad_link("ask an administrator for a new one")
+        hashed = await self._passwords.hash(password)
+        secret = fresh_secret(Prefix.SESSION)
+        return SignedIn(await self._database.write(_recover, link, (password, hashed), secret, place), secret)
+
+    async def is_good(self, purpose: Purpose, link: str) -> bool:
+        """Whether a link could be spent now."""
+        now = await server_time(self._database)
+        return await self._database.read(links.is_good, purpose, stored_form(link), now)
+
+
+def too_many(seconds: float) -> UserFacingError:
+    """The refusal of one who must wait."""
+    wait = max(1, math.ceil(seconds))
+    message = f"Too many wrong attempts; try again in {wait} seconds."
+    return UserFacingError(message, code="TOO_MANY_ATTEMPTS", http_status=429, extensions={"retryAfter": wait})
+
+
+def _set_up(tx: Tx, link: str, name: str, hashed: str, secret: str, place: Place) -> Account:
+    actor = Actor("(set-up link)", Role.ADMIN, address=place.address)
+    account = acting(tx, actor, account_actions.set_up, stored_form(link), name, hashed)
+    session_actions.start(tx, account, stored_form(secret), place)
+    return account
+
+
+def _recover(tx: Tx, link: str, password: tuple[str, str], secret: str, place: Place) -> Account:
+    plain, hashed = password
+
+    def checked(account: Account) -> str:
+        check_password(plain, account.name)
+        return hashed
+
+    actor = Actor("(recovery link)", Role.VIEWER, address=place.address)
+    account = acting(tx, actor, account_actions.recover, stored_form(link), checked)
+    session_actions.start(tx, account, stored_form(secret), place)
+    return account

@@ -1,0 +1,78 @@
+"""Ends open streams whose owner has lost what opened them: the session, the token, the role or the account."""
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Collection, Generator
+from contextlib import contextmanager
+from typing import Final
+
+from ...graphql.context import Context
+from ...graphql.errors import UserFacingError
+from ...jobs.core.accounts import Identity
+from ...jobs.store.db.database import SQLAlchemyError
+from .authenticator import unauthenticated
+
+log = logging.getLogger("cronograph.sign_in")
+
+EVERY: Final = 5.0
+"""Seconds between two looks. With what the authenticator remembers, a loss is noticed within ten."""
+
+StillGood = Callable[[Collection[Identity]], Awaitable[set[Identity]]]
+Lost = Callable[[UserFacingError], None]
+
+
+class RightsWatch:
+    """Knows the streams that are open and looks again and again whether their owners still may read.
+
+    One statement for all streams of this node: it costs the same however many dashboards are open.
+    """
+
+    def __init__(self, still_good: StillGood, every: float = EVERY) -> None:
+        """Start without streams.
+
+        Args:
+            still_good: Which of some identities are worth what they were.
+            every: Seconds between two looks.
+        """
+        self._still_good = still_good
+        self._every = every
+        self._open: dict[object, tuple[Identity, Lost]] = {}
+
+    @contextmanager
+    def watching(self, context: object, lost: Lost) -> Generator[None]:
+        """Watch a stream while the block runs.
+
+        Args:
+            context: Of the operation or the socket.
+            lost: Called once, when its owner has lost the right to it.
+        """
+        identity = context.person.identity if isinstance(context, Context) else None
+        if identity is None:
+            yield
+            return
+        key = object()
+        self._open[key] = (identity, lost)
+        try:
+            yield
+        finally:
+            self._open.pop(key, None)
+
+    async def run(self) -> None:
+        """Look until cancelled."""
+        while True:
+            await asyncio.sleep(self._every)
+            try:
+                await self.look()
+            except SQLAlchemyError as error:
+                # Without a database no stream has anything to tell either.
+                log.warning("cannot see whether the readers of open streams still may read: %s", error)
+
+    async def look(self) -> None:
+        """End the streams whose owners have lost their rights."""
+        seen = list(self._open.items())
+        if not seen:
+            return
+        good = await self._still_good({identity for _, (identity, _) in seen})
+        for key, (identity, lost) in seen:
+            if identity not in good and self._open.pop(key, None) is not None:
+                lost(unauthenticated("The sign-in has ended or its rights have changed; sign in and connect again."))

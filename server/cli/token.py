@@ -1,0 +1,50 @@
+"""``cronograph token``: personal API tokens, straight in the database, without a server."""
+
+from datetime import timedelta
+from typing import Annotated
+
+import typer
+
+from ...jobs.actions.accounts import the_account
+from ...jobs.actions.tokens import NewToken, create_token
+from ...jobs.core.accounts import ApiToken
+from ...jobs.core.credentials import Prefix, shown_form, stored_form
+from ...jobs.core.roles import Role
+from ...jobs.store.db.transaction import Tx
+from ..accounts_database import on_accounts
+from ..auth.signing import fresh_secret
+from .options import AsJson, ConfigFile, DatabaseUrl
+from .output import Output
+
+token = typer.Typer(help="Make personal API tokens, straight in the database.", no_args_is_help=True)
+
+
+@token.command()
+def create(
+    user: Annotated[str, typer.Option("--user", help="Whose token it is.")],
+    role: Annotated[
+        Role | None, typer.Option("--role", help="What it may do, at most what the account may. [default: the same]")
+    ] = None,
+    name: Annotated[str, typer.Option("--name", help="What it is for.")] = "command line",
+    days: Annotated[
+        float | None, typer.Option("--days", min=0.001, max=3660, help="How long it lasts. [default: until revoked]")
+    ] = None,
+    database_url: DatabaseUrl = None,
+    config: ConfigFile = None,
+    as_json: AsJson = False,
+) -> None:
+    """Make a token and print it alone on standard output. It is shown this once and stored nowhere."""
+    output = Output(as_json=as_json)
+    with output.errors():
+        secret = fresh_secret(Prefix.API_TOKEN)
+
+        def make(tx: Tx) -> ApiToken:
+            account = the_account(tx, user)
+            ends = None if days is None else tx.now + timedelta(days=days)
+            new = NewToken(name, role or account.role, stored_form(secret), shown_form(secret), ends)
+            return create_token(tx, account, new)
+
+        made = on_accounts({"database_url": database_url}, config, make)
+        expires = made.expires_at.isoformat() if made.expires_at else None
+        data = {"ok": True, "token": secret, "id": made.id, "role": made.role.value, "expiresAt": expires}
+        output.result(data, secret)

@@ -1,0 +1,166 @@
+"""``cronograph user``: accounts, straight in the database, without a server."""
+
+import sys
+from typing import Annotated
+
+import typer
+
+from ...jobs.actions import accounts as actions
+from ...jobs.core.accounts import MAX_PASSWORD, Account, check_account_name, check_password
+from ...jobs.core.credentials import Prefix, stored_form
+from ...jobs.core.errors import ConfigurationError
+from ...jobs.core.roles import Role
+from ...jobs.store.db.transaction import Tx
+from ...jobs.store.write import accounts
+from ..accounts_database import on_accounts
+from ..auth.passwords import HASHER
+from ..auth.signing import fresh_secret
+from .options import DEFAULT_SERVER, AsJson, ConfigFile, DatabaseUrl
+from .output import Output
+
+user = typer.Typer(help="Manage accounts, straight in the database; no server is needed.", no_args_is_help=True)
+
+Name = Annotated[str, typer.Argument(help="Name of the account; upper and lower case are the same.")]
+RoleOption = Annotated[Role, typer.Option("--role", help="What the account may do.")]
+PasswordStdin = Annotated[
+    bool, typer.Option("--password-stdin", help="Read the password from the first line of standard input.")
+]
+
+
+@user.command()
+def add(
+    name: Name,
+    role: RoleOption = Role.VIEWER,
+    password_stdin: PasswordStdin = False,
+    database_url: DatabaseUrl = None,
+    config: ConfigFile = None,
+    as_json: AsJson = False,
+) -> None:
+    """Make an account; without a password it can only be used by tokens until it gets one."""
+    output = Output(as_json=as_json)
+    with output.errors():
+        hashed = HASHER.hash(_password(name)) if password_stdin else None
+        made = on_accounts(_where(database_url), config, lambda tx: actions.add_account(tx, name, role, hashed))
+        output.result({"ok": True, "account": _data(made)}, f"Account {made.name} made, role {made.role.value}")
+
+
+@user.command(name="list")
+def show(database_url: DatabaseUrl = None, config: ConfigFile = None, as_json: AsJson = False) -> None:
+    """List the accounts."""
+    output = Output(as_json=as_json)
+    with output.errors():
+        found = on_accounts(_where(database_url), config, lambda tx: accounts.everybody(tx.conn))
+        lines = [f"{one.name:<30} {one.role.value:<9} {_state(one)}" for one in found]
+        output.result({"ok": True, "accounts": [_data(one) for one in found]}, "\n".join(lines) or "No accounts yet")
+
+
+@user.command()
+def role(
+    name: Name,
+    new_role: Annotated[Role, typer.Argument(metavar="ROLE", help="The new role.")],
+    database_url: DatabaseUrl = None,
+    config: ConfigFile = None,
+    as_json: AsJson = False,
+) -> None:
+    """Change what an account may do; its sign-ins end."""
+    output = Output(as_json=as_json)
+    with output.errors():
+        changed = on_accounts(_where(database_url), config, lambda tx: actions.set_role(tx, name, new_role))
+        output.result({"ok": True, "account": _data(changed)}, f"Account {changed.name} has role {changed.role.value}")
+
+
+@user.command()
+def disable(name: Name, database_url: DatabaseUrl = None, config: ConfigFile = None, as_json: AsJson = False) -> None:
+    """Lock an account out at once: sessions end, tokens stop working, runs in its name fail."""
+    output = Output(as_json=as_json)
+    with output.errors():
+        changed = on_accounts(_where(database_url), config, lambda tx: actions.disable(tx, name))
+        output.result({"ok": True, "account": _data(changed)}, f"Account {changed.name} is disabled")
+
+
+@user.command()
+def enable(name: Name, database_url: DatabaseUrl = None, config: ConfigFile = None, as_json: AsJson = False) -> None:
+    """Let an account sign in again."""
+    output = Output(as_json=as_json)
+    with output.errors():
+        changed = on_accounts(_where(database_url), config, lambda tx: actions.enable(tx, name))
+        output.result({"ok": True, "account": _data(changed)}, f"Account {changed.name} is enabled")
+
+
+@user.command()
+def password(
+    name: Name,
+    password_stdin: PasswordStdin = False,
+    database_url: DatabaseUrl = None,
+    config: ConfigFile = None,
+    as_json: AsJson = False,
+) -> None:
+    """Set the password of an account, asked for or from standard input; its sign-ins end."""
+    output = Output(as_json=as_json)
+    with output.errors():
+        text = _password(name) if password_stdin else _asked(name)
+        hashed = HASHER.hash(text)
+        changed = on_accounts(_where(database_url), config, lambda tx: actions.set_password(tx, name, hashed))
+        output.result({"ok": True, "account": _data(changed)}, f"Account {changed.name} has a new password")
+
+
+@user.command()
+def link(
+    name: Name,
+    url: Annotated[str, typer.Option("--url", envvar="CRONOGRAPH_URL", help="Address of the server.")] = DEFAULT_SERVER,
+    database_url: DatabaseUrl = None,
+    config: ConfigFile = None,
+    as_json: AsJson = False,
+) -> None:
+    """Print a link by which the owner of an account sets a new password, once and within 24 hours."""
+    output = Output(as_json=as_json)
+    with output.errors():
+        secret = fresh_secret(Prefix.LINK)
+
+        def prepare(tx: Tx) -> str:
+            return actions.prepare_recovery(tx, name, stored_form(secret)).isoformat()
+
+        until = on_accounts(_where(database_url), config, prepare)
+        address = f"{url.rstrip('/')}/recover?token={secret}"
+        output.result({"ok": True, "link": address, "until": until}, address)
+
+
+def _where(database_url: str | None) -> dict[str, str | None]:
+    return {"database_url": database_url}
+
+
+def _data(account: Account) -> dict[str, object]:
+    return {
+        "name": account.name,
+        "role": account.role.value,
+        "hasPassword": account.has_password,
+        "disabledAt": account.disabled_at and account.disabled_at.isoformat(),
+        "createdAt": account.created_at.isoformat(),
+    }
+
+
+def _state(account: Account) -> str:
+    return "disabled" if account.disabled_at else "active" if account.has_password else "active, no password"
+
+
+def _password(name: str) -> str:
+    """The first line of standard input.
+
+    Raises:
+        ConfigurationError: there is none.
+        InvalidInput: it cannot be a password.
+    """
+    line = sys.stdin.readline(MAX_PASSWORD + 2)
+    if not line:
+        raise ConfigurationError("--password-stdin: must find the password on standard input, got nothing")
+    text = line.removesuffix("\n").removesuffix("\r")
+    check_password(text, check_account_name(name))
+    return text
+
+
+def _asked(name: str) -> str:
+    if not sys.stdin.isatty():
+        raise ConfigurationError("password: there is no terminal to ask at; use --password-stdin")
+    text: str = typer.prompt("New password", hide_input=True, confirmation_prompt=True)
+    check_password(text, check_account_name(name))
+    return text

@@ -1,0 +1,187 @@
+"""The whole application with sign-in on a real port, in the test's own process and at the test's own time."""
+
+import asyncio
+import json
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from functools import cache, partial
+from types import SimpleNamespace
+from typing import Any, cast
+
+import httpx
+import uvicorn
+from websockets.asyncio.client import ClientConnection, connect
+from websockets.exceptions import ConnectionClosed
+from websockets.typing import Subprotocol
+
+from cronograph.graphql.schema_factory import GuardedSchema
+from cronograph.graphql.transport.streams import OpenStreams
+from cronograph.jobs.actions.accounts import add_account, the_account
+from cronograph.jobs.actions.tokens import NewToken, create_token
+from cronograph.jobs.core.accounts import Account, ApiToken
+from cronograph.jobs.core.credentials import Prefix, shown_form, stored_form
+from cronograph.jobs.core.roles import Role
+from cronograph.jobs.runtime.live.feeds import LiveFeeds
+from cronograph.jobs.runtime.wakeup import Wakeup
+from cronograph.jobs.store.db.database import Database
+from cronograph.jobs.store.db.transaction import Tx
+from cronograph.server.app import Parts, build_app
+from cronograph.server.auth.passwords import HASHER
+from cronograph.server.auth.sign_in import SignIn
+from cronograph.server.auth.signing import fresh_secret
+from cronograph.server.engine_thread import EngineThread
+from cronograph.server.lifecycle import Lifecycle, Phase
+from cronograph.server.pages import Site
+from tests.support.ports import free_port
+from tests.support.waiting import eventually
+
+PASSWORD = "correct horse battery staple"
+PROTOCOL = Subprotocol("graphql-transport-ws")
+HOSTS = frozenset({"localhost", "127.0.0.1"})
+
+
+@cache
+def hashed(password: str = PASSWORD) -> str:
+    """The hash of a password, made once."""
+    return HASHER.hash(password)
+
+
+@dataclass
+class Clock:
+    """The time of the database, as the test sets it."""
+
+    now: datetime = field(default_factory=lambda: datetime.now(UTC))
+
+    def pass_time(self, **parts: float) -> None:
+        """Move on, by keyword arguments of `timedelta`."""
+        self.now += timedelta(**parts)
+
+
+@dataclass
+class Protected:
+    """A running server with sign-in."""
+
+    database: Database
+    clock: Clock
+    sign_in: SignIn
+    port: int
+    browser: httpx.AsyncClient
+
+    @property
+    def url(self) -> str:
+        """Its address."""
+        return f"http://localhost:{self.port}"
+
+    async def account(self, name: str, role: Role = Role.VIEWER) -> Account:
+        """An account with the password `PASSWORD`."""
+        return await self.database.write(partial(add_account, name=name, role=role, password_hash=hashed()))
+
+    async def token(self, name: str, role: Role | None = None, lasts: timedelta | None = None) -> str:
+        """An API token of an account."""
+        secret = fresh_secret(Prefix.API_TOKEN)
+
+        def make(tx: Tx) -> ApiToken:
+            account = the_account(tx, name)
+            ends = None if lasts is None else tx.now + lasts
+            new = NewToken("test", role or account.role, stored_form(secret), shown_form(secret), ends)
+            return create_token(tx, account, new)
+
+        await self.database.write(make)
+        return secret
+
+    async def sign_in_as(self, name: str, password: str = PASSWORD) -> httpx.Response:
+        """Sign the browser in."""
+        return await self.browser.post("/auth/password", json={"name": name, "password": password})
+
+    async def ask(self, document: str, token: str | None = None, **headers: str) -> httpx.Response:
+        """POST a document, by a token or by the browser's cookie."""
+        named = {name.replace("_", "-"): value for name, value in headers.items()}
+        if token is not None:
+            named["authorization"] = f"Bearer {token}"
+        return await self.browser.post("/graphql", json={"query": document}, headers=named)
+
+    async def code(self, document: str, token: str | None = None) -> tuple[int, str | None]:
+        """Status and code of the first error of an answer."""
+        answer = await self.ask(document, token)
+        errors: Any = answer.json().get("errors")
+        return answer.status_code, errors[0]["extensions"]["code"] if errors else None
+
+    @asynccontextmanager
+    async def socket(self, payload: object = None, **headers: str) -> AsyncGenerator["Socket"]:
+        """A WebSocket after `connection_init`."""
+        uri = f"ws://localhost:{self.port}/graphql"
+        async with connect(uri, subprotocols=[PROTOCOL], additional_headers=headers, proxy=None) as connection:
+            socket = Socket(connection)
+            await socket.send({"type": "connection_init", **({} if payload is None else {"payload": payload})})
+            yield socket
+
+
+@dataclass
+class Socket:
+    """A WebSocket that speaks JSON."""
+
+    connection: ClientConnection
+
+    async def send(self, message: object) -> None:
+        """Send a message."""
+        await self.connection.send(json.dumps(message))
+
+    async def receive(self) -> Any:
+        """The next message."""
+        async with asyncio.timeout(20):
+            return json.loads(await self.connection.recv())
+
+    async def first_of(self, document: str, operation_id: str = "1") -> Any:
+        """The first message about an operation."""
+        await self.send({"type": "subscribe", "id": operation_id, "payload": {"query": document}})
+        while True:
+            message = await self.receive()
+            if message.get("id") == operation_id:
+                return message
+
+    async def closed(self) -> tuple[int, str]:
+        """Code and reason with which the server closes."""
+        frame = None
+        try:
+            async with asyncio.timeout(20):
+                while True:
+                    await self.connection.recv()
+        except ConnectionClosed as error:
+            frame = error.rcvd
+        assert frame is not None, "the server went without a close frame"
+        return frame.code, frame.reason
+
+
+@asynccontextmanager
+async def protected(url: str, schema: GuardedSchema) -> AsyncGenerator[Protected]:
+    """A server with sign-in over a migrated database."""
+    clock = Clock()
+    database = Database(url, clock=lambda: clock.now)
+    wakeup = Wakeup(database)
+    feeds = LiveFeeds(database, wakeup, poll=3600)
+    wakeup.start()
+    feeds.start()
+    port = free_port()
+    streams = OpenStreams()
+    lifecycle = Lifecycle()
+    lifecycle.enter(Phase.SERVING)
+    sign_in = SignIn(database, f"http://localhost:{port}", HOSTS)
+    no_engine = cast("EngineThread", SimpleNamespace(ready=True))
+    parts = Parts(schema, database, database, no_engine, wakeup, feeds, lifecycle, streams, HOSTS, Site(), sign_in)
+    server = uvicorn.Server(uvicorn.Config(build_app(parts), port=port, log_config=None, lifespan="off"))
+    running = asyncio.create_task(server.serve())
+    await eventually(lambda: server.started, message="the server listens")
+    async with httpx.AsyncClient(base_url=f"http://localhost:{port}", timeout=30, trust_env=False) as browser:
+        try:
+            yield Protected(database, clock, sign_in, port, browser)
+        finally:
+            await streams.shutdown()
+            server.should_exit = True
+            await running
+            sign_in.close()
+            await feeds.end()
+            await feeds.stop()
+            await wakeup.stop()
+            await database.close()

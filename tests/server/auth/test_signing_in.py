@@ -1,0 +1,269 @@
+"""Signing in with a password: what it gives, what it refuses, and how guessing is slowed down."""
+
+import re
+from datetime import timedelta
+from functools import partial
+
+from sqlalchemy import Connection, Table, func, select
+
+from cronograph.jobs.actions import accounts
+from cronograph.jobs.core.credentials import Prefix, new_secret
+from cronograph.jobs.core.roles import Role
+from cronograph.jobs.store.schema.tables import audit_log, login_throttle, session
+from tests.server.auth.serving import PASSWORD, Protected, hashed
+
+WHO = "{ viewer { name role } }"
+WAYS_OFF_THE_SITE = (
+    "https://evil.example",
+    "//evil.example",
+    "/\\evil.example",
+    "\\\\evil",
+    "javascript:alert(1)",
+    "/ok\r\nX: y",
+    "",
+)
+
+
+def rows(conn: Connection, table: Table) -> int:
+    return conn.execute(select(func.count()).select_from(table)).scalar_one()
+
+
+def actions_logged(conn: Connection) -> list[tuple[str, str]]:
+    return [(row.action, row.subject) for row in conn.execute(select(audit_log).order_by(audit_log.c.id))]
+
+
+async def test_a_password_opens_a_session_and_its_cookie_the_api(server: Protected) -> None:
+    await server.account("Ada", Role.OPERATOR)
+    answer = await server.sign_in_as("ada")
+    assert (answer.status_code, answer.json()) == (200, {"name": "Ada", "role": "OPERATOR"})
+    cookie = answer.headers["set-cookie"]
+    assert re.fullmatch(rf"cronograph-{server.port}=cgs_\w{{38}}; HttpOnly; Path=/; SameSite=lax", cookie)
+    assert (await server.ask(WHO)).json()["data"] == {"viewer": {"name": "Ada", "role": "OPERATOR"}}
+    assert (await server.browser.get("/tasks")).status_code != 303
+
+
+async def test_wrong_names_and_passwords_get_one_and_the_same_refusal(server: Protected) -> None:
+    await server.account("ada")
+    for name, password in [("ada", "wrong password here"), ("nobody", PASSWORD), ("ada", "")]:
+        answer = await server.sign_in_as(name, password)
+        error = answer.json()["errors"][0]
+        got = (answer.status_code, error["message"], error["extensions"]["code"])
+        assert got == (401, "The name or the password is wrong.", "WRONG_CREDENTIALS")
+        assert "set-cookie" not in answer.headers
+    assert await server.code(WHO) == (401, "UNAUTHENTICATED")
+
+
+async def test_a_page_sends_strangers_to_sign_in_and_back(light: Protected) -> None:
+    await light.account("ada")
+    answer = await light.browser.get("/tasks?filter=x")
+    assert (answer.status_code, answer.headers["location"]) == (303, "/login?next=/tasks%3Ffilter%3Dx")
+    form = await light.browser.get(answer.headers["location"])
+    assert 'name="next" value="/tasks?filter=x"' in form.text
+    assert "script" not in form.text
+    fields = {"name": "ada", "password": PASSWORD, "next": "/tasks?filter=x"}
+    signed_in = await light.browser.post("/login", data=fields)
+    assert (signed_in.status_code, signed_in.headers["location"]) == (303, "/tasks?filter=x")
+
+
+async def test_next_never_leaves_the_site(light: Protected) -> None:
+    await light.account("ada")
+    for next_path in WAYS_OFF_THE_SITE:
+        fields = {"name": "ada", "password": PASSWORD, "next": next_path}
+        assert (await light.browser.post("/login", data=fields)).headers["location"] == "/", next_path
+
+
+async def test_what_a_stranger_writes_is_escaped_in_the_page(light: Protected) -> None:
+    answer = await light.browser.post("/login", data={"name": '"><script>x</script>', "password": "x", "next": "/"})
+    assert answer.status_code == 401
+    assert "<script>" not in answer.text
+    assert answer.headers["content-security-policy"].startswith("default-src 'none'; style-src 'self'")
+
+
+async def test_signing_in_again_ends_the_session_before_and_gives_a_new_id(server: Protected) -> None:
+    await server.account("ada")
+    first = (await server.sign_in_as("ada")).cookies
+    second = (await server.sign_in_as("ada")).cookies
+    assert set(first.values()) != set(second.values())
+    assert await server.database.read(rows, session) == 1
+
+
+async def test_an_id_that_somebody_else_chose_is_never_taken(light: Protected) -> None:
+    await light.account("ada")
+    light.browser.cookies.set(f"cronograph-{light.port}", "cgs_chosen", domain="localhost.local")
+    answer = await light.sign_in_as("ada")
+    assert "chosen" not in answer.headers["set-cookie"]
+
+
+async def test_a_tampered_cookie_is_nobody(light: Protected) -> None:
+    for spoilt in ["x", "cgs_" + "a" * 38, "cgs_" + "a" * 9000, "", '"', "a=b"]:
+        answer = await light.ask(WHO, cookie=f"cronograph-{light.port}={spoilt}")
+        assert (answer.status_code, answer.json()["errors"][0]["extensions"]["code"]) == (401, "UNAUTHENTICATED")
+
+
+async def test_two_cookies_of_the_name_are_none(light: Protected) -> None:
+    await light.account("ada")
+    name = f"cronograph-{light.port}"
+    good = (await light.sign_in_as("ada")).cookies[name]
+    light.browser.cookies.clear()
+    assert (await light.ask(WHO, cookie=f"{name}={good}")).status_code == 200
+    assert (await light.ask(WHO, cookie=f"{name}=cgs_x; {name}={good}")).status_code == 401
+
+
+async def test_a_session_lasts_eight_hours_without_use_and_a_day_with_it(light: Protected) -> None:
+    await light.account("ada")
+    await light.sign_in_as("ada")
+    for _ in range(3):
+        light.clock.pass_time(hours=7, minutes=59)
+        light.sign_in.authenticator.forget_all()
+        assert (await light.ask(WHO)).status_code == 200
+    light.clock.pass_time(minutes=4)
+    light.sign_in.authenticator.forget_all()
+    assert (await light.ask(WHO)).status_code == 401
+    await light.sign_in_as("ada")
+    light.clock.pass_time(hours=8, seconds=1)
+    light.sign_in.authenticator.forget_all()
+    assert (await light.ask(WHO)).status_code == 401
+
+
+async def test_signing_out_ends_the_session_at_once(light: Protected) -> None:
+    await light.account("ada")
+    name = f"cronograph-{light.port}"
+    secret = (await light.sign_in_as("ada")).cookies[name]
+    assert (await light.ask(WHO)).status_code == 200
+    answer = await light.browser.post("/auth/sign-out")
+    assert (answer.status_code, answer.headers["location"]) == (303, "/login")
+    assert (await light.ask(WHO, cookie=f"{name}={secret}")).status_code == 401
+
+
+async def test_signing_out_everywhere_ends_the_sessions_of_other_browsers(server: Protected) -> None:
+    await server.account("ada")
+    name = f"cronograph-{server.port}"
+    elsewhere = (await server.sign_in_as("ada")).cookies[name]
+    server.browser.cookies.clear()
+    await server.sign_in_as("ada")
+    await server.browser.post("/auth/sign-out-everywhere")
+    assert (await server.ask(WHO, cookie=f"{name}={elsewhere}")).status_code == 401
+
+
+async def test_other_sites_cannot_post(light: Protected) -> None:
+    await light.account("ada")
+    await light.sign_in_as("ada")
+    for path in ["/login", "/auth/password", "/auth/sign-out", "/auth/sign-out-everywhere", "/setup"]:
+        for headers in [{"origin": "https://evil.example"}, {"sec-fetch-site": "cross-site"}, {"origin": "null"}]:
+            answer = await light.browser.post(path, headers=headers, data={"name": "ada", "password": PASSWORD})
+            assert answer.status_code == 403, (path, headers)
+            assert answer.json()["errors"][0]["extensions"]["code"] == "CROSS_SITE"
+    assert (await light.ask(WHO)).status_code == 200
+
+
+NONSENSE = (
+    (b"null", "application/json", 400),
+    (b'{"name": 1, "password": "x"}', "application/json", 400),
+    (b'{"name": "ada", "password": "' + b"x" * 1_000_000 + b'"}', "application/json", 413),
+    (b'{"name": "ada", "password": "x"}', "text/plain", 415),
+    (b"[" * 5000, "application/json", 400),
+    (b"\xff", "application/json", 400),
+    (b'{"name": "\\u0000", "password": "x"}', "application/json", 400),
+)
+
+
+async def test_nonsense_is_refused_by_name(light: Protected) -> None:
+    for body, content_type, status in NONSENSE:
+        answer = await light.browser.post("/auth/password", content=body, headers={"content-type": content_type})
+        assert answer.status_code == status, body[:40]
+        assert answer.json()["errors"][0]["extensions"]["code"]
+    assert await light.database.read(rows, login_throttle) == 0
+
+
+async def test_guessing_is_slowed_down_for_the_account_and_a_right_password_has_to_wait_too(server: Protected) -> None:
+    await server.account("ada")
+    statuses = [(await server.sign_in_as("ada", "a wrong password")).status_code for _ in range(7)]
+    assert statuses == [401] * 6 + [429]
+    refused = await server.sign_in_as("ada")
+    assert (refused.status_code, refused.headers["retry-after"]) == (429, "1")
+    server.clock.pass_time(seconds=1)
+    assert (await server.sign_in_as("ada")).status_code == 200
+    assert (await server.sign_in_as("ada", "a wrong password")).status_code == 401
+
+
+async def test_the_pause_grows_and_is_kept_in_the_database(light: Protected) -> None:
+    await light.account("ada")
+    pauses: list[int] = []
+    for _ in range(14):
+        answer = await light.sign_in_as("ada", "a wrong password")
+        if answer.status_code == 429:
+            pauses.append(int(answer.headers["retry-after"]))
+            light.clock.pass_time(seconds=pauses[-1])
+    assert pauses == [1, 2, 4, 8]
+    light.clock.pass_time(hours=25)
+    statuses = [(await light.sign_in_as("ada", "a wrong password")).status_code for _ in range(6)]
+    assert statuses == [401] * 6
+
+
+async def test_guessing_many_names_from_one_address_is_slowed_down(light: Protected) -> None:
+    statuses = [(await light.sign_in_as(f"name {number}")).status_code for number in range(22)]
+    assert statuses == [401] * 21 + [429]
+
+
+async def test_tries_side_by_side_get_no_more_than_tries_in_a_row(light: Protected) -> None:
+    await light.account("ada")
+    answers = [await light.sign_in_as("ada", "a wrong password") for _ in range(6)]
+    assert {answer.status_code for answer in answers} == {401}
+    assert (await light.sign_in_as("ADA", "a wrong password")).status_code == 429
+
+
+async def test_the_log_names_who_failed_but_never_a_name_that_does_not_exist(server: Protected) -> None:
+    await server.account("ada")
+    await server.sign_in_as("ada", "a wrong password")
+    await server.sign_in_as("my secret password", "x")
+    await server.sign_in_as("ada")
+    assert await server.database.read(actions_logged) == [
+        ("sign_in.failed", "ada"),
+        ("sign_in.failed", "(unknown name)"),
+        ("sign_in.succeeded", "ada"),
+    ]
+
+
+async def test_a_disabled_account_cannot_sign_in_and_what_it_had_is_worth_nothing(server: Protected) -> None:
+    await server.account("boss", Role.ADMIN)
+    await server.account("ada", Role.ADMIN)
+    token = await server.token("ada")
+    await server.sign_in_as("ada")
+    await server.database.write(accounts.disable, "ada")
+    server.sign_in.authenticator.forget_all()
+    assert await server.code(WHO) == (401, "UNAUTHENTICATED")
+    assert await server.code(WHO, token) == (401, "UNAUTHENTICATED")
+    assert (await server.sign_in_as("ada")).status_code == 401
+    await server.database.write(accounts.enable, "ada")
+    assert await server.code(WHO, token) == (200, None)
+
+
+async def test_a_new_password_or_role_ends_the_sessions(server: Protected) -> None:
+    await server.account("boss", Role.ADMIN)
+    await server.account("ada")
+    changes = (
+        partial(accounts.set_role, name="ada", role=Role.OPERATOR),
+        partial(accounts.set_password, name="ada", password_hash=hashed("another good password")),
+    )
+    for change in changes:
+        await server.sign_in_as("ada", PASSWORD)
+        await server.database.write(change)
+        server.sign_in.authenticator.forget_all()
+        assert await server.code(WHO) == (401, "UNAUTHENTICATED")
+
+
+async def test_a_token_of_nobody_is_refused_and_the_cookie_does_not_help_it(light: Protected) -> None:
+    await light.account("ada")
+    await light.sign_in_as("ada")
+    unknown = new_secret(Prefix.API_TOKEN, bytes(40))
+    for token in ("x", "cg_" + "a" * 38, "cga_" + "a" * 38, "cg_" + "a" * 199, unknown, "two words", "Bearer"):
+        assert await light.code(WHO, token) == (401, "UNAUTHENTICATED"), token
+
+
+async def test_a_token_ends_with_its_time(server: Protected) -> None:
+    await server.account("ada")
+    token = await server.token("ada", lasts=timedelta(hours=1))
+    assert await server.code(WHO, token) == (200, None)
+    server.clock.pass_time(hours=1)
+    server.sign_in.authenticator.forget_all()
+    assert await server.code(WHO, token) == (401, "UNAUTHENTICATED")

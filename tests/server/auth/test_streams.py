@@ -1,0 +1,103 @@
+"""An open stream lives no longer than the right to it: the session, the token, the role and the account."""
+
+import asyncio
+import json
+from collections.abc import Callable, Collection
+from typing import Any
+
+import pytest
+
+from cronograph.graphql.context import Context, Person
+from cronograph.graphql.errors import UserFacingError
+from cronograph.jobs.actions import accounts, sessions, tokens
+from cronograph.jobs.core.accounts import CredentialKind, Identity
+from cronograph.jobs.core.roles import Role
+from cronograph.jobs.store.db.transaction import Tx
+from cronograph.jobs.store.write.accounts import by_name
+from cronograph.jobs.store.write.sessions import tokens_of
+from cronograph.server.auth.watch import RightsWatch
+from tests.server.auth.serving import Protected
+from tests.support.waiting import eventually
+
+EVENTS = "subscription { events { cursor } }"
+
+
+def revoke(tx: Tx) -> None:
+    ada = by_name(tx.conn, "ada")
+    assert ada is not None
+    (token,) = tokens_of(tx.conn, [ada.id])
+    tokens.revoke_token(tx, token.id)
+
+
+def demote(tx: Tx) -> None:
+    accounts.set_role(tx, "ada", Role.VIEWER)
+
+
+def disable(tx: Tx) -> None:
+    accounts.disable(tx, "ada")
+
+
+@pytest.mark.parametrize("loss", [revoke, demote, disable])
+async def test_a_websocket_ends_with_4401_when_its_token_is_worth_less(
+    server: Protected, loss: Callable[[Tx], None]
+) -> None:
+    await server.account("ada", Role.OPERATOR)
+    token = await server.token("ada")
+    async with server.socket({"authorization": f"Bearer {token}"}) as socket:
+        assert await socket.receive() == {"type": "connection_ack"}
+        await server.sign_in.watch.look()
+        await server.database.write(loss)
+        await server.sign_in.watch.look()
+        code, reason = await socket.closed()
+        assert (code, reason.split(":")[0]) == (4401, "Unauthorized")
+
+
+async def test_an_event_stream_ends_with_a_word_when_its_session_does(server: Protected) -> None:
+    ada = await server.account("ada")
+    await server.sign_in_as("ada")
+    headers = {"accept": "text/event-stream"}
+    async with server.browser.stream("POST", "/graphql", json={"query": EVENTS}, headers=headers) as answer:
+        lines = answer.aiter_lines()
+        assert await anext(lines) == ":"
+        await server.database.write(sessions.end_all_sessions, ada.id)
+        await server.sign_in.watch.look()
+        said = [line async for line in lines if line]
+    assert said[0] == "event: next"
+    assert json.loads(said[1].removeprefix("data: "))["errors"][0]["extensions"]["code"] == "UNAUTHENTICATED"
+    assert said[2] == "event: complete"
+
+
+async def test_the_watch_looks_by_itself_and_asks_once_for_all_streams(light: Protected) -> None:
+    asked: list[int] = []
+
+    async def counted(wanted: Collection[Identity]) -> set[Identity]:
+        asked.append(len(wanted))
+        return set()
+
+    watch = RightsWatch(counted, every=0.01)
+    identity = Identity(1, "ada", Role.VIEWER, Role.VIEWER, CredentialKind.TOKEN, 1)
+    nothing: Any = None
+    context = Context(light.database, nothing, nothing, Person.of(identity, None))
+    lost: list[UserFacingError] = []
+    looking = asyncio.create_task(watch.run())
+    with watch.watching(context, lost.append), watch.watching(context, lost.append):
+        await eventually(lambda: len(lost) == 2, message="both streams are told")
+    looking.cancel()
+    assert asked == [1]
+
+
+async def test_a_websocket_by_cookie_needs_the_right_origin(light: Protected) -> None:
+    await light.account("ada")
+    name = f"cronograph-{light.port}"
+    cookie = f"{name}={(await light.sign_in_as('ada')).cookies[name]}"
+    async with light.socket(cookie=cookie, origin=light.url) as socket:
+        assert await socket.receive() == {"type": "connection_ack"}
+    with pytest.raises(Exception, match="403"):
+        async with light.socket(cookie=cookie, origin="https://evil.example"):
+            pass
+
+
+async def test_a_websocket_without_a_sign_in_is_closed_with_4401(light: Protected) -> None:
+    for payload in (None, {}, {"authorization": "Bearer cg_x"}, {"authorization": 7}, {"authorization": "x"}):
+        async with light.socket(payload) as socket:
+            assert (await socket.closed())[0] == 4401

@@ -191,7 +191,9 @@ describe(
     {
         NodeState.STARTING: "It recovers and is about to serve.",
         NodeState.ACTIVE: "It takes runs.",
-        NodeState.DRAINING: "It takes nothing new and finishes what it runs.",
+        NodeState.DRAINING: "It was asked to drain: it takes nothing new, finishes what it runs and ends then, unless "
+        "`resumeNode` takes that back.",
+        NodeState.STOPPING: "It ends: it takes nothing new, and what it runs is finished or handed back.",
         NodeState.STOPPED: "It ended cleanly.",
         NodeState.EXPIRED: "It missed its heartbeats and was declared dead; its runs went elsewhere.",
     },

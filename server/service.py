@@ -79,7 +79,7 @@ class Service:
 
     async def _serve(self, listener: Listener) -> None:
         stop = StopRequest(on_first=lambda: self.lifecycle.enter(Phase.DRAINING))
-        parts = self._parts(listener)
+        parts = self._parts(listener, stop)
         http = HttpServer(build_app(parts), message_bytes=parts.schema.limits.body_bytes)
         with stop.listening():
             serving = asyncio.create_task(http.serve(list(listener.sockets)), name="cronograph-http")
@@ -92,7 +92,7 @@ class Service:
                 await _ended(parts, http, serving)
         log.info("stopped")
 
-    def _parts(self, listener: Listener) -> Parts:
+    def _parts(self, listener: Listener, stop: StopRequest) -> Parts:
         """What the server is made of: all in this event loop, but for the engine."""
         settings = engine_settings(self.settings)
         schema = create_schema()
@@ -113,7 +113,7 @@ class Service:
             schema=schema,
             database=database,
             of_engine=of_engine,
-            engine=EngineThread(services, self.registry, settings, wakeup, beside=database, on_drained=_say_drained),
+            engine=EngineThread(services, self.registry, settings, wakeup, beside=database, on_drained=stop.request),
             wakeup=wakeup,
             feeds=feeds,
             lifecycle=self.lifecycle,
@@ -192,10 +192,6 @@ async def _ended(parts: Parts, http: HttpServer, serving: asyncio.Task[None]) ->
             steps.callback(parts.sign_in.close)
         for step in reversed(first_to_last):
             steps.push_async_callback(step)
-
-
-def _say_drained() -> None:
-    log.warning("this node was drained by request: it serves the API, and takes no runs until it is started anew")
 
 
 def _acquire(lock: FileLock | None) -> None:

@@ -28,6 +28,7 @@ class StopRequest:
         self._event = asyncio.Event()
         self._loop = asyncio.get_running_loop()
         self.requested = False
+        self._signalled = False
 
     @contextmanager
     def listening(self) -> Generator[None]:
@@ -40,7 +41,7 @@ class StopRequest:
                 signal.signal(number, handler)
 
     def request(self) -> None:
-        """Begin the stop, as the first signal does."""
+        """Begin the stop, as the first signal does; safe from any thread. A signal after it is still the first one."""
         self.requested = True
         self._on_first()
         self._loop.call_soon_threadsafe(self._event.set)
@@ -50,11 +51,12 @@ class StopRequest:
         await self._event.wait()
 
     def _handle(self, number: int, _frame: FrameType | None) -> None:
-        if self.requested:
+        if self._signalled:
             # Nothing is cleaned up: what ran is recovered by the next start, as after a crash.
             sys.stderr.write(
                 f"{signal.Signals(number).name} again: ending at once; unfinished runs are taken up later\n"
             )
             sys.stderr.flush()
             os._exit(128 + number)
+        self._signalled = True
         self.request()

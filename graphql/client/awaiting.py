@@ -211,6 +211,7 @@ class AsyncClient:
     limit_group = awaiting(mutations.limit_group)
     prune_history = awaiting(mutations.prune_history)
     drain_node = awaiting(mutations.drain_node)
+    resume_node = awaiting(mutations.resume_node)
 
     events = streaming(subscriptions.events)
     detailed_events = streaming(subscriptions.detailed_events)

@@ -213,6 +213,7 @@ class Client:
     limit_group = blocking(mutations.limit_group)
     prune_history = blocking(mutations.prune_history)
     drain_node = blocking(mutations.drain_node)
+    resume_node = blocking(mutations.resume_node)
 
     events = yielding(subscriptions.events)
     detailed_events = yielding(subscriptions.detailed_events)

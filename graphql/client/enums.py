@@ -36,6 +36,7 @@ class NodeState(OpenEnum):
     STARTING = "STARTING"
     ACTIVE = "ACTIVE"
     DRAINING = "DRAINING"
+    STOPPING = "STOPPING"
     STOPPED = "STOPPED"
     EXPIRED = "EXPIRED"
 

@@ -229,8 +229,13 @@ def prune_history(
 
 
 def drain_node(name: str) -> Operation[Node]:
-    """Ask a node to take nothing new and to stop once its running jobs have ended."""
+    """Ask a node to take nothing new and to end once its running jobs have ended."""
     return changed("drainNode", "DrainNodeInput", {"name": name}, "node", Node)
+
+
+def resume_node(name: str) -> Operation[Node]:
+    """Let a node that drains take runs again; refused once it stops for good."""
+    return changed("resumeNode", "ResumeNodeInput", {"name": name}, "node", Node)
 
 
 def _many(field: str, input_type: str, given: Mapping[str, object]) -> Operation[ChangedRuns]:

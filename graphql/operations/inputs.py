@@ -318,3 +318,11 @@ class DrainNodeInput:
 
     name: str = strawberry.field(description="Which live node.")
     idempotency_key: str | None = _optional(KEY)
+
+
+@strawberry.input(description="A node whose drain is taken back.")
+class ResumeNodeInput:
+    """The input of ``resumeNode``."""
+
+    name: str = strawberry.field(description="Which live node.")
+    idempotency_key: str | None = _optional(KEY)

@@ -7,7 +7,7 @@ import strawberry
 
 from ...jobs.actions import groups as actions
 from ...jobs.actions.idempotent import Memory
-from ...jobs.actions.nodes import drain_node
+from ...jobs.actions.nodes import drain_node, resume_node
 from ...jobs.core import model
 from ...jobs.core.errors import NotFound
 from ...jobs.core.model import Json
@@ -21,7 +21,7 @@ from ..fields import mutates
 from ..types.operation import Group, Node
 from ..types.payloads import GroupPayload, NodePayload
 from .changes import Done, given, perform
-from .inputs import DrainNodeInput, GroupNameInput, PauseGroupInput, UpdateGroupInput
+from .inputs import DrainNodeInput, GroupNameInput, PauseGroupInput, ResumeNodeInput, UpdateGroupInput
 
 
 def recall_group(tx: Tx, stored: Json) -> model.Group:
@@ -48,6 +48,11 @@ ONE_NODE: Memory[model.Node] = Memory(keep=lambda node: {"node": node.id}, recal
 def group_payload(done: Done[model.Group]) -> GroupPayload:
     """The answer for one group."""
     return GroupPayload(group=None if done.result is None else Group.from_model(done.result), errors=done.errors)
+
+
+def node_payload(done: Done[model.Node]) -> NodePayload:
+    """The answer for one node."""
+    return NodePayload(node=None if done.result is None else Node.from_model(done.result), errors=done.errors)
 
 
 @strawberry.type
@@ -83,11 +88,18 @@ class QueueMutations:
         return group_payload(await perform(info, "updateGroup", input, action, ONE_GROUP))
 
     @mutates(
-        description="Asks a live node to take nothing new and to stop once its running jobs have ended.",
+        description="Asks a live node to take nothing new and to end once its running jobs have, as SIGTERM does: what "
+        "still runs after its drain time is asked to stop and handed back. `resumeNode` takes it back before that.",
         requires=Role.ADMIN,
     )
     async def drain_node(self, info: Info, input: Annotated[DrainNodeInput, INPUT]) -> NodePayload:
         """The draining node."""
-        action = partial(drain_node, name=input.name)
-        done = await perform(info, "drainNode", input, action, ONE_NODE)
-        return NodePayload(node=None if done.result is None else Node.from_model(done.result), errors=done.errors)
+        return node_payload(await perform(info, "drainNode", input, partial(drain_node, name=input.name), ONE_NODE))
+
+    @mutates(
+        description="Takes `drainNode` back: the node takes runs again. Refused once the node stops for good.",
+        requires=Role.ADMIN,
+    )
+    async def resume_node(self, info: Info, input: Annotated[ResumeNodeInput, INPUT]) -> NodePayload:
+        """The node, active again."""
+        return node_payload(await perform(info, "resumeNode", input, partial(resume_node, name=input.name), ONE_NODE))

@@ -130,7 +130,7 @@ class GroupPayload:
     errors: list[UserError] = _errors()
 
 
-@strawberry.type(description="The answer of `drainNode`.")
+@strawberry.type(description="The answer of `drainNode` and `resumeNode`.")
 class NodePayload:
     """A node or errors."""
 

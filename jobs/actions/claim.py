@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 from ..core.dispatch import Skip
 from ..core.fairness import Candidate, FairnessState, take
 from ..core.held import HeldRun
-from ..core.model import Json, NodeState, Run, SkipReason, Task, Trigger
+from ..core.model import TAKING_NODES, Json, Run, SkipReason, Task, Trigger
 from ..core.policies import earliest_start, effective_tolerance, interval_of
 from ..core.states import RunState
 from ..core.wording import time_text
@@ -90,7 +90,7 @@ def standing_of(tx: Tx, claimant: Claimant) -> Standing:
     tx.learn_now(now)
     if state is None:
         return Standing.DEAD
-    return Standing.DRAINS if state is NodeState.DRAINING else Standing.TAKES
+    return Standing.TAKES if state in TAKING_NODES else Standing.DRAINS
 
 
 def claim_more(tx: Tx, claimant: Claimant, fairness: FairnessState, *, slots: int, prefetch: int) -> Claimed:

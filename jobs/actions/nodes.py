@@ -1,11 +1,12 @@
 """The life of nodes."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
+from ..core.errors import InvalidState
 from ..core.events import Change, EventKind
-from ..core.model import Blockage, JobInfo, Node, NodeState
+from ..core.model import LIVE_NODES, TAKING_NODES, Blockage, JobInfo, Node, NodeState
 from ..core.outcome import JobOutcome
 from ..core.rules import unknown
 from ..store.db.transaction import Tx, Wake
@@ -63,9 +64,9 @@ def live_names(tx: Tx) -> set[str]:
     return {node.name for node in nodes.live(tx.conn)}
 
 
-def set_state(tx: Tx, node: Node, state: NodeState) -> bool:
-    """Change the state of a live node (``leave`` ends it); False if it was declared dead meanwhile."""
-    changed = nodes.set_state(tx.conn, node.id, state)
+def set_state(tx: Tx, node: Node, state: NodeState, sources: Collection[NodeState] = LIVE_NODES) -> bool:
+    """Change the state of a node that is in one of ``sources`` (``leave`` ends it); False if it is in another one."""
+    changed = nodes.set_state(tx.conn, node.id, state, sources)
     if changed:
         tx.emit([_change(EventKind.NODE_UPDATED, node.name, state)])
         tx.wake(Wake.NODES)
@@ -117,16 +118,40 @@ def _set_blockage(tx: Tx, node: Node, blockage: Blockage | None) -> None:
 
 
 def drain_node(tx: Tx, name: str) -> Node:
-    """Ask a live node to take nothing new and to stop once its running jobs have ended.
+    """Ask a live node to take nothing new and to end once its running jobs have ended, as SIGTERM does.
+
+    One that drains or stops already is left as it is.
 
     Raises:
         NotFound: no live node has this name.
     """
+    node = _live_node(tx, name)
+    set_state(tx, node, NodeState.DRAINING, TAKING_NODES)
+    return nodes.by_ids(tx.conn, [node.id])[node.id]
+
+
+def resume_node(tx: Tx, name: str) -> Node:
+    """Take ``drain_node`` back; a node that does not drain is left as it is.
+
+    Raises:
+        NotFound: no live node has this name.
+        InvalidState: it is too late, the node stops.
+    """
+    node = _live_node(tx, name)
+    set_state(tx, node, NodeState.ACTIVE, {NodeState.DRAINING})
+    resumed = nodes.by_ids(tx.conn, [node.id])[node.id]
+    if resumed.state not in TAKING_NODES:
+        raise InvalidState(
+            f"node '{name}' is {resumed.state.value} and ends; start its process again once it has", path=("name",)
+        )
+    return resumed
+
+
+def _live_node(tx: Tx, name: str) -> Node:
     node = nodes.live_by_name(tx.conn, name)
     if node is None:
         raise unknown("live node", name, sorted(live_names(tx)))
-    set_state(tx, node, NodeState.DRAINING)
-    return nodes.by_ids(tx.conn, [node.id])[node.id]
+    return node
 
 
 @dataclass(frozen=True, slots=True)

@@ -105,16 +105,17 @@ FAILURES = frozenset({Outcome.FAILED, Outcome.TIMED_OUT, Outcome.LOST})
 
 
 class NodeState(StrEnum):
-    """Life of a node: it starts, serves, drains (takes nothing new), and has stopped or was found dead."""
+    """Life of a node: it starts, serves, drains (takes nothing new), stops for good, has stopped or was found dead."""
 
     STARTING = "starting"
     ACTIVE = "active"
     DRAINING = "draining"
+    STOPPING = "stopping"
     STOPPED = "stopped"
     EXPIRED = "expired"
 
 
-LIVE_NODES = frozenset({NodeState.STARTING, NodeState.ACTIVE, NodeState.DRAINING})
+LIVE_NODES = frozenset({NodeState.STARTING, NodeState.ACTIVE, NodeState.DRAINING, NodeState.STOPPING})
 """States in which a node may hold runs."""
 
 TAKING_NODES = frozenset({NodeState.STARTING, NodeState.ACTIVE})

@@ -60,7 +60,9 @@ class Alarm:
         self._scheduler: AsyncIOScheduler | None = None
 
     def start(self) -> None:
-        """Begin; the alarm is not set yet."""
+        """Begin; the alarm is not set yet. Starting twice is fine."""
+        if self._scheduler is not None:
+            return
         self._scheduler = AsyncIOScheduler(
             timezone=UTC, job_defaults={"misfire_grace_time": None, "coalesce": True, "max_instances": 1}
         )

@@ -29,7 +29,7 @@ class Engine:
         services: The database (migrated already) and the API for jobs.
         registry: The jobs this node can run.
         settings: How the node works.
-        on_drained: Called when the node was drained by somebody else and nothing runs any more.
+        on_drained: Called when somebody else asked this node to drain and it has; the owner then stops the engine.
         wakeup: Tells of commits; its owner starts and stops it. One of its own unless given.
         clock: The clocks of this process; tests give one that they can set.
     """
@@ -60,8 +60,7 @@ class Engine:
         poll = settings.poll_for(is_sqlite=self._database.is_sqlite)
         self._declarer = Declarer(self._database, registry, poll=poll)
         self._keeper = _Keeper(self)
-        self._stopping = False
-        self._drained: asyncio.Task[None] | None = None
+        self._draining: asyncio.Task[None] | None = None
 
     @property
     def database(self) -> Database:
@@ -97,7 +96,9 @@ class Engine:
     def ready(self) -> bool:
         """Whether it takes runs: it is recovered, neither drains nor is fenced, and its database answers."""
         life = self._life
-        return life is not None and not self._stopping and not life.fenced.is_set() and life.database_answers
+        if life is None or self._draining is not None or life.retreat.asked:
+            return False
+        return not life.fenced.is_set() and life.database_answers
 
     async def start(self) -> None:
         """Join as a node, write declared tasks, rescue what a dead process left behind, and begin. Once only."""
@@ -125,7 +126,7 @@ class Engine:
             self._logs,
             self._progress,
             clock=self._clock,
-            on_drain=self._drain_requested,
+            on_drained=self._has_drained,
         )
         await life.leave_starting()
         self._life = life
@@ -137,32 +138,31 @@ class Engine:
         if self._life is not None:
             self._life.on_wake(wakes)
 
-    def _drain_requested(self) -> None:
-        if self._drained is None and not self._stopping:
-            log.info("somebody asked node %s to drain", self.node_name)
-            self._drained = asyncio.get_running_loop().create_task(self._drain_by_request())
-
-    async def _drain_by_request(self) -> None:
-        await self.drain()
+    def _has_drained(self) -> None:
+        log.info("node %s has drained because somebody asked for it", self.node_name)
         if self._on_drained is not None:
             self._on_drained()
 
     async def drain(self) -> None:
-        """Take nothing new, let running jobs end, hand back what does not. Draining twice is fine."""
-        if self._stopping:
-            return
-        self._stopping = True
+        """Take nothing new, let running jobs end, hand back what does not. Whoever asks again waits for the same."""
+        if self._draining is None:
+            self._draining = asyncio.get_running_loop().create_task(self._drain(), name="cronograph-drain")
+        await asyncio.shield(self._draining)
+
+    async def _drain(self) -> None:
         await self._keeper.stop()
         await self._declarer.stop()
         life = self._life
         if life is not None:
-            await life.announce_draining()
+            await life.retreat.stop()
+            await life.announce_stopping()
             await life.stop_taking()
             await life.finish(self._settings.drain_timeout)
 
     async def stop(self) -> None:
         """Drain, if that has not happened, and end everything. Stopping twice, or without a start, is fine."""
-        await self.drain()
+        if self._draining is None or not self._draining.done():
+            await self.drain()
         life, self._life = self._life, None
         if life is not None:
             await life.leave()
@@ -178,13 +178,18 @@ class Engine:
         if self._life is not None:
             await self._life.fenced.wait()
 
-    async def rejoin(self) -> None:
-        """End the fenced life and begin a new one under a new registration."""
+    async def rejoin(self) -> bool:
+        """End the fenced life and begin a new one under a new registration; False if it was to end anyway."""
         life = self._life
         if life is not None:
             log.error("node %s was taken for dead; it ends its jobs and joins again", life.node.name)
             await life.abandon()
+            if life.retreat.asked:
+                # It was to end; being taken for dead has only hastened that.
+                self._has_drained()
+                return False
         await self.begin_life()
+        return True
 
 
 class _Keeper(Service):
@@ -195,6 +200,7 @@ class _Keeper(Service):
         self._engine = engine
 
     async def run(self) -> None:
-        while True:
+        rejoined = True
+        while rejoined:
             await self._engine.wait_fenced()
-            await self._engine.rejoin()
+            rejoined = await self._engine.rejoin()

@@ -2,10 +2,10 @@
 
 import asyncio
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 
 from ..actions.nodes import Beat, NewNode, join, leave, live_names, set_state
-from ..core.model import Node, NodeState
+from ..core.model import LIVE_NODES, Node, NodeState
 from ..core.outcome import HandedBack, Lost
 from ..registry import Registry
 from ..services import Services
@@ -21,6 +21,7 @@ from .live.log_writer import LogWriter
 from .live.progress import ProgressWriter
 from .names import random_name
 from .rescuer import Rescuer
+from .retreat import Retreat
 from .settings import EngineSettings
 from .watch import Duty
 
@@ -59,7 +60,7 @@ class NodeLife:
         logs: Keeps log lines.
         progress: Writes progress.
         clock: The clocks of this process.
-        on_drain: Called when somebody asked this node to drain.
+        on_drained: Called once this node has drained because somebody asked for it, and is about to end.
     """
 
     def __init__(
@@ -72,12 +73,11 @@ class NodeLife:
         progress: ProgressWriter,
         *,
         clock: Clock,
-        on_drain: Callable[[], None],
+        on_drained: Callable[[], None],
     ) -> None:
         self.node = node
         self._database = services.database
         self._settings = settings
-        self._on_drain = on_drain
         self._loop = asyncio.get_running_loop()
         poll = settings.poll_for(is_sqlite=self._database.is_sqlite)
         self.dispatcher = Dispatcher(self._database, node.name, clock=clock, poll=poll)
@@ -93,6 +93,7 @@ class NodeLife:
         )
         self._duties = self._make_duties(clock, poll)
         self.fenced = self.worker.fenced
+        self.retreat = Retreat(self, settings.drain_timeout, on_drained)
 
     @property
     def database_answers(self) -> bool:
@@ -117,7 +118,7 @@ class NodeLife:
     def start(self) -> None:
         """Begin to beat, dispatch and execute."""
         self._heartbeat.start()
-        for service in (self.dispatcher, self.worker, *self._duties):
+        for service in (self.dispatcher, self.worker, *self._duties, self.retreat):
             service.start()
 
     async def _end_duties(self) -> None:
@@ -134,21 +135,34 @@ class NodeLife:
         self.worker.on_wake(wakes)
 
     async def leave_starting(self) -> None:
-        """Say that this node serves."""
-        self.worker.leave_to_others(await self._database.write(_serve, self.node))
+        """Say that this node serves, unless it was asked to drain already."""
+        await self._database.write(set_state, self.node, NodeState.ACTIVE, {NodeState.STARTING})
 
-    async def announce_draining(self) -> None:
-        """Say that this node takes nothing new."""
-        await self._database.write(set_state, self.node, NodeState.DRAINING)
+    async def announce_stopping(self, sources: Collection[NodeState] = LIVE_NODES) -> bool:
+        """Say that this node takes nothing new any more; False if it is in none of the states ``sources``."""
+        return await self._database.write(set_state, self.node, NodeState.STOPPING, sources)
+
+    async def pause(self) -> None:
+        """Dispatch and take nothing new; the other duties go on."""
+        await self.dispatcher.stop()
+        await self.worker.stop_taking()
+
+    def resume(self) -> None:
+        """Dispatch and take runs again after ``pause``."""
+        self.dispatcher.start()
+        self.worker.take_again()
 
     async def stop_taking(self) -> None:
-        """Dispatch and take nothing new."""
+        """Dispatch and take nothing new, for good."""
         await self._end_duties()
         await self.worker.stop_taking()
 
     async def finish(self, drain_timeout: float) -> None:
-        """Let what runs end, at most ``drain_timeout`` seconds (0 = as long as it takes), then hand it back."""
-        if not await self.worker.wait_idle(drain_timeout or None):
+        """Let what runs end, at most ``drain_timeout`` seconds (0 = as long as it takes), then hand it back.
+
+        If this node was asked to drain, and what ran has had its time, it is handed back at once.
+        """
+        if self.retreat.timed_out or not await self.worker.wait_idle(drain_timeout or None):
             log.warning("%d runs still run after %g s and are handed back", self.worker.running, drain_timeout)
             await self.worker.hand_back_running()
         await self.worker.stop()
@@ -162,6 +176,7 @@ class NodeLife:
     async def abandon(self) -> None:
         """This node is taken for dead, or soon will be: end everything at once, and leave nothing to its name."""
         self._heartbeat.stop()
+        await self.retreat.stop()
         await self._end_duties()
         await self.worker.halt()
         await self.worker.hand_back_running()
@@ -188,5 +203,4 @@ class NodeLife:
             self._loop.call_soon_threadsafe(self.fenced.set)
             return
         self._loop.call_soon_threadsafe(self.worker.leave_to_others, beat.foreign)
-        if beat.state is NodeState.DRAINING:
-            self._loop.call_soon_threadsafe(self._on_drain)
+        self._loop.call_soon_threadsafe(self.retreat.hear, beat.state)

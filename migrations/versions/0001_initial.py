@@ -299,13 +299,17 @@ def _node() -> None:
         Column("signatures", DOCUMENT, nullable=False),
         Column("blockage", DOCUMENT),
         PrimaryKeyConstraint("id", name="pk_node"),
-        CheckConstraint("state IN ('active', 'draining', 'expired', 'starting', 'stopped')", name="ck_node_state"),
+        CheckConstraint(
+            "state IN ('active', 'draining', 'expired', 'starting', 'stopped', 'stopping')", name="ck_node_state"
+        ),
         sqlite_autoincrement=True,
     )
 
 
 def _node_indexes() -> None:
-    _partial("uq_node_live_name", "node", ["name"], "state IN ('active', 'draining', 'starting')", unique=True)
+    _partial(
+        "uq_node_live_name", "node", ["name"], "state IN ('active', 'draining', 'starting', 'stopping')", unique=True
+    )
 
 
 def _periodic_task() -> None:

@@ -148,15 +148,14 @@ def test_a_node_that_stops_finishes_what_runs_and_hands_back_the_rest(cluster: C
     assert Counter(run.state for run in history.runs) == {RunState.SUCCESS: 1, RunState.WAITING: 3}
 
 
-def test_a_drained_node_serves_on_and_takes_nothing(cluster: Cluster) -> None:
+def test_a_drained_node_ends_with_status_0_and_the_others_go_on(cluster: Cluster) -> None:
     cluster.start("ada", "bob")
     create_tasks(cluster)
     cluster.wait_executions(TASKS)
     drained = cluster.ask('mutation { drainNode(input: { name: "ada" }) { errors { message } } }', "bob")
     assert drained["drainNode"]["errors"] == []
-    wait_until(lambda: "this node was drained by request" in cluster.nodes["ada"].output(), message="ada to drain")
+    assert cluster.nodes["ada"].wait() == 0
     before = cluster.count("job_execution", "node = 'ada'")
     cluster.wait_executions(2 * TASKS)
     assert cluster.count("job_execution", "node = 'ada'") == before
-    assert cluster.ask("{ viewer { name } }", "ada")["viewer"]["name"]
     settle(cluster)

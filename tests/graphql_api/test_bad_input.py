@@ -64,6 +64,7 @@ REFUSED_AS_DATA = [
     'pauseGroup(input: { name: "a\\u0007" })',
     'pauseTask(input: { name: "a", reason: "\\u0000" })',
     'drainNode(input: { name: "\\u0000" })',
+    'resumeNode(input: { name: "\\u0000" })',
     'deleteTask(input: { name: "\\u0000" })',
     'deleteTasksOfOwner(input: { owner: "\\u0000" })',
     'triggerTask(input: { name: "" })',

@@ -5,9 +5,11 @@ from typing import Any
 
 import pytest
 
-from cronograph.jobs.core.model import Priority
+from cronograph.jobs.actions.nodes import set_state
+from cronograph.jobs.core.model import NodeState, Priority
 from cronograph.jobs.core.outcome import Failed
 from cronograph.jobs.store.schema.tables import job_execution, run
+from cronograph.jobs.store.write import nodes
 from tests.graphql_api.api import Api
 from tests.support.history import history
 
@@ -224,6 +226,21 @@ async def test_a_live_node_is_drained_and_others_are_not_found(api: Api) -> None
     assert (await api.ask(document, name="node-a"))["drainNode"] == {"node": {"state": "DRAINING"}, "errors": []}
     (error,) = (await api.ask(document, name="node-b"))["drainNode"]["errors"]
     assert error["code"] == "NOT_FOUND"
+
+
+async def test_a_drain_is_taken_back_unless_the_node_stops_for_good(api: Api) -> None:
+    document = (
+        "mutation($name: String!) { drainNode(input: { name: $name }) { node { state } } "
+        "resumeNode(input: { name: $name }) { node { state } errors { code message path } } }"
+    )
+    assert (await api.ask(document, name="node-a"))["resumeNode"] == {"node": {"state": "ACTIVE"}, "errors": []}
+    node = api.stored.do(lambda tx: nodes.live(tx.conn))[0]
+    api.stored.do(set_state, node, NodeState.STOPPING)
+    answer = await api.ask(document, name="node-a")
+    assert answer["drainNode"] == {"node": {"state": "STOPPING"}}
+    message = "node 'node-a' is stopping and ends; start its process again once it has"
+    refused = [{"code": "INVALID_STATE", "message": message, "path": ["name"]}]
+    assert answer["resumeNode"] == {"node": None, "errors": refused}
 
 
 async def test_pruning_is_a_run_of_its_job(api: Api) -> None:

@@ -92,7 +92,7 @@ def test_the_fixed_names_are_there(sdl: GraphQLSchema) -> None:
     assert set(sdl.mutation_type.fields) >= {
         "createTask", "updateTask", "deleteTask", "deleteTasksOfOwner", "pauseTask", "resumeTask", "resetTask",
         "triggerJob", "triggerTask", "enqueueRuns", "cancelRun", "cancelRuns", "retryRun", "retryRuns", "retryNow",
-        "setRunPriority", "drainNode", "pauseGroup", "resumeGroup", "updateGroup", "pruneHistory",
+        "setRunPriority", "drainNode", "resumeNode", "pauseGroup", "resumeGroup", "updateGroup", "pruneHistory",
     }  # fmt: skip
     assert set(sdl.subscription_type.fields) == {
         "events", "jobStatus", "runUpdated", "executionLog", "statisticsTick"

@@ -252,6 +252,13 @@ class Worker(Service):
             self._reserved = []
             await self._database.write(_hand_back, self._claimant.node_id)
 
+    def take_again(self) -> None:
+        """Take runs again after ``stop_taking``, or after the database said that this node drains."""
+        if not self._taking and not self.fenced.is_set():
+            self._taking = True
+            self._attempts.finisher.lend(self._work.set)
+            self._work.set()
+
     async def halt(self) -> None:
         """Stop looking for work at once, even in the middle of a claim; for a node that the others take for dead."""
         self._take_no_more()

@@ -334,7 +334,7 @@ node = Table(
     Column("signatures", JsonDocument, nullable=False),
     Column("blockage", JsonDocument),
     one_of("state", NodeState),
-    partial_index("uq_node_live_name", "state IN ('active', 'draining', 'starting')", "name", unique=True),
+    partial_index("uq_node_live_name", "state IN ('active', 'draining', 'starting', 'stopping')", "name", unique=True),
     **NO_REUSE,
 )
 

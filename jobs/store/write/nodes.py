@@ -1,6 +1,6 @@
 """Statements on ``node``: which processes live, and which were found dead."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -101,11 +101,11 @@ def beat(
     return None if state is None else NodeState(state)
 
 
-def set_state(conn: Connection, node_id: int, state: NodeState) -> bool:
-    """Change the state of a live node; False if it is not live any more."""
+def set_state(conn: Connection, node_id: int, state: NodeState, sources: Collection[NodeState] = LIVE_NODES) -> bool:
+    """Change the state of a node that is in one of ``sources``; False if it is in another one."""
     statement = (
         update(n)
-        .where(n.c.id == node_id, n.c.state.in_(_LIVE))
+        .where(n.c.id == node_id, n.c.state.in_(sorted(source.value for source in sources)))
         .values(state=state.value, running=n.c.running if state in LIVE_NODES else 0)
     )
     return conn.execute(statement).rowcount == 1

@@ -118,6 +118,7 @@ SAMPLES: dict[Callable[..., object], list[Sample]] = {
     mutations.limit_group: [mutations.limit_group("x", None), mutations.limit_group("x", 3)],
     mutations.prune_history: [mutations.prune_history(max_age_days=7, dry_run=True), mutations.prune_history()],
     mutations.drain_node: [mutations.drain_node("x")],
+    mutations.resume_node: [mutations.resume_node("x")],
     subscriptions.events: [
         subscriptions.events(),
         subscriptions.events(

@@ -31,6 +31,7 @@ const STATUSES: Readonly<Record<string, StatusView>> = {
   STARTING: { word: "starting", icon: "dots", tone: "idle" },
   ACTIVE: { word: "active", icon: "check", tone: "good" },
   DRAINING: { word: "draining", icon: "down", tone: "warn" },
+  STOPPING: { word: "stopping", icon: "down", tone: "warn" },
   STOPPED: { word: "stopped", icon: "stop", tone: "idle" },
   EXPIRED: { word: "expired", icon: "lost", tone: "bad" },
   // tasks and groups

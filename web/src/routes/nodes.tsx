@@ -17,7 +17,7 @@ import { paths } from "../lib/paths";
 import { duration } from "../lib/time";
 import { useLiveList } from "../live/use-live-list";
 import { byNumber } from "../model/live-list";
-import { drainNode } from "../services/operations";
+import { drainNode, resumeNode } from "../services/operations";
 import { searchParams } from "../state/route";
 import { setTitle } from "../state/title";
 
@@ -40,7 +40,7 @@ const SKEW = 2;
 
 const PAGE = 100;
 const FILTERS = ["q", "state"] as const;
-const UP: NodeRow["state"][] = ["STARTING", "ACTIVE", "DRAINING"];
+const UP: NodeRow["state"][] = ["STARTING", "ACTIVE", "DRAINING", "STOPPING"];
 const GONE: NodeRow["state"][] = ["STOPPED", "EXPIRED"];
 
 function nodeFilter(params: URLSearchParams) {
@@ -90,10 +90,16 @@ const COLUMNS: readonly Column<NodeRow, NodeContext>[] = [
     rank: 0,
     card: "actions",
     cell: (node, { drain }) =>
-      node.state === "ACTIVE" && (
+      node.state === "ACTIVE" ? (
         <Action class="button small" aria-label={`Drain ${node.name}`} onClick={() => drain(node.name)}>
           Drain
         </Action>
+      ) : (
+        node.state === "DRAINING" && (
+          <Action class="button small" aria-label={`Resume ${node.name}`} onClick={() => resumeNode(node.name)}>
+            Resume
+          </Action>
+        )
       ),
   },
 ];
@@ -190,7 +196,7 @@ export function Nodes() {
             setDraining(null);
           }}
         >
-          <p>It takes nothing new, finishes what it runs, and then ends. To bring it back, start it anew.</p>
+          <p>It takes nothing new, finishes what it runs, and then ends. Until then it can be resumed.</p>
         </Confirm>
       )}
     </>

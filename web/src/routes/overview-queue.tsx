@@ -9,7 +9,7 @@ const QueueDocument = graphql(
   `
   query OverviewQueue {
     groups(first: 200) { nodes { ...GroupRow } pageInfo { hasNextPage } }
-    nodes(first: 6, filter: { state: { in: [STARTING, ACTIVE, DRAINING] } }) { nodes { ...NodeRow } }
+    nodes(first: 6, filter: { state: { in: [STARTING, ACTIVE, DRAINING, STOPPING] } }) { nodes { ...NodeRow } }
   }
 `,
   [GroupRowFragment, NodeRowFragment],

@@ -38,6 +38,15 @@ const DrainNode = graphql(`
   }
 `);
 
+const ResumeNode = graphql(`
+  mutation ResumeNode($input: ResumeNodeInput!) {
+    resumeNode(input: $input) {
+      node { name state }
+      errors { code message path }
+    }
+  }
+`);
+
 export async function pauseGroup(name: string, reason: string): Promise<boolean> {
   const input = reason === "" ? { name } : { name, reason };
   if (!report(await mutate(PauseGroup, { input }, (data) => data.pauseGroup))) return false;
@@ -58,9 +67,16 @@ export async function limitGroup(name: string, maxRunning: number | null): Promi
   return true;
 }
 
-/** Asks a node to take nothing new and to finish what it has. */
+/** Asks a node to take nothing new, to finish what it has, and to end. */
 export async function drainNode(name: string): Promise<boolean> {
   if (!report(await mutate(DrainNode, { input: { name } }, (data) => data.drainNode))) return false;
   notify(`${name} takes nothing new`);
+  return true;
+}
+
+/** Lets a node that drains take runs again. */
+export async function resumeNode(name: string): Promise<boolean> {
+  if (!report(await mutate(ResumeNode, { input: { name } }, (data) => data.resumeNode))) return false;
+  notify(`${name} takes runs again`);
   return true;
 }

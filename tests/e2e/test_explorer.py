@@ -1,9 +1,10 @@
 """GraphiQL is served whole from this server: editor, workers, examples, subscriptions."""
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Request, expect
 
 from tests.support.browser import PageOpener
+from tests.support.sources import ROOT
 
 from .conftest import Site
 
@@ -18,6 +19,20 @@ def page(site: Site, new_page: PageOpener) -> Page:
     page.goto("/graphiql")
     expect(page.locator(".graphiql-query-editor .view-lines")).to_contain_text("availableJobs", timeout=START_UP)
     return page
+
+
+def test_its_files_are_at_most_1300_kilobytes_on_the_wire(site: Site, new_page: PageOpener) -> None:
+    page = new_page(site.url)
+    files: list[Request] = []
+    page.on("requestfinished", lambda request: files.append(request) if "/assets/" in request.url else None)
+    page.goto("/graphiql")
+    expect(page.locator(".graphiql-query-editor .view-lines")).to_contain_text("availableJobs", timeout=START_UP)
+    page.wait_for_load_state("networkidle")
+    # The browser does not tell of what workers fetch.
+    workers = list((ROOT / "server" / "static" / "assets").glob("*.worker-*.js.br"))
+    assert len(workers) == 3
+    sent = sum(file.sizes()["responseBodySize"] for file in files) + sum(path.stat().st_size for path in workers)
+    assert 800_000 < sent <= 1_300_000
 
 
 def test_a_first_visit_finds_examples_that_run(page: Page) -> None:

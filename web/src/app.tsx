@@ -7,7 +7,7 @@ import { startKeys } from "./state/keys";
 import { place, takeScroll } from "./state/route";
 
 /** Milliseconds after the start when the other pages are fetched too. */
-const PRELOAD_AFTER = 1_500;
+const PRELOAD_AFTER = 600;
 
 const Overview = lazy(() => import("./routes/overview").then((module) => module.Overview));
 const Tasks = lazy(() => import("./routes/tasks").then((module) => module.Tasks));

@@ -1,10 +1,25 @@
 import type { ComponentType } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { LinkError } from "../graphql/client";
+import { link } from "../live";
 import { PageHead } from "./section";
 import { ErrorBox, Skeleton } from "./feedback";
 
 const RETRY_AFTER = 3_000;
+/** The page is loaded anew at most this often, in milliseconds. */
+const RELOAD_EVERY = 60_000;
+const RELOADED = "cronograph.reloaded";
+
+/**
+ * Browsers remember a module that could not be fetched as missing for as long as the page lives, and after an update its
+ * file has another name: once the server is there again, only the page loaded anew helps.
+ */
+function reloadOnce(): void {
+  const last = Number(sessionStorage.getItem(RELOADED) ?? 0);
+  if (link.state.peek().kind !== "live" || Date.now() - last < RELOAD_EVERY) return;
+  sessionStorage.setItem(RELOADED, String(Date.now()));
+  location.reload();
+}
 
 type LazyComponent<P> = ComponentType<P> & { preload(): void };
 
@@ -28,7 +43,10 @@ export function lazy<P extends object>(load: () => Promise<ComponentType<P>>): L
         (component) => setPage({ component: keep(component) }),
         (cause: unknown) => {
           setError(new LinkError("This page cannot be fetched: the server cannot be reached, or has been updated (then reload)", { cause }));
-          timer = window.setTimeout(() => setAttempt(attempt + 1), RETRY_AFTER);
+          timer = window.setTimeout(() => {
+            reloadOnce();
+            setAttempt(attempt + 1);
+          }, RETRY_AFTER);
         },
       );
       return () => window.clearTimeout(timer);

@@ -83,10 +83,10 @@ export class Feed {
 
   private receive(event: LiveEvent): void {
     this.cursor = event.cursor;
+    noteLag(Date.parse(event.at), serverNow());
     if (event.kind === "RESYNC") this.frames.add(() => this.resync());
     else
       this.frames.add(() => {
-        noteLag(Date.parse(event.at), serverNow());
         for (const listener of [...this.listeners.keys()]) listener.event(event);
       });
   }

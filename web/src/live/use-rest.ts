@@ -11,6 +11,18 @@ export interface Pages {
   readonly pages: number;
 }
 
+/** Rows that are read page after page: until all are there, what was known before stays in sight. */
+export interface Gathered<Row> extends Pages {
+  readonly shown: readonly Row[];
+  readonly read: readonly Row[];
+}
+
+/** The rows after a page more; `most` pages are read at most. */
+export function gather<Row>(before: Gathered<Row> | null, read: readonly Row[], next: string | null, pages: number, most: number): Gathered<Row> {
+  const complete = next === null || pages >= most;
+  return { read, next, pages, shown: complete || before === null || before.shown.length < read.length ? read : before.shown };
+}
+
 export function nextCursor({ hasNextPage, endCursor }: { readonly hasNextPage: boolean; readonly endCursor: string | null }): string | null {
   return hasNextPage ? endCursor : null;
 }

@@ -1,11 +1,11 @@
 import { OutcomeCharts } from "../components/outcome-chart";
-import { graphql } from "../graphql/tada";
+import { graphql, type ResultOf } from "../graphql/tada";
 import { addUp, type Bucket, fillBuckets } from "../lib/chart";
 import { integer } from "../lib/format";
 import { countedByServer, type LogFilter, logFilterInput, RANGES } from "../lib/log-filter";
 import { serverNow } from "../live/clock";
 import { useLive } from "../live/use-live";
-import { nextCursor, type Pages, useRest } from "../live/use-rest";
+import { gather, type Gathered, nextCursor, useRest } from "../live/use-rest";
 
 /** Pages of executions that are added up at most, of 200 each. */
 const MOST_PAGES = 5;
@@ -73,9 +73,7 @@ function Counted({ span }: { span: Span }) {
   return <OutcomeCharts buckets={state ?? filled(span, [])} of={spanWords(span)} />;
 }
 
-interface Sample extends Pages {
-  readonly rows: readonly { readonly startedAt: string; readonly outcome: string | null; readonly recordsProcessed: number | null }[];
-}
+type Sample = Gathered<ResultOf<typeof SampleDocument>["executions"]["nodes"][number]>;
 
 /** By all other filters the newest that match are read and added up here. */
 function Sampled({ span }: { span: Span }) {
@@ -84,7 +82,7 @@ function Sampled({ span }: { span: Span }) {
   const sample = useLive(`sample${JSON.stringify([filter, hours])}`, {
     document: SampleDocument,
     variables: () => ({ after: null, filter: wanted() }),
-    init: ({ executions }): Sample => ({ rows: executions.nodes, next: nextCursor(executions.pageInfo), pages: 1 }),
+    init: ({ executions }, before: Sample | null): Sample => gather(before, executions.nodes, nextCursor(executions.pageInfo), 1, MOST_PAGES),
     outdates: (event) => event.kind === "EXECUTION_FINISHED",
     every: 10_000,
   });
@@ -92,9 +90,9 @@ function Sampled({ span }: { span: Span }) {
     document: SampleDocument,
     most: MOST_PAGES,
     variables: (state) => ({ after: state.next, filter: wanted() }),
-    append: ({ executions }, before): Sample => ({ rows: [...before.rows, ...executions.nodes], next: nextCursor(executions.pageInfo), pages: before.pages + 1 }),
+    append: ({ executions }, before): Sample => gather(before, [...before.read, ...executions.nodes], nextCursor(executions.pageInfo), before.pages + 1, MOST_PAGES),
   });
-  const { rows, next } = sample.state ?? { rows: [], next: null };
+  const { shown: rows, next } = sample.state ?? { shown: [], next: null };
   const cut = next === null ? "" : `, the newest ${integer(rows.length)}`;
   return <OutcomeCharts buckets={filled(span, addUp(rows, step))} of={spanWords(span) + cut} />;
 }

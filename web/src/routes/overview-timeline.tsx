@@ -5,7 +5,7 @@ import { ExecutionRowFragment, type ExecutionRow } from "../graphql/fragments";
 import { graphql, type ResultOf } from "../graphql/tada";
 import { serverNow } from "../live/clock";
 import { useLive } from "../live/use-live";
-import { nextCursor, type Pages, useRest } from "../live/use-rest";
+import { gather, type Gathered, nextCursor, type Pages, useRest } from "../live/use-rest";
 import { type Planned, reduceTimeline } from "../model/timeline";
 import { searchParams, setParams } from "../state/route";
 
@@ -73,19 +73,18 @@ function plannedOf(page: FuturePage): readonly Planned[] {
   return page.nodes.map(({ effectiveAt, task }) => ({ taskName: task.name, at: Date.parse(effectiveAt) }));
 }
 
-interface Future extends Pages {
-  readonly planned: readonly Planned[];
+interface Future extends Gathered<Planned> {
   /** The end of the hour, the same for all its pages. */
   readonly to: string;
 }
 
 /** The plan of the next hour, page after page like the past. */
-function usePlanned(): Pick<Future, "planned"> & { readonly until: number | null } {
+function usePlanned(): { readonly planned: readonly Planned[]; readonly until: number | null } {
   const to = (): string => new Date(serverNow() + 3_600_000).toISOString();
   const future = useLive("timeline/future", {
     document: FutureDocument,
     variables: () => ({ to: to(), after: null }),
-    init: ({ upcoming }): Future => ({ planned: plannedOf(upcoming), next: nextCursor(upcoming.pageInfo), pages: 1, to: to() }),
+    init: ({ upcoming }, before: Future | null): Future => ({ ...gather(before, plannedOf(upcoming), nextCursor(upcoming.pageInfo), 1, PAGES), to: to() }),
     outdates: (event) => event.kind.startsWith("TASK_") || event.kind === "RUN_CREATED",
     every: 30_000,
   });
@@ -93,10 +92,10 @@ function usePlanned(): Pick<Future, "planned"> & { readonly until: number | null
     document: FutureDocument,
     most: PAGES,
     variables: (state) => ({ to: state.to, after: state.next }),
-    append: ({ upcoming }, before): Future => ({ ...before, planned: [...before.planned, ...plannedOf(upcoming)], next: nextCursor(upcoming.pageInfo), pages: before.pages + 1 }),
+    append: ({ upcoming }, before): Future => ({ ...gather(before, [...before.read, ...plannedOf(upcoming)], nextCursor(upcoming.pageInfo), before.pages + 1, PAGES), to: before.to }),
   });
   if (future.state === null) return { planned: [], until: null };
-  const { planned, next } = future.state;
+  const { shown: planned, next } = future.state;
   return { planned, until: next === null ? null : (planned.at(-1)?.at ?? null) };
 }
 

@@ -5,6 +5,7 @@ import { serverNow } from "../live/clock";
 import { useLive } from "../live/use-live";
 import { zone } from "../state/prefs";
 import { ChartFrame } from "./chart-frame";
+import { LivePart } from "./live-part";
 
 const WEEKS = 4;
 const DAYS = ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"] as const;
@@ -23,14 +24,22 @@ const HoursDocument = graphql(`
 
 /** When a task ran and failed in the last weeks, as the server counted it: weekday by hour. */
 export function HeatMap({ task }: { task: string }) {
-  const { state } = useLive(`hours/${task}`, {
+  const live = useLive(`hours/${task}`, {
     document: HoursDocument,
     variables: () => ({ name: task, from: new Date(serverNow() - WEEKS * 7 * 86_400_000).toISOString() }),
     init: (data): readonly Hours[] => data.statistics.points,
     outdates: (event) => event.taskName === task && event.kind === "EXECUTION_FINISHED",
     every: 30_000,
   });
-  const cells = heatMap(state ?? [], zone.value === "local");
+  return (
+    <LivePart live={live} rows={5}>
+      {(hours) => <HourMap hours={hours} />}
+    </LivePart>
+  );
+}
+
+function HourMap({ hours }: { hours: readonly Hours[] }) {
+  const cells = heatMap(hours, zone.value === "local");
   const most = Math.max(1, ...cells.map((cell) => cell.count));
   return (
     <ChartFrame

@@ -6,8 +6,9 @@ import { useLive } from "../live/use-live";
 import { firstOfEach, NEXT_UP, type NextUp as Next, nextLook } from "../model/next-up";
 import { pauseTasks, runTask } from "../services/tasks";
 import { Action } from "./action";
-import { Command, Empty, ErrorBox, Skeleton } from "./feedback";
+import { Command, Empty } from "./feedback";
 import { Icon } from "./icon";
+import { LivePart } from "./live-part";
 import { PauseDialog } from "./pause-dialog";
 import { Section } from "./section";
 import { Time } from "./time";
@@ -63,18 +64,27 @@ function useNextUp() {
 
 /** The tasks that are due next, each with its next time. */
 export function NextUp() {
-  const { state, error, reload } = useNextUp();
-  const { rows, left, bind } = useSteady(state?.next ?? [], (row) => row.id);
+  const live = useNextUp();
+  return (
+    <Section title="Next up" aside={<a href="/tasks?sort=next">All tasks</a>}>
+      <LivePart live={live} rows={NEXT_UP}>
+        {(state) => <NextList {...state} />}
+      </LivePart>
+    </Section>
+  );
+}
+
+function NextList({ next, any }: State) {
+  const { rows, left, bind } = useSteady(next, (row) => row.id);
   const [pausing, setPausing] = useState<string | null>(null);
   return (
-    <Section title="Next up" aside={<a href="/tasks?sort=next">All tasks</a>} dimmed={error !== null}>
-      {error !== null && <ErrorBox error={error} retry={reload} />}
-      {state === null && error === null && <Skeleton rows={NEXT_UP} />}
-      {state !== null && rows.length === 0 && <NothingNext any={state.any} />}
-      {rows.length > 0 && (
+    <>
+      {rows.length === 0 ? (
+        <NothingNext any={any} />
+      ) : (
         <ul class="next-list" {...bind}>
-          {rows.map((next) => (
-            <NextItem key={next.id} next={next} left={left.has(next.id)} askPause={() => setPausing(next.id)} />
+          {rows.map((each) => (
+            <NextItem key={each.id} next={each} left={left.has(each.id)} askPause={() => setPausing(each.id)} />
           ))}
         </ul>
       )}
@@ -88,7 +98,7 @@ export function NextUp() {
           }}
         />
       )}
-    </Section>
+    </>
   );
 }
 

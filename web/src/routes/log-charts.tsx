@@ -1,3 +1,4 @@
+import { ErrorBox } from "../components/feedback";
 import { OutcomeCharts } from "../components/outcome-chart";
 import { graphql, type ResultOf } from "../graphql/tada";
 import { addUp, type Bucket, fillBuckets } from "../lib/chart";
@@ -62,7 +63,7 @@ export function LogCharts({ filter }: { filter: LogFilter }) {
 /** The server counts by task and time. */
 function Counted({ span }: { span: Span }) {
   const { filter, hours, bucket } = span;
-  const { state } = useLive(`statistics${JSON.stringify([filter.task, hours])}`, {
+  const { state, error, reload } = useLive(`statistics${JSON.stringify([filter.task, hours])}`, {
     document: StatisticsDocument,
     variables: () => ({ taskName: filter.task === "" ? null : filter.task, from: new Date(from(span)).toISOString(), bucket }),
     init: (data) => filled(span, data.statistics.points),
@@ -70,6 +71,7 @@ function Counted({ span }: { span: Span }) {
     every: 10_000,
   });
   // Until the server has answered the charts are empty, so that nothing below them moves.
+  if (error !== null) return <ErrorBox error={error} retry={reload} />;
   return <OutcomeCharts buckets={state ?? filled(span, [])} of={spanWords(span)} />;
 }
 
@@ -92,6 +94,7 @@ function Sampled({ span }: { span: Span }) {
     variables: (state) => ({ after: state.next, filter: wanted() }),
     append: ({ executions }, before): Sample => gather(before, [...before.read, ...executions.nodes], nextCursor(executions.pageInfo), before.pages + 1, MOST_PAGES),
   });
+  if (sample.error !== null) return <ErrorBox error={sample.error} retry={sample.reload} />;
   const { shown: rows, next } = sample.state ?? { shown: [], next: null };
   const cut = next === null ? "" : `, the newest ${integer(rows.length)}`;
   return <OutcomeCharts buckets={filled(span, addUp(rows, step))} of={spanWords(span) + cut} />;

@@ -1,4 +1,4 @@
-import { Skeleton } from "../components/feedback";
+import { LivePart } from "../components/live-part";
 import { QueueSummary } from "../components/queue-summary";
 import { Section } from "../components/section";
 import { GroupRowFragment, NodeRowFragment } from "../graphql/fragments";
@@ -17,7 +17,7 @@ const QueueDocument = graphql(
 
 /** The queue by group, and the nodes that are up. */
 export function OverviewQueue() {
-  const { state } = useLive("overview/queue", {
+  const queue = useLive("overview/queue", {
     document: QueueDocument,
     variables: () => ({}),
     init: (data) => data,
@@ -26,7 +26,9 @@ export function OverviewQueue() {
   });
   return (
     <Section title="Queue and nodes" aside={<a href="/groups">Groups</a>}>
-      {state === null ? <Skeleton rows={2} /> : <QueueSummary groups={state.groups.nodes} moreGroups={state.groups.pageInfo.hasNextPage} nodes={state.nodes.nodes} />}
+      <LivePart live={queue} rows={2}>
+        {(state) => <QueueSummary groups={state.groups.nodes} moreGroups={state.groups.pageInfo.hasNextPage} nodes={state.nodes.nodes} />}
+      </LivePart>
     </Section>
   );
 }

@@ -1,4 +1,4 @@
-import { ErrorBox, Skeleton } from "../components/feedback";
+import { LivePart } from "../components/live-part";
 import { Section } from "../components/section";
 import { Timeline } from "../components/timeline";
 import { ExecutionRowFragment, type ExecutionRow } from "../graphql/fragments";
@@ -102,7 +102,7 @@ function usePlanned(): { readonly planned: readonly Planned[]; readonly until: n
 /** The timeline of the overview, with its span in the address. */
 export function OverviewTimeline() {
   const range = readHours();
-  const { state, error, reload } = usePast(HOURS[range]);
+  const past = usePast(HOURS[range]);
   const { planned, until } = usePlanned();
   return (
     <Section
@@ -117,12 +117,11 @@ export function OverviewTimeline() {
         </span>
       }
     >
-      {error !== null && <ErrorBox error={error} retry={reload} />}
-      {state === null ? (
-        error === null && <Skeleton rows={5} />
-      ) : (
-        <Timeline executions={state.executions} planned={planned} plannedUntil={until} hours={HOURS[range]} cut={state.next !== null && state.executions.length >= PAGE * PAGES} />
-      )}
+      <LivePart live={past} rows={5}>
+        {({ executions, next }) => (
+          <Timeline executions={executions} planned={planned} plannedUntil={until} hours={HOURS[range]} cut={next !== null && executions.length >= PAGE * PAGES} />
+        )}
+      </LivePart>
     </Section>
   );
 }

@@ -3,6 +3,7 @@ import { Banner } from "../components/banner";
 import { ExecutionTable } from "../components/execution-table";
 import { FailureGroups, type FailureGroupRow } from "../components/failure-groups";
 import { ErrorBox, Skeleton } from "../components/feedback";
+import { LivePart } from "../components/live-part";
 import { NextUp } from "../components/next-up";
 import { RunningNow } from "../components/running-now";
 import { PageHead, Section } from "../components/section";
@@ -48,15 +49,14 @@ const FailuresDocument = graphql(`
 
 const FAILURE_GROUPS = 6;
 
-function useFailures(): readonly FailureGroupRow[] {
-  const { state } = useLive("overview/failures", {
+function useFailures() {
+  return useLive("overview/failures", {
     document: FailuresDocument,
     variables: () => ({}),
     init: (data): readonly FailureGroupRow[] => joinAlike(data.failureGroups).slice(0, FAILURE_GROUPS),
     outdates: ({ kind, state: outcome }) => kind === "EXECUTION_FINISHED" && outcome !== null && isFailure(outcome),
     every: 2_000,
   });
-  return state ?? [];
 }
 
 interface State extends OverviewState {
@@ -91,7 +91,9 @@ export function Overview() {
             <div class="stack">
               <RunningNow runs={state.runs} />
               <Section title="Last failures" aside={<a href="/log?outcome=failures">All failures</a>}>
-                <FailureGroups groups={failures} />
+                <LivePart live={failures} rows={2}>
+                  {(groups) => <FailureGroups groups={groups} />}
+                </LivePart>
               </Section>
               <OverviewQueue />
             </div>

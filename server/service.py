@@ -204,6 +204,7 @@ def engine_settings(settings: Settings) -> EngineSettings:
     return EngineSettings(
         node_name=settings.node_name,
         slots=settings.slots,
+        thread_slots=settings.thread_slots,
         prefetch=settings.prefetch,
         counting_scheme=settings.counting_scheme,
         heartbeat=settings.heartbeat,

@@ -42,6 +42,7 @@ class Settings(BaseSettings):
         node_name: Name of this process among the nodes; unset = a random readable one.
         no_auth: Serve without sign-in, for trials; loopback only.
         slots: How many runs this node works on at once.
+        thread_slots: How many of these may be runs in threads and child processes.
         prefetch: Runs claimed beyond the free slots; 0 unless set.
         counting_scheme: Of how many runs of priority HIGH, then of LOW, a group's turn is made.
         heartbeat: Seconds between two signs of life of this node.
@@ -68,7 +69,8 @@ class Settings(BaseSettings):
         MustBe("1 to 100 letters, digits, dots, dashes and underscores, the first of them a letter or digit"),
     ] = None
     no_auth: Annotated[bool, MustBe("true or false")] = False
-    slots: Annotated[int, Field(ge=1, le=10_000), MustBe("a whole number from 1 to 10000")] = 20
+    slots: Annotated[int, Field(ge=1, le=10_000), MustBe("a whole number from 1 to 10000")] = 200
+    thread_slots: Annotated[int, Field(ge=1, le=10_000), MustBe("a whole number from 1 to 10000")] = 20
     prefetch: Annotated[int, Field(ge=0, le=10_000), MustBe("a whole number from 0 to 10000")] = 0
     counting_scheme: Annotated[
         str,

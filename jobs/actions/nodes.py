@@ -19,13 +19,14 @@ FORGET_AFTER = timedelta(hours=24)
 
 @dataclass(frozen=True, slots=True)
 class NewNode:
-    """A process that is about to become a node. ``lease`` in seconds."""
+    """A process that is about to become a node. ``lease`` in seconds; ``thread_slots`` None = all slots."""
 
     name: str
     slots: int
     version: str
     jobs: tuple[JobInfo, ...]
     lease: float
+    thread_slots: int | None = None
 
 
 def join(tx: Tx, new: NewNode, *, alone: bool) -> Node:
@@ -48,6 +49,7 @@ def join(tx: Tx, new: NewNode, *, alone: bool) -> Node:
         tx.conn,
         name=new.name,
         slots=new.slots,
+        thread_slots=new.thread_slots,
         version=new.version,
         signatures=signatures,
         clock_skew=_skew(tx.now),

@@ -341,13 +341,15 @@ class Blockage:
 class Node:
     """One running process, or one that was. ``clock_skew`` is its clock minus the database's, in seconds.
 
-    ``signatures``: of its version of each job, by the job's name.
+    ``signatures``: of its version of each job, by the job's name. ``thread_slots``: how many of its slots runs in
+    threads and child processes may take; None = all.
     """
 
     id: int
     name: str
     state: NodeState
     slots: int
+    thread_slots: int | None
     running: int
     version: str
     seq: int
@@ -371,6 +373,10 @@ class Group:
     max_running: int | None = None
 
 
+COROUTINE = "async"
+"""The isolation of jobs that run on the event loop."""
+
+
 @dataclass(frozen=True, slots=True)
 class JobInfo:
     """A job as the nodes publish it. ``schedule`` is the declared cron string, ``args_schema`` a JSON Schema."""
@@ -378,7 +384,7 @@ class JobInfo:
     name: str
     description: str = ""
     schedule: str | None = None
-    isolation: str = "async"
+    isolation: str = COROUTINE
     args_schema: dict[str, Json] = field(default_factory=dict[str, Json])
     nodes: tuple[str, ...] = ()
 

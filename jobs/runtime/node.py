@@ -40,7 +40,9 @@ def _join(tx: Tx, registry: Registry, settings: EngineSettings, alone: bool) -> 
     if name != wanted:
         log.warning("a live node is called %s already; this one is called %s", wanted, name)
     infos = tuple(job.info for job in registry)
-    return join(tx, NewNode(name, settings.slots, settings.version, infos, settings.lease), alone=alone)
+    return join(
+        tx, NewNode(name, settings.slots, settings.version, infos, settings.lease, settings.thread_slots), alone=alone
+    )
 
 
 def _serve(tx: Tx, node: Node) -> frozenset[str]:

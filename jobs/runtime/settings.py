@@ -12,7 +12,8 @@ class EngineSettings:
 
     Attributes:
         node_name: Unique among live nodes; None = a readable random one.
-        slots: How many runs execute at once. 20 unless set.
+        slots: How many runs execute at once. 200 unless set: a coroutine that waits costs next to nothing.
+        thread_slots: How many of the slots runs in threads and child processes may take. 20 unless set.
         prefetch: How many more are reserved ahead. 0 unless set: a claim costs less than a reservation and its start.
         counting_scheme: HIGH and LOW runs taken in turn within a group. ``2,1`` unless set.
         heartbeat: Between two signs of life. 15 unless set.
@@ -24,7 +25,8 @@ class EngineSettings:
     """
 
     node_name: str | None = None
-    slots: int = 20
+    slots: int = 200
+    thread_slots: int = 20
     prefetch: int = 0
     counting_scheme: str = "2,1"
     heartbeat: float = 15.0
@@ -42,6 +44,8 @@ class EngineSettings:
         """
         if not 1 <= self.slots <= 10_000:
             raise ConfigurationError(f"slots: must be from 1 to 10000, got {self.slots}")
+        if not 1 <= self.thread_slots <= 10_000:
+            raise ConfigurationError(f"thread_slots: must be from 1 to 10000, got {self.thread_slots}")
         if not 0 <= self.prefetch <= 10_000:
             raise ConfigurationError(f"prefetch: must be from 0 to 10000, got {self.prefetch}")
         if not 0 < self.heartbeat <= self.lease / 2:

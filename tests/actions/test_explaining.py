@@ -4,6 +4,7 @@ from collections.abc import Callable
 from datetime import timedelta
 
 from cronograph.jobs.actions.groups import pause_group, update_group
+from cronograph.jobs.actions.nodes import NewNode, join
 from cronograph.jobs.actions.runs import cancel_runs, enqueue_runs, submit
 from cronograph.jobs.actions.tasks import pause_task, update_task
 from cronograph.jobs.core.explain import Explanation, RunFacts, explain_run, explain_task
@@ -14,7 +15,7 @@ from cronograph.jobs.store.read import facts
 from cronograph.jobs.store.schema import tables
 from cronograph.jobs.store.write import jobs, nodes, tasks
 from cronograph.jobs.store.write import runs as run_store
-from tests.support.storage import START, Stored
+from tests.support.storage import START, Stored, Worker
 
 
 def of_task(stored: Stored, name: str = "nightly") -> Explanation:
@@ -187,6 +188,16 @@ class TestRun:
         stored.node()
         runs = [stored.enqueue() for _ in range(3)]
         says(of_run(stored, runs[-1].id), "IN_LINE", "2 runs", "20 slots are free")
+
+    def test_no_slot_for_threads_is_free_while_coroutines_have_some(self, stored: Stored) -> None:
+        infos = (JobInfo("work", isolation="thread", args_schema={}), JobInfo("other", args_schema={}))
+        node = stored.do(join, NewNode("node-a", 5, "1", infos, 60.0, thread_slots=1), alone=False)
+        stored.do(lambda tx: nodes.set_state(tx.conn, node.id, NodeState.ACTIVE))
+        stored.enqueue()
+        run, other = stored.enqueue(), stored.enqueue(job_name="other", group="b")
+        Worker(stored, node, ("work",)).start()
+        says(of_run(stored, run.id), "NO_SLOT", "The only slot of node node-a is taken")
+        says(of_run(stored, other.id), "NEXT")
 
     def test_no_free_slot(self, stored: Stored) -> None:
         worker = stored.node(slots=1)

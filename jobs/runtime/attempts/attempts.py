@@ -43,6 +43,7 @@ class Attempts:
     Attributes:
         finisher: Stores the ends.
         spawner: Gives child processes.
+        in_threads: How many of the attempts are in threads and child processes.
     """
 
     def __init__(
@@ -65,6 +66,7 @@ class Attempts:
         self._on_fault = on_fault
         self.finisher = Finisher(services.database, self._stored, on_free, self._not_stored)
         self.spawner = Spawner()
+        self.in_threads = 0
         self._active: dict[int, Attempt] = {}
         # Of these, coroutines that nobody has asked to stop: they need nobody beside them.
         self._alone: dict[int, Running] = {}
@@ -74,6 +76,11 @@ class Attempts:
 
     def __len__(self) -> int:
         return len(self._active)
+
+    def is_in_thread(self, end: Finish) -> bool:
+        """Whether an attempt, which ended, was none of a coroutine."""
+        attempt = self._active.get(end.execution_id)
+        return attempt is not None and not _is_coroutine(attempt)
 
     @property
     def run_ids(self) -> set[int]:
@@ -90,6 +97,7 @@ class Attempts:
         for one in started:
             attempt = self._prepare(one)
             self._active[one.execution_id] = attempt
+            self.in_threads += not _is_coroutine(attempt)
             self._idle.clear()
             self._logs.open(one.execution_id)
             self._begin(attempt)
@@ -216,7 +224,7 @@ class Attempts:
         self._on_fault()
 
     def _forget(self, execution_id: int) -> None:
-        del self._active[execution_id]
+        self.in_threads -= not _is_coroutine(self._active.pop(execution_id))
         if not self._active:
             self._idle.set()
 
@@ -249,7 +257,11 @@ class Attempts:
 
 def _can_be_alone(attempt: Attempt) -> bool:
     """Whether nothing but a request to stop can end the job before its time: a coroutine without a time box."""
-    return attempt.definition.isolation is Isolation.ASYNC and attempt.started.run.timeout is None
+    return _is_coroutine(attempt) and attempt.started.run.timeout is None
+
+
+def _is_coroutine(attempt: Attempt) -> bool:
+    return attempt.definition.isolation is Isolation.ASYNC
 
 
 def _executor_failed(attempt: Attempt, error: Exception) -> Failed:

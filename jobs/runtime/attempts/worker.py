@@ -2,12 +2,13 @@
 
 import asyncio
 import logging
+from collections.abc import Sequence
 from dataclasses import replace
 
 from typing_extensions import override
 
 from ...actions.claim import Claimant, Standing
-from ...actions.finish import disown
+from ...actions.finish import Finish, disown
 from ...actions.lane import LaneClaim, claim_lane
 from ...actions.runs import hand_back
 from ...actions.turn import Order, Turn, turn
@@ -60,6 +61,8 @@ class Worker(Service):
         self._database = services.database
         self._registry = registry
         self._slots = settings.slots
+        self._thread_slots = min(settings.slots, settings.thread_slots)
+        self._coroutines = tuple(one.name for one in registry if one.isolation is Isolation.ASYNC)
         self._prefetch = settings.prefetch
         self._fairness = FairnessState(CountingScheme.parse(settings.counting_scheme))
         in_process = [one for one in registry if one.isolation is Isolation.PROCESS]
@@ -155,20 +158,25 @@ class Worker(Service):
     async def _fill(self) -> bool:
         """Store ends and fill free slots; whether there may be more to take at once."""
         async with self._claiming:
-            return self._taking and await self._take_turn()
+            more = self._taking and await self._take_turn()
+            if more and self._taking and len(self._coroutines) < len(self._claimant.jobs):
+                # There may be room for coroutines beyond that for threads.
+                more = await self._take_turn(coroutines=True)
+            return more
 
-    async def _take_turn(self) -> bool:
-        order = self._order()
+    async def _take_turn(self, *, coroutines: bool = False) -> bool:
+        order = self._order(coroutines=coroutines)
+        claimant = self._claimant
+        if coroutines or self._room_in_threads(order.ended) <= 0:
+            claimant = replace(claimant, jobs=self._coroutines)
         if not order.ended and not order.reserved and order.slots <= 0 and order.prefetch == 0:
             return False
-        if self._line is not None and _is_common(order) and not self._claimant.foreign:
-            claim = await self._database.on_line(
-                claim_lane, self._line, self._claimant, self._fairness, slots=order.slots
-            )
+        if self._line is not None and _is_common(order) and not claimant.foreign:
+            claim = await self._database.on_line(claim_lane, self._line, claimant, self._fairness, slots=order.slots)
             if claim.served:
                 return self._follow_lane(order, claim)
         try:
-            result = await self._database.write(turn, self._claimant, self._fairness, order)
+            result = await self._database.write(turn, claimant, self._fairness, order)
         except BaseException:
             self._attempts.finisher.give_back(order.ended)
             raise
@@ -182,15 +190,25 @@ class Worker(Service):
             return False
         return self._follow(order, result)
 
-    def _order(self) -> Order:
+    def _order(self, *, coroutines: bool) -> Order:
         ended = self._attempts.finisher.take()
         free = max(0, self._slots - len(self._attempts) + len(ended))
+        room = self._room_in_threads(ended)
+        if room > 0 and not coroutines:
+            # All that is taken may be of threads.
+            free = min(free, room)
         reserved, self._reserved = self._reserved[:free], self._reserved[free:]
         ahead = max(0, self._prefetch - len(self._reserved))
         # With prefetch, wait until half of it is used up: one claim for many instead of one each.
         if len(reserved) == free and ahead * 2 < self._prefetch:
             ahead = 0
         return Order(ended, reserved, free, ahead)
+
+    def _room_in_threads(self, ended: Sequence[Finish]) -> int:
+        """How many more runs of threads and child processes may begin once these ends are stored."""
+        if len(self._coroutines) == len(self._claimant.jobs):
+            return self._slots
+        return self._thread_slots - self._attempts.in_threads + sum(map(self._attempts.is_in_thread, ended))
 
     def _follow(self, order: Order, result: Turn) -> bool:
         """Execute what was started; whether there may be more to take."""

@@ -4,13 +4,14 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from sqlalchemy import Connection, func, select, tuple_
+from sqlalchemy import Connection, case, func, select, tuple_
 
 from ...core.explain import COUNTED_AHEAD, RunFacts, TaskFacts
-from ...core.model import Blockage, Group, JobInfo, Node, NodeState, Run, Task
+from ...core.model import COROUTINE, Blockage, Group, JobInfo, Node, NodeState, Run, Task
 from ...core.states import CLAIMABLE, FINAL, OCCUPYING, UNFINISHED, RunState
 from ..db import dialect
 from ..db.words import word, words
+from ..schema.tables import job as j
 from ..schema.tables import run as r
 from ..write.claims import occupied_counts
 from ..write.nodes import live
@@ -62,7 +63,7 @@ class _Queue:
     blockages: Mapping[str, Blockage]
     groups: Mapping[str, Group]
     occupied: Mapping[str, int]
-    held: Mapping[int, int]
+    held: Mapping[int, tuple[int, int]]
     blocking: Mapping[int, int]
     ahead: Mapping[int, int]
 
@@ -92,6 +93,7 @@ def _facts(run: Run, queue: _Queue) -> RunFacts:
     knowing = [node for node in queue.nodes if run.job_name in node.jobs]
     # Without a node of that very version any may try, and so they may with arguments that nobody has checked.
     able = [node for node in knowing if node.signatures[run.job_name] == run.signature] or knowing
+    of_threads = job is not None and job.isolation != COROUTINE
     blocking = queue.blocking.get(run.task_id or 0) if run.exclusive else None
     return RunFacts(
         job_known=job is not None,
@@ -101,19 +103,36 @@ def _facts(run: Run, queue: _Queue) -> RunFacts:
         group_occupied=queue.occupied.get(run.group, 0),
         blocked_by=None if blocking == run.id else blocking,
         ahead=queue.ahead.get(run.id, 0),
-        slots=sum(node.slots for node in able if node.blockage is None),
+        slots=sum(_slots(node, of_threads) for node in able if node.blockage is None),
         other_version=tuple(node.name for node in knowing if node not in able),
-        free_slots=sum(max(0, node.slots - queue.held.get(node.id, 0)) for node in able if node.blockage is None),
+        free_slots=sum(_free(node, queue, of_threads) for node in able if node.blockage is None),
         blockages=queue.blockages,
     )
 
 
-def _held(conn: Connection) -> dict[int, int]:
-    """How many runs each node executes."""
+def _slots(node: Node, of_threads: bool) -> int:
+    """How many runs of a kind the node executes at once."""
+    return min(node.slots, node.thread_slots or node.slots) if of_threads else node.slots
+
+
+def _free(node: Node, queue: _Queue, of_threads: bool) -> int:
+    held, in_threads = queue.held.get(node.id, (0, 0))
+    free = max(0, node.slots - held)
+    return min(free, max(0, _slots(node, of_threads) - in_threads)) if of_threads else free
+
+
+def _held(conn: Connection) -> dict[int, tuple[int, int]]:
+    """How many runs each node executes, and how many of them in threads and child processes."""
     # The first condition says nothing new, but the index over what nodes hold is made for it.
     running = (r.c.state.in_(words(OCCUPYING)), r.c.state == word(RunState.RUNNING))
-    statement = select(r.c.node_id, func.count()).where(*running).group_by(r.c.node_id)
-    return {key: value for key, value in conn.execute(statement)}
+    in_threads = func.sum(case((j.c.isolation == COROUTINE, 0), else_=1))
+    statement = (
+        select(r.c.node_id, func.count(), in_threads)
+        .outerjoin_from(r, j, j.c.name == r.c.job_name)
+        .where(*running)
+        .group_by(r.c.node_id)
+    )
+    return {node_id: (held, of_threads) for node_id, held, of_threads in conn.execute(statement)}
 
 
 def _blocking(conn: Connection, task_ids: Collection[int]) -> dict[int, int]:

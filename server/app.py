@@ -21,6 +21,7 @@ from ..jobs.store.db.database import Database
 from .auth.sign_in import SignIn
 from .auth.signing import person_of
 from .engine_thread import EngineThread
+from .forwarded import ForwardedHeaders, Network, OnlyOverTls
 from .health import health_routes
 from .lifecycle import Lifecycle, Phase
 from .pages import Site, static_routes
@@ -44,6 +45,7 @@ class Parts:
         lifecycle: The phase of the process, for ``/health``.
         streams: The open WebSockets and event streams; ended at shutdown.
         hosts: Names that the ``Host`` header of a request may have.
+        proxies: Networks of proxies that end TLS.
         site: The built dashboard.
         sign_in: Knows who asks; None = everybody is the local administrator.
         allow_list: GraphQL documents by SHA-256; when given, only these run.
@@ -60,7 +62,16 @@ class Parts:
     hosts: frozenset[str]
     site: Site
     sign_in: SignIn | None = None
+    proxies: tuple[Network, ...] = ()
     allow_list: Mapping[str, str] | None = None
+
+
+def _middleware(parts: Parts) -> list[Middleware]:
+    """What every request passes, the outermost first."""
+    inner = [Middleware(SecurityHeaders), Middleware(KnownHost, hosts=parts.hosts)]
+    if not parts.proxies:
+        return inner
+    return [Middleware(ForwardedHeaders, proxies=parts.proxies), Middleware(OnlyOverTls), *inner]
 
 
 def build_app(parts: Parts) -> Starlette:
@@ -101,7 +112,7 @@ def build_app(parts: Parts) -> Starlette:
             *([] if sign_in is None else sign_in.routes.routes()),
             *static_routes(parts.site, gate),
         ],
-        middleware=[Middleware(SecurityHeaders), Middleware(KnownHost, hosts=parts.hosts)],
+        middleware=_middleware(parts),
     )
     app.router.redirect_slashes = False
     return app

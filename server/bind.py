@@ -1,10 +1,11 @@
-"""Where the server listens: loopback only until sign-in exists, on sockets that are open before anything starts."""
+"""Where the server listens: on sockets that are open before anything starts."""
 
 import errno
 import ipaddress
 import resource
 import socket
 from dataclasses import dataclass
+from urllib.parse import urlsplit
 
 from ..jobs.core.errors import ConfigurationError, CronographError
 
@@ -47,11 +48,11 @@ class Listener:
             each.close()
 
 
-def loopback_addresses(host: str) -> list[str]:
-    """The addresses behind ``host``, all of them of the loopback interface.
+def addresses_of(host: str) -> list[str]:
+    """The addresses behind ``host``.
 
     Raises:
-        ConfigurationError: ``host`` is unknown, or one of its addresses can be reached from outside.
+        ConfigurationError: ``host`` is unknown.
     """
     if host.lower() == "localhost":
         return ["127.0.0.1", "::1"]
@@ -60,15 +61,12 @@ def loopback_addresses(host: str) -> list[str]:
     except (OSError, UnicodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "not a host name"
         raise ConfigurationError(f"host: must be a name or address of this machine, got '{host}': {reason}") from None
-    addresses = list(dict.fromkeys(str(entry[4][0]) for entry in found))
-    outside = [address for address in addresses if not _is_loopback(address)]
-    if outside:
-        meaning = "" if outside == [host] else f" ({', '.join(outside)})"
-        raise ConfigurationError(
-            f"host: must be a loopback address (localhost, 127.0.0.1 or ::1) because there is no sign-in yet, "
-            f"got '{host}'{meaning}; from elsewhere use a tunnel, e.g. ssh -L 8000:localhost:8000 <this machine>"
-        )
-    return addresses
+    return list(dict.fromkeys(str(entry[4][0]) for entry in found))
+
+
+def is_outside(addresses: list[str]) -> bool:
+    """Whether one of the addresses can be reached from another machine."""
+    return not all(_is_loopback(address) for address in addresses)
 
 
 def _is_loopback(address: str) -> bool:
@@ -77,21 +75,28 @@ def _is_loopback(address: str) -> bool:
     return (mapped or ip).is_loopback
 
 
-def listen(host: str, port: int) -> Listener:
+def listen(host: str, port: int, *, public_url: str | None = None, tls: bool = False) -> Listener:
     """Listen on ``host`` and ``port`` (0 = any free port); on both loopback addresses for ``localhost``.
 
+    Args:
+        host: A name or address of this machine.
+        port: The port.
+        public_url: The address that people use, if it is another one.
+        tls: Whether this process speaks TLS.
+
     Raises:
-        ConfigurationError: ``host`` is not of the loopback interface.
+        ConfigurationError: ``host`` is unknown.
         CannotListenError: the address is in use or not permitted.
     """
-    addresses = loopback_addresses(host)
-    sockets = _listen_on_all(addresses, host, port)
+    sockets = _listen_on_all(addresses_of(host), host, port)
     actual: int = sockets[0].getsockname()[1]
     bare = host.strip("[]").lower()
     shown = f"[{bare}]" if ":" in bare else bare
     name = "localhost" if bare in ("localhost", "127.0.0.1") else shown
-    hosts = frozenset({"localhost", "127.0.0.1", "[::1]", shown})
-    return Listener(f"http://{name}:{actual}", hosts, tuple(sockets))
+    url = f"http{'s' if tls else ''}://{name}:{actual}" if public_url is None else public_url.rstrip("/")
+    public = urlsplit(url).hostname or ""
+    hosts = {"localhost", "127.0.0.1", "[::1]", shown, f"[{public}]" if ":" in public else public}
+    return Listener(url, frozenset(hosts - {"0.0.0.0", "[::]"}), tuple(sockets))  # noqa: S104 - no name of anything
 
 
 def raise_file_limit() -> None:

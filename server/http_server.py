@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Generator
 from contextlib import contextmanager
+from pathlib import Path
 
 import uvicorn
 from starlette.types import ASGIApp
@@ -27,8 +28,8 @@ class HttpServer(uvicorn.Server):
     drains first, answering as long, and then calls ``finish``.
     """
 
-    def __init__(self, app: ASGIApp, *, message_bytes: int) -> None:
-        """Serve ``app``; WebSocket messages may have ``message_bytes``."""
+    def __init__(self, app: ASGIApp, *, message_bytes: int, tls: tuple[Path, Path] | None = None) -> None:
+        """Serve ``app``; WebSocket messages may have ``message_bytes``; ``tls`` are certificate and key."""
         super().__init__(
             uvicorn.Config(
                 app,
@@ -40,7 +41,10 @@ class HttpServer(uvicorn.Server):
                 log_config=None,
                 access_log=False,
                 server_header=False,
+                # `ForwardedHeaders` does it, for the host too.
                 proxy_headers=False,
+                ssl_certfile=tls[0] if tls else None,
+                ssl_keyfile=tls[1] if tls else None,
                 ws_max_size=message_bytes,
                 timeout_keep_alive=KEEP_ALIVE,
                 timeout_graceful_shutdown=CLOSE_TIMEOUT,

@@ -8,9 +8,9 @@ from typing import Any
 from ..jobs.builtin import register_builtin
 from ..jobs.core.errors import ConfigurationError
 from ..jobs.registry import default_registry
-from .bind import loopback_addresses
 from .config import InvalidSettingsError, load
 from .discovery import JobsNotFoundError, import_jobs, without_jobs
+from .exposure import faults_of
 from .settings import Settings
 
 
@@ -53,10 +53,7 @@ def prepare(flags: Mapping[str, Any], config_file: Path | None) -> Prepared:
         prepared = Prepared(loaded.settings, [], loaded.warnings)
     except InvalidSettingsError as error:
         prepared = Prepared(error.partial, error.faults, error.warnings, error.faulty)
-    try:
-        loopback_addresses(prepared.settings.host)
-    except ConfigurationError as error:
-        prepared.faults.append(str(error))
+    prepared.faults.extend(faults_of(prepared.settings))
     try:
         import_jobs(prepared.settings.jobs)
         for module in without_jobs(prepared.settings.jobs, default_registry()):

@@ -61,7 +61,8 @@ class KnownHost:
             await self._app(scope, receive, send)
             return
         host = Headers(scope=scope).get("host", "")
-        if _name(host) in self._hosts:
+        # Load balancers ask for the health by whatever address they know, and learn nothing else by it.
+        if _name(host) in self._hosts or scope["path"].startswith("/health/"):
             await self._app(scope, receive, send)
         elif scope["type"] == "websocket":
             # Closing before accepting answers the handshake with 403.

@@ -27,6 +27,8 @@ from .auth.sign_in import SignIn, person_behind
 from .bind import Listener, listen, raise_file_limit
 from .database_schema import migrate
 from .engine_thread import EngineThread
+from .exposure import check_administrator
+from .forwarded import parse_networks
 from .http_server import HttpServer
 from .lifecycle import Lifecycle, Phase
 from .own_documents import own_documents
@@ -69,7 +71,8 @@ class Service:
         # The file first: who may not use it must not answer in the place of the one who may.
         _acquire(lock)
         try:
-            listener = listen(self.settings.host, self.settings.port)
+            check_administrator(self.settings)
+            listener = self._listener()
             raise_file_limit()
             with closing(listener), asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
                 runner.run(self._serve(listener))
@@ -77,10 +80,18 @@ class Service:
             if lock is not None:
                 lock.release()
 
+    def _listener(self) -> Listener:
+        settings = self.settings
+        tls = settings.tls_cert is not None
+        return listen(settings.host, settings.port, public_url=settings.public_url, tls=tls)
+
     async def _serve(self, listener: Listener) -> None:
         stop = StopRequest(on_first=lambda: self.lifecycle.enter(Phase.DRAINING))
         parts = self._parts(listener, stop)
-        http = HttpServer(build_app(parts), message_bytes=parts.schema.limits.body_bytes)
+        tls = None
+        if self.settings.tls_cert is not None and self.settings.tls_key is not None:
+            tls = (self.settings.tls_cert, self.settings.tls_key)
+        http = HttpServer(build_app(parts), message_bytes=parts.schema.limits.body_bytes, tls=tls)
         with stop.listening():
             serving = asyncio.create_task(http.serve(list(listener.sockets)), name="cronograph-http")
             try:
@@ -119,6 +130,7 @@ class Service:
             lifecycle=self.lifecycle,
             streams=OpenStreams(schema.limits.open_streams),
             hosts=listener.hosts,
+            proxies=parse_networks(self.settings.trusted_proxies),
             site=Site(),
             sign_in=sign_in,
             allow_list=self._allow_list(),

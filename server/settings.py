@@ -35,11 +35,16 @@ class Settings(BaseSettings):
     """The settings in force, validated one by one; ``config.check`` judges how they go together.
 
     Attributes:
-        host: The name or address to listen on. Until sign-in exists it must be of the loopback interface.
+        host: The name or address to listen on. Outside of loopback it needs TLS and a name.
         port: The TCP port; 0 = any free one, which is then printed.
         database_url: ``sqlite:///relative.db``, ``sqlite:////absolute.db`` or ``postgresql://…``.
         jobs: Modules to import jobs from, besides the entry points of the group ``cronograph.jobs``.
         node_name: Name of this process among the nodes; unset = a random readable one.
+        public_url: The address that people use, when it is not that of the host and port.
+        tls_cert: Certificate chain in PEM form; with it this process speaks TLS.
+        tls_key: Its private key.
+        trusted_proxies: Addresses and networks of proxies whose ``X-Forwarded-*`` headers are believed.
+        setup_public: Let a server without an administrator be reached from elsewhere.
         no_auth: Serve without sign-in, for trials; loopback only.
         slots: How many runs this node works on at once.
         thread_slots: How many of these may be runs in threads and child processes.
@@ -68,6 +73,16 @@ class Settings(BaseSettings):
         Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$"),
         MustBe("1 to 100 letters, digits, dots, dashes and underscores, the first of them a letter or digit"),
     ] = None
+    public_url: Annotated[str | None, MustBe("an address such as https://cron.example.com")] = None
+    tls_cert: Annotated[Path | None, MustBe("a certificate file in PEM form")] = None
+    tls_key: Annotated[Path | None, MustBe("a key file in PEM form")] = None
+    trusted_proxies: Annotated[
+        tuple[str, ...],
+        NoDecode,
+        BeforeValidator(_split),
+        MustBe("a list of addresses or networks such as 10.1.0.0/16"),
+    ] = ()
+    setup_public: Annotated[bool, MustBe("true or false")] = False
     no_auth: Annotated[bool, MustBe("true or false")] = False
     slots: Annotated[int, Field(ge=1, le=10_000), MustBe("a whole number from 1 to 10000")] = 200
     thread_slots: Annotated[int, Field(ge=1, le=10_000), MustBe("a whole number from 1 to 10000")] = 20

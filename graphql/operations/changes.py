@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, fields, is_dataclass
 from datetime import datetime
 from enum import Enum
+from functools import partial
 from typing import Any, Final, Generic, Protocol, TypeVar, cast, runtime_checkable
 
 import strawberry
@@ -53,9 +54,41 @@ async def perform(
         refuse(_faults(input))
         chosen = key or getattr(input, "idempotency_key", None) or None
         request = None if chosen is None else Request(chosen, operation, digest(operation, input))
-        return Done(await info.context.write(once, request, action, memory), [])
+        return Done(await info.context.write(once, request, partial(_audited, action, operation, input), memory), [])
     except Refusal as refusal:
         return Done(None, [UserError.from_error(fault) for fault in refusal.faults])
+
+
+def _audited(action: Callable[[Tx], T], operation: str, input: object, tx: Tx) -> T:
+    """Run an action; unless it says itself what it changed, the audit log gets what was asked for."""
+    result = action(tx)
+    if not tx.records and not getattr(input, "dry_run", None):
+        asked = audited_input(input)
+        subject = next((str(asked[name]) for name in NAMING if asked.get(name)), None)
+        tx.record(operation, subject, after=asked)
+    return result
+
+
+NAMING: Final = ("name", "jobName", "id", "owner")
+"""Members of inputs that name what is changed, the best first."""
+MOST_LISTED: Final = 20
+
+
+def audited_input(input: object) -> dict[str, Json]:
+    """What a client asked for, as the audit log keeps it: of arguments the names alone, of long lists the length."""
+    asked = {camel(name): _for_audit(name, value) for name, value in _present(input)}
+    return {name: value for name, value in asked.items() if value is not None and name != "idempotencyKey"}
+
+
+def _for_audit(name: str, value: object) -> Json:
+    if name == "args":
+        return sorted(cast("dict[str, Json]", value)) if isinstance(value, dict) else None
+    if is_dataclass(value):
+        return audited_input(value)
+    if isinstance(value, list):
+        items = cast("list[object]", value)
+        return [_for_audit("", one) for one in items] if len(items) <= MOST_LISTED else {"count": len(items)}
+    return _plain(value)
 
 
 @runtime_checkable

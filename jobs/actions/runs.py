@@ -18,6 +18,7 @@ from ..store.write import runs as run_store
 from ..store.write.jobs import Schema
 from .cancel import cancel_all
 from .changes import run_change
+from .submitting import check_submitter
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +75,12 @@ def enqueue_runs(tx: Tx, runs: Sequence[NewRun]) -> list[Enqueued]:
 
 
 def put(tx: Tx, runs: Sequence[NewRun]) -> list[Enqueued]:
-    """Insert runs without judging them; ``enqueue`` in the user's own transaction accepts any job."""
+    """Insert runs without judging them; ``enqueue`` in the user's own transaction accepts any job.
+
+    Raises:
+        UserError: code ``FORBIDDEN``: see ``check_submitter``.
+    """
+    check_submitter(tx, (run.job_name for run in runs))
     plain = [run for run in runs if run.unique_key is None]
     inserted = iter(run_store.insert_all(tx.conn, plain, tx.now) if plain else ())
     enqueued = [

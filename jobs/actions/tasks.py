@@ -1,7 +1,7 @@
 """What can be done to tasks, each in one transaction."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import asdict, dataclass, fields, replace
 from datetime import datetime
 from typing import Any
 
@@ -22,6 +22,7 @@ from .changes import task_change
 from .dispatch import new_run, settle_due
 from .runs import check_job_args, job_faults, submit
 from .skips import record_skips
+from .submitting import check_submitter
 
 _REQUIRED = TaskSpec(name="", job_name="", schedule=ScheduleSpec(Syntax.CRON, ""))
 _DEFAULTS: Mapping[str, Any] = {one.name: getattr(_REQUIRED, one.name) for one in fields(TaskSpec)}
@@ -48,6 +49,7 @@ def create_task(tx: Tx, spec: TaskSpec, *, source: TaskSource = TaskSource.API, 
         UserError: a field is not what it must be, the job or its arguments are unknown, or the name is taken.
             If several things are wrong, all are told.
     """
+    check_submitter(tx, [spec.job_name])
     anchor, schemas = spec.start_at or tx.now, jobs.schemas(tx.conn)
     faults = [*task_faults(spec), *job_faults(schemas, spec.job_name, spec.args)]
     faults += _schedule_faults(spec, anchor, tx.now)
@@ -78,7 +80,8 @@ def update_task(
         name: Which task; the name itself cannot change.
         changes: Field names of ``TaskSpec`` to new values; None = the product's default.
         expected_version: Refuse if the task was edited since this version was read.
-        actor: Who edits; noted as the one who paused, if ``enabled`` becomes false.
+        actor: Who edits; noted as the one who paused, if ``enabled`` becomes false, and as the submitter, in whose name
+            the task runs, if what it runs changes.
     """
     task = settle_due(tx, _locked(tx, name))
     if expected_version is not None and expected_version != task.version:
@@ -99,11 +102,29 @@ def update_task(
     refuse(faults)
     values = {**tasks.spec_values(spec), **_retimed(tx, task, spec), **_paused(tx, task, spec, actor)}
     if rebound:
+        check_submitter(tx, [spec.job_name])
         values["signature"] = schemas[spec.job_name].signature
+        # Nobody may have something done with the rights of whoever made the task.
+        values["submitter"] = actor or task.submitter
     if spec.schedule != task.spec.schedule and task.source is TaskSource.CODE:
         values["overridden"] = spec.schedule != task.declared
     _record_left_out(tx, task, spec)
+    _record_changes(tx, task.spec, spec)
     return _change(tx, task, values)
+
+
+def _record_changes(tx: Tx, old: TaskSpec, new: TaskSpec) -> None:
+    """Put what an edit changed into the audit log; of arguments only that they changed, for they may hold secrets."""
+    changed = [one.name for one in fields(old) if getattr(old, one.name) != getattr(new, one.name)]
+    shown = [name for name in changed if name != "args"]
+    before, after = ({name: _shown(getattr(spec, name)) for name in shown} for spec in (old, new))
+    if "args" in changed:
+        before["args"], after["args"] = sorted(old.args), sorted(new.args)
+    tx.record("updateTask", old.name, before=before, after=after)
+
+
+def _shown(value: object) -> object:
+    return asdict(value) if isinstance(value, ScheduleSpec) else value
 
 
 def pause_task(tx: Tx, name: str, *, reason: str | None = None, actor: str | None = None) -> Task:

@@ -8,7 +8,8 @@ import typer
 Host = Annotated[
     str | None,
     typer.Option(
-        "--host", help="Name or address to listen on; loopback only until there is sign-in. [default: localhost]"
+        "--host",
+        help="Name or address to listen on; outside of loopback with TLS and --public-url only. [default: localhost]",
     ),
 ]
 Port = Annotated[
@@ -27,6 +28,18 @@ Jobs = Annotated[
 ]
 NodeName = Annotated[
     str | None, typer.Option("--node-name", help="Name of this process among the nodes. [default: a random one]")
+]
+PublicUrl = Annotated[
+    str | None, typer.Option("--public-url", help="The address people use, e.g. https://cron.example.com.")
+]
+TlsCert = Annotated[str | None, typer.Option("--tls-cert", help="Certificate chain in PEM form, to speak TLS.")]
+TlsKey = Annotated[str | None, typer.Option("--tls-key", help="Private key of the certificate.")]
+TrustedProxies = Annotated[
+    str | None,
+    typer.Option("--trusted-proxies", help="Networks of proxies that end TLS, separated by commas."),
+]
+SetupPublic = Annotated[
+    bool, typer.Option("--setup-public", help="Let the set-up link be used from elsewhere, at the first start.")
 ]
 NoAuth = Annotated[
     bool, typer.Option("--no-auth", help="Serve without sign-in, for trials; accepted on loopback only.")

@@ -12,7 +12,21 @@ from ..logs import configure_logging
 from ..preparation import prepare
 from ..service import Service
 from ..settings import Settings
-from .options import AsJson, ConfigFile, DatabaseUrl, Host, Jobs, NoAuth, NodeName, Port
+from .options import (
+    AsJson,
+    ConfigFile,
+    DatabaseUrl,
+    Host,
+    Jobs,
+    NoAuth,
+    NodeName,
+    Port,
+    PublicUrl,
+    SetupPublic,
+    TlsCert,
+    TlsKey,
+    TrustedProxies,
+)
 from .output import Output
 
 SIGN_IN = "by name and password at {url}/login; programs by API tokens (`cronograph token create`)"
@@ -26,6 +40,11 @@ def serve(
     database_url: DatabaseUrl = None,
     jobs: Jobs = None,
     node_name: NodeName = None,
+    public_url: PublicUrl = None,
+    tls_cert: TlsCert = None,
+    tls_key: TlsKey = None,
+    trusted_proxies: TrustedProxies = None,
+    setup_public: SetupPublic = False,
     no_auth: NoAuth = False,
     config: ConfigFile = None,
     as_json: AsJson = False,
@@ -41,6 +60,11 @@ def serve(
         "database_url": database_url,
         "jobs": jobs or None,
         "node_name": node_name,
+        "public_url": public_url,
+        "tls_cert": tls_cert,
+        "tls_key": tls_key,
+        "trusted_proxies": trusted_proxies,
+        "setup_public": setup_public or None,
         "no_auth": no_auth or None,
     }
     run_server(flags, config, as_json=as_json)

@@ -1,30 +1,29 @@
-"""Only loopback is served, and the printed address is the real one."""
+"""Where the server listens, and that the printed address is the real one."""
 
 import socket
 
 import pytest
 
 from cronograph.jobs.core.errors import ConfigurationError
-from cronograph.server.bind import CannotListenError, listen, loopback_addresses
+from cronograph.server.bind import CannotListenError, addresses_of, is_outside, listen
 
 
 @pytest.mark.parametrize(
     "host", ["localhost", "LOCALHOST", "127.0.0.1", "127.8.9.10", "::1", "[::1]", "::ffff:127.0.0.1"]
 )
-def test_loopback_is_accepted(host: str) -> None:
-    assert loopback_addresses(host)
+def test_loopback_is_known(host: str) -> None:
+    assert not is_outside(addresses_of(host))
 
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.0.2.7", "::ffff:192.0.2.7", "10.0.0.1", "fe80::1"])
-def test_any_other_address_is_refused_with_a_way_out(host: str) -> None:
-    with pytest.raises(ConfigurationError, match=r"must be a loopback address .* got .*ssh -L"):
-        loopback_addresses(host)
+def test_any_other_address_is_reached_from_elsewhere(host: str) -> None:
+    assert is_outside(addresses_of(host))
 
 
-@pytest.mark.parametrize("host", ["no.such.host.invalid", "not a name", "1.2.3", "x" * 300])
+@pytest.mark.parametrize("host", ["no.such.host.invalid", "not a name", "x" * 300])
 def test_a_name_that_leads_nowhere_is_refused(host: str) -> None:
     with pytest.raises(ConfigurationError, match="host: must be"):
-        loopback_addresses(host)
+        addresses_of(host)
 
 
 def test_port_zero_gives_a_free_port_and_its_address() -> None:

@@ -1,0 +1,24 @@
+"""In whose name runs are submitted, and what that allows."""
+
+from collections.abc import Iterable
+from typing import Final
+
+from ..core.errors import UserError
+from ..store.db.transaction import Tx
+
+ACTS_FOR_ITS_SUBMITTER: Final = "graphql_request"
+"""The job that does with the rights of an account what its arguments say."""
+
+
+def check_submitter(tx: Tx, job_names: Iterable[str]) -> None:
+    """Whoever shows a token of a lower role than his account's cannot get the account's rights through a job.
+
+    Raises:
+        UserError: code ``FORBIDDEN``.
+    """
+    if tx.actor is not None and not tx.actor.full_rights and ACTS_FOR_ITS_SUBMITTER in job_names:
+        raise UserError(
+            f"job '{ACTS_FOR_ITS_SUBMITTER}' runs with all rights of the account '{tx.actor.name}', and the token has "
+            f"only the role {tx.actor.role.value}; use a token of the account's own role",
+            code="FORBIDDEN",
+        )

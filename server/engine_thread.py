@@ -61,6 +61,7 @@ class EngineThread:
             return Engine(services, registry, settings, on_drained=on_drained, wakeup=wakeup)
 
         self._make = make
+        self.left_behind: list[str] = []
         self._engine: Engine | None = None
         self._thread = LoopThread(THREAD, uvloop.new_event_loop)
         self._blockages = BlockageWriter(beside, lambda: self.node)
@@ -116,3 +117,4 @@ class EngineThread:
             watch.stop()
         await self._blockages.stop()
         await self._thread.close(CLOSE_SECONDS)
+        self.left_behind = self._thread.unfinished()

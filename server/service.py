@@ -50,6 +50,7 @@ class Service:
         on_ready: Called once it serves, with its address and the name of its node.
         prepare: Called with the database before that; the demo makes its tasks there.
         lifecycle: Its phase.
+        left_behind: Coroutines of jobs that swallowed every cancel and were still there when all else had ended.
     """
 
     settings: Settings
@@ -57,6 +58,7 @@ class Service:
     on_ready: Callable[[str, str], None]
     prepare: Callable[[Database], Awaitable[None]] | None = None
     lifecycle: Lifecycle = field(default_factory=Lifecycle)
+    left_behind: list[str] = field(default_factory=list[str], init=False)
 
     def run(self) -> None:
         """Serve until a signal asks for the end; returns after an orderly stop.
@@ -101,6 +103,7 @@ class Service:
             finally:
                 self.lifecycle.enter(Phase.DRAINING)
                 await _ended(parts, http, serving)
+                self.left_behind = parts.engine.left_behind
         log.info("stopped")
 
     def _parts(self, listener: Listener, stop: StopRequest) -> Parts:

@@ -2,10 +2,13 @@
 
 import asyncio
 import threading
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Coroutine
 from typing import TypeVar
 
 T = TypeVar("T")
+
+_POOL = "shutdown_default_executor"
+"""What waits, at the end of a loop, for the threads of its pool."""
 
 
 class LoopThread:
@@ -63,6 +66,12 @@ class LoopThread:
             await asyncio.to_thread(self._thread.join, within)
         return not self._thread.is_alive()
 
+    def unfinished(self) -> list[str]:
+        """What the tasks are about that ``close`` waited for in vain; empty if the thread has ended."""
+        if self._loop is None or not self._thread.is_alive():
+            return []
+        return sorted(_about(task) for task in asyncio.all_tasks(self._loop))
+
     def _turn(self) -> None:
         with asyncio.Runner(loop_factory=self._factory) as runner:
             runner.run(self._until_ended())
@@ -71,3 +80,16 @@ class LoopThread:
         self._loop, self._ending = asyncio.get_running_loop(), asyncio.Event()
         self._started.set()
         await self._ending.wait()
+
+
+def _about(task: asyncio.Task[object]) -> str:
+    """Which coroutines a task awaits, the outermost first."""
+    names: list[str] = []
+    awaited: object = task.get_coro()
+    # Also those of the loop itself, which are compiled: for these ``inspect.iscoroutine`` is false.
+    while isinstance(awaited, Coroutine):
+        names.append(getattr(awaited, "__qualname__", type(awaited).__name__))
+        awaited = getattr(awaited, "cr_await", None)
+    if any(name.endswith(_POOL) for name in names):
+        return "a call in the thread pool of the event loop"
+    return " > ".join(names) or task.get_name()

@@ -27,6 +27,8 @@ class ExitCode(IntEnum):
     """The server or the database cannot be reached or used."""
     IN_USE = 4
     """The port or the database file is in use by another process."""
+    CUT_OFF = 5
+    """The server has stopped and its runs are safe, but code of a job would not end and was cut off."""
 
 
 class Refused(CronographError):  # noqa: N818 - an answer, not a malfunction

@@ -12,6 +12,7 @@ from ..logs import configure_logging
 from ..preparation import prepare
 from ..service import Service
 from ..settings import Settings
+from .ending import end_without
 from .options import (
     AsJson,
     ConfigFile,
@@ -101,7 +102,9 @@ def run_server(
                 data, f"{greeting} is ready: {url}  (node {node}; Ctrl+C stops it)\n{_details(url, settings)}"
             )
 
-        Service(settings, default_registry(), ready, before_ready).run()
+        service = Service(settings, default_registry(), ready, before_ready)
+        service.run()
+        end_without(service.left_behind)
 
 
 def _details(url: str, settings: Settings) -> str:

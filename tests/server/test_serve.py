@@ -145,6 +145,26 @@ def test_a_job_that_outlasts_the_drain_is_asked_to_leave_and_else_handed_back(
     assert rows(sqlite_url, log) == [("ever", "success"), ("nap", "handed_back")]
 
 
+@pytest.mark.parametrize(
+    ("job", "args", "words"),
+    [
+        ("stubborn", {}, "CoroutineBody.run > stubborn"),
+        ("helper", {"seconds": 300}, "a call in the thread pool of the event loop"),
+    ],
+)
+def test_what_a_job_leaves_behind_does_not_keep_the_process_alive_and_the_exit_status_says_so(
+    processes: ProcessStarter, sqlite_url: str, with_jobs: list[str], job: str, args: dict[str, Any], words: str
+) -> None:
+    short = {"CRONOGRAPH_DRAIN_TIMEOUT": "0.2", "CRONOGRAPH_HARD_STOP_GRACE": "0.2"}
+    server = processes.serve(sqlite_url, *with_jobs, env=short)
+    trigger(server, job, **args)
+    wait_running(server, job)
+    server.terminate()
+    assert server.wait(60) == 5
+    assert f"is cut off (it is a job's): {words}" in server.output()
+    assert rows(sqlite_url, f"SELECT state FROM run WHERE job_name = '{job}'") == [("waiting",)]
+
+
 def test_sigint_stops_like_sigterm(processes: ProcessStarter, sqlite_url: str) -> None:
     server = processes.serve(sqlite_url)
     server.process.send_signal(signal.SIGINT)

@@ -41,6 +41,20 @@ async def ever(ctx: JobContext) -> None:
         await asyncio.sleep(0.01)
 
 
+@job("stubborn", description="A coroutine that swallows every cancel")
+async def stubborn() -> None:
+    while True:
+        try:
+            await asyncio.sleep(0.05)
+        except asyncio.CancelledError:
+            continue
+
+
+@job("helper", description="Works in a thread that nothing can end, of the event loop's own pool")
+async def helper(seconds: float) -> None:
+    await asyncio.to_thread(time.sleep, seconds)
+
+
 @job("fail")
 async def fail() -> None:
     raise ValueError("no luck")

@@ -1,13 +1,15 @@
 """The routes of the GraphQL API."""
 
 from collections.abc import Collection, Mapping
+from typing import Final
 
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse
 from starlette.routing import Route, WebSocketRoute
 
 from .schema_factory import GuardedSchema
-from .transport.door import FrontDoor, GetContext, Watch, cursor_of_answer, unwatched
+from .transport.budget import Budget
+from .transport.door import FrontDoor, GetContext, Lane, Watch, cursor_of_answer, same_lane, unwatched
 from .transport.engine import Engine
 from .transport.http import HttpEndpoint
 from .transport.persisted import PersistedDocuments
@@ -16,6 +18,9 @@ from .transport.sharing import EventId, SharedStreams
 from .transport.site import SitePolicy
 from .transport.streams import OpenStreams
 from .transport.websocket import WebSocketEndpoint
+
+PATH: Final = "/graphql"
+"""Where the API is."""
 
 
 def graphql_routes(
@@ -29,9 +34,9 @@ def graphql_routes(
     event_id: EventId = cursor_of_answer,
     share: SharePolicy | None = None,
     watch: Watch = unwatched,
-    path: str = "/graphql",
+    lane: Lane = same_lane,
 ) -> list[Route | WebSocketRoute]:
-    """Routes for POST, Server-Sent Events and WebSocket at `path`, and for the SDL at `/schema.graphql`.
+    """Routes for POST, Server-Sent Events and WebSocket at `/graphql`, and for the SDL at `/schema.graphql`.
 
     The limits are those the schema was built with.
 
@@ -45,7 +50,7 @@ def graphql_routes(
         event_id: cursor of a subscription's answer, for the `id:` of server-sent events and for sharing.
         share: which subscriptions of equal subscribers are executed once; None = none.
         watch: ends streams whose readers have lost the right to them, see `FrontDoor.watch`.
-        path: where the API is.
+        lane: see `FrontDoor.lane`.
     """
     engine = Engine(schema)
     door = FrontDoor(
@@ -56,6 +61,8 @@ def graphql_routes(
         streams=OpenStreams(schema.limits.open_streams) if streams is None else streams,
         shared=SharedStreams(engine, event_id, share),
         watch=watch,
+        budget=Budget(schema.limits),
+        lane=lane,
     )
     sdl = schema.as_str()
 
@@ -63,7 +70,7 @@ def graphql_routes(
         return PlainTextResponse(sdl, headers={"cache-control": "no-cache", "x-content-type-options": "nosniff"})
 
     return [
-        Route(path, HttpEndpoint(door)),
-        WebSocketRoute(path, WebSocketEndpoint(door)),
+        Route(PATH, HttpEndpoint(door)),
+        WebSocketRoute(PATH, WebSocketEndpoint(door)),
         Route("/schema.graphql", schema_text),
     ]

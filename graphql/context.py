@@ -116,6 +116,10 @@ class Context:
         """The context of a subscription that goes on for a reader that was too slow."""
         return Context(self.database, self.bus, self.logs, self.person, fell_behind=True)
 
+    def within(self, database: Database) -> "Context":
+        """The context of an operation that reads and writes by another access to the same database."""
+        return Context(database, self.bus, self.logs, self.person, self.fell_behind)
+
     def renew(self) -> None:
         """Forget what was read, so that the next event of a subscription shows what is there then."""
         self._loaders = None

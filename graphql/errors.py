@@ -52,6 +52,8 @@ CLASSIFIED: Final = {
     "SHUTTING_DOWN": Classification.UNAVAILABLE,
     "LIMIT_OPEN_STREAMS": Classification.UNAVAILABLE,
     "BUSY": Classification.UNAVAILABLE,
+    "LIMIT_QUEUED_OPERATIONS": Classification.UNAVAILABLE,
+    "LIMIT_QUEUE_SECONDS": Classification.UNAVAILABLE,
     "SLOW_READER": Classification.UNAVAILABLE,
 }
 """The codes that are not a matter of the request."""

@@ -38,6 +38,7 @@ class Parts:
     Attributes:
         schema: The GraphQL schema.
         database: Read and written by it.
+        costly: The same database for operations that cost much, so that these leave connections to the others.
         of_engine: The same database as the engine reads and writes it.
         engine: Runs the jobs, in an event loop of its own.
         wakeup: Tells both event loops of commits.
@@ -53,6 +54,7 @@ class Parts:
 
     schema: GuardedSchema
     database: Database
+    costly: Database
     of_engine: Database
     engine: EngineThread
     wakeup: Wakeup
@@ -95,6 +97,9 @@ def build_app(parts: Parts) -> Starlette:
             raise UserFacingError(message, code="STARTING", http_status=503)
         return Context(parts.database, parts.feeds.bus, parts.feeds.log_feed, await person(connection))
 
+    def lane(found: Context, costly: bool, deadline: float) -> Context:
+        return found.within((parts.costly if costly else parts.database).until(deadline))
+
     api = graphql_routes(
         parts.schema,
         context,
@@ -104,6 +109,7 @@ def build_app(parts: Parts) -> Starlette:
         share=SHARED,
         allowed_origins=() if sign_in is None else {sign_in.origin},
         watch=unwatched if sign_in is None else sign_in.watch.watching,
+        lane=lane,
     )
     app = Starlette(
         routes=[

@@ -126,6 +126,7 @@ class Service:
         return Parts(
             schema=schema,
             database=database,
+            costly=of_engine.beside("api-costly"),
             of_engine=of_engine,
             engine=EngineThread(services, self.registry, settings, wakeup, beside=database, on_drained=stop.request),
             wakeup=wakeup,
@@ -198,6 +199,7 @@ async def _ended(parts: Parts, http: HttpServer, serving: asyncio.Task[None]) ->
         feeds.end,
         feeds.stop,
         parts.wakeup.stop,
+        parts.costly.close,
         parts.database.close,
         parts.of_engine.close,
     )

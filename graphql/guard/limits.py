@@ -46,6 +46,11 @@ class Limits:
         send_seconds: time a reader may stall before its socket or stream is cut off.
         body_seconds: time a client has to send its request body.
         operation_seconds: time a query or mutation may run.
+        cheap_cost: what costs no more is executed at once, on connections of its own.
+        budget: what costs more may cost so much altogether at a time.
+        client_budget: the same for one client.
+        queued_operations: most operations that wait for this; a quarter of them for one client.
+        queue_seconds: time an operation may wait for this.
         keepalive_seconds: an idle event stream sends a comment this often.
         queue_events: most events waiting for one subscriber of a shared execution.
         queue_bytes: most bytes of events waiting for one subscriber of a shared execution.
@@ -78,6 +83,11 @@ class Limits:
     send_seconds: float = 10.0
     body_seconds: float = 30.0
     operation_seconds: float = 30.0
+    cheap_cost: int = 1_000
+    budget: int = 20_000
+    client_budget: int = 15_000
+    queued_operations: int = 100
+    queue_seconds: float = 10.0
     keepalive_seconds: float = 15.0
     queue_events: int = 1_000
     queue_bytes: int = MIB

@@ -1,15 +1,17 @@
 """What all transports share: the engine, the checks before it, and the hooks of the application."""
 
+import asyncio
 from collections.abc import Awaitable, Callable, Generator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from starlette.requests import HTTPConnection
 
 from ..errors import UserFacingError
 from ..guard.document import Prepared
 from ..guard.limits import Limits
+from .budget import Budget
 from .engine import Engine
 from .persisted import PersistedDocuments
 from .request import GraphQLRequest, as_object
@@ -18,6 +20,12 @@ from .site import SitePolicy
 from .streams import OpenStreams
 
 GetContext = Callable[[HTTPConnection], Awaitable[Any]]
+Lane = Callable[[Any, bool, float], Any]
+"""Makes of a context the one an operation is executed with."""
+
+END_SECONDS: Final = 0.1
+"""So much later than the operation itself, what it still reads ends."""
+
 Watch = Callable[[Any, Callable[[UserFacingError], None]], AbstractContextManager[None]]
 """Watches the rights behind the context of a stream while a block runs; calls back once when they are lost."""
 
@@ -26,6 +34,12 @@ Watch = Callable[[Any, Callable[[UserFacingError], None]], AbstractContextManage
 def unwatched(_context: object, _lost: Callable[[UserFacingError], None]) -> Generator[None]:
     """For servers without sign-in: nobody loses anything."""
     yield
+
+
+def same_lane(context: Any, costly: bool, deadline: float) -> Any:  # noqa: ANN401 - the schema's own type
+    """The default `FrontDoor.lane`: one lane for everything, without an end."""
+    del costly, deadline
+    return context
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,6 +56,9 @@ class FrontDoor:
         streams: the open streams.
         shared: runs subscriptions, those of equal subscribers once.
         watch: tells a stream when its reader has lost the right to it.
+        lane: makes of the context of a query or mutation the one it is executed with: whether it is costly, and when
+            its reads have to end by the event loop's clock.
+        budget: who may execute now.
         resume_variable: the variable that `Last-Event-ID` sets when the operation declares it.
     """
 
@@ -51,7 +68,9 @@ class FrontDoor:
     persisted: PersistedDocuments
     streams: OpenStreams
     shared: SharedStreams
+    budget: Budget
     watch: Watch = unwatched
+    lane: Lane = same_lane
     resume_variable: str = "after"
 
     @property
@@ -69,6 +88,22 @@ class FrontDoor:
         prepared = self.engine.prepare(resolved)
         self.persisted.remember(resolved)
         return prepared
+
+    async def execute(self, prepared: Prepared, context: Any, connection: HTTPConnection) -> dict[str, Any]:  # noqa: ANN401
+        """Run a query or a mutation once the budget has room for it; the answer.
+
+        Raises:
+            UserFacingError: the server is busy, see `Budget.admitted`.
+        """
+        cost = prepared.measure.cost
+        async with self.budget.admitted(_client_of(connection), cost):
+            deadline = asyncio.get_running_loop().time() + self.limits.operation_seconds + END_SECONDS
+            costly = cost > self.limits.cheap_cost
+            return await self.engine.execute(prepared, self.lane(context, costly, deadline))
+
+
+def _client_of(connection: HTTPConnection) -> str:
+    return connection.client.host if connection.client else ""
 
 
 def cursor_of_answer(answer: Mapping[str, Any]) -> str | None:

@@ -47,7 +47,7 @@ class HttpEndpoint:
             operation = parse_request(parse_json(decode(await self._body(request)), self._door.limits))
             if media is MediaType.STREAM:
                 return self._stream(request, operation, context)
-            return await self._execute(self._door.prepare(operation), context, media)
+            return await self._execute(request, self._door.prepare(operation), context, media)
         except RequestRefused as refused:
             return self._refusal(refused.errors, media)
         except ClientDisconnect:
@@ -96,11 +96,11 @@ class HttpEndpoint:
             extensions = {"limit": "body_bytes", "maximum": maximum, "requested": size}
             raise UserFacingError(message, code="LIMIT_BODY_BYTES", http_status=413, extensions=extensions)
 
-    async def _execute(self, prepared: Prepared, context: Any, media: MediaType) -> Response:  # noqa: ANN401
+    async def _execute(self, request: Request, prepared: Prepared, context: Any, media: MediaType) -> Response:  # noqa: ANN401
         if prepared.is_subscription:
             message = "A subscription needs a stream: use a WebSocket, or POST with 'Accept: text/event-stream'."
             raise UserFacingError(message, code="SUBSCRIPTION_NEEDS_STREAM", http_status=400)
-        answer = await self._door.engine.execute(prepared, context)
+        answer = await self._door.execute(prepared, context, request)
         return _json(self._door.engine.encode(answer), media, status_of(answer, media))
 
     def _stream(self, request: Request, operation: GraphQLRequest, context: Any) -> ASGIApp:  # noqa: ANN401
@@ -111,10 +111,10 @@ class HttpEndpoint:
             variables = {**operation.variables, self._door.resume_variable: cursor}
             operation = replace(operation, variables=variables)
         try:
-            return EventStream(self._door, self._door.prepare(operation), context)
+            return EventStream(self._door, self._door.prepare(operation), context, request)
         except RequestRefused as refused:
             # The protocol wants refusals inside of the stream: browsers show nothing of a failed one.
-            return EventStream(self._door, refused, context)
+            return EventStream(self._door, refused, context, request)
 
     def _refusal(self, errors: list[Any], media: MediaType) -> Response:
         answer = error_answer(errors)

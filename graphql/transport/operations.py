@@ -117,7 +117,7 @@ class SocketOperations:
                 async for answer in answers:
                     await self._send(_message(operation_id, "next", answer.text))
             return True
-        result = await self._door.engine.execute(prepared, context)
+        result = await self._door.execute(prepared, context, self._websocket)
         if "data" not in result:
             # Nothing has been executed: the protocol has a message of its own for that.
             await self._send_errors(operation_id, result["errors"])

@@ -11,7 +11,7 @@ from collections.abc import AsyncGenerator
 from contextlib import aclosing, suppress
 from typing import Any, Final
 
-from starlette.requests import Request
+from starlette.requests import HTTPConnection, Request
 from starlette.types import Receive, Scope, Send
 
 from ..errors import UserFacingError, error_answer, mask
@@ -51,7 +51,14 @@ def last_event_id(request: Request) -> str | None:
 class EventStream:
     """The response that runs an operation, or reports its refusal, as a stream of events."""
 
-    def __init__(self, door: FrontDoor, operation: Prepared | RequestRefused, context: Any) -> None:  # noqa: ANN401
+    def __init__(
+        self,
+        door: FrontDoor,
+        operation: Prepared | RequestRefused,
+        context: Any,  # noqa: ANN401 - the schema's own type
+        connection: HTTPConnection,
+    ) -> None:
+        self._connection = connection
         self._door = door
         self._operation = operation
         self._context = context
@@ -108,7 +115,7 @@ class EventStream:
         if isinstance(operation, RequestRefused):
             raise operation
         if not operation.is_subscription:
-            yield Encoded(engine.encode(await engine.execute(operation, self._context)), None)
+            yield Encoded(engine.encode(await self._door.execute(operation, self._context, self._connection)), None)
             return
         async with aclosing(self._door.shared.stream(operation, self._context)) as answers:
             async for answer in answers:

@@ -78,6 +78,7 @@ class Database:
         clock: Replaces the database's time in every transaction; for tests.
         access: The connections; unless given, new ones (see ``beside``).
         listeners: Who hears of commits; unless given, nobody yet.
+        deadline: When reads end at the latest, by the event loop's clock (see ``until``).
     """
 
     def __init__(
@@ -87,11 +88,20 @@ class Database:
         clock: Clock | None = None,
         access: Access | None = None,
         listeners: list[Listener] | None = None,
+        deadline: float | None = None,
     ) -> None:
         self.url = parse_url(url) if isinstance(url, str) else url
         self.clock = clock
         self._listeners: list[Listener] = [] if listeners is None else listeners
         self._access = access or _new_access(self.url)
+        self._deadline = deadline
+
+    def until(self, deadline: float) -> "Database":
+        """The same access, whose reads end at ``deadline`` by the event loop's clock: with TimeoutError.
+
+        A statement that is under way then is cancelled, and gives its connection back.
+        """
+        return Database(self.url, clock=self.clock, access=self._access, listeners=self._listeners, deadline=deadline)
 
     def beside(self, party: str) -> "Database":
         """The access of another part of this process, which may use it from an event loop of its own.
@@ -118,7 +128,8 @@ class Database:
 
     async def read(self, function: Callable[Concatenate[Connection, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Run ``function(connection, …)`` on one consistent snapshot and return what it returns."""
-        return await self._access.read(lambda conn: function(conn, *args, **kwargs))
+        async with asyncio.timeout_at(self._deadline):
+            return await self._access.read(lambda conn: function(conn, *args, **kwargs))
 
     async def write(self, function: Callable[Concatenate[Tx, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Run ``function(tx, …)`` in one transaction, write its events with it, commit, and wake whom it concerns.

@@ -12,6 +12,7 @@ from sqlalchemy.exc import DBAPIError
 
 from .connecting import sync_engine
 from .idle_check import check_when_idle
+from .interruption import read_in_thread
 
 POOL = 8
 """Connections that one part of the process uses at most; they are opened when they are needed first, and kept."""
@@ -43,14 +44,14 @@ class PostgresAccess:
         return PostgresAccess(self._url, party)
 
     async def read(self, function: Callable[[Connection], T]) -> T:
-        """Run a function on one snapshot."""
+        """Run a function on one snapshot; a cancel ends its statement."""
         try:
-            return await self._in_thread(self._snapshots, function)
+            return await read_in_thread(self._threads, self._snapshots, function)
         except DBAPIError as error:
             if not error.connection_invalidated:
                 raise
         # The connection had died unnoticed; a read can be done again on another one.
-        return await self._in_thread(self._snapshots, function)
+        return await read_in_thread(self._threads, self._snapshots, function)
 
     async def write(self, function: Callable[[Connection], T]) -> T:
         """Run a function in one transaction."""

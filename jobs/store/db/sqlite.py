@@ -10,6 +10,7 @@ from sqlalchemy import URL, Connection, Engine
 
 from .address import sqlite_path
 from .connecting import sync_engine
+from .interruption import read_in_thread
 from .presence import FilePresence
 from .turns import FairThread
 
@@ -67,9 +68,8 @@ class SqliteAccess:
         return SqliteAccess(self._url, self._writer, party)
 
     async def read(self, function: Callable[[Connection], T]) -> T:
-        """Run a function on one snapshot."""
-        work = partial(_in_transaction, self._writer.presence, self._read_engine, function)
-        return await asyncio.get_running_loop().run_in_executor(self._readers, work)
+        """Run a function on one snapshot; a cancel ends its statement."""
+        return await read_in_thread(self._readers, self._read_engine, function, before=self._writer.presence.check)
 
     async def write(self, function: Callable[[Connection], T]) -> T:
         """Run a function in one transaction."""

@@ -169,7 +169,9 @@ async def protected(url: str, schema: GuardedSchema) -> AsyncGenerator[Protected
     lifecycle.enter(Phase.SERVING)
     sign_in = SignIn(database, f"http://localhost:{port}", HOSTS)
     no_engine = cast("EngineThread", SimpleNamespace(ready=True))
-    parts = Parts(schema, database, database, no_engine, wakeup, feeds, lifecycle, streams, HOSTS, Site(), sign_in)
+    parts = Parts(
+        schema, database, database, database, no_engine, wakeup, feeds, lifecycle, streams, HOSTS, Site(), sign_in
+    )
     server = uvicorn.Server(uvicorn.Config(build_app(parts), port=port, log_config=None, lifespan="off"))
     running = asyncio.create_task(server.serve())
     await eventually(lambda: server.started, message="the server listens")

@@ -1,0 +1,44 @@
+"""Reads for which nobody waits any more are ended, and give their thread and connection back."""
+
+import asyncio
+
+import pytest
+from sqlalchemy import Connection, text
+
+from cronograph.jobs.store.db.database import Database
+
+ENDLESS = {
+    "sqlite": "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) SELECT count(*) FROM n",
+    "postgresql": "SELECT pg_sleep(3600)",
+}
+MANY = 20
+"""More than there are threads and connections."""
+
+
+def endless(conn: Connection) -> object:
+    return conn.execute(text(ENDLESS[conn.dialect.name])).scalar()
+
+
+def one(conn: Connection) -> object:
+    return conn.execute(text("SELECT 1")).scalar()
+
+
+async def test_a_read_ends_at_its_deadline_and_its_connection_serves_the_next(database_url: str) -> None:
+    database = Database(database_url)
+    limited = database.until(asyncio.get_running_loop().time() + 0.2)
+    ended = await asyncio.gather(*(limited.read(endless) for _ in range(MANY)), return_exceptions=True)
+    assert {type(error) for error in ended} == {TimeoutError}
+    assert await asyncio.gather(*(database.read(one) for _ in range(MANY))) == [1] * MANY
+    await database.close()
+
+
+async def test_a_cancelled_read_is_ended(database_url: str) -> None:
+    database = Database(database_url)
+    reads = [asyncio.ensure_future(database.read(endless)) for _ in range(MANY)]
+    await database.until(asyncio.get_running_loop().time() + 3600).write(lambda tx: tx.now)
+    for read in reads:
+        read.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await asyncio.gather(*reads)
+    assert await database.read(one) == 1
+    await database.close()

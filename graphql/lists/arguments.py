@@ -11,7 +11,15 @@ from ...jobs.store.read.lists import Listing
 from ..context import Info
 from ..loaders import Children
 from .connections import Connection, PageArguments, connect
-from .filters import ExecutionFilter, GroupFilter, NodeFilter, RunFilter, SkippedOccurrenceFilter, TaskFilter
+from .filters import (
+    AuditFilter,
+    ExecutionFilter,
+    GroupFilter,
+    NodeFilter,
+    RunFilter,
+    SkippedOccurrenceFilter,
+    TaskFilter,
+)
 from .ordering import ExecutionOrder, GroupOrder, NodeOrder, RunOrder, SkippedOccurrenceOrder, TaskOrder
 
 M = TypeVar("M")
@@ -30,6 +38,7 @@ SKIPPED_ORDER = Annotated[
     list[SkippedOccurrenceOrder] | None, strawberry.argument(description="Newest first unless given.")
 ]
 
+AUDIT_FILTER = Annotated[AuditFilter | None, strawberry.argument(description="Which entries.")]
 GROUP_FILTER = Annotated[GroupFilter | None, strawberry.argument(description="Which groups.")]
 GROUP_ORDER = Annotated[list[GroupOrder] | None, strawberry.argument(description="By name unless given.")]
 NODE_FILTER = Annotated[NodeFilter | None, strawberry.argument(description="Which nodes.")]

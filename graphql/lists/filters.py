@@ -268,4 +268,21 @@ class NodeFilter:
     not_: "NodeFilter | None" = _condition(NOT, "not")
 
 
-AnyFilter: TypeAlias = TaskFilter | RunFilter | ExecutionFilter | SkippedOccurrenceFilter | GroupFilter | NodeFilter
+@strawberry.input(description="Which entries of the audit log. All conditions must hold.")
+class AuditFilter:
+    """Conditions on entries of the audit log."""
+
+    id: IdFilter | None = _condition("The number.")
+    at: DateTimeFilter | None = _condition("When it was done.")
+    actor: StringFilter | None = _condition("Who did it.")
+    address: StringFilter | None = _condition("Where the request came from.")
+    action: StringFilter | None = _condition("What was done.")
+    subject: StringFilter | None = _condition("What it was done to.")
+    and_: list["AuditFilter"] | None = _condition(AND, "and")
+    or_: list["AuditFilter"] | None = _condition(OR, "or")
+    not_: "AuditFilter | None" = _condition(NOT, "not")
+
+
+AnyFilter: TypeAlias = (
+    TaskFilter | RunFilter | ExecutionFilter | SkippedOccurrenceFilter | GroupFilter | NodeFilter | AuditFilter
+)

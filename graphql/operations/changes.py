@@ -59,6 +59,15 @@ async def perform(
         return Done(None, [UserError.from_error(fault) for fault in refusal.faults])
 
 
+async def perform_alone(info: Info, input: object, action: Callable[[Tx], T]) -> Done[T]:
+    """Run ``action`` in one transaction, for what must not be remembered, such as an answer with a secret."""
+    try:
+        refuse(_faults(input))
+        return Done(await info.context.write(action), [])
+    except Refusal as refusal:
+        return Done(None, [UserError.from_error(fault) for fault in refusal.faults])
+
+
 def _audited(action: Callable[[Tx], T], operation: str, input: object, tx: Tx) -> T:
     """Run an action; unless it says itself what it changed, the audit log gets what was asked for."""
     result = action(tx)

@@ -2,11 +2,12 @@
 
 import strawberry
 
+from .accounts import AccountMutations
 from .queue import QueueMutations
 from .runs import RunMutations
 from .tasks import TaskMutations
 
 
 @strawberry.type(description="Everything that can be changed. Refusals are data: look at `errors` of each payload.")
-class Mutation(RunMutations, TaskMutations, QueueMutations):
+class Mutation(RunMutations, TaskMutations, QueueMutations, AccountMutations):
     """Mutations."""

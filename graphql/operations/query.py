@@ -46,11 +46,12 @@ from ..lists.criteria import to_criteria
 from ..lists.ordering import to_keys
 from ..types.entities import Job, JobExecution, Run, SkippedOccurrence, Task, load_execution, load_run, load_task
 from ..types.operation import Group, Node
+from .accounts import AccountQueries
 from .reports import ReportQueries
 
 
 @strawberry.type(description="Everything that can be read.")
-class Query(ReportQueries):
+class Query(ReportQueries, AccountQueries):
     """Queries."""
 
     @resolved(description="The jobs that nodes have published, by name.", requires=Role.VIEWER)

@@ -23,9 +23,9 @@ from ..fields import resolved
 from ..guard.sizes import Size
 from ..lists.connections import Connection, PageArguments, connect
 from ..lists.upcoming import Planned, planned
+from ..types.account import Viewer
 from ..types.entities import PlannedOccurrence, Task
 from ..types.failures import merge
-from ..types.operation import Viewer
 from ..types.schedule import TIMES, ScheduleValidation
 from ..types.statistics import FailureGroup, Overview, Statistics
 from .inputs import ScheduleInput

@@ -7,8 +7,7 @@ import strawberry
 
 from ...jobs.core import model
 from ...jobs.core.states import RunState
-from ..context import Info, Person
-from ..enums import Role
+from ..context import Info
 from ..fields import resolved
 from ..scalars import BigInt
 
@@ -137,16 +136,3 @@ def blockage_of(node: model.Node) -> Blockage | None:
     if node.blockage is None or node.state not in model.LIVE_NODES:
         return None
     return Blockage.from_model(node.blockage)
-
-
-@strawberry.type(description="Who asks.")
-class Viewer:
-    """The person or program behind the request."""
-
-    name: str = strawberry.field(description="Their name; written into what they change.")
-    role: Role = strawberry.field(description="What they may do.")
-
-    @classmethod
-    def from_person(cls, person: Person) -> Self:
-        """The data behind the person of the context."""
-        return cls(name=person.name, role=person.role)

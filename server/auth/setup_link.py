@@ -5,9 +5,9 @@ import sys
 from pathlib import Path
 
 from ...jobs.actions.accounts import prepare_setup
+from ...jobs.actions.fresh import fresh_secret
 from ...jobs.core.credentials import Prefix, stored_form
 from ...jobs.store.db.database import Database, sqlite_path
-from .signing import fresh_secret
 
 
 def link_file(database: Database) -> Path:

@@ -2,7 +2,6 @@
 
 import math
 from dataclasses import dataclass
-from secrets import token_bytes
 
 from starlette.requests import HTTPConnection
 
@@ -11,9 +10,10 @@ from ...graphql.errors import UserFacingError
 from ...jobs.actions import accounts as account_actions
 from ...jobs.actions import sessions as session_actions
 from ...jobs.actions.acting import acting
+from ...jobs.actions.fresh import fresh_secret
 from ...jobs.actions.sessions import Place
 from ...jobs.core.accounts import MAX_PASSWORD, Account, Actor, Identity, check_account_name, check_password
-from ...jobs.core.credentials import ENTROPY_BYTES, Prefix, new_secret, stored_form
+from ...jobs.core.credentials import Prefix, stored_form
 from ...jobs.core.roles import Role
 from ...jobs.store.db.database import Database
 from ...jobs.store.db.transaction import Tx
@@ -23,11 +23,6 @@ from ...jobs.store.write.links import Purpose
 from .passwords import Passwords
 
 WRONG = "The name or the password is wrong."
-
-
-def fresh_secret(prefix: Prefix) -> str:
-    """A secret that nobody can guess."""
-    return new_secret(prefix, token_bytes(ENTROPY_BYTES))
 
 
 def place_of(connection: HTTPConnection) -> Place:

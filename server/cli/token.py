@@ -6,13 +6,13 @@ from typing import Annotated
 import typer
 
 from ...jobs.actions.accounts import the_account
+from ...jobs.actions.fresh import fresh_secret
 from ...jobs.actions.tokens import NewToken, create_token
 from ...jobs.core.accounts import ApiToken
 from ...jobs.core.credentials import Prefix, shown_form, stored_form
 from ...jobs.core.roles import Role
 from ...jobs.store.db.transaction import Tx
 from ..accounts_database import on_accounts
-from ..auth.signing import fresh_secret
 from .options import AsJson, ConfigFile, DatabaseUrl
 from .output import Output
 

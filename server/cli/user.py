@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from ...jobs.actions import accounts as actions
+from ...jobs.actions.fresh import fresh_secret
 from ...jobs.core.accounts import MAX_PASSWORD, Account, check_account_name, check_password
 from ...jobs.core.credentials import Prefix, stored_form
 from ...jobs.core.errors import ConfigurationError
@@ -14,7 +15,6 @@ from ...jobs.store.db.transaction import Tx
 from ...jobs.store.write import accounts
 from ..accounts_database import on_accounts
 from ..auth.passwords import HASHER
-from ..auth.signing import fresh_secret
 from .options import DEFAULT_SERVER, AsJson, ConfigFile, DatabaseUrl
 from .output import Output
 

@@ -26,7 +26,7 @@ def test_version_says_what_is_installed(processes: ProcessStarter) -> None:
 def test_help_lists_every_command_and_the_exit_codes(processes: ProcessStarter) -> None:
     status, output = processes.run("--help", fresh=True)
     assert status == DONE
-    for command in ("serve", "demo", "check", "migrate", "schema", "token", "trigger", "user", "version"):
+    for command in ("audit", "serve", "demo", "check", "migrate", "schema", "token", "trigger", "user", "version"):
         assert command in output
     assert "Exit status: 0 done" in output
 

@@ -19,6 +19,7 @@ from websockets.typing import Subprotocol
 from cronograph.graphql.schema_factory import GuardedSchema
 from cronograph.graphql.transport.streams import OpenStreams
 from cronograph.jobs.actions.accounts import add_account, the_account
+from cronograph.jobs.actions.fresh import fresh_secret
 from cronograph.jobs.actions.tokens import NewToken, create_token
 from cronograph.jobs.core.accounts import Account, ApiToken
 from cronograph.jobs.core.credentials import Prefix, shown_form, stored_form
@@ -30,7 +31,6 @@ from cronograph.jobs.store.db.transaction import Tx
 from cronograph.server.app import Parts, build_app
 from cronograph.server.auth.passwords import HASHER
 from cronograph.server.auth.sign_in import SignIn
-from cronograph.server.auth.signing import fresh_secret
 from cronograph.server.engine_thread import EngineThread
 from cronograph.server.lifecycle import Lifecycle, Phase
 from cronograph.server.pages import Site

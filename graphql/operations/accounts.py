@@ -1,0 +1,186 @@
+"""Accounts, tokens and sessions: who may sign in, and what oneself is signed in with."""
+
+from datetime import datetime
+from typing import Annotated
+
+import strawberry
+
+from ...jobs.actions import accounts as actions
+from ...jobs.actions import sessions as session_actions
+from ...jobs.actions import tokens as token_actions
+from ...jobs.actions.fresh import fresh_secret
+from ...jobs.core import accounts as model
+from ...jobs.core.accounts import CredentialKind
+from ...jobs.core.credentials import Prefix, shown_form, stored_form
+from ...jobs.core.errors import UserError as Refusal
+from ...jobs.store.db.transaction import Tx
+from ...jobs.store.read.audit import AUDIT
+from ...jobs.store.write import accounts
+from ..arguments import AFTER, BEFORE, FIRST, INPUT, LAST
+from ..context import Info
+from ..enums import Role
+from ..fields import listed, mutates, resolved
+from ..guard.sizes import Size
+from ..lists.arguments import AUDIT_FILTER, list_of
+from ..lists.connections import Connection, PageArguments
+from ..lists.criteria import to_criteria
+from ..types.account import (
+    Account,
+    AccountPayload,
+    ApiToken,
+    ApiTokenPayload,
+    AuditEntry,
+    EndSessionsPayload,
+)
+from .account_inputs import (
+    CreateAccountInput,
+    CreateApiTokenInput,
+    EndSessionsInput,
+    RevokeApiTokenInput,
+    UpdateAccountInput,
+)
+from .changes import Done, given, parse_key, perform_alone
+
+MANY = Size(default=1_000, most=1_000)
+
+
+@strawberry.type
+class AccountQueries:
+    """Who may sign in, and who did what."""
+
+    @resolved(description="The accounts by name, at most 1,000.", size=MANY, requires=Role.ADMIN)
+    async def accounts(self, info: Info) -> list[Account]:
+        """All accounts."""
+        found = await info.context.database.read(accounts.everybody)
+        return [Account.from_model(one) for one in found[:1_000]]
+
+    @listed(description="The audit log: who changed what, the newest first.", requires=Role.ADMIN)
+    def audit_log(
+        self,
+        info: Info,
+        *,
+        first: FIRST = None,
+        after: AFTER = None,
+        last: LAST = None,
+        before: BEFORE = None,
+        filter: AUDIT_FILTER = None,
+    ) -> Connection[AuditEntry]:
+        """All entries."""
+        paging = PageArguments(first, after, last, before)
+        return list_of(info, AUDIT, paging, to_criteria(filter), (), AuditEntry.from_model)
+
+
+@strawberry.type
+class AccountMutations:
+    """Everything that changes accounts, tokens and sessions."""
+
+    @mutates(
+        description="Makes an account. It has no password yet: its owner sets one by the link in `recoveryPath`.",
+        requires=Role.ADMIN,
+    )
+    async def create_account(self, info: Info, input: Annotated[CreateAccountInput, INPUT]) -> AccountPayload:
+        """The new account."""
+        secret = fresh_secret(Prefix.LINK)
+
+        def action(tx: Tx) -> model.Account:
+            made = actions.add_account(tx, input.name, input.role)
+            actions.prepare_recovery(tx, made.name, stored_form(secret))
+            return made
+
+        return _account(await perform_alone(info, input, action), secret)
+
+    @mutates(
+        description="Changes an account: its role, whether it may sign in, or gives its owner a link to set a password "
+        "by. A new role and `disabled: true` end its sessions.",
+        requires=Role.ADMIN,
+    )
+    async def update_account(self, info: Info, input: Annotated[UpdateAccountInput, INPUT]) -> AccountPayload:
+        """The changed account."""
+        secret = fresh_secret(Prefix.LINK) if given(input.recovery) else None
+
+        def action(tx: Tx) -> model.Account:
+            changed = actions.the_account(tx, input.name)
+            role, disabled = given(input.role), given(input.disabled)
+            if role is not None:
+                changed = actions.set_role(tx, input.name, role)
+            if disabled is not None:
+                changed = (actions.disable if disabled else actions.enable)(tx, input.name)
+            if secret is not None:
+                actions.prepare_recovery(tx, input.name, stored_form(secret))
+            return changed
+
+        return _account(await perform_alone(info, input, action), secret)
+
+    @mutates(
+        description="Makes a personal API token of one's own, of at most one's own role. Not possible by a token.",
+        requires=Role.VIEWER,
+    )
+    async def create_api_token(self, info: Info, input: Annotated[CreateApiTokenInput, INPUT]) -> ApiTokenPayload:
+        """The new token, and its secret."""
+        secret = fresh_secret(Prefix.API_TOKEN)
+        expires: datetime | None = given(input.expires_at)
+
+        def action(tx: Tx) -> model.ApiToken:
+            account = _signed_in(tx, info)
+            new = token_actions.NewToken(input.name, input.role, stored_form(secret), shown_form(secret), expires)
+            return token_actions.create_token(tx, account, new)
+
+        done = await perform_alone(info, input, action)
+        if done.result is None:
+            return ApiTokenPayload(errors=done.errors)
+        return ApiTokenPayload(token=ApiToken.from_model(done.result), secret=secret)
+
+    @mutates(description="Makes an API token worthless: one's own; administrators anybody's.", requires=Role.VIEWER)
+    async def revoke_api_token(self, info: Info, input: Annotated[RevokeApiTokenInput, INPUT]) -> ApiTokenPayload:
+        """The revoked token."""
+        person = info.context.person
+        # Without an account there are no tokens of one's own, and no account has the key 0.
+        whose = None if person.role is Role.ADMIN else (person.account_id or 0)
+
+        def action(tx: Tx) -> model.ApiToken:
+            return token_actions.revoke_token(tx, parse_key(input.id, "id"), account_id=whose)
+
+        done = await perform_alone(info, input, action)
+        token = None if done.result is None else ApiToken.from_model(done.result)
+        return ApiTokenPayload(token=token, errors=done.errors)
+
+    @mutates(description="Ends sign-ins of one's own: one, or all but this one.", requires=Role.VIEWER)
+    async def end_sessions(self, info: Info, input: Annotated[EndSessionsInput, INPUT]) -> EndSessionsPayload:
+        """How many ended."""
+
+        def action(tx: Tx) -> int:
+            account = _signed_in(tx, info)
+            chosen = given(input.id)
+            if chosen is None:
+                identity = info.context.person.identity
+                return session_actions.end_all_sessions(
+                    tx, account.id, but=identity.credential_id if identity else None
+                )
+            session_actions.end_session(tx, account.id, parse_key(chosen, "id"))
+            return 1
+
+        done = await perform_alone(info, input, action)
+        return EndSessionsPayload(ended=done.result or 0, errors=done.errors)
+
+
+def _signed_in(tx: Tx, info: Info) -> model.Account:
+    """The account of who asks, if he has signed in and does not only show a token.
+
+    Raises:
+        UserError: code ``SIGN_IN_NEEDED``.
+    """
+    person = info.context.person
+    account = None if person.account_id is None else accounts.by_id(tx.conn, person.account_id)
+    if account is None or person.identity is None or person.identity.kind is CredentialKind.TOKEN:
+        raise Refusal(
+            "this can be done only by somebody who has signed in, not by an API token nor without an account",
+            code="SIGN_IN_NEEDED",
+        )
+    return account
+
+
+def _account(done: Done[model.Account], secret: str | None) -> AccountPayload:
+    if done.result is None:
+        return AccountPayload(errors=done.errors)
+    path = None if secret is None else f"/recover?token={secret}"
+    return AccountPayload(account=Account.from_model(done.result), recovery_path=path)

@@ -1,0 +1,197 @@
+"""Accounts, what they sign in with, and what they did."""
+
+import json
+from datetime import datetime
+from typing import Self
+
+import strawberry
+from strawberry.scalars import JSON
+
+from ...jobs.core import accounts as model
+from ...jobs.core.accounts import CredentialKind
+from ...jobs.core.audit import Entry
+from ...jobs.store.read.clock import server_time
+from ...jobs.store.write import sessions
+from ..context import Info, Person
+from ..enums import Role, describe
+from ..fields import resolved, sized
+from ..guard.sizes import FEW, SHOWN
+from .common import UserError
+from .payloads import ERRORS
+
+describe(
+    CredentialKind,
+    "What somebody signed in with.",
+    {
+        CredentialKind.BROWSER: "A browser session.",
+        CredentialKind.CLI: "A sign-in of the command line.",
+        CredentialKind.TOKEN: "A personal API token.",
+    },
+)
+
+
+@strawberry.type(description="A person or a program that may sign in. Accounts are disabled, never deleted.")
+class Account:
+    """An account."""
+
+    name: str = strawberry.field(description="Its name; upper and lower case are the same.")
+    role: Role = strawberry.field(description="What it may do.")
+    has_password: bool = strawberry.field(description="Whether it can sign in with a password.")
+    disabled_at: datetime | None = strawberry.field(description="Since when nobody may sign in with it.")
+    created_at: datetime = strawberry.field(description="When it was made.")
+
+    @classmethod
+    def from_model(cls, account: model.Account) -> Self:
+        """The account behind a stored one."""
+        return cls(
+            name=account.name,
+            role=account.role,
+            has_password=account.has_password,
+            disabled_at=account.disabled_at,
+            created_at=account.created_at,
+        )
+
+
+@strawberry.type(description="A sign-in that lasts.")
+class Session:
+    """A session of an account."""
+
+    id: strawberry.ID = strawberry.field(description="The decimal key.")
+    kind: CredentialKind = strawberry.field(description="Of what.")
+    created_at: datetime = strawberry.field(description="When it began.")
+    last_seen_at: datetime = strawberry.field(description="When it was last used, give or take a minute.")
+    expires_at: datetime = strawberry.field(description="When it ends unless it is used.")
+    address: str | None = strawberry.field(description="Where it was begun from.")
+    agent: str | None = strawberry.field(description="What the browser said it is.")
+    current: bool = strawberry.field(description="Whether this request came by it.")
+
+    @classmethod
+    def from_model(cls, session: model.Session, person: Person) -> Self:
+        """The session behind a stored one."""
+        mine = person.identity
+        current = mine is not None and (mine.kind, mine.credential_id) == (session.kind, session.id)
+        return cls(
+            id=strawberry.ID(str(session.id)),
+            kind=session.kind,
+            created_at=session.created_at,
+            last_seen_at=session.last_seen_at,
+            expires_at=session.expires_at,
+            address=session.address,
+            agent=session.agent,
+            current=current,
+        )
+
+
+@strawberry.type(description="A personal API token, without its secret.")
+class ApiToken:
+    """A token of an account."""
+
+    id: strawberry.ID = strawberry.field(description="The decimal key.")
+    name: str = strawberry.field(description="What it is for.")
+    shown: str = strawberry.field(description="The beginning of the secret, to know it again.")
+    role: Role = strawberry.field(description="What it may do, as long as the account may.")
+    created_at: datetime = strawberry.field(description="When it was made.")
+    expires_at: datetime | None = strawberry.field(description="When it ends; null = never.")
+    last_used_at: datetime | None = strawberry.field(description="When it was last used, give or take a minute.")
+
+    @classmethod
+    def from_model(cls, token: model.ApiToken) -> Self:
+        """The token behind a stored one."""
+        return cls(
+            id=strawberry.ID(str(token.id)),
+            name=token.name,
+            shown=token.shown,
+            role=token.role,
+            created_at=token.created_at,
+            expires_at=token.expires_at,
+            last_used_at=token.last_used_at,
+        )
+
+
+@strawberry.type(description="Who asks.")
+class Viewer:
+    """The person or program behind the request."""
+
+    name: str = strawberry.field(description="Their name; written into what they change.")
+    role: Role = strawberry.field(description="What they may do.")
+
+    @classmethod
+    def from_person(cls, person: Person) -> Self:
+        """The data behind the person of the context."""
+        return cls(name=person.name, role=person.role)
+
+    @resolved(description="Their API tokens that are not revoked, the newest first.", size=SHOWN)
+    async def tokens(self, info: Info) -> list[ApiToken]:
+        """Of the person of the context."""
+        mine = _account_ids(info)
+        return [ApiToken.from_model(one) for one in await info.context.database.read(sessions.tokens_of, mine)]
+
+    @resolved(description="Their sign-ins that have not ended, the one used last first.", size=SHOWN)
+    async def sessions(self, info: Info) -> list[Session]:
+        """Of the person of the context."""
+        now = await server_time(info.context.database)
+        found = await info.context.database.read(sessions.sessions_of, _account_ids(info), now)
+        return [Session.from_model(one, info.context.person) for one in found[:200]]
+
+
+@strawberry.type(description="One entry of the audit log.")
+class AuditEntry:
+    """Who did what."""
+
+    id: strawberry.ID = strawberry.field(description="The number of the entry; there are no gaps.")
+    at: datetime = strawberry.field(description="When it was done.")
+    actor: str = strawberry.field(description="Who did it.")
+    address: str | None = strawberry.field(description="Where the request came from.")
+    action: str = strawberry.field(description="What was done: a mutation, or a word such as `sign_in.failed`.")
+    subject: str | None = strawberry.field(description="What it was done to.")
+    before: JSON | None = strawberry.field(description="What it was, as far as it changed.")
+    after: JSON | None = strawberry.field(description="What it is now, or what was asked for.")
+
+    @classmethod
+    def from_model(cls, entry: Entry) -> Self:
+        """The entry behind a stored one."""
+        return cls(
+            id=strawberry.ID(str(entry.id)),
+            at=entry.at,
+            actor=entry.actor,
+            address=entry.address,
+            action=entry.action,
+            subject=entry.subject,
+            before=None if entry.before is None else json.loads(entry.before),
+            after=None if entry.after is None else json.loads(entry.after),
+        )
+
+
+@strawberry.type(description="The answer of a mutation of one account.")
+class AccountPayload:
+    """An account or errors."""
+
+    account: Account | None = strawberry.field(description="The account as it is now.", default=None)
+    recovery_path: str | None = strawberry.field(
+        description="The path of a link by which its owner sets a password, once and within 24 hours, if one was asked "
+        "for. It is shown this once.",
+        default=None,
+    )
+    errors: list[UserError] = strawberry.field(description=ERRORS, default_factory=list[UserError], metadata=sized(FEW))
+
+
+@strawberry.type(description="The answer of a mutation of one API token.")
+class ApiTokenPayload:
+    """A token or errors."""
+
+    token: ApiToken | None = strawberry.field(description="The token.", default=None)
+    secret: str | None = strawberry.field(description="The secret of a new token. It is shown this once.", default=None)
+    errors: list[UserError] = strawberry.field(description=ERRORS, default_factory=list[UserError], metadata=sized(FEW))
+
+
+@strawberry.type(description="The answer of `endSessions`.")
+class EndSessionsPayload:
+    """How many ended, or errors."""
+
+    ended: int = strawberry.field(description="How many sessions ended.", default=0)
+    errors: list[UserError] = strawberry.field(description=ERRORS, default_factory=list[UserError], metadata=sized(FEW))
+
+
+def _account_ids(info: Info) -> list[int]:
+    mine = info.context.person.account_id
+    return [] if mine is None else [mine]

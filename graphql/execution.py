@@ -1,11 +1,19 @@
-"""How operations are executed: as Strawberry does, but for a subscription the fields to execute are found only once."""
+"""How operations are executed: as Strawberry does, but within a size, and fields of subscriptions are found once."""
 
-from typing import Any
+from typing import Any, Final
 
 from strawberry.schema.schema import StrawberryGraphQLCoreExecutionContext
 from typing_extensions import override
 
-from graphql import GraphQLObjectType
+from graphql import ExecutionResult, GraphQLLeafType, GraphQLObjectType
+
+from .guard.answer import AnswerSize
+from .guard.limits import LimitExceeded, Limits
+
+ADVICE: Final = "Ask for fewer rows, or for fewer of the long texts."
+
+LIMITS: Final = "cronograph-limits"
+"""Under this key of the schema's ``extensions`` its executors find the limits."""
 
 
 class OperationExecutor(StrawberryGraphQLCoreExecutionContext):
@@ -20,6 +28,9 @@ class OperationExecutor(StrawberryGraphQLCoreExecutionContext):
     def __init__(self, *args: Any, **kwargs: Any) -> None:  # noqa: ANN401 - as graphql-core calls it
         super().__init__(*args, **kwargs)
         self._root_fields: dict[str, Any] = {}
+        limits: Limits = self.schema.extensions.get(LIMITS) or Limits()
+        self._answer_bytes = limits.answer_bytes
+        self._size = AnswerSize(limits.answer_bytes)
 
     @override
     def execute_root_grouped_field_set(
@@ -30,6 +41,26 @@ class OperationExecutor(StrawberryGraphQLCoreExecutionContext):
         serially: bool,
         position_context: Any,
     ) -> Any:
-        """Execute the root fields that the first event of this operation had."""
+        """Execute the root fields that the first event of this operation had; the answer begins."""
+        self._size = AnswerSize(self._answer_bytes)
         fields = self._root_fields.setdefault(root_type.name, grouped_field_set)
         return super().execute_root_grouped_field_set(root_type, root_value, fields, serially, position_context)
+
+    @override
+    def complete_leaf_value(self, return_type: GraphQLLeafType, result: Any) -> Any:  # type: ignore[override]
+        """Take a value into the answer, as long as that may grow."""
+        if self._size.exceeded:
+            # Nobody gets to see the answer: it is only brought to its end.
+            return ""
+        value = super().complete_leaf_value(return_type, result)
+        self._size.add(value)
+        return value
+
+    @override
+    def build_response(self, data: dict[str, Any] | None) -> Any:
+        """The answer, or the refusal of one that is too large."""
+        if not self._size.exceeded:
+            return super().build_response(data)
+        most = self._answer_bytes
+        what = "The answer is too large, in bytes (counting stops there); a mutation has taken effect"
+        return ExecutionResult(None, [LimitExceeded("answer_bytes", most, most + 1, what, advice=ADVICE)])

@@ -12,7 +12,7 @@ from graphql import GraphQLError
 
 from .enums import Role
 from .errors import mask_all
-from .execution import OperationExecutor
+from .execution import LIMITS, OperationExecutor
 from .guard.document import DocumentStore, Prepared, RequestRefused
 from .guard.limits import Limits
 from .rights import check_role, rules_of
@@ -53,6 +53,7 @@ class GuardedSchema(strawberry.Schema):
         )
         # Strawberry has no public way to its graphql-core schema; its own extensions read this attribute too.
         self.rules = rules_of(self._schema)
+        self._schema.extensions[LIMITS] = limits
         self.documents = DocumentStore(self._schema, limits, self.rules)
 
     def process_errors(self, errors: list[GraphQLError], execution_context: ExecutionContext | None = None) -> None:

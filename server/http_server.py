@@ -9,6 +9,7 @@ import uvicorn
 from starlette.types import ASGIApp
 from typing_extensions import override
 
+from .http_protocol import BoundedHeadProtocol
 from .websockets import GatheringProtocol
 
 CLOSE_TIMEOUT = 3
@@ -33,7 +34,7 @@ class HttpServer(uvicorn.Server):
         super().__init__(
             uvicorn.Config(
                 app,
-                http="httptools",
+                http=BoundedHeadProtocol,
                 ws=GatheringProtocol,
                 # It costs more than all else that is done for a small message, and some 40 kB for each connection.
                 ws_per_message_deflate=False,

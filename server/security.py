@@ -6,6 +6,8 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from ..graphql.transport.host import host_name
+
 HEADERS = {
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "DENY",
@@ -60,21 +62,15 @@ class KnownHost:
         if scope["type"] not in ("http", "websocket"):
             await self._app(scope, receive, send)
             return
-        host = Headers(scope=scope).get("host", "")
+        headers = Headers(scope=scope)
         # Load balancers ask for the health by whatever address they know, and learn nothing else by it.
-        if _name(host) in self._hosts or scope["path"].startswith("/health/"):
+        if host_name(headers) in self._hosts or scope["path"].startswith("/health/"):
             await self._app(scope, receive, send)
         elif scope["type"] == "websocket":
             # Closing before accepting answers the handshake with 403.
             await send({"type": "websocket.close", "code": 1008, "reason": "unknown host"})
         else:
             names = ", ".join(sorted(self._hosts))
-            refusal = PlainTextResponse(f"Host: must be one of {names}, got '{host[:100]}'.\n", status_code=421)
+            got = ", ".join(headers.getlist("host"))[:100]
+            refusal = PlainTextResponse(f"Host: must be one of {names}, got '{got}'.\n", status_code=421)
             await refusal(scope, receive, send)
-
-
-def _name(host: str) -> str:
-    """The name in a ``Host`` header, without its port."""
-    if host.startswith("["):
-        return host.partition("]")[0].lower() + "]"
-    return host.partition(":")[0].lower()

@@ -45,6 +45,7 @@ class Limits:
         init_seconds: time a WebSocket has to send `connection_init`.
         send_seconds: time a reader may stall before its socket or stream is cut off.
         body_seconds: time a client has to send its request body.
+        answer_bytes: most characters that the texts of one answer have together; other values count 8 each.
         operation_seconds: time a query or mutation may run.
         cheap_cost: what costs no more is executed at once, on connections of its own.
         budget: what costs more may cost so much altogether at a time.
@@ -82,6 +83,7 @@ class Limits:
     init_seconds: float = 5.0
     send_seconds: float = 10.0
     body_seconds: float = 30.0
+    answer_bytes: int = 16 * MIB
     operation_seconds: float = 30.0
     cheap_cost: int = 1_000
     budget: int = 20_000

@@ -13,6 +13,7 @@ from urllib.parse import urlsplit
 from starlette.requests import HTTPConnection
 
 from ..errors import UserFacingError
+from .host import host_name
 
 LOOPBACK_NAMES: Final = frozenset({"localhost", "127.0.0.1", "[::1]"})
 """The `allowed_hosts` of a server bound to loopback."""
@@ -39,7 +40,7 @@ class SitePolicy:
             UserFacingError: `HOST_NOT_ALLOWED` or `CROSS_SITE`, HTTP 403.
         """
         host = connection.headers.get("host", "")
-        if self.allowed_hosts is not None and _name(host) not in self.allowed_hosts:
+        if self.allowed_hosts is not None and host_name(connection.headers) not in self.allowed_hosts:
             names = ", ".join(sorted(self.allowed_hosts))
             message = f"The Host header must be one of {names}, got '{host[:100]}'."
             raise UserFacingError(message, code="HOST_NOT_ALLOWED", http_status=403)
@@ -53,13 +54,6 @@ class SitePolicy:
         if origin is not None and _authority(origin) != _authority(f"{connection.url.scheme}://{host}"):
             message = f"Cross-site requests are refused: Origin is '{origin[:100]}', this server is '{host[:100]}'."
             raise UserFacingError(message, code="CROSS_SITE", http_status=403)
-
-
-def _name(host: str) -> str:
-    """The name in a Host header, without its port."""
-    if host.startswith("["):
-        return host.partition("]")[0].lower() + "]"
-    return host.partition(":")[0].lower()
 
 
 def _authority(origin: str) -> tuple[str, int] | None:

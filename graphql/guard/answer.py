@@ -1,0 +1,43 @@
+"""How much an answer holds: counted while it is made, so that one that is too large is not made to its end."""
+
+from typing import Any, cast
+
+_NUMBER = 8
+"""What a value that is neither text nor a container counts, in bytes; few JSON numbers are longer."""
+
+
+class AnswerSize:
+    """The size of one answer so far, in characters of its texts and a little for each other value.
+
+    Attributes:
+        exceeded: Whether it went beyond the limit.
+    """
+
+    def __init__(self, most: int) -> None:
+        self._left = most
+        self.exceeded = False
+
+    def add(self, value: Any) -> bool:  # noqa: ANN401 - any JSON value
+        """Count a value; whether it still fits."""
+        if isinstance(value, str):
+            self._left -= len(value)
+        elif isinstance(value, dict | list):
+            self._add_nested(cast("dict[str, object] | list[object]", value))
+        else:
+            self._left -= _NUMBER
+        if self._left < 0:
+            self.exceeded = True
+        return not self.exceeded
+
+    def _add_nested(self, value: object) -> None:
+        pending = [value]
+        while pending and self._left >= 0:
+            one = pending.pop()
+            if isinstance(one, dict):
+                found = cast("dict[str, object]", one)
+                self._left -= sum(map(len, found))
+                pending += found.values()
+            elif isinstance(one, list):
+                pending += cast("list[object]", one)
+            else:
+                self._left -= len(one) if isinstance(one, str) else _NUMBER

@@ -1,0 +1,103 @@
+"""The heads of requests: one host with one name, targets that name it, and heads that never end."""
+
+import asyncio
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager, closing
+
+import pytest
+from starlette.applications import Starlette
+from starlette.datastructures import Headers
+from starlette.middleware import Middleware
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse
+from starlette.routing import Route
+
+from cronograph.graphql.transport.host import host_name
+from cronograph.server.bind import listen
+from cronograph.server.http_protocol import BoundedHeadProtocol
+from cronograph.server.http_server import HttpServer
+from cronograph.server.security import KnownHost
+
+SECONDS = 0.3
+
+
+class QuickProtocol(BoundedHeadProtocol):
+    """A connection with little patience."""
+
+    head_seconds = SECONDS
+
+
+async def hello(_request: Request) -> PlainTextResponse:
+    return PlainTextResponse("hello")
+
+
+@asynccontextmanager
+async def serving() -> AsyncGenerator[int]:
+    """The port of a server that knows the host ``localhost``."""
+    app = Starlette(routes=[Route("/", hello)], middleware=[Middleware(KnownHost, hosts={"localhost", "[::1]"})])
+    server = HttpServer(app, message_bytes=1_000)
+    server.config.http = QuickProtocol
+    with closing(listen("localhost", 0)) as listener:
+        running = asyncio.create_task(server.serve(list(listener.sockets)))
+        try:
+            yield listener.sockets[0].getsockname()[1]
+        finally:
+            server.finish()
+            await running
+
+
+async def exchange(port: int, *parts: str) -> bytes:
+    """What the server says until it closes the connection."""
+    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    try:
+        writer.write("".join(parts).encode())
+        async with asyncio.timeout(20):
+            return await reader.read()
+    finally:
+        writer.close()
+
+
+CLOSE = "Connection: close\r\n\r\n"
+
+
+@pytest.mark.parametrize(
+    ("head", "status"),
+    [
+        ("GET / HTTP/1.1\r\nHost: localhost\r\n", b"200"),
+        ("GET / HTTP/1.1\r\nHost: LOCALHOST:8000\r\n", b"200"),
+        ("GET / HTTP/1.1\r\nHost: localhost\r\nHost: evil.example\r\n", b"421"),
+        ("GET / HTTP/1.1\r\nHost: localhost\r\nHost: localhost\r\n", b"421"),
+        ("GET / HTTP/1.1\r\nHost: localhost, evil.example\r\n", b"421"),
+        ("GET / HTTP/1.1\r\nHost: localhost:80:evil.example\r\n", b"421"),
+        ("GET / HTTP/1.1\r\nHost: localhost@evil.example\r\n", b"421"),
+        ("GET / HTTP/1.1\r\n", b"421"),
+        ("GET http://localhost/ HTTP/1.1\r\nHost: localhost\r\n", b"200"),
+        ("GET http://evil.example/ HTTP/1.1\r\nHost: localhost\r\n", b"421"),
+        ("GET http://localhost/ HTTP/1.1\r\nHost: evil.example\r\n", b"200"),
+        ("GET http://localhost@evil.example/ HTTP/1.1\r\nHost: localhost\r\n", b"421"),
+    ],
+)
+async def test_only_one_known_name_is_served(head: str, status: bytes) -> None:
+    async with serving() as port:
+        answer = await exchange(port, head, CLOSE)
+    assert answer.split(b" ", 2)[1] == status, answer
+
+
+@pytest.mark.parametrize("begun", ["", "GET / HT", "GET / HTTP/1.1\r\nHost: localhost\r\nX-Slow: a"])
+async def test_a_head_that_never_ends_is_cut_off(begun: str) -> None:
+    async with serving() as port:
+        assert await exchange(port, begun) == b""
+
+
+async def test_a_second_head_that_never_ends_is_cut_off_as_well() -> None:
+    async with serving() as port:
+        answer = await exchange(port, "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n", "GET / HTTP/1.1\r\nHost: loc")
+    assert answer.count(b"HTTP/1.1 200") == 1
+
+
+@pytest.mark.parametrize(
+    ("values", "name"),
+    [(["[::1]:80"], "[::1]"), (["a.b-c_d:1"], "a.b-c_d"), (["[::1"], None), (["a:b"], None), (["a b"], None)],
+)
+def test_a_name_is_taken_only_from_what_is_one(values: list[str], name: str | None) -> None:
+    assert host_name(Headers(raw=[(b"host", value.encode()) for value in values])) == name

@@ -9,6 +9,7 @@ import uvloop
 from ..jobs.core.model import Node
 from ..jobs.registry import Registry
 from ..jobs.runtime.blockage_writer import BlockageWriter
+from ..jobs.runtime.clock import Clock
 from ..jobs.runtime.engine import Engine
 from ..jobs.runtime.loop_thread import LoopThread
 from ..jobs.runtime.loop_watch import LoopWatch
@@ -43,6 +44,7 @@ class EngineThread:
         wakeup: Tells of commits.
         beside: The database as it is used while the engine's loop is blocked.
         on_drained: See ``Engine``; called in the engine's thread.
+        clock: See ``Engine``.
     """
 
     def __init__(
@@ -54,11 +56,12 @@ class EngineThread:
         *,
         beside: Database,
         on_drained: Callable[[], None],
+        clock: Clock | None = None,
     ) -> None:
         settings.check()
 
         def make() -> Engine:
-            return Engine(services, registry, settings, on_drained=on_drained, wakeup=wakeup)
+            return Engine(services, registry, settings, on_drained=on_drained, wakeup=wakeup, clock=clock)
 
         self._make = make
         self.left_behind: list[str] = []

@@ -13,6 +13,7 @@ from ..graphql.context import LOCAL_ADMINISTRATOR, Context
 from ..graphql.schema import create_schema
 from ..graphql.transport.streams import OpenStreams
 from ..jobs.registry import Registry
+from ..jobs.runtime.clock import Clock
 from ..jobs.runtime.live.feeds import LiveFeeds
 from ..jobs.runtime.settings import EngineSettings
 from ..jobs.runtime.wakeup import Wakeup
@@ -50,6 +51,7 @@ class Service:
         on_ready: Called once it serves, with its address and the name of its node.
         prepare: Called with the database before that; the demo makes its tasks there.
         lifecycle: Its phase.
+        clock: The clocks of this process; tests give one that they can set.
         left_behind: Coroutines of jobs that swallowed every cancel and were still there when all else had ended.
     """
 
@@ -58,6 +60,7 @@ class Service:
     on_ready: Callable[[str, str], None]
     prepare: Callable[[Database], Awaitable[None]] | None = None
     lifecycle: Lifecycle = field(default_factory=Lifecycle)
+    clock: Clock = field(default_factory=Clock)
     left_behind: list[str] = field(default_factory=list[str], init=False)
 
     def run(self) -> None:
@@ -123,12 +126,15 @@ class Service:
 
         api = OwnApi(schema, context_of)
         services = Services(of_engine, api, self.settings.http_allow)
+        engine = EngineThread(
+            services, self.registry, settings, wakeup, beside=database, on_drained=stop.request, clock=self.clock
+        )
         return Parts(
             schema=schema,
             database=database,
             costly=of_engine.beside("api-costly"),
             of_engine=of_engine,
-            engine=EngineThread(services, self.registry, settings, wakeup, beside=database, on_drained=stop.request),
+            engine=engine,
             wakeup=wakeup,
             feeds=feeds,
             lifecycle=self.lifecycle,

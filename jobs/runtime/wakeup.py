@@ -108,8 +108,8 @@ class Wakeup(Service):
             hearers.announce(wakes)
 
     async def run(self) -> None:
-        """Send and receive until stopped."""
-        if self._database.is_sqlite:
+        """Send and receive until stopped; behind a pooler nobody can listen, and the slow poll has to do."""
+        if self._database.is_sqlite or self._database.is_pooled:
             return
         async with await self._connect() as sender, await self._connect() as receiver:
             await receiver.execute(sql.SQL("LISTEN {}").format(sql.Identifier(CHANNEL)))

@@ -1,10 +1,11 @@
 """Real nodes that run jobs which leave a witness outside the database, and short ways to steer and to judge them."""
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 import httpx
@@ -29,7 +30,6 @@ SETTINGS = {
     "CRONOGRAPH_HARD_STOP_GRACE": "2",
 }
 
-MODULE = "chaos_jobs"
 WITNESS = "witness.txt"
 
 TASK_TIMES = ("created_at", "anchor_at", "next_occurrence_at", "next_run_at", "last_due_at")
@@ -62,6 +62,26 @@ async def poison(ctx: JobContext) -> None:
     testify("begin", ctx)
     os.kill(os.getpid(), signal.SIGKILL)
 """
+
+
+ORDERS = """
+from cronograph.jobs import job
+
+
+@job("order")
+async def order({parameters}) -> None:
+    pass
+"""
+OLD, NEW = "orders_old", "orders_new"
+SOURCES = {
+    "chaos_jobs": SOURCE,
+    "poisonous_jobs": Path(__file__).with_name("poisonous_jobs.py").read_text(),
+    OLD: ORDERS.replace("{parameters}", "amount: int"),
+    NEW: ORDERS.replace("{parameters}", "amount: int, currency: str"),
+}
+"""The sources of the jobs, by the names of their modules; the last two are versions of one."""
+MODULES = ("chaos_jobs", "poisonous_jobs")
+"""What every node has."""
 
 
 @dataclass(frozen=True)
@@ -103,12 +123,19 @@ class Cluster:
         """The way to the database past the nodes."""
         return sync_engine(parse_url(self.url))
 
-    def begin(self, name: str, *, url: str | None = None, **env: str) -> CronographProcess:
+    def begin(
+        self, name: str, *, url: str | None = None, modules: Sequence[str] = MODULES, **env: str
+    ) -> CronographProcess:
         """Start a node, without waiting for it."""
-        (self.starter.folder / f"{MODULE}.py").write_text(SOURCE)
-        arguments = ("--jobs", MODULE, "--node-name", name)
+        self.write_modules()
+        arguments = (*(word for module in modules for word in ("--jobs", module)), "--node-name", name)
         self.nodes[name] = self.starter.begin_serve(url or self.url, *arguments, env={**SETTINGS, **env})
         return self.nodes[name]
+
+    def write_modules(self) -> None:
+        """Put the jobs where the nodes find them."""
+        for module, source in SOURCES.items():
+            (self.starter.folder / f"{module}.py").write_text(source)
 
     def start(self, *names: str, **env: str) -> None:
         """Start nodes together and wait until all serve."""

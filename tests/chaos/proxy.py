@@ -1,4 +1,4 @@
-"""A line to PostgreSQL that loses answers: the server commits, and whoever asked never hears of it."""
+"""A line to PostgreSQL that loses answers and notifications, is slow, or goes dead."""
 
 import select
 import socket
@@ -16,17 +16,24 @@ class Proxy:
 
     ``lose_answers(n)`` arms it: of the next n transactions that commit, the commit reaches the server, its answer is
     awaited and thrown away, and the connection is cut. ``hold`` makes it a black hole until ``let_go``: nothing passes,
-    and nobody is told.
+    and nobody is told; ``cut`` ends every connection. While ``muted``, notifications are swallowed. Whatever passes
+    waits for ``delay`` seconds.
     """
 
     def __init__(self, url: str) -> None:
         address = make_url(url)
         self._target = (address.host or "127.0.0.1", address.port or 5432)
         self._listener = socket.create_server(("127.0.0.1", 0))
-        self.url = address.set(host="127.0.0.1", port=self._listener.getsockname()[1]).render_as_string(
-            hide_password=False
+        port: int = self._listener.getsockname()[1]
+        # Without encryption to ask for, all that the server says is messages, which can be told apart.
+        plain = address.set(host="127.0.0.1", port=port).update_query_dict(
+            {"sslmode": "disable", "gssencmode": "disable"}
         )
+        self.url = plain.render_as_string(hide_password=False)
         self.to_lose = 0
+        self.muted = False
+        self.delay = 0.0
+        self._life = 0
         self._lock = threading.Lock()
         self._closing = threading.Event()
         self._open = threading.Event()
@@ -56,36 +63,49 @@ class Proxy:
         """Let pass what was held, and everything after it."""
         self._open.set()
 
+    def cut(self) -> None:
+        """End every connection, without a word to either side before."""
+        self._life += 1
+
     def _accept(self) -> None:
         while not self._closing.is_set():
             try:
                 client, _ = self._listener.accept()
             except OSError:
                 return
-            server = socket.create_connection(self._target)
+            try:
+                server = socket.create_connection(self._target)
+            except OSError:
+                # The server is away: whoever called is told as if nobody listened.
+                client.close()
+                continue
             for one in (client, server):
                 one.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             threading.Thread(target=self._forward, args=(client, server), daemon=True).start()
 
     def _forward(self, client: socket.socket, server: socket.socket) -> None:
+        life, answers = self._life, Messages()
         with client, server:
-            while not self._closing.is_set():
+            while not self._closing.is_set() and life == self._life:
                 ready, _, _ = select.select([client, server], [], [], 0.2)
                 self._open.wait()
+                if self.delay and ready:
+                    self._closing.wait(self.delay)
                 for source in ready:
-                    if not self._pass_on(source, server if source is client else client, from_client=source is client):
+                    to_client = source is server
+                    if not self._pass_on(source, client if to_client else server, answers if to_client else None):
                         return
 
-    def _pass_on(self, source: socket.socket, target: socket.socket, *, from_client: bool) -> bool:
+    def _pass_on(self, source: socket.socket, target: socket.socket, answers: "Messages | None") -> bool:
         """Forward what has come; whether the connection goes on."""
         try:
             data = source.recv(CHUNK)
             if not data:
                 return False
-            target.sendall(data)
+            target.sendall(data if answers is None else answers.passing(data, muted=self.muted))
         except OSError:
             return False
-        if from_client and b"COMMIT" in data and self._takes_one():
+        if answers is None and b"COMMIT" in data and self._takes_one():
             target.recv(CHUNK)
             return False
         return True
@@ -96,3 +116,26 @@ class Proxy:
             taken = self.to_lose >= 0
             self.to_lose = max(0, self.to_lose)
             return taken
+
+
+class Messages:
+    """What a server says on one connection, taken apart: a letter, a length that counts itself, the rest."""
+
+    HEAD = 5
+    NOTIFICATION = b"A"
+
+    def __init__(self) -> None:
+        self._rest = b""
+
+    def passing(self, data: bytes, *, muted: bool) -> bytes:
+        """What of it reaches the client: whole messages only, and no notification while ``muted``."""
+        self._rest += data
+        passed: list[bytes] = []
+        while len(self._rest) >= self.HEAD:
+            length = 1 + int.from_bytes(self._rest[1 : self.HEAD], "big")
+            if len(self._rest) < length:
+                break
+            message, self._rest = self._rest[:length], self._rest[length:]
+            if not (muted and message[:1] == self.NOTIFICATION):
+                passed.append(message)
+        return b"".join(passed)

@@ -1,7 +1,7 @@
 """What must be true of every history, whoever was killed, paused or cut off: each rule lists what breaks it."""
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import pairwise
@@ -256,6 +256,16 @@ def only_dead_nodes_lose_executions(history: History) -> Iterator[str]:
             lost = change.kind is EventKind.EXECUTION_FINISHED and change.state == Outcome.LOST.value
             if lost and change.node not in died and change.execution_id not in own:
                 yield f"execution {change.execution_id} was lost while node {change.node} lived"
+
+
+def broken_promises(history: History, promised: Mapping[str, int]) -> Iterator[str]:
+    """Runs that were acknowledged, by their unique keys, and are not there or did not succeed."""
+    for key, run_id in promised.items():
+        run = history.run_of.get(run_id)
+        if run is None or run.unique_key != key:
+            yield f"run {run_id} was acknowledged for {key} and is not there"
+        elif run.state is not RunState.SUCCESS:
+            yield f"run {run_id} was acknowledged and is {run.state.value}: {run.error}"
 
 
 def nothing_is_left_open(history: History) -> Iterator[str]:

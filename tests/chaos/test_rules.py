@@ -11,7 +11,7 @@ from cronograph.jobs.store.schema import tables
 from cronograph.jobs.store.write import events
 from tests.chaos.broken import BREAKS, Break, dispatch_again, execute, lose_a_started_run, stored_node
 from tests.chaos.history import History, read_history
-from tests.chaos.rules import RULES, RULES_AT_REST, Violation, violations
+from tests.chaos.rules import RULES, RULES_AT_REST, Violation, broken_promises, violations
 from tests.support.storage import Stored, Worker
 
 
@@ -81,6 +81,18 @@ def test_a_broken_product_is_found_out(stored: Stored, worker: Worker, broken: B
     published(stored)
     broken(stored, worker)
     assert BREAKS[broken] in {one.rule for one in found(stored)}
+
+
+def test_a_run_that_was_acknowledged_and_is_lost_is_found(stored: Stored) -> None:
+    worker = stored.node()
+    promised = {key: stored.enqueue(unique_key=key).id for key in ("kept", "lost", "failed", "waiting")}
+    for started in worker.take(3).started:
+        failed = started.run.id == promised["failed"]
+        worker.end(started, Failed("ValueError", "no luck", permanent=True) if failed else Succeeded())
+    execute(stored, f"DELETE FROM job_execution WHERE run_id = {promised['lost']}")
+    execute(stored, f"DELETE FROM run WHERE id = {promised['lost']}")
+    broken = list(broken_promises(read(stored), promised))
+    assert [sentence.split()[1] for sentence in broken] == [str(promised[key]) for key in ("lost", "failed", "waiting")]
 
 
 def test_what_is_open_at_the_end_is_found(stored: Stored) -> None:

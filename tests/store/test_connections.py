@@ -6,6 +6,9 @@ import psycopg
 import pytest
 from sqlalchemy import text
 
+from cronograph.jobs.core.errors import ConfigurationError
+from cronograph.jobs.store.db.address import libpq_url, parse_url
+from cronograph.jobs.store.db.connecting import postgres_arguments, settings_of_transaction
 from cronograph.jobs.store.db.database import Connection, Database
 from cronograph.jobs.store.db.postgres import POOL
 from cronograph.jobs.store.db.transaction import Tx, Wake
@@ -57,3 +60,19 @@ async def test_whoever_listens_hears_of_the_commits_of_every_part(database_url: 
     assert heard == [Wake.RUNS, Wake.TASKS]
     await api.close()
     await engine.close()
+
+
+def test_behind_a_pooler_nothing_is_used_that_belongs_to_a_connection() -> None:
+    url = parse_url("postgresql://ann@localhost:6432/app?pooler=transaction&sslmode=disable")
+    arguments = postgres_arguments(url)
+    assert "options" not in arguments
+    assert arguments["prepare_threshold"] is None
+    assert "pooler" not in libpq_url(url)
+    assert "sslmode=disable" in libpq_url(url)
+    assert settings_of_transaction(enable_seqscan="off").startswith("SET LOCAL statement_timeout = '30s'; ")
+
+
+@pytest.mark.parametrize("pooler", ["session", "statement"])
+def test_another_kind_of_pooler_is_refused(pooler: str) -> None:
+    with pytest.raises(ConfigurationError, match="pooler must be 'transaction' or left out, got"):
+        parse_url(f"postgresql://ann@localhost:6432/app?pooler={pooler}")

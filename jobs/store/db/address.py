@@ -33,12 +33,32 @@ def parse_url(text: str) -> URL:
                 "database URL: SQLite needs a file, e.g. sqlite:///cronograph.db; memory is lost at exit"
             )
         return url.set(drivername="sqlite")
+    is_pooled(url)
     return url.set(drivername="postgresql+psycopg")
 
 
 def sqlite_path(url: URL) -> Path:
     """The file behind a SQLite URL."""
     return Path(url.database or "").absolute()
+
+
+def is_pooled(url: URL) -> bool:
+    """Whether a pooler stands between, which gives each transaction another connection: ``?pooler=transaction``.
+
+    What belongs to a connection does not hold there: prepared statements, settings, ``LISTEN``.
+
+    Raises:
+        ConfigurationError: another kind of pooler.
+    """
+    kind = url.query.get("pooler")
+    if kind not in (None, "transaction"):
+        raise ConfigurationError(f"database URL: pooler must be 'transaction' or left out, got {kind!r:.60}")
+    return kind is not None
+
+
+def without_pooler(url: URL) -> URL:
+    """The address as the drivers take it."""
+    return url.difference_update_query(["pooler"])
 
 
 def is_sqlite(url: URL) -> bool:
@@ -48,7 +68,7 @@ def is_sqlite(url: URL) -> bool:
 
 def libpq_url(url: URL) -> str:
     """The address of a PostgreSQL database for a plain psycopg connection."""
-    plain = url.set(drivername="postgresql", query={**KEEPALIVES, **url.query})
+    plain = without_pooler(url.set(drivername="postgresql", query={**KEEPALIVES, **url.query}))
     place, _, query = plain.render_as_string(hide_password=False).partition("?")
     # SQLAlchemy writes a blank as ``+``, which libpq takes for what it is.
     return f"{place}?{query.replace('+', '%20')}"

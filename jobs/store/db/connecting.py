@@ -6,14 +6,17 @@ from typing import Any
 from sqlalchemy import URL, Connection, Engine, create_engine, event
 from sqlalchemy.pool import NullPool
 
-from .address import KEEPALIVES, is_sqlite
+from .address import KEEPALIVES, is_pooled, is_sqlite, without_pooler
 from .journal import use_wal
 
 # A node that hangs within a transaction holds locks, and cannot be declared dead before these are gone: idle in a
 # transaction must end well before a lease does.
-_POSTGRES_SETTINGS = (
-    "-c statement_timeout=30s -c lock_timeout=10s -c idle_in_transaction_session_timeout=10s -c timezone=UTC"
-)
+_POSTGRES_SETTINGS = {
+    "statement_timeout": "30s",
+    "lock_timeout": "10s",
+    "idle_in_transaction_session_timeout": "10s",
+    "timezone": "UTC",
+}
 
 
 def sync_engine(url: URL, *, pooled: int = 0, read_only: bool = False) -> Engine:
@@ -29,16 +32,42 @@ def sync_engine(url: URL, *, pooled: int = 0, read_only: bool = False) -> Engine
         _prepare_sqlite(engine, read_only=read_only)
         return engine
     options: dict[str, Any] = {"pool_size": pooled, "max_overflow": 0} if pooled else {"poolclass": NullPool}
-    return create_engine(url, connect_args=postgres_arguments(url), **options)
+    engine = create_engine(without_pooler(url), connect_args=postgres_arguments(url), **options)
+    if is_pooled(url):
+        _set_in_each_transaction(engine)
+    return engine
 
 
-def postgres_arguments(url: URL) -> dict[str, Any]:
-    """What every connection to PostgreSQL is opened with, apart from the address."""
-    # Of two settings of one name the later holds: who writes options into the address means it.
-    options = f"{_POSTGRES_SETTINGS} {url.query.get('options', '')}".strip()
+def postgres_arguments(url: URL, **settings: str) -> dict[str, Any]:
+    """What every connection to PostgreSQL is opened with, apart from the address.
+
+    Args:
+        url: From ``parse_url``.
+        settings: Of the server, beside those that every connection has.
+    """
     # What was sent and is not acknowledged for this many milliseconds ends its connection.
     ours = {"application_name": "cronograph", "connect_timeout": 10, "tcp_user_timeout": 10_000, **KEEPALIVES}
-    return {**{name: value for name, value in ours.items() if name not in url.query}, "options": options}
+    arguments = {name: value for name, value in ours.items() if name not in url.query}
+    if is_pooled(url):
+        # A pooler refuses settings at the start, and what was prepared on one connection is unknown on the next.
+        return {**arguments, "prepare_threshold": None}
+    given = " ".join(f"-c {name}={value}" for name, value in (_POSTGRES_SETTINGS | settings).items())
+    # Of two settings of one name the later holds: who writes options into the address means it.
+    return {**arguments, "options": f"{given} {url.query.get('options', '')}".strip()}
+
+
+def settings_of_transaction(**settings: str) -> str:
+    """The statement that makes for one transaction the settings which a connection has otherwise."""
+    return "; ".join(f"SET LOCAL {name} = '{value}'" for name, value in (_POSTGRES_SETTINGS | settings).items())
+
+
+def _set_in_each_transaction(engine: Engine) -> None:
+    """Behind a pooler, settings hold for a transaction only."""
+    statement = settings_of_transaction()
+
+    @event.listens_for(engine, "begin")
+    def begin(conn: Connection) -> None:  # pyright: ignore[reportUnusedFunction]
+        conn.exec_driver_sql(statement)
 
 
 def _prepare_sqlite(engine: Engine, *, read_only: bool) -> None:

@@ -13,7 +13,7 @@ from sqlalchemy import URL, Connection
 from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError, SQLAlchemyError
 
 from ..write import audit, events
-from .address import is_sqlite, libpq_url, parse_url, sqlite_path
+from .address import is_pooled, is_sqlite, libpq_url, parse_url, sqlite_path
 from .connecting import sync_engine
 from .line import Line
 from .postgres import PostgresAccess
@@ -118,6 +118,11 @@ class Database:
     def is_sqlite(self) -> bool:
         """Whether the database is a SQLite file (one process), not PostgreSQL (many nodes)."""
         return is_sqlite(self.url)
+
+    @property
+    def is_pooled(self) -> bool:
+        """Whether a pooler stands between, which gives each transaction another connection."""
+        return is_pooled(self.url)
 
     def on_commit(self, listener: Listener) -> None:
         """Call ``listener`` after every commit of this process that concerns somebody, in the event loop that made it.

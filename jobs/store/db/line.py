@@ -9,13 +9,13 @@ import psycopg
 from psycopg.rows import TupleRow
 from sqlalchemy import URL
 
-from .address import libpq_url
-from .connecting import postgres_arguments
+from .address import is_pooled, libpq_url
+from .connecting import postgres_arguments, settings_of_transaction
 from .idle_check import IDLE_SECONDS
 
 # Rows are found by the keys that a statement is given, in the order in which it gives them, whatever the statistics of
 # a queue that is now empty and now full say: so one statement locks in the order that the other expects.
-_PLANS = "-c enable_hashjoin=off -c enable_mergejoin=off -c enable_seqscan=off"
+_PLANS = {"enable_hashjoin": "off", "enable_mergejoin": "off", "enable_seqscan": "off"}
 
 
 class Line:
@@ -36,17 +36,26 @@ class Line:
     async def execute(self, statement: str, parameters: Mapping[str, Any]) -> Sequence[TupleRow]:
         """Send a statement, in a transaction of its own; its rows. After a fault it may have been committed or not."""
         connection = await self._open()
-        cursor = await connection.execute(statement, parameters, binary=True, prepare=True)
-        rows = await cursor.fetchall()
+        rows = await self._rows(connection, statement, parameters)
         self._used_at = time.monotonic()
         return rows
+
+    async def _rows(
+        self, connection: psycopg.AsyncConnection[TupleRow], statement: str, parameters: Mapping[str, Any]
+    ) -> Sequence[TupleRow]:
+        if not is_pooled(self._url):
+            cursor = await connection.execute(statement, parameters, binary=True, prepare=True)
+            return await cursor.fetchall()
+        async with connection.transaction():
+            await connection.execute(settings_of_transaction(**_PLANS))
+            cursor = await connection.execute(statement, parameters, binary=True, prepare=False)
+            return await cursor.fetchall()
 
     async def _open(self) -> psycopg.AsyncConnection[TupleRow]:
         if self._connection is not None and not await self._is_alive(self._connection):
             await self.close()
         if self._connection is None:
-            arguments = postgres_arguments(self._url)
-            arguments["options"] = f"{_PLANS} {arguments['options']}"
+            arguments = postgres_arguments(self._url, **_PLANS)
             self._connection = await psycopg.AsyncConnection.connect(libpq_url(self._url), autocommit=True, **arguments)
         return self._connection
 

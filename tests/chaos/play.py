@@ -1,0 +1,93 @@
+"""Plays a scenario and judges all that happened: the same rules for all, over the whole history."""
+
+import random
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from tests.chaos.client import Asked, Client
+from tests.chaos.cluster import figures
+from tests.chaos.history import History
+from tests.chaos.rules import Violation, broken_promises
+from tests.chaos.scenarios import Scenario
+from tests.chaos.stage import NAMES, Kind, Stage, staged
+from tests.support.forking import Nursery
+
+TASKS = 6
+OVERLAPS = ("SKIP", "QUEUE", "ALLOW")
+WORK: Asked = ("work", ({},))
+ORDERS: Asked = ("order", ({"amount": 1}, {"amount": 1, "currency": "EUR"}))
+"""The arguments are those of one version and of the other; whoever answers judges by the one it knows."""
+
+
+@dataclass(frozen=True)
+class Report:
+    """What happened in one play.
+
+    Attributes:
+        scenario: Its name.
+        seed: Repeats it.
+        disturbed: What was done, in order.
+        promised: How many runs were acknowledged to the client.
+        refused: How many of its requests were not.
+        history: Everything that the database remembers.
+    """
+
+    scenario: str
+    seed: int
+    disturbed: tuple[str, ...]
+    promised: int
+    refused: int
+    history: History
+
+    def __str__(self) -> str:
+        return (
+            f"{self.scenario}, seed {self.seed}: {len(self.disturbed)} disturbances, {self.promised} runs acknowledged "
+            f"and {self.refused} requests refused; {figures(self.history)}"
+        )
+
+
+def play(scenario: Scenario, seed: int, seconds: float, folder: Path, nursery: Nursery | None = None) -> Report:
+    """Disturb nodes for so many seconds, let them settle, and judge.
+
+    Raises:
+        AssertionError: a promise was broken; the message names the rule and the place.
+    """
+    chance = random.Random(f"{scenario.name} {seed}")
+    folder.mkdir(parents=True, exist_ok=True)
+    with staged(scenario.kind, folder, chance, nursery) as stage:
+        stage.patience = seconds / 2
+        _open(stage, scenario)
+        with Client(stage.cluster, *ORDERS if stage.versions else WORK) as client:
+            _disturb(stage, scenario, seconds)
+            stage.wait_ready()
+        stage.settle()
+        stage.cluster.stop_all()
+        history = stage.cluster.verify(at_rest=True)
+        broken = [Violation("what was acknowledged is kept", one) for one in broken_promises(history, client.promised)]
+        assert broken == [], "\n".join(map(str, [f"{len(broken)} broken promises", *broken[:30]]))
+        assert client.promised, "nothing was acknowledged, so nothing was tried"
+        return Report(scenario.name, seed, tuple(stage.log), len(client.promised), client.refused, history)
+
+
+def _open(stage: Stage, scenario: Scenario) -> None:
+    names = {Kind.SQLITE: NAMES[:1], Kind.TWO_VERSIONS: (*NAMES, "dan")}.get(scenario.kind, NAMES)
+    # The first one makes the schema.
+    stage.begin(names[0]).wait_ready(60)
+    for name in names[1:]:
+        stage.begin(name)
+    stage.wait_ready()
+    for number in range(TASKS):
+        overlap = OVERLAPS[number % len(OVERLAPS)]
+        stage.cluster.create_task(f"task-{number}", overlap=overlap, retries=50, retryDelay=0.2, args={"seconds": 0.1})
+
+
+def _disturb(stage: Stage, scenario: Scenario, seconds: float) -> None:
+    over = time.monotonic() + seconds
+    waiting = stage.chance.sample(scenario.disturbances, len(scenario.disturbances))
+    while waiting or time.monotonic() < over:
+        disturb = waiting.pop() if waiting else stage.chance.choice(scenario.disturbances)
+        stage.log.append(disturb.__name__)
+        disturb(stage)
+        stage.pause(0.1, 1.0)
+        stage.wait_ready()

@@ -1,0 +1,42 @@
+"""What is tried: each scenario is a value. Which of its disturbances comes when is up to chance, from a seed."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from tests.chaos import disturbances as d
+from tests.chaos.stage import Kind, Stage
+
+Disturbance = Callable[[Stage], None]
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """A kind of trouble.
+
+    Attributes:
+        name: For the command line and the report.
+        kind: On which database, with which nodes.
+        disturbances: Each comes at least once, then by chance, one after the other, with short pauses between.
+    """
+
+    name: str
+    kind: Kind
+    disturbances: tuple[Disturbance, ...]
+
+
+SCENARIOS = (
+    Scenario("processes", Kind.POSTGRES, (d.kill, d.stop, d.freeze)),
+    Scenario("server", Kind.POSTGRES, (d.end_backends, d.restart_server, d.read_only, d.slots_full)),
+    Scenario("line", Kind.POSTGRES, (d.lost_answers, d.black_hole, d.black_hole_then_cut, d.latency, d.silence)),
+    Scenario("clocks", Kind.STEPPED_CLOCKS, (d.clock_steps,)),
+    Scenario("poison", Kind.POSTGRES, (d.poison, d.kill)),
+    Scenario("pooler", Kind.POOLED, (d.kill, d.stop, d.end_backends, d.lost_answers)),
+    Scenario("versions", Kind.TWO_VERSIONS, (d.kill, d.stop)),
+    Scenario("one node", Kind.SQLITE, (d.kill, d.stop, d.freeze, d.disk_full)),
+)
+EVERYTHING = Scenario(
+    "everything",
+    Kind.POSTGRES,
+    tuple({one: None for scenario in SCENARIOS if scenario.kind is Kind.POSTGRES for one in scenario.disturbances}),
+)
+"""All that can happen to nodes on PostgreSQL, in one play."""

@@ -1,0 +1,163 @@
+"""Where a scenario plays: nodes on a database, the line between the two, and chance that can be repeated."""
+
+import os
+import random
+import sys
+from collections.abc import Generator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from enum import StrEnum
+from pathlib import Path
+
+from tests.chaos.cluster import MODULES, NEW, OLD, SETTINGS, Cluster
+from tests.chaos.disk import SmallDisk
+from tests.chaos.pooler import Pooler
+from tests.chaos.postmaster import DATABASE, ROLE, Postmaster
+from tests.chaos.proxy import Proxy
+from tests.chaos.stepping_node import FILE as CLOCK
+from tests.support.forking import Nursery, start_fresh
+from tests.support.ports import free_port
+from tests.support.processes import CronographProcess, ProcessStarter
+from tests.support.waiting import let_pass, wait_until
+
+NAMES = ("ada", "bob", "cyd")
+NEWER = ("cyd", "dan")
+"""Where there are two versions, these have the newer one."""
+NODE_SETTINGS = {"CRONOGRAPH_SLOTS": "6", "CRONOGRAPH_POLL": "1"}
+SHORT_TRANSACTIONS = "options=-c%20idle_in_transaction_session_timeout%3D1500"
+"""A node that is frozen in the middle of a transaction loses it sooner than it would in earnest."""
+
+
+class Kind(StrEnum):
+    """On which database, with which nodes."""
+
+    POSTGRES = "postgres"
+    SQLITE = "sqlite"
+    STEPPED_CLOCKS = "stepped clocks"
+    POOLED = "pooled"
+    TWO_VERSIONS = "two versions"
+
+
+@dataclass
+class Stage:
+    """Everything a disturbance may lay its hands on.
+
+    Attributes:
+        cluster: The nodes that live now, and what they leave behind.
+        chance: Seeded; every choice of a scenario is made by it.
+        postmaster: The PostgreSQL, unless the database is SQLite.
+        proxy: The line to it.
+        disk: Where the SQLite file lies.
+        pooler: What stands between the nodes and the line, if anything does.
+        stepped: Whether the nodes go by clocks that are set by ``set_clock``.
+        versions: Whether some of the nodes have another version of a job.
+        patience: Seconds that the longest disturbance may take.
+        log: What was done, for the report.
+    """
+
+    cluster: Cluster
+    chance: random.Random
+    postmaster: Postmaster | None = None
+    proxy: Proxy | None = None
+    disk: SmallDisk | None = None
+    pooler: Pooler | None = None
+    stepped: bool = False
+    versions: bool = False
+    patience: float = 3.0
+    log: list[str] = field(default_factory=list[str])
+    _lives: int = 0
+
+    @property
+    def server(self) -> Postmaster:
+        """The PostgreSQL."""
+        assert self.postmaster is not None, "this scenario plays on SQLite"
+        return self.postmaster
+
+    @property
+    def line(self) -> Proxy:
+        """The line to PostgreSQL."""
+        assert self.proxy is not None, "this scenario plays on SQLite"
+        return self.proxy
+
+    def some_node(self) -> str:
+        """One of the nodes that live."""
+        return self.chance.choice(sorted(self.cluster.nodes))
+
+    def begin(self, name: str) -> CronographProcess:
+        """Start a node, without waiting for it."""
+        self._lives += 1
+        url = f"{self.proxy.url}&{SHORT_TRANSACTIONS}" if self.proxy else self.cluster.url
+        url = self.pooler.url if self.pooler else url
+        full_name = f"{name.partition('-')[0]}-{self._lives}"
+        if self.stepped:
+            return self._begin_stepped(url, full_name)
+        versions = (NEW if name.startswith(NEWER) else OLD,) if self.versions else ()
+        return self.cluster.begin(full_name, url=url, modules=(*MODULES, *versions), **NODE_SETTINGS)
+
+    def _begin_stepped(self, url: str, name: str) -> CronographProcess:
+        self.cluster.write_modules()
+        port, starter = free_port(), self.cluster.starter
+        words = [sys.executable, "-m", "tests.chaos.stepping_node", url, str(port), name, *MODULES]
+        environment = {**os.environ, **SETTINGS, **NODE_SETTINGS, "PYTHONPATH": str(Path.cwd())}
+        log = starter.folder / f"process-{len(starter.started) + 1}.log"
+        with log.open("wb") as output:
+            running = start_fresh(words, starter.folder, environment, output.fileno())
+        process = CronographProcess(running, log, port, words)
+        starter.started.append(process)
+        self.cluster.nodes[name] = process
+        return process
+
+    def replace(self, name: str) -> None:
+        """Start another node in the place of one that is gone, and wait for it."""
+        self.begin(name).wait_ready()
+
+    def set_clock(self, off: float) -> None:
+        """Set the clocks of all nodes wrong by so many seconds."""
+        clock = self.cluster.starter.folder / CLOCK
+        clock.with_suffix(".new").write_text(str(off))
+        clock.with_suffix(".new").rename(clock)
+
+    def wait_ready(self, within: float = 60) -> None:
+        """Wait until every node serves."""
+        for process in list(self.cluster.nodes.values()):
+            process.wait_ready(within)
+
+    def pause(self, least: float, most: float) -> None:
+        """Let a while pass, by chance."""
+        let_pass(self.chance.uniform(least, most))
+
+    def enqueue(self, job: str, **args: object) -> None:
+        """Put a run into the queue, whichever node answers."""
+        query = "mutation ($runs: [EnqueueRunInput!]!) { enqueueRuns(input: { runs: $runs }) { errors { message } } }"
+        run = {"jobName": job, "args": args, "retries": 1, "retryDelay": 0.2, "timeout": 10}
+        assert self.cluster.ask(query, self.some_node(), runs=[run])["enqueueRuns"]["errors"] == []
+
+    def settle(self) -> None:
+        """Wait until the queue is empty of what was promised, and the schedules have caught up."""
+        self.wait_ready()
+        self.cluster.wait_caught_up(within=60)
+        # Runs of tasks come as fast as they go; all others have an end, and nothing that failed may be left behind.
+        busy = "state = 'stuck' OR task_id IS NULL AND state IN ('waiting', 'scheduled', 'running')"
+        wait_until(lambda: not self.cluster.count("run", busy), 90, "the queue to be worked off")
+
+
+@contextmanager
+def staged(kind: Kind, folder: Path, chance: random.Random, nursery: Nursery | None) -> Generator[Stage]:
+    """A stage in `folder`; whatever was started there is ended with the block."""
+    starter = ProcessStarter(folder, nursery)
+    with ExitStack() as ends:
+        if kind is Kind.SQLITE:
+            disk = SmallDisk(folder / "disk")
+            ends.callback(disk.close)
+            ends.callback(starter.end_all)
+            yield Stage(Cluster(starter, f"sqlite:///{disk.folder}/chaos.db"), chance, disk=disk)
+            return
+        postmaster = Postmaster()
+        ends.callback(postmaster.stop)
+        proxy = ends.enter_context(Proxy(postmaster.url))
+        pooler = ends.enter_context(Pooler(proxy.url, DATABASE, ROLE)) if kind is Kind.POOLED else None
+        ends.callback(starter.end_all)
+        cluster = Cluster(starter, postmaster.judging_url)
+        stepped = kind is Kind.STEPPED_CLOCKS
+        versions = kind is Kind.TWO_VERSIONS
+        yield Stage(cluster, chance, postmaster, proxy, pooler=pooler, stepped=stepped, versions=versions)

@@ -1,0 +1,22 @@
+"""The short form of ``make chaos``: each scenario once, for seconds; every disturbance comes at least once."""
+
+import os
+import random
+from pathlib import Path
+
+import pytest
+
+from tests.chaos.play import play
+from tests.chaos.scenarios import SCENARIOS, Scenario
+from tests.support.forking import Nursery
+
+pytestmark = pytest.mark.chaos
+
+SECONDS = 2.0
+
+
+@pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda scenario: str(scenario.name))
+def test_no_promise_is_broken(scenario: Scenario, tmp_path: Path, nursery: Nursery) -> None:
+    seed = int(os.environ.get("CRONOGRAPH_CHAOS_SEED", random.SystemRandom().randrange(2**32)))
+    print(f"CRONOGRAPH_CHAOS_SEED={seed}")  # noqa: T201 - pytest shows it when the test fails
+    print(play(scenario, seed, SECONDS, tmp_path / "stage", nursery))  # noqa: T201 - pytest shows it on request

@@ -103,12 +103,13 @@ def test_check_lists_everything_that_is_wrong_at_once(processes: ProcessStarter)
     status, output = processes.run("check", *arguments, env={"CRONOGRAPH_LEESE": "1"})
     assert status == USAGE
     errors = [line for line in output.splitlines() if line.startswith("error: ")]
-    assert len(errors) == 6
+    assert len(errors) == 7
     for words in (
         "--port: must be a whole number",
         "slots in cronograph.toml: must be",
         "lese in cronograph.toml: no such setting; did you mean lease?",
-        "host: must be a loopback address",
+        "host: '0.0.0.0' is reached from elsewhere, which needs TLS",
+        "host: '0.0.0.0' is reached from elsewhere, which needs --public-url",
         "importing module 'broken' failed: ZeroDivisionError",
         "'missing' is neither installed",
     ):

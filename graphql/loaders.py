@@ -11,12 +11,15 @@ from strawberry.dataloader import DataLoader
 from ..jobs.core.explain import RunFacts, TaskFacts
 from ..jobs.core.model import Execution, Group, JobInfo, Node, Run, SkippedOccurrence, Task
 from ..jobs.store.db.database import Database
-from ..jobs.store.read import executions, facts, logs, lookups, pages, queue
+from ..jobs.store.read import executions, facts, logs, pages, runs, tasks
+from ..jobs.store.read import groups as stored_groups
+from ..jobs.store.read import jobs as stored_jobs
+from ..jobs.store.read import nodes as stored_nodes
+from ..jobs.store.read import skipped as stored_skipped
 from ..jobs.store.read.clock import server_time
 from ..jobs.store.read.criteria import Condition, Criteria, Operator
 from ..jobs.store.read.keyset import OrderKey, Page, PageRequest
 from ..jobs.store.read.lists import EXECUTIONS, OCCURRENCES, RUNS, SKIPPED, TASKS, Listing
-from ..jobs.store.write import runs, tasks
 
 K = TypeVar("K")
 M = TypeVar("M")
@@ -123,7 +126,7 @@ class Loaders:
     @cached_property
     def tasks_by_name(self) -> DataLoader[str, Task | None]:
         """Tasks by name."""
-        return self._by_key(lookups.tasks_by_names)
+        return self._by_key(tasks.by_names)
 
     @cached_property
     def runs(self) -> DataLoader[int, Run | None]:
@@ -138,22 +141,22 @@ class Loaders:
     @cached_property
     def skipped(self) -> DataLoader[int, SkippedOccurrence | None]:
         """Skipped occurrences by key."""
-        return self._by_key(lookups.skipped_by_ids)
+        return self._by_key(stored_skipped.by_ids)
 
     @cached_property
     def nodes_by_name(self) -> DataLoader[str, Node | None]:
         """Nodes by name."""
-        return self._by_key(lookups.nodes_by_names)
+        return self._by_key(stored_nodes.newest_by_names)
 
     @cached_property
     def jobs(self) -> DataLoader[str, JobInfo | None]:
         """Jobs by name."""
-        return self._by_key(lookups.jobs_by_names)
+        return self._by_key(stored_jobs.by_names)
 
     @cached_property
     def group_settings(self) -> DataLoader[str, Group | None]:
         """What is stored about groups, by name."""
-        return self._by_key(lookups.groups_by_names)
+        return self._by_key(stored_groups.by_names)
 
     @cached_property
     def task_facts(self) -> DataLoader[Task, TaskFacts]:
@@ -166,7 +169,7 @@ class Loaders:
         return DataLoader(self._load_run_facts, max_batch_size=MAX_BATCH, cache_key_fn=lambda run: run.id)
 
     @cached_property
-    def depths(self) -> DataLoader[str, queue.Depth]:
+    def depths(self) -> DataLoader[str, stored_groups.Depth]:
         """How many runs of a group wait, by its name."""
         return DataLoader(self._load_depths, max_batch_size=MAX_BATCH)
 
@@ -259,8 +262,8 @@ class Loaders:
         found = await self._database.read(facts.of_runs, runs, await self.now())
         return [found.get(run.id) for run in runs]
 
-    async def _load_depths(self, names: list[str]) -> list[queue.Depth]:
-        found = await self._database.read(queue.depths, names, await self.now())
+    async def _load_depths(self, names: list[str]) -> list[stored_groups.Depth]:
+        found = await self._database.read(stored_groups.depths, names, await self.now())
         return [found[name] for name in names]
 
     async def _load_lines(self, keys: list[LinesKey]) -> list[logs.LogPart]:

@@ -10,10 +10,10 @@ from ..jobs.core.schedule import ScheduleError, parse
 from ..jobs.registry import Registry
 from ..jobs.store.db.filelock import lock_for
 from ..jobs.store.db.opening import connected, exists
+from ..jobs.store.read import jobs as job_store
 from ..jobs.store.read.keyset import OrderKey, PageRequest, Position
 from ..jobs.store.read.lists import TASKS
 from ..jobs.store.read.pages import page
-from ..jobs.store.write import jobs as job_store
 from .database_schema import pending
 
 PAGE = 200

@@ -9,7 +9,7 @@ from ..jobs.core.model import NewRun, OverlapPolicy, Priority, ScheduleSpec, Tas
 from ..jobs.core.schedule import Syntax
 from ..jobs.store.db.database import Database
 from ..jobs.store.db.transaction import Tx
-from ..jobs.store.write import tasks
+from ..jobs.store.read import tasks
 
 JOBS_MODULE = "cronograph.server.demo_jobs"
 """The module whose jobs these tasks run."""

@@ -6,7 +6,7 @@ from urllib.parse import urlsplit
 
 from ..jobs.core.errors import ConfigurationError
 from ..jobs.store.db.opening import connected
-from ..jobs.store.write.accounts import active_administrators
+from ..jobs.store.read.accounts import active_administrators
 from .bind import addresses_of, is_outside
 from .database_schema import migrate
 from .forwarded import parse_networks

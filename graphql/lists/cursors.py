@@ -6,8 +6,8 @@ import json
 from collections.abc import Sequence
 from datetime import UTC, datetime
 
-from ...jobs.store.db.types import from_text, to_text
 from ...jobs.store.read.keyset import OrderKey, Position, Value
+from ...jobs.store.schema.types import from_text, to_text
 from ..errors import UserFacingError
 from ..scalars import unstorable
 

@@ -17,8 +17,8 @@ from ...jobs.core.errors import InvalidInput, NotFound, refuse
 from ...jobs.core.errors import UserError as Refusal
 from ...jobs.core.model import Json, Run, Task
 from ...jobs.store.db.transaction import Tx
-from ...jobs.store.write import runs as run_store
-from ...jobs.store.write import tasks as task_store
+from ...jobs.store.read import runs as run_store
+from ...jobs.store.read import tasks as task_store
 from ..arguments import camel, decimal
 from ..context import Info
 from ..scalars import unstorable

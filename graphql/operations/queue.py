@@ -12,8 +12,8 @@ from ...jobs.core import model
 from ...jobs.core.errors import NotFound
 from ...jobs.core.model import Json
 from ...jobs.store.db.transaction import Tx
-from ...jobs.store.write import groups as group_store
-from ...jobs.store.write import nodes as node_store
+from ...jobs.store.read import groups as group_store
+from ...jobs.store.read import nodes as node_store
 from ..arguments import INPUT
 from ..context import Info
 from ..enums import Role

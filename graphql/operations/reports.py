@@ -11,9 +11,9 @@ import strawberry
 from ...jobs.core import model
 from ...jobs.core.schedule import validate
 from ...jobs.core.wording import time_text
-from ...jobs.store.read import planned as plans
 from ...jobs.store.read import reports
 from ...jobs.store.read import statistics as figures
+from ...jobs.store.read import tasks as stored_tasks
 from ...jobs.store.read.keyset import OrderKey, Page, PageRequest
 from ...jobs.store.read.scope import Scope
 from ..arguments import AFTER, COUNT, MAX_PAGE, checked_count, checked_range, checked_text, refused
@@ -108,7 +108,7 @@ class Plan:
 
     async def _tasks(self, start: datetime, wanted: int) -> Iterable[model.Task]:
         database = self._info.context.database
-        return await database.read(plans.candidates, start, self._end, wanted, MAX_TASKS)
+        return await database.read(stored_tasks.planned, start, self._end, wanted, MAX_TASKS)
 
 
 @strawberry.type

@@ -16,9 +16,9 @@ from ...jobs.core.model import Json, Run
 from ...jobs.core.states import CLAIMABLE, FINAL, UNFINISHED, RunState
 from ...jobs.store.db.transaction import Tx
 from ...jobs.store.read import pages
+from ...jobs.store.read import runs as run_store
 from ...jobs.store.read.criteria import Criteria, one_of
 from ...jobs.store.read.lists import RUNS
-from ...jobs.store.write import runs as run_store
 from ..arguments import INPUT, MAX_RUNS
 from ..context import Info
 from ..enums import Role

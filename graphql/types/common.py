@@ -7,7 +7,7 @@ import strawberry
 from strawberry.scalars import JSON
 
 from ...jobs.core.errors import UserError as CoreError
-from ...jobs.store.write.logs import LogLine as StoredLine
+from ...jobs.store.read.logs import LogLine as StoredLine
 from ..scalars import BigInt
 
 

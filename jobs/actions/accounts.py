@@ -9,8 +9,9 @@ from ..core.roles import Role
 from ..core.rules import unknown
 from ..core.signin import LINK_LIFETIME, account_subject
 from ..store.db.transaction import Tx
+from ..store.read import accounts as stored_accounts
+from ..store.read.links import Purpose
 from ..store.write import accounts, links, sessions, throttle
-from ..store.write.links import Purpose
 
 
 def add_account(tx: Tx, name: str, role: Role, password_hash: str | None = None) -> Account:
@@ -94,7 +95,7 @@ def set_password(tx: Tx, name: str, password_hash: str, *, keep_session: int | N
 
 def prepare_setup(tx: Tx, link_hash: str) -> bool:
     """Keep a set-up link in the place of older ones, unless an administrator exists: then False, and none is good."""
-    if accounts.active_administrators(tx.conn) > 0:
+    if stored_accounts.active_administrators(tx.conn) > 0:
         links.drop_unspent(tx.conn, Purpose.SETUP)
         return False
     links.replace(tx.conn, Purpose.SETUP, link_hash, tx.now, tx.now + LINK_LIFETIME, None)
@@ -109,7 +110,7 @@ def set_up(tx: Tx, link_hash: str, name: str, password_hash: str) -> Account:
         AlreadyExists, InvalidInput: of the name; the link stays good.
     """
     good, _ = links.spend(tx.conn, Purpose.SETUP, link_hash, tx.now)
-    if not good or accounts.active_administrators(tx.conn) > 0:
+    if not good or stored_accounts.active_administrators(tx.conn) > 0:
         raise bad_link("a new one is printed at each start of the server until there is an administrator")
     return add_account(tx, name, Role.ADMIN, password_hash)
 
@@ -143,7 +144,7 @@ def recover(tx: Tx, link_hash: str, hashed: Callable[[Account], str]) -> Account
         InvalidInput: raised by ``hashed``; the link stays good.
     """
     good, account_id = links.spend(tx.conn, Purpose.RECOVERY, link_hash, tx.now)
-    account = accounts.by_id(tx.conn, account_id) if good and account_id is not None else None
+    account = stored_accounts.by_id(tx.conn, account_id) if good and account_id is not None else None
     if account is None or account.disabled_at is not None:
         raise bad_link("ask an administrator for a new one")
     return set_password(tx, account.name, hashed(account))
@@ -155,9 +156,9 @@ def the_account(tx: Tx, name: str) -> Account:
     Raises:
         NotFound: there is none.
     """
-    account = accounts.by_name(tx.conn, name)
+    account = stored_accounts.by_name(tx.conn, name)
     if account is None:
-        raise unknown("account", name, accounts.names(tx.conn))
+        raise unknown("account", name, stored_accounts.names(tx.conn))
     return account
 
 

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from ..core.model import Run
 from ..core.states import RunState
 from ..store.db.transaction import Tx, Wake
+from ..store.read import runs as stored_runs
 from ..store.write import runs as run_store
 from .changes import run_change
 
@@ -25,5 +26,5 @@ def cancel_all(tx: Tx, ids: Sequence[int], *, reason: str) -> list[Run]:
     if cancelled:
         # A slot of a limited group, or a task's only place, may be free now.
         tx.wake(Wake.RUNS)
-    after = run_store.by_ids(tx.conn, ids)
+    after = stored_runs.by_ids(tx.conn, ids)
     return [after[run_id] for run_id in ids if run_id in after]

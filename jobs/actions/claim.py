@@ -15,6 +15,7 @@ from ..core.policies import earliest_start, effective_tolerance, interval_of
 from ..core.states import RunState
 from ..core.wording import time_text
 from ..store.db.transaction import Tx
+from ..store.read import tasks as stored_tasks
 from ..store.write import claims, tasks
 from ..store.write import runs as run_store
 from ..store.write.candidates import Want, candidates
@@ -188,7 +189,7 @@ def _begin(tx: Tx, claimant: Claimant, ids: Sequence[int], source: Source) -> di
     checkpoints = tasks.mark_started(tx.conn, firsts, tx.now) if firsts else {}
     others = {run.task_id for run, _ in begun.values() if run.task_id is not None} - checkpoints.keys()
     if others:
-        checkpoints |= tasks.checkpoints(tx.conn, sorted(others))
+        checkpoints |= stored_tasks.checkpoints(tx.conn, sorted(others))
     return {
         # Of a run without a task, or whose task is gone, the run itself keeps the checkpoint.
         run.id: Started(run, execution_id, checkpoints.get(run.task_id or 0, run.checkpoint))
@@ -199,7 +200,7 @@ def _begin(tx: Tx, claimant: Claimant, ids: Sequence[int], source: Source) -> di
 def _without_dropped(tx: Tx, claimant: Claimant, runs: Sequence[Run]) -> list[Run]:
     """``runs`` less those that start too early after the task's last start; these are dropped, with the reason."""
     judged = _tasks_of_first_starts(runs, attempt=0)
-    owners = tasks.by_ids(tx.conn, judged) if judged else {}
+    owners = stored_tasks.by_ids(tx.conn, judged) if judged else {}
     kept: list[Run] = []
     for run in runs:
         task = owners.get(run.task_id or 0) if run.attempt == 0 and run.trigger is Trigger.SCHEDULE else None

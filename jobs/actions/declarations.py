@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from ..core.model import Task, TaskSource, TaskSpec
 from ..store.db.transaction import Tx
+from ..store.read import tasks as stored_tasks
 from ..store.write import tasks
 from .dispatch import settle_some
 from .tasks import declare_task, follow_declaration, pause_task, resume_task
@@ -60,7 +61,7 @@ def declare_tasks(tx: Tx, declarations: Sequence[TaskSpec], job_names: Collectio
 def _declare_new(tx: Tx, spec: TaskSpec) -> list[str]:
     if declare_task(tx, spec) is not None:
         return []
-    taken = tasks.by_name(tx.conn, spec.name)
+    taken = stored_tasks.by_name(tx.conn, spec.name)
     if taken is not None and taken.source is TaskSource.CODE:
         return []
     warning = (

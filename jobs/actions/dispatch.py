@@ -13,8 +13,11 @@ from ..core.model import Json, NewRun, OverlapPolicy, Task, Trigger
 from ..core.policies import effective_overlap, effective_timeout
 from ..core.states import RunState
 from ..store.db.transaction import Tx, Wake
-from ..store.write import jobs, skipped, tasks
+from ..store.read import jobs, skipped
+from ..store.read import runs as stored_runs
+from ..store.read import tasks as stored_tasks
 from ..store.write import runs as run_store
+from ..store.write import tasks
 from .cancel import cancel_all
 from .changes import run_change, task_change
 from .skips import record_skips
@@ -81,7 +84,7 @@ def settle_some(tx: Tx, task: Task, node: str | None = None) -> Task:
     if task.next_run_at is None or task.next_run_at > tx.now:
         return task
     visit(tx, [task], node)
-    return tasks.by_ids(tx.conn, [task.id])[task.id]
+    return stored_tasks.by_ids(tx.conn, [task.id])[task.id]
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +98,7 @@ class Visited:
 
 def visit(tx: Tx, due: Sequence[Task], node: str | None) -> Visited:
     """Decide and write for these locked tasks, as many as make no more than about ``RUNS`` runs."""
-    unfinished = run_store.unfinished_counts(tx.conn, [task.id for task in due])
+    unfinished = stored_runs.unfinished_counts(tx.conn, [task.id for task in due])
     decided = _decide_each(tx, due, {task_id: count for task_id, (count, _) in unfinished.items()})
     pairs = _within_bounds(decided)
     _cancel_replaced(tx, pairs)
@@ -194,7 +197,7 @@ def _insert_runs(tx: Tx, pairs: Sequence[tuple[Task, Decision]]) -> int:
 def _cancel_replaced(tx: Tx, pairs: Sequence[tuple[Task, Decision]]) -> None:
     replaced = [task.id for task, decision in pairs if decision.cancel_unfinished]
     if replaced:
-        older = run_store.unfinished_of_tasks(tx.conn, replaced)
+        older = stored_runs.unfinished_of_tasks(tx.conn, replaced)
         cancel_all(tx, older, reason="replaced by a newer occurrence of its task")
 
 
@@ -209,4 +212,4 @@ def _write_skips(tx: Tx, pairs: Sequence[tuple[Task, Decision]], node: str | Non
 
 def next_due(tx: Tx) -> datetime | None:
     """When the next task is due by the database's time, or None."""
-    return tasks.earliest_due(tx.conn)
+    return stored_tasks.earliest_due(tx.conn)

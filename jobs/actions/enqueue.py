@@ -17,9 +17,8 @@ from sqlalchemy.orm import Session
 from ..core.errors import InvalidInput, refuse
 from ..core.model import DEFAULT_GROUP, DEFAULT_RETRIES, DEFAULT_RETRY_DELAY, Json, NewRun, Priority, Run, Trigger
 from ..core.rules import name_faults, new_run_faults
-from ..store.db import dialect
+from ..store.db import dialect, outbox
 from ..store.db.transaction import Tx, Wake
-from ..store.write import events
 from ..store.write.enqueueing import PlainRun, insert_one
 from .runs import put
 
@@ -129,7 +128,7 @@ def enqueue_all(conn: Connection, runs: Sequence[NewRun]) -> list[Run]:
     tx = Tx(conn)
     enqueued = put(tx, runs)
     if tx.changes:
-        events.append(conn, tx.now, tx.changes)
+        outbox.append(conn, tx.now, tx.changes)
     dialect.notify(conn, str((Wake.RUNS | Wake.EVENTS).value))
     return [one.run for one in enqueued]
 

@@ -11,10 +11,11 @@ from ..core.outcome import CLAIM_LOST, INVALID_ARGUMENTS, Failed, HandedBack, Jo
 from ..core.states import FINAL, RunState
 from ..store.db.transaction import Tx, Wake
 from ..store.read import executions
+from ..store.read import nodes as stored_nodes
+from ..store.read.logs import LogLine
 from ..store.write import finishes, nodes
 from ..store.write import runs as run_store
 from ..store.write.finishes import Before, Ending
-from ..store.write.logs import LogLine
 from .changes import finished_changes, run_change
 from .logs import append_lines
 
@@ -72,7 +73,7 @@ def _left_to_others(tx: Tx, node_id: int, node: str, ended: Sequence[Finish]) ->
     While versions change, a run may be taken before its node has heard of the other one.
     """
     misfits = [one for one in ended if isinstance(one.outcome, Failed) and one.outcome.error_type == INVALID_ARGUMENTS]
-    foreign = nodes.foreign_signatures(tx.conn, node_id) if misfits else frozenset[str]()
+    foreign = stored_nodes.foreign_signatures(tx.conn, node_id) if misfits else frozenset[str]()
     back = {one.run.id for one in misfits if one.run.signature in foreign}
     if not back:
         return ended

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 
 from ..store.db.transaction import Tx, Wake
+from ..store.read.logs import LogLine
 from ..store.write import logs
-from ..store.write.logs import LogLine
 
 KEPT_LINES = 10_000
 """How many lines of one execution are kept; of more, the newest."""

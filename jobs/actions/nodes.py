@@ -10,6 +10,7 @@ from ..core.model import LIVE_NODES, TAKING_NODES, Blockage, JobInfo, Node, Node
 from ..core.outcome import JobOutcome
 from ..core.rules import unknown
 from ..store.db.transaction import Tx, Wake
+from ..store.read import nodes as stored_nodes
 from ..store.write import jobs, nodes
 from .finish import release, rescue
 
@@ -39,11 +40,11 @@ def join(tx: Tx, new: NewNode, *, alone: bool) -> Node:
             dead and is rescued at once, and jobs that this node does not know are forgotten.
     """
     if alone:
-        for dead in nodes.live(tx.conn):
+        for dead in stored_nodes.live(tx.conn):
             rescue(tx, dead, reason="its process ended without a clean stop")
     signatures = {job.name: job.signature for job in new.jobs}
     jobs.publish(tx.conn, new.jobs)
-    others = [] if alone else nodes.heard_of_since(tx.conn, tx.now - FORGET_AFTER)
+    others = [] if alone else stored_nodes.heard_of_since(tx.conn, tx.now - FORGET_AFTER)
     jobs.forget(tx.conn, keep={name for node in others for name in node.jobs} | set(signatures))
     node = nodes.register(
         tx.conn,
@@ -63,7 +64,7 @@ def join(tx: Tx, new: NewNode, *, alone: bool) -> Node:
 
 def live_names(tx: Tx) -> set[str]:
     """The names that live nodes have."""
-    return {node.name for node in nodes.live(tx.conn)}
+    return {node.name for node in stored_nodes.live(tx.conn)}
 
 
 def set_state(tx: Tx, node: Node, state: NodeState, sources: Collection[NodeState] = LIVE_NODES) -> bool:
@@ -129,7 +130,7 @@ def drain_node(tx: Tx, name: str) -> Node:
     """
     node = _live_node(tx, name)
     set_state(tx, node, NodeState.DRAINING, TAKING_NODES)
-    return nodes.by_ids(tx.conn, [node.id])[node.id]
+    return stored_nodes.by_ids(tx.conn, [node.id])[node.id]
 
 
 def resume_node(tx: Tx, name: str) -> Node:
@@ -141,7 +142,7 @@ def resume_node(tx: Tx, name: str) -> Node:
     """
     node = _live_node(tx, name)
     set_state(tx, node, NodeState.ACTIVE, {NodeState.DRAINING})
-    resumed = nodes.by_ids(tx.conn, [node.id])[node.id]
+    resumed = stored_nodes.by_ids(tx.conn, [node.id])[node.id]
     if resumed.state not in TAKING_NODES:
         raise InvalidState(
             f"node '{name}' is {resumed.state.value} and ends; start its process again once it has", path=("name",)
@@ -150,7 +151,7 @@ def resume_node(tx: Tx, name: str) -> Node:
 
 
 def _live_node(tx: Tx, name: str) -> Node:
-    node = nodes.live_by_name(tx.conn, name)
+    node = stored_nodes.live_by_name(tx.conn, name)
     if node is None:
         raise unknown("live node", name, sorted(live_names(tx)))
     return node
@@ -172,7 +173,7 @@ class Beat:
 def heartbeat(tx: Tx, node_id: int, *, lease: float, running: int) -> Beat:
     """Prolong the lease, and ask what has changed around the node."""
     state = nodes.beat(tx.conn, node_id, now=tx.now, lease=lease, running=running, clock_skew=_skew(tx.now))
-    return Beat(state, frozenset() if state is None else nodes.foreign_signatures(tx.conn, node_id))
+    return Beat(state, frozenset() if state is None else stored_nodes.foreign_signatures(tx.conn, node_id))
 
 
 def rescue_expired(tx: Tx, dead: Sequence[Node]) -> int:

@@ -13,9 +13,10 @@ from ..core.model import Json, NewRun, Priority, Run, Trigger
 from ..core.rules import new_run_faults, unknown, unknown_job
 from ..core.states import CLAIMABLE, FINAL, RunState
 from ..store.db.transaction import Tx, Wake
-from ..store.write import jobs
+from ..store.read import jobs
+from ..store.read import runs as stored_runs
+from ..store.read.jobs import Schema
 from ..store.write import runs as run_store
-from ..store.write.jobs import Schema
 from .cancel import cancel_all
 from .changes import run_change
 from .submitting import check_submitter
@@ -103,7 +104,7 @@ def _put_unique(tx: Tx, run: NewRun, key: str) -> Enqueued:
         inserted = run_store.insert_unique(tx.conn, run, tx.now)
         if inserted is not None:
             return Enqueued(inserted, deduplicated=False)
-        existing = run_store.unfinished_with_key(tx.conn, key)
+        existing = stored_runs.unfinished_with_key(tx.conn, key)
         if existing is not None:
             return Enqueued(existing, deduplicated=True)
     raise InvalidState(f"uniqueKey: '{key}' changes hands too fast; try again", path=("uniqueKey",))
@@ -192,7 +193,7 @@ def set_priority(tx: Tx, ids: Sequence[int], priority: Priority) -> list[Run]:
 
 
 def _changed(tx: Tx, ids: Sequence[int], changed: Sequence[int]) -> list[Run]:
-    after = run_store.by_ids(tx.conn, ids)
+    after = stored_runs.by_ids(tx.conn, ids)
     tx.emit(run_change(after[run_id], after[run_id].state) for run_id in sorted(changed))
     tx.wake(Wake.RUNS)
     return [after[run_id] for run_id in ids]
@@ -209,7 +210,7 @@ def _existing(tx: Tx, ids: Sequence[int]) -> list[Run]:
 def hand_back(tx: Tx, condition: Mapping[str, Any]) -> list[int]:
     """Give scheduled runs back to the queue, those for which all columns of ``condition`` are equal."""
     ids = run_store.hand_back_scheduled(tx.conn, condition)
-    tx.emit(run_change(run, RunState.WAITING) for run in run_store.by_ids(tx.conn, ids).values())
+    tx.emit(run_change(run, RunState.WAITING) for run in stored_runs.by_ids(tx.conn, ids).values())
     if ids:
         tx.wake(Wake.RUNS)
     return ids

@@ -18,8 +18,9 @@ from ..core.signin import (
     session_end,
 )
 from ..store.db.transaction import Tx
+from ..store.read import accounts
 from ..store.read.identities import Found
-from ..store.write import accounts, sessions, throttle
+from ..store.write import sessions, throttle
 from ..store.write.throttle import Failures
 
 MAX_AGENT = 200

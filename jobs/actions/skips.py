@@ -4,6 +4,7 @@ from ..core.dispatch import Skip
 from ..core.events import Change, EventKind
 from ..core.model import SkippedOccurrence, Task
 from ..store.db.transaction import Tx
+from ..store.read import skipped as stored_skipped
 from ..store.write import skipped
 
 
@@ -42,7 +43,7 @@ def record_drop(tx: Tx, task: Task, skip: Skip, *, node: str, run_id: int) -> No
     The policy values name the last start that decided it, so no run started between two drops that are equal. The row
     names the first dropped run.
     """
-    newest = skipped.newest_of_tasks(tx.conn, [task.id]).get(task.id)
+    newest = stored_skipped.newest_of_tasks(tx.conn, [task.id]).get(task.id)
     if newest is not None and _is_equal(newest, skip) and newest.last_scheduled_for < skip.first:
         skipped.extend(tx.conn, newest.id, skip, tx.now)
     else:

@@ -15,8 +15,10 @@ from ..core.rules import MAX_NAME, check_text, task_faults, unknown, window_faul
 from ..core.schedule import ScheduleError, Syntax, parse
 from ..core.wording import time_text
 from ..store.db.transaction import Tx, Wake
-from ..store.write import jobs, tasks
-from ..store.write import runs as run_store
+from ..store.read import jobs
+from ..store.read import runs as run_store
+from ..store.read import tasks as stored_tasks
+from ..store.write import tasks
 from .cancel import cancel_all
 from .changes import task_change
 from .dispatch import new_run, settle_due
@@ -54,7 +56,7 @@ def create_task(tx: Tx, spec: TaskSpec, *, source: TaskSource = TaskSource.API, 
     faults = [*task_faults(spec), *job_faults(schemas, spec.job_name, spec.args)]
     faults += _schedule_faults(spec, anchor, tx.now)
     # A name that cannot be is not looked for.
-    if faults and all(fault.path != ("name",) for fault in faults) and tasks.by_name(tx.conn, spec.name):
+    if faults and all(fault.path != ("name",) for fault in faults) and stored_tasks.by_name(tx.conn, spec.name):
         faults.insert(0, _taken(spec.name))
     refuse(faults)
     occurrence, signature = _first(spec, anchor, tx.now), schemas[spec.job_name].signature
@@ -196,7 +198,9 @@ def delete_tasks_of_owner(tx: Tx, owner: str, *, dry_run: bool = False, actor: s
         InvalidInput: the owner is empty or no name of one.
     """
     check_text(owner, "owner", least=1, most=MAX_NAME)
-    doomed = [task for task in tasks.of_owner(tx.conn, owner, lock=not dry_run) if task.source is not TaskSource.CODE]
+    doomed = [
+        task for task in stored_tasks.of_owner(tx.conn, owner, lock=not dry_run) if task.source is not TaskSource.CODE
+    ]
     if not dry_run:
         for task in doomed:
             _delete(tx, settle_due(tx, task), f"the tasks of owner '{owner}' were deleted{_by(actor)}")
@@ -245,9 +249,9 @@ def follow_declaration(tx: Tx, task: Task, spec: TaskSpec) -> Task:
 
 
 def _locked(tx: Tx, name: str) -> Task:
-    task = tasks.by_name(tx.conn, name, lock=True)
+    task = stored_tasks.by_name(tx.conn, name, lock=True)
     if task is None:
-        raise unknown("task", name, tasks.names_like(tx.conn, name))
+        raise unknown("task", name, stored_tasks.names_like(tx.conn, name))
     return task
 
 

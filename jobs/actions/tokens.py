@@ -8,7 +8,9 @@ from ..core.errors import InvalidInput, InvalidState, NotFound
 from ..core.roles import Role, lesser
 from ..core.rules import check_name
 from ..store.db.transaction import Tx
-from ..store.write import accounts, sessions
+from ..store.read import accounts
+from ..store.read import sessions as stored_sessions
+from ..store.write import sessions
 
 MAX_TOKENS = 100
 """Tokens of one account that are not revoked."""
@@ -51,7 +53,7 @@ def create_token(tx: Tx, account: Account, new: NewToken) -> ApiToken:
         raise InvalidInput(f"expiresAt: must be in the future, got {new.expires_at.isoformat()}", path=("expiresAt",))
     if account.disabled_at is not None:
         raise InvalidState(f"account '{account.name}' is disabled; enable it first")
-    if len(sessions.tokens_of(tx.conn, [account.id])) >= MAX_TOKENS:
+    if len(stored_sessions.tokens_of(tx.conn, [account.id])) >= MAX_TOKENS:
         raise InvalidState(f"account '{account.name}' has {MAX_TOKENS} tokens, the most there may be; revoke some")
     token = ApiToken(0, account.id, new.name, new.shown, new.role, tx.now, new.expires_at, None, None)
     made = sessions.insert_token(tx.conn, new.token_hash, token)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from ..core.fairness import FairnessState
 from ..store.db.transaction import Tx
-from ..store.write import runs as run_store
+from ..store.read import runs as run_store
 from .claim import Claimant, Claimed, Standing, Started, claim_more, standing_of, start_more
 from .finish import Finish, Finished, finish
 

@@ -11,6 +11,7 @@ from ..context import JobContext
 from ..outcomes import Result
 from ..store.db.database import Database
 from ..store.db.transaction import Tx
+from ..store.read import prunable as stored_prunable
 from ..store.write import events, hours
 from ..store.write import prune as statements
 from .tools import services_of
@@ -144,7 +145,7 @@ class _Pruning:
     async def _old_executions(self, before: datetime) -> None:
         after, more = 0, True
         while more:
-            step = await self._read(statements.old_executions, after, before, BATCH)
+            step = await self._read(stored_prunable.old_executions, after, before, BATCH)
             await self._executions(step.doomed)
             after, more = step.last, step.more
 
@@ -165,13 +166,13 @@ class _Pruning:
 
     async def _surplus(self, keep: int) -> None:
         after = 0
-        while tasks := await self._read(statements.tasks_with_history, after, BATCH):
+        while tasks := await self._read(stored_prunable.tasks_with_history, after, BATCH):
             for task_id in tasks:
                 await self._surplus_of(task_id, keep)
             after = tasks[-1]
 
     async def _surplus_of(self, task_id: int, keep: int) -> None:
-        while ids := await self._read(statements.surplus_executions, task_id, keep, BATCH):
+        while ids := await self._read(stored_prunable.surplus_executions, task_id, keep, BATCH):
             await self._executions(ids)
         after: int | None = 0
         while after is not None:

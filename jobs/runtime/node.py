@@ -11,7 +11,7 @@ from ..registry import Registry
 from ..services import Services
 from ..store.db.database import Database
 from ..store.db.transaction import Tx, Wake
-from ..store.write.nodes import foreign_signatures
+from ..store.read.nodes import foreign_signatures
 from . import alarm, settler
 from .attempts.worker import Worker
 from .clock import Clock

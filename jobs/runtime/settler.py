@@ -2,10 +2,10 @@
 
 from datetime import datetime
 
+from ..actions.hours import count_hour
 from ..store.db.database import Database
-from ..store.db.transaction import Tx
+from ..store.read import hours as stored_hours
 from ..store.read.clock import server_time
-from ..store.write import hours
 
 EVERY = 60.0
 """Seconds between two looks."""
@@ -26,16 +26,12 @@ class Settler:
         """Count what can be counted; how many hours that were."""
         now = await server_time(self._database)
         if self._start is None:
-            self._start = await self._database.read(hours.first_to_settle, now)
+            self._start = await self._database.read(stored_hours.first_to_settle, now)
         if self._start is None:
             return 0
-        pending = await self._database.read(hours.unsettled, self._start, now)
-        waiting = [hour for hour in pending if not await self._database.write(_settle, hour)]
+        pending = await self._database.read(stored_hours.unsettled, self._start, now)
+        waiting = [hour for hour in pending if not await self._database.write(count_hour, hour)]
         if pending:
             # An hour in which something began that still runs is looked at again.
-            self._start = waiting[0] if waiting else pending[-1] + hours.HOUR
+            self._start = waiting[0] if waiting else pending[-1] + stored_hours.HOUR
         return len(pending) - len(waiting)
-
-
-def _settle(tx: Tx, hour: datetime) -> bool:
-    return hours.settle(tx.conn, hour)

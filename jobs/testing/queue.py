@@ -22,10 +22,10 @@ from ..core.states import RunState
 from ..registry import Registry, default_registry
 from ..services import Services
 from ..store.db.database import Connection, Database
+from ..store.db.scratch import create_tables
 from ..store.db.transaction import Tx
-from ..store.schema.scratch import create_tables
-from ..store.write import runs as run_store
-from ..store.write import tasks as task_store
+from ..store.read import runs as run_store
+from ..store.read import tasks as task_store
 from .clock import FakeClock
 from .single import AttemptResult, Recorder, carry
 

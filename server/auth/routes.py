@@ -16,7 +16,7 @@ from ...jobs.actions.sessions import end_all_sessions, end_session
 from ...jobs.core.accounts import CredentialKind, Identity
 from ...jobs.core.errors import UserError
 from ...jobs.store.db.database import Database
-from ...jobs.store.write.links import Purpose
+from ...jobs.store.read.links import Purpose
 from .authenticator import Authenticator, unauthenticated
 from .forms import form, json_object, local_path, text_member
 from .pages import STYLE, STYLE_PATH, dead_link_page, login_page, recovery_page, setup_page, signed_in_page

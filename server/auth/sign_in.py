@@ -9,7 +9,7 @@ from ...graphql.transport.site import SitePolicy
 from ...jobs.core.accounts import LOCAL_ADMINISTRATOR_NAME
 from ...jobs.core.roles import Role
 from ...jobs.store.db.database import Database
-from ...jobs.store.write import accounts
+from ...jobs.store.read import accounts
 from .authenticator import Authenticator
 from .cookies import SessionCookie
 from .passwords import Passwords

@@ -17,9 +17,9 @@ from ...jobs.core.credentials import Prefix, stored_form
 from ...jobs.core.roles import Role
 from ...jobs.store.db.database import Database
 from ...jobs.store.db.transaction import Tx
+from ...jobs.store.read import links
 from ...jobs.store.read.clock import server_time
-from ...jobs.store.write import links
-from ...jobs.store.write.links import Purpose
+from ...jobs.store.read.links import Purpose
 from .passwords import Passwords
 
 WRONG = "The name or the password is wrong."

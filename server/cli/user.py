@@ -12,7 +12,7 @@ from ...jobs.core.credentials import Prefix, stored_form
 from ...jobs.core.errors import ConfigurationError
 from ...jobs.core.roles import Role
 from ...jobs.store.db.transaction import Tx
-from ...jobs.store.write import accounts
+from ...jobs.store.read import accounts
 from ..accounts_database import on_accounts
 from ..auth.passwords import HASHER
 from .options import DEFAULT_SERVER, AsJson, ConfigFile, DatabaseUrl

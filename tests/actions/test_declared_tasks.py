@@ -14,8 +14,8 @@ from cronograph.jobs.actions.tasks import (
 from cronograph.jobs.core.errors import InvalidState
 from cronograph.jobs.core.model import ScheduleSpec, Task, TaskSource, TaskSpec
 from cronograph.jobs.core.schedule import Syntax
+from cronograph.jobs.store.read import tasks
 from cronograph.jobs.store.schema import tables
-from cronograph.jobs.store.write import tasks
 from tests.support.storage import START, Stored
 
 EVERY_SECOND = ScheduleSpec(Syntax.CRON, "* * * * * *")

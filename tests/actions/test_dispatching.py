@@ -9,8 +9,8 @@ from cronograph.jobs.actions.tasks import pause_task, resume_task, update_task
 from cronograph.jobs.core.errors import UserError
 from cronograph.jobs.core.model import MisfirePolicy, OverlapPolicy, ScheduleSpec, SkipReason, Trigger
 from cronograph.jobs.core.schedule import Syntax
+from cronograph.jobs.store.read import runs as run_store
 from cronograph.jobs.store.schema import tables
-from cronograph.jobs.store.write import runs as run_store
 from cronograph.jobs.store.write import tasks
 from tests.support.storage import START, Stored
 

@@ -12,14 +12,15 @@ from cronograph.jobs.core.model import Group, JobInfo, NewRun, NodeState, Overla
 from cronograph.jobs.core.outcome import Failed, Snoozed
 from cronograph.jobs.core.schedule import Syntax
 from cronograph.jobs.store.read import facts
+from cronograph.jobs.store.read import runs as run_store
+from cronograph.jobs.store.read import tasks as stored_tasks
 from cronograph.jobs.store.schema import tables
 from cronograph.jobs.store.write import jobs, nodes, tasks
-from cronograph.jobs.store.write import runs as run_store
 from tests.support.storage import START, Stored, Worker
 
 
 def of_task(stored: Stored, name: str = "nightly") -> Explanation:
-    task = stored.do(lambda tx: tasks.by_name(tx.conn, name))
+    task = stored.do(lambda tx: stored_tasks.by_name(tx.conn, name))
     assert task is not None
     return explain_task(task, stored.do(lambda tx: facts.of_tasks(tx.conn, [task], stored.now))[task.id], stored.now)
 
@@ -343,7 +344,7 @@ def test_explaining_a_hundred_takes_as_many_statements_as_explaining_one(stored:
     for place in range(30):
         stored.task(name=f"task-{place}")
         stored.enqueue()
-    found = stored.do(lambda tx: list(tasks.by_ids(tx.conn, range(1, 31)).values()))
+    found = stored.do(lambda tx: list(stored_tasks.by_ids(tx.conn, range(1, 31)).values()))
     runs = stored.do(lambda tx: list(run_store.by_ids(tx.conn, range(1, 31)).values()))
     one = stored.statements(lambda tx: facts.of_tasks(tx.conn, found[:1], stored.now))
     assert stored.statements(lambda tx: facts.of_tasks(tx.conn, found, stored.now)) == one

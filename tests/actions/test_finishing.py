@@ -8,9 +8,9 @@ from cronograph.jobs.actions.finish import Finish, finish, rescue
 from cronograph.jobs.actions.runs import cancel_runs
 from cronograph.jobs.core.model import Outcome
 from cronograph.jobs.core.outcome import Cancelled, Failed, HandedBack, JobOutcome, Snoozed, Succeeded, TimedOut
+from cronograph.jobs.store.read.logs import LogLine
 from cronograph.jobs.store.schema import tables
 from cronograph.jobs.store.write import nodes
-from cronograph.jobs.store.write.logs import LogLine
 from tests.support.storage import Stored
 
 

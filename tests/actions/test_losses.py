@@ -12,6 +12,7 @@ from cronograph.jobs.core.model import NodeState
 from cronograph.jobs.core.outcome import HandedBack, Lost
 from cronograph.jobs.store.db.database import Connection, OperationalError, sync_engine
 from cronograph.jobs.store.db.transaction import Tx
+from cronograph.jobs.store.read import nodes as stored_nodes
 from cronograph.jobs.store.schema import tables
 from cronograph.jobs.store.write import nodes
 from tests.support.storage import Stored, Worker
@@ -25,7 +26,7 @@ def rescue_silent(stored: Stored, worker: Worker) -> int:
     """What a rescuer does once it has seen no sign of life from this node for a lease."""
 
     def take_back(tx: Tx) -> int:
-        return rescue_expired(tx, [node for node in nodes.expired(tx.conn, tx.now) if node.id == worker.node.id])
+        return rescue_expired(tx, [node for node in stored_nodes.expired(tx.conn, tx.now) if node.id == worker.node.id])
 
     return stored.do(take_back)
 

@@ -11,6 +11,7 @@ from cronograph.jobs.core.model import JobInfo, NewRun, NodeState, Run, Trigger
 from cronograph.jobs.core.outcome import INVALID_ARGUMENTS, Failed, HandedBack
 from cronograph.jobs.core.states import RunState
 from cronograph.jobs.store.read import facts
+from cronograph.jobs.store.read import runs as stored_runs
 from cronograph.jobs.store.write import nodes
 from cronograph.jobs.store.write import runs as run_store
 from tests.support.storage import Stored, Worker
@@ -53,7 +54,7 @@ def why(stored: Stored, run: Run) -> Explanation:
     """Why a run waits."""
 
     def ask(tx: Any) -> Explanation:
-        found = run_store.by_ids(tx.conn, [run.id])[run.id]
+        found = stored_runs.by_ids(tx.conn, [run.id])[run.id]
         return explain_run(found, facts.of_runs(tx.conn, [found], tx.now)[run.id], tx.now)
 
     return stored.do(ask)
@@ -114,10 +115,10 @@ def test_a_run_taken_before_its_node_heard_of_the_other_version_goes_back_and_ke
     run = stored.enqueue(args={"path": "b"}, retries=0)
     (started,) = old.take(5).started
     old.end(started, Failed(INVALID_ARGUMENTS, "'file' is missing", permanent=True))
-    (row,) = stored.do(lambda tx: list(run_store.by_ids(tx.conn, [run.id]).values()))
+    (row,) = stored.do(lambda tx: list(stored_runs.by_ids(tx.conn, [run.id]).values()))
     assert (row.state, row.failures, row.available_at) == (RunState.WAITING, 0, run.available_at)
     assert listen(old).take(5).started == ()
     (again,) = new.take(5).started
     new.end(again, Failed(INVALID_ARGUMENTS, "it does not fit here either", permanent=True))
-    (row,) = stored.do(lambda tx: list(run_store.by_ids(tx.conn, [run.id]).values()))
+    (row,) = stored.do(lambda tx: list(stored_runs.by_ids(tx.conn, [run.id]).values()))
     assert row.state is RunState.FAILED

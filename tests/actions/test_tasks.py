@@ -21,8 +21,10 @@ from cronograph.jobs.core.model import MisfirePolicy, OverlapPolicy, ScheduleSpe
 from cronograph.jobs.core.schedule import Syntax
 from cronograph.jobs.core.states import RunState
 from cronograph.jobs.store.db.transaction import Tx
+from cronograph.jobs.store.read import jobs as stored_jobs
+from cronograph.jobs.store.read import tasks as stored_tasks
 from cronograph.jobs.store.schema import tables
-from cronograph.jobs.store.write import jobs, tasks
+from cronograph.jobs.store.write import jobs
 from tests.support.storage import START, Stored
 
 EVERY_SECOND = ScheduleSpec(Syntax.CRON, "* * * * * *")
@@ -37,7 +39,7 @@ EDITS_OF_NOTHING: list[Callable[[Tx], Task]] = [
 
 
 def read(stored: Stored, name: str = "nightly") -> Task:
-    task = stored.do(lambda tx: tasks.by_name(tx.conn, name))
+    task = stored.do(lambda tx: stored_tasks.by_name(tx.conn, name))
     assert task is not None
     return task
 
@@ -141,7 +143,7 @@ class TestCreate:
     def test_arguments_that_do_not_fit_are_refused(self, stored: Stored) -> None:
         stored.node()
         schema = {"type": "object", "properties": {"count": {"type": "integer"}}, "additionalProperties": False}
-        job = stored.do(lambda tx: jobs.everything(tx.conn))[0]
+        job = stored.do(lambda tx: stored_jobs.everything(tx.conn))[0]
         stored.do(lambda tx: jobs.publish(tx.conn, [type(job)(job.name, args_schema=schema)]))
         with pytest.raises(UserError, match="did you mean 'count'") as caught:
             stored.task(args={"cuont": 1})

@@ -29,7 +29,7 @@ import psutil
 
 from cronograph.jobs.core.events import Cursor, Event, EventFilter, EventKind
 from cronograph.jobs.store.db.database import Connection, Database
-from cronograph.jobs.store.write import events
+from cronograph.jobs.store.read import events
 from tests.support.processes import CronographProcess, ProcessStarter
 from tests.support.waiting import let_pass, wait_until
 

@@ -17,7 +17,6 @@ import psycopg
 from sqlalchemy import Table, text
 
 from cronograph.jobs.store.db.database import parse_url, sqlite_path, sync_engine
-from cronograph.jobs.store.db.types import to_text
 from cronograph.jobs.store.schema.tables import (
     execution_log,
     job,
@@ -27,6 +26,7 @@ from cronograph.jobs.store.schema.tables import (
     run,
     skipped_occurrence,
 )
+from cronograph.jobs.store.schema.types import to_text
 
 JOBS, TASKS, GROUPS, NODES = 200, 300, 30, 40
 RARE_JOB, RARE_TASK = "rare-job", "rare-task"
@@ -137,7 +137,7 @@ def _nodes(size: Size) -> Iterator[dict[str, Any]]:
         yield {
             "name": f"node-{number:02}", "state": "active" if number < 3 else "stopped", "slots": 20, "running": 0,
             "version": "1", "seq": 1, "started_at": at, "heartbeat_at": at, "expires_at": at, "clock_skew": 0.0,
-            "jobs": names,
+            "jobs": names, "signatures": {},
         }  # fmt: skip
 
 

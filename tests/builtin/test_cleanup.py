@@ -14,6 +14,7 @@ from cronograph.jobs.core.roles import Role
 from cronograph.jobs.services import Services
 from cronograph.jobs.store.db.database import Database
 from cronograph.jobs.store.db.transaction import Tx
+from cronograph.jobs.store.read import accounts as stored_accounts
 from cronograph.jobs.store.schema.tables import device_code, refresh_token, session, webauthn_challenge
 from cronograph.jobs.store.write import accounts
 from tests.builtin.hosts import KeepingHost, context_of
@@ -28,7 +29,9 @@ async def clean(job: Job, database: Database, host: KeepingHost | None = None) -
 
 def fill(tx: Tx, table: Table, count: int, expires_in: timedelta) -> None:
     expires_at = tx.now + expires_in
-    account = accounts.by_name(tx.conn, "ada") or accounts.insert_account(tx.conn, "ada", Role.VIEWER, None, tx.now)
+    account = stored_accounts.by_name(tx.conn, "ada") or accounts.insert_account(
+        tx.conn, "ada", Role.VIEWER, None, tx.now
+    )
     assert account is not None
     rows = [
         {**row(table, f"{expires_in}-{number}", tx.now, expires_at), "user_id": account.id} for number in range(count)

@@ -11,6 +11,7 @@ from cronograph.jobs.builtin.prune import BATCH, Pruned, Retention, prune, prune
 from cronograph.jobs.core.events import Change, EventKind
 from cronograph.jobs.outcomes import Result
 from cronograph.jobs.services import Services
+from cronograph.jobs.store.db import outbox
 from cronograph.jobs.store.db.database import Database
 from cronograph.jobs.store.db.transaction import Tx
 from cronograph.jobs.store.schema.tables import (
@@ -48,13 +49,13 @@ def fill(tx: Tx, days_ago: float) -> None:
     )  # fmt: skip
     add(
         tx.conn, node, name="n", state="stopped", slots=1, running=0, version="0", seq=1, started_at=at,
-        heartbeat_at=at, expires_at=at, clock_skew=0, jobs=[],
+        heartbeat_at=at, expires_at=at, clock_skew=0, jobs=[], signatures={},
     )  # fmt: skip
     key = {"key": str(days_ago), "operation": "o", "request_hash": "h"}
     tx.conn.execute(insert(idempotency_key).values(**key, answer={}, created_at=at))
     values = {"kind": "all", "name": "", "hour": at, "executions": 1, "failures": 0, "successes": 1, "records": 0}
     tx.conn.execute(insert(execution_hour).values(**values))
-    events.append(tx.conn, at, [Change(EventKind.RUN_CREATED)])
+    outbox.append(tx.conn, at, [Change(EventKind.RUN_CREATED)])
     events.publish(tx.conn)
 
 

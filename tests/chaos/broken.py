@@ -12,6 +12,7 @@ from cronograph.jobs.core.model import Node, NodeState, Outcome, SkipReason
 from cronograph.jobs.core.outcome import Lost, Succeeded
 from cronograph.jobs.core.states import RunState
 from cronograph.jobs.store.db.transaction import Tx
+from cronograph.jobs.store.read import nodes as stored_nodes
 from cronograph.jobs.store.schema import tables
 from cronograph.jobs.store.write import nodes
 from tests.support.storage import Stored, Worker
@@ -23,7 +24,7 @@ Break = Callable[[Stored, Worker], object]
 
 def stored_node(stored: Stored, worker: Worker) -> Node:
     """The node of a worker as it is stored now."""
-    return stored.do(lambda tx: nodes.by_ids(tx.conn, [worker.node.id])[worker.node.id])
+    return stored.do(lambda tx: stored_nodes.by_ids(tx.conn, [worker.node.id])[worker.node.id])
 
 
 def execute(stored: Stored, *statements: str) -> None:

@@ -13,12 +13,12 @@ from cronograph.jobs.core.model import Execution, Node, Run, SkippedOccurrence, 
 from cronograph.jobs.store.db.database import parse_url, sync_engine
 from cronograph.jobs.store.db.dialect import database_now
 from cronograph.jobs.store.read.executions import execution_from
+from cronograph.jobs.store.read.nodes import node_from
+from cronograph.jobs.store.read.runs import run_from, select_runs
+from cronograph.jobs.store.read.skipped import skipped_from
+from cronograph.jobs.store.read.tasks import task_from
 from cronograph.jobs.store.schema.tables import event, event_publisher, job_execution, node, periodic_task, run
 from cronograph.jobs.store.schema.tables import skipped_occurrence as skipped
-from cronograph.jobs.store.write.nodes import node_from
-from cronograph.jobs.store.write.runs import run_from, select_runs
-from cronograph.jobs.store.write.skipped import skipped_from
-from cronograph.jobs.store.write.tasks import task_from
 
 RUN_EVENTS = frozenset({EventKind.RUN_CREATED, EventKind.RUN_UPDATED})
 EXECUTION_EVENTS = frozenset({EventKind.EXECUTION_STARTED, EventKind.EXECUTION_FINISHED})

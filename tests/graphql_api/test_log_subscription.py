@@ -7,8 +7,8 @@ import pytest
 from sqlalchemy import delete
 
 from cronograph.jobs.actions.logs import append_lines
+from cronograph.jobs.store.read.logs import LogLine
 from cronograph.jobs.store.schema import tables
-from cronograph.jobs.store.write.logs import LogLine
 from tests.graphql_api.api import Api, counted_statements, next_of, take
 
 LOG = """

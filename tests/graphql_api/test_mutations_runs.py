@@ -8,8 +8,8 @@ import pytest
 from cronograph.jobs.actions.nodes import set_state
 from cronograph.jobs.core.model import NodeState, Priority
 from cronograph.jobs.core.outcome import Failed
+from cronograph.jobs.store.read import nodes
 from cronograph.jobs.store.schema.tables import job_execution, run
-from cronograph.jobs.store.write import nodes
 from tests.graphql_api.api import Api
 from tests.support.history import history
 

@@ -32,8 +32,8 @@ from sqlalchemy import (
 from sqlalchemy.dialects import sqlite
 from sqlalchemy.types import TypeEngine
 
-from cronograph.jobs.store.db.types import UtcDateTime
 from cronograph.jobs.store.schema.tables import metadata
+from cronograph.jobs.store.schema.types import UtcDateTime
 
 ROOT = Path(__file__).parents[2]
 INITIAL = ROOT / "migrations" / "versions" / "0001_initial.py"

@@ -10,7 +10,7 @@ from cronograph.jobs.runtime.live.log_feed import LogFeed, LogFollower
 from cronograph.jobs.runtime.wakeup import Wakeup
 from cronograph.jobs.store.db.database import Database
 from cronograph.jobs.store.db.transaction import Tx, Wake
-from cronograph.jobs.store.write.logs import LogLine
+from cronograph.jobs.store.read.logs import LogLine
 from tests.support.storage import Stored
 from tests.support.waiting import eventually
 

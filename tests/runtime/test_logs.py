@@ -26,7 +26,7 @@ from cronograph.jobs.runtime.live.log_writer import (
 )
 from cronograph.jobs.store.db.database import Database
 from cronograph.jobs.store.db.transaction import Wake
-from cronograph.jobs.store.write.logs import LogLine
+from cronograph.jobs.store.read.logs import LogLine
 from tests.runtime.flood_jobs import flooding
 from tests.support.engines import RunningEngine, StartEngine
 from tests.support.storage import Stored

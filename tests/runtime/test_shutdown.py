@@ -12,7 +12,7 @@ from cronograph.jobs.core.states import RunState
 from cronograph.jobs.runtime.engine import Engine
 from cronograph.jobs.services import Services
 from cronograph.jobs.store.db.database import Database
-from cronograph.jobs.store.write import nodes
+from cronograph.jobs.store.read import nodes
 from tests.runtime.sample_jobs import KINDS, registry_of
 from tests.support.engines import QUICK, StartEngine
 from tests.support.waiting import eventually

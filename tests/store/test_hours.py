@@ -8,9 +8,10 @@ import pytest
 from sqlalchemy import Connection, func, insert, select, update
 
 from cronograph.jobs.core.model import FAILURES, Outcome
+from cronograph.jobs.store.read import hours as stored_hours
+from cronograph.jobs.store.read.hours import HOUR, Tally, gaps
 from cronograph.jobs.store.schema.tables import HourKind, execution_hour, job_execution
 from cronograph.jobs.store.write import hours
-from cronograph.jobs.store.write.hours import HOUR, Tally, gaps
 
 BEGIN = datetime(2026, 3, 1, 22, tzinfo=UTC)
 TICK = timedelta(microseconds=1)
@@ -79,47 +80,49 @@ def test_the_counts_are_those_of_the_log_whichever_hours_are_settled(conn: Conne
     for _ in range(40):
         edges = sorted(BEGIN + chance.choice([1.0, chance.random()]) * chance.randrange(SPAN) * HOUR for _ in "12")
         of, seconds = chance.choice(OF), chance.choice([60, 3600, 86400])
-        assert hours.tallies(conn, edges[0], edges[1], seconds, of) == expected(rows, edges[0], edges[1], seconds, of)
+        assert stored_hours.tallies(conn, edges[0], edges[1], seconds, of) == expected(
+            rows, edges[0], edges[1], seconds, of
+        )
 
 
 def test_an_hour_is_settled_once_what_began_in_it_has_ended(conn: Connection) -> None:
     conn.execute(insert(job_execution), [execution(1, BEGIN, None), execution(2, BEGIN + HOUR, Outcome.SUCCESS)])
-    now = BEGIN + 2 * HOUR + hours.SETTLED_AFTER
-    assert hours.unsettled(conn, BEGIN, now) == [BEGIN, BEGIN + HOUR]
+    now = BEGIN + 2 * HOUR + stored_hours.SETTLED_AFTER
+    assert stored_hours.unsettled(conn, BEGIN, now) == [BEGIN, BEGIN + HOUR]
     assert [hours.settle(conn, BEGIN + number * HOUR) for number in (0, 1)] == [False, True]
-    assert hours.unsettled(conn, BEGIN, now) == [BEGIN]
+    assert stored_hours.unsettled(conn, BEGIN, now) == [BEGIN]
     conn.execute(update(job_execution).values(completed_at=now, success=True, outcome="success").filter_by(id=1))
     assert hours.settle(conn, BEGIN)
-    assert hours.total(conn, BEGIN, now) == Tally(2, 0, 2, 0)
+    assert stored_hours.total(conn, BEGIN, now) == Tally(2, 0, 2, 0)
 
 
 def test_an_hour_is_over_only_when_nothing_that_began_in_it_can_be_on_its_way(conn: Connection) -> None:
-    end = BEGIN + HOUR + hours.SETTLED_AFTER
-    assert hours.unsettled(conn, BEGIN, end - TICK) == []
-    assert hours.unsettled(conn, BEGIN, end) == [BEGIN]
+    end = BEGIN + HOUR + stored_hours.SETTLED_AFTER
+    assert stored_hours.unsettled(conn, BEGIN, end - TICK) == []
+    assert stored_hours.unsettled(conn, BEGIN, end) == [BEGIN]
 
 
 def test_settling_an_hour_again_changes_nothing(conn: Connection) -> None:
     conn.execute(insert(job_execution), [execution(1, BEGIN, Outcome.FAILED, task_name="t1")])
     assert [hours.settle(conn, BEGIN) for _ in range(2)] == [True, True]
     assert conn.execute(select(func.count()).select_from(execution_hour)).scalar_one() == 3
-    assert hours.total(conn, BEGIN, BEGIN + HOUR) == Tally(1, 1, 0, 0)
+    assert stored_hours.total(conn, BEGIN, BEGIN + HOUR) == Tally(1, 1, 0, 0)
 
 
 def test_an_hour_without_any_execution_is_settled_too(conn: Connection) -> None:
     assert hours.settle(conn, BEGIN)
-    assert hours.settled(conn, BEGIN, BEGIN + HOUR) == {BEGIN}
-    assert hours.tallies(conn, BEGIN, BEGIN + HOUR, 3600, (HourKind.ALL, "")) == {}
+    assert stored_hours.settled(conn, BEGIN, BEGIN + HOUR) == {BEGIN}
+    assert stored_hours.tallies(conn, BEGIN, BEGIN + HOUR, 3600, (HourKind.ALL, "")) == {}
 
 
 def test_settling_begins_with_the_log_and_later_a_week_before_what_is_settled(conn: Connection) -> None:
     now = BEGIN + 30 * 24 * HOUR
-    assert hours.first_to_settle(conn, now) is None
+    assert stored_hours.first_to_settle(conn, now) is None
     conn.execute(insert(job_execution), [execution(1, BEGIN + HOUR / 2, Outcome.SUCCESS)])
-    assert hours.first_to_settle(conn, now) == BEGIN
-    assert hours.first_to_settle(conn, BEGIN + hours.FARTHEST + 9 * HOUR) == BEGIN + 9 * HOUR
+    assert stored_hours.first_to_settle(conn, now) == BEGIN
+    assert stored_hours.first_to_settle(conn, BEGIN + stored_hours.FARTHEST + 9 * HOUR) == BEGIN + 9 * HOUR
     hours.settle(conn, now)
-    assert hours.first_to_settle(conn, now) == now - hours.LOOK_BACK
+    assert stored_hours.first_to_settle(conn, now) == now - stored_hours.LOOK_BACK
 
 
 def test_old_hours_are_pruned_in_batches(conn: Connection) -> None:
@@ -127,7 +130,7 @@ def test_old_hours_are_pruned_in_batches(conn: Connection) -> None:
         hours.settle(conn, BEGIN + number * HOUR)
     before = BEGIN + 3 * HOUR
     assert [hours.prune(conn, before, 2) for _ in range(3)] == [2, 1, 0]
-    assert hours.settled(conn, BEGIN, BEGIN + 9 * HOUR) == {BEGIN + 3 * HOUR, BEGIN + 4 * HOUR}
+    assert stored_hours.settled(conn, BEGIN, BEGIN + 9 * HOUR) == {BEGIN + 3 * HOUR, BEGIN + 4 * HOUR}
     assert hours.prune(conn, BEGIN + 4 * HOUR - TICK, 2) == 0
 
 

@@ -8,6 +8,7 @@ import pytest
 from sqlalchemy import Connection, Table, func, insert, select
 
 from cronograph.jobs.store.db.database import parse_url, sync_engine
+from cronograph.jobs.store.read import prunable as stored_prunable
 from cronograph.jobs.store.schema.tables import (
     execution_log,
     idempotency_key,
@@ -42,7 +43,7 @@ def left(conn: Connection, table: Table, column: str = "id") -> set[Any]:
 
 def test_an_execution_is_old_strictly_after_its_age(conn: Connection) -> None:
     (_, over), (_, equal), (_, young) = history(conn, None, CUTOFF - MOMENT, CUTOFF, CUTOFF + MOMENT)
-    walk = prune.old_executions(conn, 0, CUTOFF, MANY)
+    walk = stored_prunable.old_executions(conn, 0, CUTOFF, MANY)
     assert walk.doomed == [over]
     assert not walk.more
     assert prune.delete_executions(conn, walk.doomed) == 1
@@ -51,13 +52,13 @@ def test_an_execution_is_old_strictly_after_its_age(conn: Connection) -> None:
 
 def test_an_execution_that_began_long_ago_but_ended_lately_stays(conn: Connection) -> None:
     add_execution(conn, add_run(conn, NOW), OLD, NOW)
-    assert prune.old_executions(conn, 0, CUTOFF, MANY).doomed == []
+    assert stored_prunable.old_executions(conn, 0, CUTOFF, MANY).doomed == []
 
 
 def test_open_executions_stay(conn: Connection) -> None:
     running = add_run(conn, None, state="running", node_id=1)
     opened = add_execution(conn, running, OLD, None)
-    assert prune.old_executions(conn, 0, CUTOFF, MANY).doomed == []
+    assert stored_prunable.old_executions(conn, 0, CUTOFF, MANY).doomed == []
     assert prune.delete_executions(conn, [opened]) == 0
 
 
@@ -68,21 +69,21 @@ def test_the_newest_execution_of_a_task_stays_and_so_does_its_newest_finished_on
     second = history(conn, 2, OLD, OLD)
     running = add_run(conn, None, 2, state="running", node_id=1)
     add_execution(conn, running, OLD, None, 2)
-    walk = prune.old_executions(conn, 0, CUTOFF, MANY)
+    walk = stored_prunable.old_executions(conn, 0, CUTOFF, MANY)
     assert walk.doomed == [execution for _, execution in [*first[:-1], *second[:-1]]]
 
 
 def test_a_deleted_task_keeps_nothing(conn: Connection) -> None:
     pairs = history(conn, 77, OLD, OLD)
-    assert prune.old_executions(conn, 0, CUTOFF, MANY).doomed == [execution for _, execution in pairs]
+    assert stored_prunable.old_executions(conn, 0, CUTOFF, MANY).doomed == [execution for _, execution in pairs]
 
 
 def test_the_walk_goes_on_where_it_was_and_ends_at_the_first_young_step(conn: Connection) -> None:
     pairs = history(conn, None, *[OLD] * 5, *[NOW] * 7)
     ids = [execution for _, execution in pairs]
-    steps = [prune.old_executions(conn, 0, CUTOFF, 3)]
+    steps = [stored_prunable.old_executions(conn, 0, CUTOFF, 3)]
     while steps[-1].more:
-        steps.append(prune.old_executions(conn, steps[-1].last, CUTOFF, 3))
+        steps.append(stored_prunable.old_executions(conn, steps[-1].last, CUTOFF, 3))
     assert [step.doomed for step in steps] == [ids[:3], ids[3:5], []]
     assert [step.last for step in steps] == [ids[2], ids[5], ids[8]]
 
@@ -124,10 +125,10 @@ def test_by_count_the_oldest_executions_of_a_task_go_first(conn: Connection) -> 
     add_task(conn, 1)
     ids = [execution for _, execution in history(conn, 1, *[NOW] * 6)]
     history(conn, 2, *[NOW] * 6)
-    assert prune.surplus_executions(conn, 1, 4, MANY) == ids[:2]
-    assert prune.surplus_executions(conn, 1, 1, 3) == ids[:3]
-    assert prune.surplus_executions(conn, 1, 6, MANY) == []
-    assert prune.surplus_executions(conn, 1, 60, MANY) == []
+    assert stored_prunable.surplus_executions(conn, 1, 4, MANY) == ids[:2]
+    assert stored_prunable.surplus_executions(conn, 1, 1, 3) == ids[:3]
+    assert stored_prunable.surplus_executions(conn, 1, 6, MANY) == []
+    assert stored_prunable.surplus_executions(conn, 1, 60, MANY) == []
 
 
 def test_by_count_open_executions_and_the_newest_finished_one_stay(conn: Connection) -> None:
@@ -135,7 +136,7 @@ def test_by_count_open_executions_and_the_newest_finished_one_stay(conn: Connect
     finished = [execution for _, execution in history(conn, 1, NOW, NOW)]
     for _ in range(3):
         add_execution(conn, add_run(conn, None, 1, state="running", node_id=1), NOW, None, 1)
-    assert prune.surplus_executions(conn, 1, 1, MANY) == finished[:1]
+    assert stored_prunable.surplus_executions(conn, 1, 1, MANY) == finished[:1]
 
 
 def test_by_count_runs_without_executions_go_but_no_unfinished_one(conn: Connection) -> None:
@@ -186,7 +187,7 @@ def test_only_nodes_that_are_over_for_long_go(
 ) -> None:
     node_id = add(
         conn, node, name="n", state=state, slots=1, running=0, version="0", seq=1, started_at=OLD, heartbeat_at=heard,
-        expires_at=heard, clock_skew=0, jobs=[],
+        expires_at=heard, clock_skew=0, jobs=[], signatures={},
     )  # fmt: skip
     if holds_run:
         add_run(conn, None, state="running", node_id=node_id)
@@ -201,6 +202,6 @@ def test_tasks_with_any_history_are_found_in_order(conn: Connection) -> None:
         conn, skipped_occurrence, task_id=9, task_name="t", reason="missed", first_scheduled_for=NOW,
         last_scheduled_for=NOW, occurrences=1, policy={}, at=NOW,
     )  # fmt: skip
-    assert prune.tasks_with_history(conn, 0, MANY) == [3, 5, 9]
-    assert prune.tasks_with_history(conn, 3, 1) == [5]
+    assert stored_prunable.tasks_with_history(conn, 0, MANY) == [3, 5, 9]
+    assert stored_prunable.tasks_with_history(conn, 3, 1) == [5]
     assert conn.execute(select(func.count()).select_from(run)).scalar_one() == 3

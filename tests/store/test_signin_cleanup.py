@@ -9,6 +9,7 @@ from sqlalchemy import Connection, Engine, Table, insert, select, text
 
 from cronograph.jobs.core.roles import Role
 from cronograph.jobs.store.db.database import parse_url, sync_engine
+from cronograph.jobs.store.read import accounts as stored_accounts
 from cronograph.jobs.store.schema.tables import device_code, refresh_token, session, webauthn_challenge
 from cronograph.jobs.store.write import accounts, signin
 
@@ -39,7 +40,7 @@ def sessions(conn: Connection, **expiries: datetime) -> None:
 
 def owner(conn: Connection) -> int:
     """The key of the account whose sessions these are."""
-    found = accounts.by_name(conn, "ada") or accounts.insert_account(conn, "ada", Role.VIEWER, None, NOW)
+    found = stored_accounts.by_name(conn, "ada") or accounts.insert_account(conn, "ada", Role.VIEWER, None, NOW)
     assert found is not None
     return found.id
 

@@ -18,10 +18,10 @@ from cronograph.jobs.runtime.engine import Engine
 from cronograph.jobs.runtime.settings import EngineSettings
 from cronograph.jobs.services import Services
 from cronograph.jobs.store.db.database import Database
+from cronograph.jobs.store.read import logs, runs
 from cronograph.jobs.store.read.executions import execution_from
+from cronograph.jobs.store.read.logs import LogLine
 from cronograph.jobs.store.schema.tables import job_execution, periodic_task
-from cronograph.jobs.store.write import logs, runs
-from cronograph.jobs.store.write.logs import LogLine
 
 from .waiting import eventually
 

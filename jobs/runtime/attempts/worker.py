@@ -18,7 +18,7 @@ from ...registry import Isolation, Registry
 from ...services import Services
 from ...store.db.database import Connection
 from ...store.db.transaction import Tx, Wake
-from ...store.write import runs as run_store
+from ...store.read import runs as run_store
 from ..live.log_writer import LogWriter
 from ..live.progress import ProgressWriter
 from ..process.child import check_findable

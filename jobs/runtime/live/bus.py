@@ -5,10 +5,11 @@ from collections.abc import AsyncGenerator, AsyncIterator
 from dataclasses import replace
 from datetime import UTC, datetime
 
+from ...actions.publishing import publish
 from ...core.events import Change, Cursor, Event, EventFilter, EventKind
 from ...store.db.database import Connection, Database
-from ...store.db.transaction import Tx, Wake
-from ...store.write import events
+from ...store.db.transaction import Wake
+from ...store.read import events
 from ..watch import Watch
 from .audience import Audience, Subscriber
 from .recent import Recent
@@ -64,7 +65,7 @@ class EventBus(Watch):
         # On SQLite only rows of an older version have no number.
         if self._published and self._database.is_sqlite:
             return
-        while await self._database.write(_publish) == PUBLISHED_AT_ONCE:
+        while await self._database.write(publish, PUBLISHED_AT_ONCE) == PUBLISHED_AT_ONCE:
             continue
         self._published = True
 
@@ -184,10 +185,6 @@ class EventBus(Watch):
 def resync(cursor: Cursor) -> Event:
     """Tell one subscriber to read anew and to go on from ``cursor``."""
     return Event(cursor, datetime.now(UTC), Change(EventKind.RESYNC))
-
-
-def _publish(tx: Tx) -> int:
-    return events.publish(tx.conn, PUBLISHED_AT_ONCE)
 
 
 def _latest(conn: Connection) -> tuple[Cursor, Cursor, list[Event]]:

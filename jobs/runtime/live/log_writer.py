@@ -19,7 +19,7 @@ from ...actions.logs import KEPT_LINES, append_lines, cut_lines
 from ...context import Host, current_host
 from ...core.model import Json
 from ...store.db.database import Database, SQLAlchemyError
-from ...store.write.logs import LogLine
+from ...store.read.logs import LogLine
 from ..job.values import plain_json, plain_text
 from ..watch import Watch
 

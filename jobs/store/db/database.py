@@ -12,7 +12,7 @@ from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
 from sqlalchemy import URL, Connection
 from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError, SQLAlchemyError
 
-from ..write import audit, events
+from . import audit, outbox
 from .address import is_pooled, is_sqlite, libpq_url, parse_url, sqlite_path
 from .connecting import sync_engine
 from .line import Line
@@ -165,7 +165,7 @@ class Database:
         tx = Tx(conn, self.clock)
         result = function(tx, *args, **kwargs)
         if tx.changes:
-            events.append(conn, tx.now, tx.changes)
+            outbox.append(conn, tx.now, tx.changes)
         if tx.records:
             # Last of all: whoever writes next into the chain waits from here to the commit.
             audit.append(conn, tx.now, tx.records)

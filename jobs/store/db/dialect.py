@@ -26,7 +26,7 @@ from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.dialects.postgresql import JSONB
 from sqlalchemy.types import JSON, TypeEngine
 
-from .types import JsonDocument, UtcDateTime, to_text
+from ..schema.types import JsonDocument, UtcDateTime, to_text
 
 
 def is_postgresql(conn: Connection) -> bool:

@@ -13,14 +13,15 @@ from ..db import dialect
 from ..db.words import word, words
 from ..schema.tables import job as j
 from ..schema.tables import run as r
-from ..write.claims import occupied_counts
-from ..write.nodes import live
-from ..write.skipped import newest_of_tasks
 from .criteria import one_of
+from .groups import by_names as groups_by_names
+from .groups import occupied_counts
+from .jobs import by_names as jobs_by_names
 from .keyset import OrderKey, PageRequest
 from .lists import RUNS
-from .lookups import groups_by_names, jobs_by_names
+from .nodes import live
 from .pages import pages_of
+from .skipped import newest_of_tasks
 
 SHOWN_UNFINISHED = 50
 """Unfinished runs of a task that are looked at, oldest first."""

@@ -10,15 +10,15 @@ from sqlalchemy import Boolean, ColumnElement, Row, Select, and_, case, func, li
 from ...core.model import Execution, Outcome, OverlapPolicy, Run, SkippedOccurrence, Task
 from ...core.schedule import Syntax
 from ..db.functions import duration
-from ..db.types import UtcDateTime
 from ..db.words import words
 from ..schema.tables import BY_HAND, UNUSUAL, job_execution, node, periodic_task, run, skipped_occurrence
-from ..write.runs import run_from, select_runs
-from ..write.skipped import skipped_from
-from ..write.tasks import task_from
+from ..schema.types import UtcDateTime
 from .criteria import Condition, Criteria, conjuncts, to_sql
 from .executions import execution_from
 from .keyset import OrderKey
+from .runs import run_from, select_runs
+from .skipped import skipped_from
+from .tasks import task_from
 
 M = TypeVar("M")
 

@@ -2,16 +2,38 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
 from sqlalchemy import Connection, Row, func, select, true
 
-from ...core.model import Execution
+from ...core.model import Execution, Json
 from ..db import dialect
+from ..schema.tables import execution_log as l
 from ..schema.tables import execution_log as log
 from ..schema.tables import job_execution as execution
-from ..write.logs import LogLine
 from .executions import by_ids
+
+
+@dataclass(frozen=True, slots=True)
+class LogLine:
+    """One line. ``line`` counts from 1 within its execution; ``level`` is ``debug`` … ``critical``."""
+
+    execution_id: int
+    line: int
+    at: datetime
+    level: str
+    message: str
+    fields: Json = None
+
+
+def after(conn: Connection, execution_id: int, line: int, limit: int) -> list[LogLine]:
+    """Up to ``limit`` lines of an execution after ``line``, in order."""
+    statement = select(l).where(l.c.execution_id == execution_id, l.c.line > line).order_by(l.c.line).limit(limit)
+    return [
+        LogLine(row.execution_id, row.line, row.at, row.level, row.message, row.fields)
+        for row in conn.execute(statement)
+    ]
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,10 +6,10 @@ from ...core.model import DEFAULT_GROUP, Group, Node
 from ...core.states import CLAIMABLE, OCCUPYING
 from ..db.words import words
 from ..schema.tables import node, periodic_task, queue_group, run
-from ..write.groups import group_from
-from ..write.nodes import node_from
+from .groups import group_from
 from .keyset import OrderKey
 from .lists import Listing
+from .nodes import node_from
 
 
 def _names() -> Subquery:

@@ -8,10 +8,10 @@ from sqlalchemy import Connection, func, select
 
 from ...core.states import UNFINISHED, RunState
 from ..db.words import words
+from ..read import hours
 from ..schema.tables import HourKind, run
-from ..write import hours
-from ..write.hours import Tally
-from ..write.nodes import live
+from .hours import Tally
+from .nodes import live
 from .scope import Scope
 from .statistics import NOTHING, Figures, Point, completed_per_minute, lateness, points, stalled, totals
 

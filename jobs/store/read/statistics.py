@@ -23,12 +23,12 @@ from ...core.model import FAILURES
 from ...core.occurrence import is_stalled
 from ..db import dialect
 from ..db.functions import BucketStart, duration
-from ..db.types import UtcDateTime
 from ..db.words import words
 from ..schema.tables import job_execution as e
 from ..schema.tables import periodic_task as t
-from ..write.tasks import task_from
+from ..schema.types import UtcDateTime
 from .scope import Scope
+from .tasks import task_from
 
 AnySelect: TypeAlias = Select[*tuple[Any, ...]]
 

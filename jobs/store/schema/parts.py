@@ -6,7 +6,7 @@ from typing import Any
 
 from sqlalchemy import CheckConstraint, Column, Index, MetaData, text
 
-from ..db.types import Key
+from .types import Key
 
 metadata = MetaData(
     naming_convention={

@@ -6,8 +6,8 @@ No secret stands in any of them: of a password the argon2id hash, of every other
 from sqlalchemy import CheckConstraint, Column, ForeignKey, Integer, String, Table, Text
 
 from ...core.roles import Role
-from ..db.types import Key, UtcDateTime
 from .parts import NO_REUSE, key, metadata, one_of
+from .types import Key, UtcDateTime
 
 user_account = Table(
     "user_account",

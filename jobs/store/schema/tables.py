@@ -19,7 +19,6 @@ from sqlalchemy import (
 from ...core.model import MisfirePolicy, NodeState, Outcome, OverlapPolicy, Priority, SkipReason, TaskSource, Trigger
 from ...core.schedule import Syntax
 from ...core.states import CLAIMABLE, FINAL, OCCUPYING, UNFINISHED, RunState
-from ..db.types import JsonDocument, Key, UtcDateTime
 from .parts import HOT, NO_REUSE, key, metadata, one_of, partial_index, quoted
 from .signin import (
     api_token,
@@ -33,6 +32,7 @@ from .signin import (
     user_account,
     webauthn_challenge,
 )
+from .types import JsonDocument, Key, UtcDateTime
 
 __all__ = [
     "api_token",

@@ -3,10 +3,11 @@
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Connection, func, insert, select, update
+from sqlalchemy import Connection, insert, select, update
 
 from ...core.accounts import Account, name_key
 from ...core.roles import Role
+from ..read.accounts import account_from
 from ..schema.tables import user_account as u
 
 
@@ -17,41 +18,7 @@ def insert_account(conn: Connection, name: str, role: Role, password_hash: str |
         return None
     values = {"name": name, "name_key": name_key(name), "role": role.value}
     statement = insert(u).values(**values, password_hash=password_hash, created_at=now).returning(u)
-    return _account(conn.execute(statement).one())
-
-
-def by_name(conn: Connection, name: str) -> Account | None:
-    """The account that a name means, whatever its case."""
-    row = conn.execute(select(u).where(u.c.name_key == name_key(name))).one_or_none()
-    return None if row is None else _account(row)
-
-
-def by_id(conn: Connection, account_id: int) -> Account | None:
-    """The account of a key."""
-    row = conn.execute(select(u).where(u.c.id == account_id)).one_or_none()
-    return None if row is None else _account(row)
-
-
-def everybody(conn: Connection) -> list[Account]:
-    """All accounts, by name."""
-    return [_account(row) for row in conn.execute(select(u).order_by(u.c.name_key))]
-
-
-def names(conn: Connection) -> list[str]:
-    """The names of all accounts."""
-    return list(conn.execute(select(u.c.name).order_by(u.c.name)).scalars())
-
-
-def password_hash(conn: Connection, account_id: int) -> str | None:
-    """The stored hash of an account's password."""
-    found: str | None = conn.execute(select(u.c.password_hash).where(u.c.id == account_id)).scalar_one_or_none()
-    return found
-
-
-def active_administrators(conn: Connection) -> int:
-    """How many accounts may administrate and sign in."""
-    statement = select(func.count()).where(u.c.role == Role.ADMIN.value, u.c.disabled_at.is_(None))
-    return int(conn.execute(statement).scalar_one())
+    return account_from(conn.execute(statement).one())
 
 
 def lock_administrators(conn: Connection) -> int:
@@ -62,15 +29,4 @@ def lock_administrators(conn: Connection) -> int:
 
 def change(conn: Connection, account_id: int, **values: Any) -> Account:
     """Set columns of an account: ``role``, ``password_hash``, ``disabled_at``."""
-    return _account(conn.execute(update(u).where(u.c.id == account_id).values(**values).returning(u)).one())
-
-
-def _account(row: Any) -> Account:
-    return Account(
-        id=row.id,
-        name=row.name,
-        role=Role(row.role),
-        has_password=row.password_hash is not None,
-        disabled_at=row.disabled_at,
-        created_at=row.created_at,
-    )
+    return account_from(conn.execute(update(u).where(u.c.id == account_id).values(**values).returning(u)).one())

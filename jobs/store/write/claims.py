@@ -21,29 +21,30 @@ from sqlalchemy import (
 from sqlalchemy.dialects.postgresql import ARRAY, BIGINT
 
 from ...core.model import LIVE_NODES, NodeState, Run
-from ...core.states import CLAIMABLE, OCCUPYING, RunState
+from ...core.states import CLAIMABLE, RunState
 from ..db import dialect
-from ..db.types import UtcDateTime
 from ..db.words import words
+from ..read.groups import occupied_counts
+from ..read.runs import run_from, select_runs
 from ..schema.tables import node as n
 from ..schema.tables import queue_group as g
 from ..schema.tables import quoted
 from ..schema.tables import run as r
+from ..schema.types import UtcDateTime
 from .candidates import JUDGED
-from .runs import run_from, select_runs
 
-_LIVE = (
+LIVE = (
     select(n.c.state)
     .where(n.c.id == bindparam("node_id"), n.c.state.in_(sorted(state.value for state in LIVE_NODES)))
     # The weakest lock: declaring the node dead conflicts with it, its heartbeat does not.
     .with_for_update(read=True, key_share=True)
 )
-_LIVE_AND_NOW = _LIVE.add_columns(func.statement_timestamp().label("now"))
+_LIVE_AND_NOW = LIVE.add_columns(func.statement_timestamp().label("now"))
 
 
 def live_node(conn: Connection, node_id: int) -> tuple[NodeState | None, datetime | None]:
     """The state of a live node (nobody declares it dead before the commit), and the time if the database tells."""
-    statement = _LIVE_AND_NOW if dialect.is_postgresql(conn) else _LIVE
+    statement = _LIVE_AND_NOW if dialect.is_postgresql(conn) else LIVE
     row = conn.execute(statement, {"node_id": node_id}).first()
     return None if row is None else NodeState(row.state), getattr(row, "now", None)
 
@@ -64,16 +65,6 @@ def lock_limits(conn: Connection, groups: Sequence[str]) -> dict[str, int]:
         .where(g.c.name.in_(groups), g.c.max_running.is_not(None))
         .order_by(g.c.name)
         .with_for_update()
-    )
-    return {key: value for key, value in conn.execute(statement)}
-
-
-def occupied_counts(conn: Connection, groups: Sequence[str]) -> dict[str, int]:
-    """How many runs of these groups are scheduled or running, on all nodes."""
-    statement = (
-        select(r.c.group_name, func.count())
-        .where(r.c.group_name.in_(groups), r.c.state.in_(words(OCCUPYING)))
-        .group_by(r.c.group_name)
     )
     return {key: value for key, value in conn.execute(statement)}
 

@@ -12,8 +12,8 @@ from sqlalchemy.types import TypeEngine
 from ...core.events import CREATED
 from ...core.model import Run
 from ..db.transaction import Wake
+from ..read.runs import run_from
 from ..schema.tables import run as r
-from .runs import run_from
 
 CHUNK = 5000
 """Runs of one statement."""

@@ -25,9 +25,9 @@ from sqlalchemy import (
 
 from ...core.states import RunState
 from ..db import dialect
-from ..db.types import UtcDateTime, to_text
 from ..schema.tables import job_execution as e
 from ..schema.tables import run as r
+from ..schema.types import UtcDateTime, to_text
 
 _KINDS = dialect.KINDS
 _ENDING = {

@@ -1,18 +1,13 @@
 """Statements on ``queue_group``: pauses and limits. A group without either needs no row."""
 
 from datetime import datetime
-from typing import Any
 
-from sqlalchemy import Connection, Row, select, update
+from sqlalchemy import Connection, select, update
 
 from ...core.model import Group
 from ..db import dialect
+from ..read.groups import group_from
 from ..schema.tables import queue_group as g
-
-
-def group_from(row: Row[Any]) -> Group:
-    """The group behind a whole row."""
-    return Group(row.name, row.paused_at, row.paused_by, row.pause_reason, row.max_running)
 
 
 def ensure(conn: Connection, name: str) -> Group:
@@ -37,8 +32,3 @@ def limit(conn: Connection, name: str, max_running: int | None) -> Group:
     """Set how many runs of a group may be scheduled or running on all nodes; None = no limit."""
     statement = update(g).where(g.c.name == name).values(max_running=max_running)
     return group_from(conn.execute(statement.returning(g)).one())
-
-
-def settings(conn: Connection) -> dict[str, Group]:
-    """All groups with a row, by name."""
-    return {row.name: group_from(row) for row in conn.execute(select(g).order_by(g.c.name))}

@@ -1,18 +1,11 @@
 """Statements on ``one_time_link``: links that make the first administrator, or set a forgotten password."""
 
 from datetime import datetime
-from enum import StrEnum
 
-from sqlalchemy import Connection, delete, insert, select, update
+from sqlalchemy import Connection, delete, insert, update
 
+from ..read.links import Purpose
 from ..schema.tables import one_time_link as k
-
-
-class Purpose(StrEnum):
-    """What a link is for."""
-
-    SETUP = "setup"
-    RECOVERY = "recovery"
 
 
 def replace(
@@ -36,12 +29,6 @@ def spend(conn: Connection, purpose: Purpose, token_hash: str, now: datetime) ->
     )
     row = conn.execute(statement).one_or_none()
     return (False, None) if row is None else (True, row.user_id)
-
-
-def is_good(conn: Connection, purpose: Purpose, token_hash: str, now: datetime) -> bool:
-    """Whether a link could be spent now."""
-    statement = select(k.c.id).where(k.c.token_hash == token_hash, k.c.purpose == purpose.value)
-    return conn.execute(statement.where(k.c.consumed_at.is_(None), k.c.expires_at > now)).first() is not None
 
 
 def drop_unspent(conn: Connection, purpose: Purpose) -> None:

@@ -1,27 +1,13 @@
 """Statements on ``execution_log``: the lines of an execution."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime
 
 from sqlalchemy import Connection, delete, select
 
-from ...core.model import Json
 from ..db import dialect
+from ..read.logs import LogLine
 from ..schema.tables import execution_log as l
-
-
-@dataclass(frozen=True, slots=True)
-class LogLine:
-    """One line. ``line`` counts from 1 within its execution; ``level`` is ``debug`` … ``critical``."""
-
-    execution_id: int
-    line: int
-    at: datetime
-    level: str
-    message: str
-    fields: Json = None
-
 
 _COLUMNS = {
     "execution_id": dialect.KINDS[int],
@@ -49,12 +35,3 @@ def cut(conn: Connection, execution_id: int, before: int, limit: int | None = No
     if limit is not None:
         doomed &= l.c.line.in_(select(l.c.line).where(doomed).order_by(l.c.line).limit(limit))
     return conn.execute(delete(l).where(doomed)).rowcount
-
-
-def after(conn: Connection, execution_id: int, line: int, limit: int) -> list[LogLine]:
-    """Up to ``limit`` lines of an execution after ``line``, in order."""
-    statement = select(l).where(l.c.execution_id == execution_id, l.c.line > line).order_by(l.c.line).limit(limit)
-    return [
-        LogLine(row.execution_id, row.line, row.at, row.level, row.message, row.fields)
-        for row in conn.execute(statement)
-    ]

@@ -1,43 +1,14 @@
 """Statements on ``node``: which processes live, and which were found dead."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from datetime import datetime, timedelta
-from typing import Any
 
-from sqlalchemy import Connection, Row, insert, select, update
+from sqlalchemy import Connection, insert, select, update
 
-from ...core.model import LIVE_NODES, TAKING_NODES, Blockage, Json, Node, NodeState
-from ...core.signature import foreign_to
-from ..db.types import from_text, to_text
+from ...core.model import LIVE_NODES, Blockage, Json, Node, NodeState
+from ..read.nodes import LIVE, node_from
 from ..schema.tables import node as n
-
-_LIVE = sorted(state.value for state in LIVE_NODES)
-_TAKING = sorted(state.value for state in TAKING_NODES)
-
-
-def node_from(row: Row[Any]) -> Node:
-    """The node behind a whole row."""
-    return Node(
-        id=row.id,
-        name=row.name,
-        state=NodeState(row.state),
-        slots=row.slots,
-        thread_slots=row.thread_slots,
-        running=row.running,
-        version=row.version,
-        seq=row.seq,
-        started_at=row.started_at,
-        heartbeat_at=row.heartbeat_at,
-        expires_at=row.expires_at,
-        clock_skew=row.clock_skew,
-        jobs=tuple(row.jobs),
-        signatures=row.signatures,
-        blockage=None if row.blockage is None else _blockage_from(row.blockage),
-    )
-
-
-def _blockage_from(stored: Json) -> Blockage:
-    return Blockage(from_text(stored["since"]), stored["run"], stored["job"], tuple(stored["stack"]))
+from ..schema.types import to_text
 
 
 def _blockage_values(blockage: Blockage) -> Json:
@@ -90,7 +61,7 @@ def beat(
     """Prolong a live node's lease; its state, or None if it was declared dead meanwhile."""
     statement = (
         update(n)
-        .where(n.c.id == node_id, n.c.state.in_(_LIVE))
+        .where(n.c.id == node_id, n.c.state.in_(LIVE))
         .values(
             seq=n.c.seq + 1,
             heartbeat_at=now,
@@ -117,7 +88,7 @@ def set_state(conn: Connection, node_id: int, state: NodeState, sources: Collect
 def set_blockage(conn: Connection, node_id: int, blockage: Blockage | None) -> NodeState | None:
     """Say what keeps a live node's loop from turning, None = it turns; the node's state, None if it is not live."""
     values = None if blockage is None else _blockage_values(blockage)
-    statement = update(n).where(n.c.id == node_id, n.c.state.in_(_LIVE)).values(blockage=values).returning(n.c.state)
+    statement = update(n).where(n.c.id == node_id, n.c.state.in_(LIVE)).values(blockage=values).returning(n.c.state)
     state = conn.execute(statement).scalar_one_or_none()
     return None if state is None else NodeState(state)
 
@@ -127,7 +98,7 @@ def fence(conn: Connection, node_id: int, seq: int) -> bool:
 
     False too for one that is in the middle of a claim (``is_live``), or that somebody else is declaring dead now.
     """
-    condition = (n.c.id == node_id, n.c.seq == seq, n.c.state.in_(_LIVE))
+    condition = (n.c.id == node_id, n.c.seq == seq, n.c.state.in_(LIVE))
     if conn.execute(select(n.c.id).where(*condition).with_for_update(skip_locked=True)).first() is None:
         return False
     conn.execute(update(n).where(n.c.id == node_id).values(state=NodeState.EXPIRED.value, running=0))
@@ -137,45 +108,10 @@ def fence(conn: Connection, node_id: int, seq: int) -> bool:
 def is_live(conn: Connection, node_id: int) -> bool:
     """Whether the node may take runs; nobody declares it dead before the commit, while its heartbeats go on."""
     # The weakest lock: ``fence`` conflicts with it, the update by a heartbeat does not.
-    statement = select(n.c.id).where(n.c.id == node_id, n.c.state.in_(_LIVE)).with_for_update(read=True, key_share=True)
+    statement = select(n.c.id).where(n.c.id == node_id, n.c.state.in_(LIVE)).with_for_update(read=True, key_share=True)
     return conn.execute(statement).first() is not None
 
 
 def lock(conn: Connection, node_id: int) -> None:
     """Wait until no claim of this node is under way (``is_live``), and let none begin before the commit."""
     conn.execute(select(n.c.id).where(n.c.id == node_id).with_for_update())
-
-
-def live(conn: Connection) -> list[Node]:
-    """All nodes not known to have stopped or died, by id."""
-    return [node_from(row) for row in conn.execute(select(n).where(n.c.state.in_(_LIVE)).order_by(n.c.id))]
-
-
-def foreign_signatures(conn: Connection, node_id: int) -> frozenset[str]:
-    """The signatures that other nodes which take runs have for jobs of which this node has another version."""
-    statement = select(n.c.id, n.c.signatures).where(n.c.state.in_(_TAKING))
-    found = {row.id: row.signatures for row in conn.execute(statement)}
-    own = found.pop(node_id, {})
-    return frozenset[str]().union(*(foreign_to(own, others) for others in found.values()))
-
-
-def heard_of_since(conn: Connection, since: datetime) -> list[Node]:
-    """The nodes, live or not, whose newest sign of life is no older, by id."""
-    return [node_from(row) for row in conn.execute(select(n).where(n.c.heartbeat_at >= since).order_by(n.c.id))]
-
-
-def expired(conn: Connection, now: datetime) -> list[Node]:
-    """Live nodes whose lease has run out by the database's time."""
-    statement = select(n).where(n.c.state.in_(_LIVE), n.c.expires_at < now).order_by(n.c.id)
-    return [node_from(row) for row in conn.execute(statement)]
-
-
-def by_ids(conn: Connection, ids: Sequence[int]) -> dict[int, Node]:
-    """The nodes of these ids that exist, by id."""
-    return {row.id: node_from(row) for row in conn.execute(select(n).where(n.c.id.in_(ids)))}
-
-
-def live_by_name(conn: Connection, name: str) -> Node | None:
-    """The live node of this name."""
-    row = conn.execute(select(n).where(n.c.name == name, n.c.state.in_(_LIVE))).one_or_none()
-    return None if row is None else node_from(row)

@@ -1,13 +1,11 @@
 """Statements on ``session`` and ``api_token``."""
 
-from collections.abc import Sequence
 from datetime import datetime
-from typing import Any
 
-from sqlalchemy import Connection, delete, insert, select, update
+from sqlalchemy import Connection, delete, insert, update
 
-from ...core.accounts import ApiToken, CredentialKind, Session
-from ...core.roles import Role
+from ...core.accounts import ApiToken, Session
+from ..read.sessions import token_from
 from ..schema.tables import api_token as t
 from ..schema.tables import session as s
 
@@ -44,12 +42,6 @@ def delete_sessions_of(conn: Connection, account_id: int, *, but: int | None = N
     return conn.execute(delete(s).where(s.c.user_id == account_id, *kept)).rowcount
 
 
-def sessions_of(conn: Connection, account_ids: Sequence[int], now: datetime) -> list[Session]:
-    """The sessions of some accounts that have not ended, the one used last first."""
-    statement = select(s).where(s.c.user_id.in_(account_ids), s.c.expires_at > now)
-    return [_session(row) for row in conn.execute(statement.order_by(s.c.last_seen_at.desc(), s.c.id))]
-
-
 def insert_token(conn: Connection, token_hash: str, new: ApiToken) -> ApiToken:
     """Keep an API token. ``new.id`` is ignored."""
     statement = insert(t).values(
@@ -61,7 +53,7 @@ def insert_token(conn: Connection, token_hash: str, new: ApiToken) -> ApiToken:
         created_at=new.created_at,
         expires_at=new.expires_at,
     )
-    return _token(conn.execute(statement.returning(t)).one())
+    return token_from(conn.execute(statement.returning(t)).one())
 
 
 def use_token(conn: Connection, token_id: int, now: datetime) -> None:
@@ -74,37 +66,4 @@ def revoke_token(conn: Connection, token_id: int, account_id: int | None, now: d
     whose = [] if account_id is None else [t.c.user_id == account_id]
     statement = update(t).where(t.c.id == token_id, t.c.revoked_at.is_(None), *whose).values(revoked_at=now)
     row = conn.execute(statement.returning(t)).one_or_none()
-    return None if row is None else _token(row)
-
-
-def tokens_of(conn: Connection, account_ids: Sequence[int]) -> list[ApiToken]:
-    """The tokens of some accounts that are not revoked, the newest first."""
-    statement = select(t).where(t.c.user_id.in_(account_ids), t.c.revoked_at.is_(None)).order_by(t.c.id.desc())
-    return [_token(row) for row in conn.execute(statement)]
-
-
-def _session(row: Any) -> Session:
-    return Session(
-        id=row.id,
-        account_id=row.user_id,
-        kind=CredentialKind(row.kind),
-        created_at=row.created_at,
-        last_seen_at=row.last_seen_at,
-        expires_at=row.expires_at,
-        address=row.address,
-        agent=row.agent,
-    )
-
-
-def _token(row: Any) -> ApiToken:
-    return ApiToken(
-        id=row.id,
-        account_id=row.user_id,
-        name=row.name,
-        shown=row.shown,
-        role=Role(row.role),
-        created_at=row.created_at,
-        expires_at=row.expires_at,
-        last_used_at=row.last_used_at,
-        revoked_at=row.revoked_at,
-    )
+    return None if row is None else token_from(row)

@@ -13,8 +13,8 @@ from cronograph.jobs.actions import accounts, sessions, tokens
 from cronograph.jobs.core.accounts import CredentialKind, Identity
 from cronograph.jobs.core.roles import Role
 from cronograph.jobs.store.db.transaction import Tx
-from cronograph.jobs.store.write.accounts import by_name
-from cronograph.jobs.store.write.sessions import tokens_of
+from cronograph.jobs.store.read.accounts import by_name
+from cronograph.jobs.store.read.sessions import tokens_of
 from cronograph.server.auth.watch import RightsWatch
 from tests.server.auth.serving import Protected
 from tests.support.waiting import eventually

@@ -13,6 +13,7 @@ from cronograph.jobs.core.states import RunState
 from cronograph.jobs.store.db.database import parse_url, sync_engine
 from cronograph.jobs.store.db.dialect import is_postgresql
 from cronograph.jobs.store.read import executions, facts, reports, statistics
+from cronograph.jobs.store.read import hours as stored_hours
 from cronograph.jobs.store.read.criteria import AllOf, Condition, Criteria, Operator, equal, one_of
 from cronograph.jobs.store.read.keyset import OrderKey, PageRequest
 from cronograph.jobs.store.read.lists import EXECUTIONS, OCCURRENCES, RUNS, TASKS, Listing
@@ -142,7 +143,7 @@ def test_explaining_tasks_and_runs_does_not_look_at_what_is_over(conn: Connectio
     runs = page(conn, RUNS, PageRequest(NEWEST, 8)).items
     assert [run.id for run in runs] == waiting[::-1]
     few = (FEW_ROWS if is_postgresql(conn) else FEW_STEPS) // 2
-    assert work(conn, partial(facts.of_tasks, conn, tasks)) <= few
+    assert work(conn, partial(facts.of_tasks, conn, tasks, now)) <= few
     assert work(conn, partial(facts.of_runs, conn, runs, now)) <= few
 
 
@@ -150,7 +151,7 @@ def test_figures_over_all_of_the_log_look_at_the_hours_that_are_counted(conn: Co
     # A row a second for five and a half hours.
     end = LONG_AGO + timedelta(seconds=ROWS)
     for number in range(5):
-        assert hours.settle(conn, LONG_AGO + number * hours.HOUR)
+        assert hours.settle(conn, LONG_AGO + number * stored_hours.HOUR)
     for job_name, task_name in ((None, None), ("job 3", None), (None, "task 7")):
         scope = Scope(LONG_AGO, end, job_name, task_name)
         read = partial(
@@ -171,10 +172,10 @@ def mine(job_name: str | None, task_name: str | None) -> list[int]:
 
 
 def test_figures_of_an_hour_long_ago_look_at_its_rows_alone(conn: Connection) -> None:
-    start = LONG_AGO + 2 * hours.HOUR
+    start = LONG_AGO + 2 * stored_hours.HOUR
     cases: list[tuple[str, Callable[[], object], int]] = [
-        ("the failures", partial(statistics.failures, conn, start, start + hours.HOUR, 50), 200),
-        ("the rate", partial(statistics.completed_per_minute, conn, start, start + hours.HOUR), 3_600),
+        ("the failures", partial(statistics.failures, conn, start, start + stored_hours.HOUR, 50), 200),
+        ("the rate", partial(statistics.completed_per_minute, conn, start, start + stored_hours.HOUR), 3_600),
     ]
     for name, read, rows in cases:
         # An hour before and one after may hold neighbours by id.

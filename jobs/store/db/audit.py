@@ -9,10 +9,10 @@ from typing import Any, Final
 from sqlalchemy import Connection, insert, select, update
 
 from ...core.audit import Entry, Record
-from ..db import dialect
-from ..db.types import to_text
 from ..schema.tables import audit_head as h
 from ..schema.tables import audit_log as a
+from ..schema.types import to_text
+from . import dialect
 
 GENESIS: Final = "0" * 64
 """What stands for the hash before the first entry."""

@@ -2,8 +2,8 @@
 
 from sqlalchemy import insert
 
-from ..db.database import parse_url, sync_engine
-from .tables import event_publisher, metadata
+from ..schema.tables import event_publisher, metadata
+from .database import parse_url, sync_engine
 
 
 def create_tables(url: str) -> None:

@@ -1,0 +1,27 @@
+"""The changes of a transaction, written with it: one row, which gets its number in the order of all later.
+
+On SQLite there is one writer at a time, so that a row gets its number in the transaction that writes it.
+"""
+
+from collections.abc import Sequence
+from datetime import datetime
+
+from sqlalchemy import Connection, insert, update
+
+from ...core.events import Change
+from ..schema.tables import event, event_publisher
+from . import dialect
+
+_NEXT_NUMBER = (
+    update(event_publisher)
+    .where(event_publisher.c.id == 1)
+    .values(last_seq=event_publisher.c.last_seq + 1)
+    .returning(event_publisher.c.last_seq)
+)
+_APPEND = insert(event).inline()
+
+
+def append(conn: Connection, now: datetime, changes: Sequence[Change]) -> None:
+    """Write one row for all changes of a transaction; on PostgreSQL ``publish`` gives it its place in the order."""
+    seq = None if dialect.is_postgresql(conn) else conn.execute(_NEXT_NUMBER).scalar_one()
+    conn.execute(_APPEND, {"seq": seq, "at": now, "changes": [change.to_json() for change in changes]})

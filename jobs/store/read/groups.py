@@ -1,0 +1,72 @@
+"""Queue groups: pauses, limits and depth."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import (
+    Connection,
+    Row,
+    func,
+    select,
+)
+
+from ...core.model import Group
+from ...core.states import CLAIMABLE, OCCUPYING, UNFINISHED, RunState
+from ..db.words import words
+from ..schema.tables import queue_group as g
+from ..schema.tables import run as r
+
+
+def group_from(row: Row[Any]) -> Group:
+    """The group behind a whole row."""
+    return Group(row.name, row.paused_at, row.paused_by, row.pause_reason, row.max_running)
+
+
+def settings(conn: Connection) -> dict[str, Group]:
+    """All groups with a row, by name."""
+    return {row.name: group_from(row) for row in conn.execute(select(g).order_by(g.c.name))}
+
+
+def occupied_counts(conn: Connection, groups: Sequence[str]) -> dict[str, int]:
+    """How many runs of these groups are scheduled or running, on all nodes."""
+    statement = (
+        select(r.c.group_name, func.count())
+        .where(r.c.group_name.in_(groups), r.c.state.in_(words(OCCUPYING)))
+        .group_by(r.c.group_name)
+    )
+    return {key: value for key, value in conn.execute(statement)}
+
+
+def by_names(conn: Connection, names: Sequence[str]) -> dict[str, Group]:
+    """The pauses and limits of those of these groups that have any, by name."""
+    statement = select(g).where(g.c.name.in_(names))
+    return {row.name: group_from(row) for row in conn.execute(statement)}
+
+
+@dataclass(frozen=True, slots=True)
+class Depth:
+    """How many unfinished runs a group has by state, and the seconds its longest waiting due run has waited."""
+
+    states: Mapping[RunState, int]
+    oldest_wait: float | None
+
+
+def depths(conn: Connection, names: Sequence[str], now: datetime) -> dict[str, Depth]:
+    """The depth of each of these groups."""
+    counted = (
+        select(r.c.group_name, r.c.state, func.count())
+        .where(r.c.group_name.in_(names), r.c.state.in_(words(UNFINISHED)))
+        .group_by(r.c.group_name, r.c.state)
+    )
+    waiting = (
+        select(r.c.group_name, func.min(r.c.available_at))
+        .where(r.c.group_name.in_(names), r.c.state.in_(words(CLAIMABLE)), r.c.available_at <= now)
+        .group_by(r.c.group_name)
+    )
+    states: dict[str, dict[RunState, int]] = {name: {} for name in names}
+    for name, state, count in conn.execute(counted):
+        states[name][RunState(state)] = count
+    waits = {name: (now - since).total_seconds() for name, since in conn.execute(waiting)}
+    return {name: Depth(states[name], waits.get(name)) for name in names}

@@ -1,0 +1,54 @@
+"""What the nodes have published that they can run."""
+
+from collections.abc import Collection, Sequence
+from typing import Any, NamedTuple
+
+from sqlalchemy import Connection, Row, select
+
+from ...core.model import JobInfo
+from ..schema.tables import job as j
+from .nodes import live
+
+
+def job_from(row: Row[Any], nodes: Sequence[str] = ()) -> JobInfo:
+    """The job behind a whole row, with the live nodes that know it."""
+    return JobInfo(row.name, row.description, row.schedule, row.isolation, row.args_schema, tuple(nodes))
+
+
+def known(conn: Connection, names: Collection[str]) -> set[str]:
+    """Which of these jobs any node has published."""
+    return set(conn.execute(select(j.c.name).where(j.c.name.in_(sorted(names)))).scalars())
+
+
+def all_names(conn: Connection) -> list[str]:
+    """The names of all published jobs."""
+    return list(conn.execute(select(j.c.name).order_by(j.c.name)).scalars())
+
+
+class Schema(NamedTuple):
+    """What arguments a published job takes: a JSON Schema, and its signature."""
+
+    args_schema: dict[str, Any]
+    signature: str
+
+
+def schemas(conn: Connection) -> dict[str, Schema]:
+    """What arguments every published job takes, by name."""
+    statement = select(j.c.name, j.c.args_schema, j.c.signature).order_by(j.c.name)
+    return {row.name: Schema(row.args_schema, row.signature) for row in conn.execute(statement)}
+
+
+def everything(conn: Connection) -> list[JobInfo]:
+    """All published jobs by name, each with the live nodes that know it."""
+    nodes = live(conn)
+    return [
+        job_from(row, [node.name for node in nodes if row.name in node.jobs])
+        for row in conn.execute(select(j).order_by(j.c.name))
+    ]
+
+
+def by_names(conn: Connection, names: Sequence[str]) -> dict[str, JobInfo]:
+    """The published jobs of these names, each with the live nodes that know it, by name."""
+    nodes = live(conn)
+    rows = conn.execute(select(j).where(j.c.name.in_(names)))
+    return {row.name: job_from(row, [node.name for node in nodes if row.name in node.jobs]) for row in rows}

@@ -1,0 +1,81 @@
+"""Nodes: which live, and which lease has run out."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import Connection, Row, select
+
+from ...core.model import LIVE_NODES, TAKING_NODES, Blockage, Json, Node, NodeState
+from ...core.signature import foreign_to
+from ..schema.tables import node as n
+from ..schema.types import from_text
+
+LIVE = sorted(state.value for state in LIVE_NODES)
+TAKING = sorted(state.value for state in TAKING_NODES)
+
+
+def node_from(row: Row[Any]) -> Node:
+    """The node behind a whole row."""
+    return Node(
+        id=row.id,
+        name=row.name,
+        state=NodeState(row.state),
+        slots=row.slots,
+        thread_slots=row.thread_slots,
+        running=row.running,
+        version=row.version,
+        seq=row.seq,
+        started_at=row.started_at,
+        heartbeat_at=row.heartbeat_at,
+        expires_at=row.expires_at,
+        clock_skew=row.clock_skew,
+        jobs=tuple(row.jobs),
+        signatures=row.signatures,
+        blockage=None if row.blockage is None else _blockage_from(row.blockage),
+    )
+
+
+def _blockage_from(stored: Json) -> Blockage:
+    return Blockage(from_text(stored["since"]), stored["run"], stored["job"], tuple(stored["stack"]))
+
+
+def live(conn: Connection) -> list[Node]:
+    """All nodes not known to have stopped or died, by id."""
+    return [node_from(row) for row in conn.execute(select(n).where(n.c.state.in_(LIVE)).order_by(n.c.id))]
+
+
+def foreign_signatures(conn: Connection, node_id: int) -> frozenset[str]:
+    """The signatures that other nodes which take runs have for jobs of which this node has another version."""
+    statement = select(n.c.id, n.c.signatures).where(n.c.state.in_(TAKING))
+    found = {row.id: row.signatures for row in conn.execute(statement)}
+    own = found.pop(node_id, {})
+    return frozenset[str]().union(*(foreign_to(own, others) for others in found.values()))
+
+
+def heard_of_since(conn: Connection, since: datetime) -> list[Node]:
+    """The nodes, live or not, whose newest sign of life is no older, by id."""
+    return [node_from(row) for row in conn.execute(select(n).where(n.c.heartbeat_at >= since).order_by(n.c.id))]
+
+
+def expired(conn: Connection, now: datetime) -> list[Node]:
+    """Live nodes whose lease has run out by the database's time."""
+    statement = select(n).where(n.c.state.in_(LIVE), n.c.expires_at < now).order_by(n.c.id)
+    return [node_from(row) for row in conn.execute(statement)]
+
+
+def by_ids(conn: Connection, ids: Sequence[int]) -> dict[int, Node]:
+    """The nodes of these ids that exist, by id."""
+    return {row.id: node_from(row) for row in conn.execute(select(n).where(n.c.id.in_(ids)))}
+
+
+def live_by_name(conn: Connection, name: str) -> Node | None:
+    """The live node of this name."""
+    row = conn.execute(select(n).where(n.c.name == name, n.c.state.in_(LIVE))).one_or_none()
+    return None if row is None else node_from(row)
+
+
+def newest_by_names(conn: Connection, names: Sequence[str]) -> dict[str, Node]:
+    """The newest node of each of these names, live or not, by name."""
+    statement = select(n).where(n.c.name.in_(names)).order_by(n.c.id)
+    return {row.name: node_from(row) for row in conn.execute(statement)}

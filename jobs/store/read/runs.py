@@ -1,0 +1,106 @@
+"""Runs as they are stored: by key, by task, by node."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import Connection, Row, Select, func, select
+
+from ...core.model import Priority, Run, Trigger
+from ...core.states import CLAIMABLE, OCCUPYING, UNFINISHED, RunState
+from ..db.words import words
+from ..schema.tables import node as n
+from ..schema.tables import run as r
+
+
+def select_runs() -> Select[Any]:
+    """All columns of a run and the name of the node that holds or held it."""
+    return select(r, n.c.name.label("node_name")).outerjoin(n, n.c.id == r.c.node_id)
+
+
+def run_from(row: Row[Any]) -> Run:
+    """The run behind a row of ``select_runs``."""
+    return Run(
+        id=row.id,
+        job_name=row.job_name,
+        state=RunState(row.state),
+        trigger=Trigger(row.trigger),
+        args=row.args,
+        group=row.group_name,
+        priority=Priority(row.priority),
+        task_id=row.task_id,
+        task_name=row.task_name,
+        scheduled_for=row.scheduled_for,
+        submitted_at=row.submitted_at,
+        available_at=row.available_at,
+        started_at=row.started_at,
+        finished_at=row.finished_at,
+        attempt=row.attempt,
+        failures=row.failures,
+        retries=row.retries,
+        retry_delay=row.retry_delay,
+        timeout=row.timeout,
+        exclusive=row.exclusive,
+        node_id=row.node_id,
+        node_name=row.node_name,
+        cancel_requested_at=row.cancel_requested_at,
+        cancel_reason=row.cancel_reason,
+        unique_key=row.unique_key,
+        retried_from=row.retried_from,
+        progress=row.progress,
+        checkpoint=row.checkpoint,
+        result=row.result,
+        error=row.error,
+        submitter=row.submitter,
+        description=row.description,
+        signature=row.signature,
+    )
+
+
+def unfinished_with_key(conn: Connection, unique_key: str) -> Run | None:
+    """The unfinished run that has this unique key."""
+    statement = select_runs().where(r.c.unique_key == unique_key, r.c.state.in_(words(UNFINISHED)))
+    row = conn.execute(statement).one_or_none()
+    return None if row is None else run_from(row)
+
+
+def by_ids(conn: Connection, ids: Sequence[int]) -> dict[int, Run]:
+    """The runs of these ids that exist, by id."""
+    return {row.id: run_from(row) for row in conn.execute(select_runs().where(r.c.id.in_(ids)))}
+
+
+def unfinished_counts(conn: Connection, task_ids: Sequence[int]) -> dict[int, tuple[int, int]]:
+    """For each of these tasks that has any: how many unfinished runs, and the oldest of them."""
+    statement = (
+        select(r.c.task_id, func.count(), func.min(r.c.id))
+        .where(r.c.task_id.in_(task_ids), r.c.state.in_(words(UNFINISHED)))
+        .group_by(r.c.task_id)
+    )
+    return {task_id: (count, oldest) for task_id, count, oldest in conn.execute(statement)}
+
+
+def unfinished_of_tasks(conn: Connection, task_ids: Sequence[int]) -> list[int]:
+    """The unfinished runs of these tasks, oldest first."""
+    statement = select(r.c.id).where(r.c.task_id.in_(task_ids), r.c.state.in_(words(UNFINISHED))).order_by(r.c.id)
+    return list(conn.execute(statement).scalars())
+
+
+def cancel_requests(conn: Connection, node_id: int) -> dict[int, str]:
+    """The running runs of a node that were asked to stop, with the reason."""
+    statement = select(r.c.id, r.c.cancel_reason).where(
+        r.c.node_id == node_id, r.c.state == RunState.RUNNING.value, r.c.cancel_requested_at.is_not(None)
+    )
+    return {run_id: reason or "cancelled" for run_id, reason in conn.execute(statement)}
+
+
+def held_by(conn: Connection, node_id: int) -> set[int]:
+    """The ids of the runs that a node holds, scheduled and running."""
+    statement = select(r.c.id).where(r.c.node_id == node_id, r.c.state.in_(words(OCCUPYING)))
+    return set(conn.execute(statement).scalars())
+
+
+def next_available(conn: Connection, now: datetime) -> datetime | None:
+    """When the next run becomes available by time alone, or None."""
+    statement = select(func.min(r.c.available_at)).where(r.c.state.in_(words(CLAIMABLE)), r.c.available_at > now)
+    found: datetime | None = conn.execute(statement).scalar_one()
+    return found

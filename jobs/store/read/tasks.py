@@ -1,0 +1,135 @@
+"""Stored schedules, and when they are due."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import Connection, Row, exists, func, select
+
+from ...core.model import Json, MisfirePolicy, OverlapPolicy, Priority, ScheduleSpec, Task, TaskSource, TaskSpec
+from ...core.schedule import Syntax
+from ..schema.tables import job
+from ..schema.tables import periodic_task as t
+
+
+def spec_from(row: Row[Any]) -> TaskSpec:
+    """What a user decided, read back."""
+    return TaskSpec(
+        name=row.name,
+        job_name=row.job_name,
+        schedule=ScheduleSpec(Syntax(row.schedule_syntax), row.schedule_value, row.timezone),
+        args=row.args,
+        description=row.description,
+        enabled=row.enabled,
+        group=row.group_name,
+        priority=Priority(row.priority),
+        owner=row.owner,
+        overlap=None if row.overlap is None else OverlapPolicy(row.overlap),
+        misfire=MisfirePolicy(row.misfire),
+        misfire_grace=row.misfire_grace,
+        catch_up_limit=row.catch_up_limit,
+        tolerance=row.tolerance,
+        timeout=row.timeout,
+        retries=row.retries,
+        retry_delay=row.retry_delay,
+        jitter=row.jitter,
+        start_at=row.start_at,
+        end_at=row.end_at,
+    )
+
+
+def task_from(row: Row[Any]) -> Task:
+    """The task behind a whole row of ``periodic_task``."""
+    declared = None
+    if row.declared_syntax is not None:
+        declared = ScheduleSpec(Syntax(row.declared_syntax), row.declared_value, row.declared_timezone)
+    return Task(
+        id=row.id,
+        spec=spec_from(row),
+        source=TaskSource(row.source),
+        declared=declared,
+        overridden=row.overridden,
+        submitter=row.submitter,
+        checkpoint=row.checkpoint,
+        anchor_at=row.anchor_at,
+        next_occurrence_at=row.next_occurrence_at,
+        next_run_at=row.next_run_at,
+        paused_at=row.paused_at,
+        paused_by=row.paused_by,
+        paused_reason=row.paused_reason,
+        last_due_at=row.last_due_at,
+        last_started_at=row.last_started_at,
+        counter=row.counter,
+        version=row.version,
+        created_at=row.created_at,
+        updated_at=row.updated_at,
+        signature=row.signature,
+    )
+
+
+def by_name(conn: Connection, name: str, *, lock: bool = False) -> Task | None:
+    """The task of this name; with ``lock`` nobody else changes or dispatches it until the transaction ends.
+
+    Only a transaction that writes may lock.
+    """
+    statement = select(t).where(t.c.name == name)
+    row = conn.execute(statement.with_for_update() if lock else statement).one_or_none()
+    return None if row is None else task_from(row)
+
+
+def of_owner(conn: Connection, owner: str, *, lock: bool = False) -> list[Task]:
+    """All tasks of an owner, by name."""
+    statement = select(t).where(t.c.owner == owner).order_by(t.c.name)
+    return [task_from(row) for row in conn.execute(statement.with_for_update() if lock else statement)]
+
+
+def by_ids(conn: Connection, ids: Sequence[int]) -> dict[int, Task]:
+    """The tasks of these ids that exist, by id."""
+    return {row.id: task_from(row) for row in conn.execute(select(t).where(t.c.id.in_(ids)))}
+
+
+def names_like(conn: Connection, prefix: str, limit: int = 200) -> list[str]:
+    """Some names, for a suggestion when one is not found."""
+    statement = select(t.c.name).where(t.c.name.startswith(prefix[:1], autoescape=True)).order_by(t.c.name).limit(limit)
+    return list(conn.execute(statement).scalars())
+
+
+def earliest_due(conn: Connection) -> datetime | None:
+    """When the next task is due, or None if no task has an occurrence left."""
+    # The condition is that of the index of due tasks; without it SQLite looks at every task.
+    statement = select(func.min(t.c.next_run_at)).where(t.c.next_run_at.is_not(None))
+    found: datetime | None = conn.execute(statement).scalar_one()
+    return found
+
+
+def checkpoints(conn: Connection, task_ids: Sequence[int]) -> dict[int, Json]:
+    """The last checkpoint of those of these tasks that have one."""
+    statement = select(t.c.id, t.c.checkpoint).where(t.c.id.in_(task_ids), t.c.checkpoint.is_not(None))
+    return {key: value for key, value in conn.execute(statement)}
+
+
+def by_names(conn: Connection, names: Sequence[str]) -> dict[str, Task]:
+    """The tasks of these names that exist, by name."""
+    statement = select(t).where(t.c.name.in_(names))
+    return {row.name: task_from(row) for row in conn.execute(statement)}
+
+
+def planned(conn: Connection, start: datetime, end: datetime, first: int, cap: int) -> list[Task]:
+    """The tasks that can have one of the ``first`` earliest occurrences in ``start <= time < end``.
+
+    These are the tasks due before ``start`` (their later occurrences may lie in the span) and, of those due in the
+    span, the ``first`` earliest. Paused tasks and those whose job no node has published are left out.
+
+    Args:
+        conn: A connection.
+        start: The beginning of the span.
+        end: Its end.
+        first: How many occurrences are wanted.
+        cap: Most tasks of the first kind; of more, those that are due earliest count.
+    """
+    due = t.c.next_run_at
+    alive = exists().where(job.c.name == t.c.job_name)
+    active = select(t).where(t.c.enabled, alive).order_by(due, t.c.id)
+    earlier = conn.execute(active.where(due < start, due < end).limit(cap))
+    within = conn.execute(active.where(due >= start, due < end).limit(first))
+    return [task_from(row) for rows in (earlier, within) for row in rows]

@@ -1,0 +1,70 @@
+"""Checks the import contracts, each once as it is and once with an import that it forbids; prints the answers as JSON.
+
+`python -m tests.architecture.contracts`, with `.links` on the module path as for `lint-imports`. The graph of imports
+is built once: `lint-imports` would take as long for each violation as for all of the project.
+"""
+
+import json
+import sys
+from copy import deepcopy
+from typing import Any
+
+from grimp import ImportGraph, build_graph
+from importlinter.configuration import configure
+from importlinter.contracts.forbidden import ForbiddenContract
+from importlinter.contracts.layers import LayersContract
+from importlinter.domain.contract import Contract
+
+from tests.support.project import PYPROJECT
+
+VIOLATIONS = {
+    "The server knows all parts": ("cronograph.jobs.core.model", "cronograph.graphql.context"),
+    "Inside the engine": ("cronograph.jobs.store.read.tasks", "cronograph.jobs.actions.tasks"),
+    "Inside the store": ("cronograph.jobs.store.read.tasks", "cronograph.jobs.store.write.tasks"),
+    "Only actions and built-in jobs write": ("cronograph.graphql.loaders", "cronograph.jobs.store.write.tasks"),
+    "The limits of documents": ("cronograph.graphql.operations.query", "cronograph.graphql.guard.limits"),
+    "Migrations are frozen history": ("cronograph.migrations.upgrade", "cronograph.jobs.store.schema.tables"),
+    "Only the server runs migrations": ("cronograph.jobs.runtime.engine", "cronograph.migrations.upgrade"),
+    "SQLAlchemy stays in": ("cronograph.jobs.runtime.engine", "sqlalchemy"),
+    "APScheduler stays in": ("cronograph.jobs.actions.tasks", "apscheduler"),
+    "Strawberry stays in": ("cronograph.server.service", "strawberry"),
+    "The client needs neither": ("cronograph.graphql.client.records", "graphql"),
+    "The rules in core": ("cronograph.jobs.core.dispatch", "time"),
+}
+"""An import that each contract forbids, by the beginning of the contract's name."""
+
+SETTINGS: dict[str, Any] = PYPROJECT["tool"]["importlinter"]
+KINDS: dict[str, type[Contract]] = {"layers": LayersContract, "forbidden": ForbiddenContract}
+
+
+def is_kept(contract: dict[str, Any], graph: ImportGraph) -> bool:
+    """Whether the imports of `graph` keep a contract of `pyproject.toml`."""
+    given = {name: value for name, value in contract.items() if name not in {"name", "type"}}
+    options = {name: str(value) if isinstance(value, bool) else value for name, value in given.items()}
+    session = {"root_packages": SETTINGS["root_packages"], "include_external_packages": "True"}
+    return KINDS[contract["type"]](contract["name"], session, options).check(graph, verbose=False).kept
+
+
+def with_violation(contract: dict[str, Any], graph: ImportGraph) -> ImportGraph:
+    """A copy of `graph` with an import that the contract forbids."""
+    ((importer, imported),) = [pair for begin, pair in VIOLATIONS.items() if contract["name"].startswith(begin)]
+    assert importer in graph.modules, importer
+    assert imported in graph.modules or "." not in imported, imported
+    broken = deepcopy(graph)
+    if imported not in broken.modules:
+        broken.add_module(imported, is_squashed=True)
+    broken.add_import(importer=importer, imported=imported)
+    return broken
+
+
+def main() -> None:
+    """Print for each contract whether it is kept, and whether it would be with its violation."""
+    configure()
+    graph = build_graph(*SETTINGS["root_packages"], include_external_packages=True, cache_dir=None)
+    contracts: list[dict[str, Any]] = SETTINGS["contracts"]
+    kept = {one["name"]: (is_kept(one, graph), is_kept(one, with_violation(one, graph))) for one in contracts}
+    json.dump(kept, sys.stdout)
+
+
+if __name__ == "__main__":
+    main()

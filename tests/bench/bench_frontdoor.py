@@ -15,9 +15,9 @@ from functools import partial
 import httpx
 
 from cronograph.graphql.transport.share_key import SharePolicy
-from tests.graphql_api.frontdoor.nonsense import NONSENSE, document
-from tests.graphql_api.frontdoor.sample import Sample, sample_app
-from tests.graphql_api.frontdoor.test_sharing import LOG, POLICY, Hub, Reader
+from tests.graphql_api.transport.nonsense import NONSENSE, document
+from tests.graphql_api.transport.sample import Sample, sample_app
+from tests.graphql_api.transport.test_sharing import LOG, POLICY, Hub, Reader
 from tests.support.waiting import eventually
 
 SUBSCRIBERS = (1, 10, 100)

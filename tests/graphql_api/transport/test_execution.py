@@ -7,7 +7,7 @@ from graphql.execution.collect_fields import FieldDetails
 
 from cronograph.graphql.transport.engine import Engine
 from cronograph.graphql.transport.request import GraphQLRequest
-from tests.graphql_api.frontdoor.sample import SampleContext, sample_schema
+from tests.graphql_api.transport.sample import SampleContext, sample_schema
 
 DOCUMENT = """
 subscription ($all: Boolean!) { ticks(count: 300) { ...Place number: value text @include(if: $all) } }

@@ -6,7 +6,7 @@ from gql.transport.exceptions import TransportQueryError
 from gql.transport.httpx import HTTPXAsyncTransport
 from gql.transport.websockets import WebsocketsTransport
 
-from tests.graphql_api.frontdoor.serving import Served
+from tests.graphql_api.transport.serving import Served
 
 
 async def test_gql_queries_over_post_with_the_schema_by_introspection(server: Served) -> None:

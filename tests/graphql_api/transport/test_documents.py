@@ -7,8 +7,8 @@ from cronograph.graphql.guard.hashing import sha256_of
 from cronograph.graphql.guard.limits import Limits
 from cronograph.graphql.transport.persisted import PersistedDocuments
 from cronograph.graphql.transport.request import GraphQLRequest
-from tests.graphql_api.frontdoor.sample import sample_schema
-from tests.graphql_api.frontdoor.serving import Served, served
+from tests.graphql_api.transport.sample import sample_schema
+from tests.graphql_api.transport.serving import Served, served
 
 HELLO = "{ hello }"
 

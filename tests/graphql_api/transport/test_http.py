@@ -7,7 +7,7 @@ import pytest
 
 from cronograph.graphql.guard.limits import Limits
 from cronograph.graphql.transport.site import LOOPBACK_NAMES
-from tests.graphql_api.frontdoor.serving import Served, served
+from tests.graphql_api.transport.serving import Served, served
 
 HELLO = {"query": "{ hello }"}
 JSON = b'{"query": "{ hello }"}'

@@ -15,8 +15,8 @@ from cronograph.graphql.errors import (
     shorten,
 )
 from graphql import GraphQLError
-from tests.graphql_api.frontdoor.sample import SampleContext, sample_schema
-from tests.graphql_api.frontdoor.serving import Served
+from tests.graphql_api.transport.sample import SampleContext, sample_schema
+from tests.graphql_api.transport.serving import Served
 
 
 async def test_an_unexpected_error_is_masked_and_logged_whole_under_its_id(

@@ -10,8 +10,8 @@ from cronograph.graphql.guard.document import DocumentStore, RequestRefused
 from cronograph.graphql.guard.limits import LimitExceeded, Limits
 from cronograph.graphql.guard.walk import Walk
 from graphql import Node, OperationDefinitionNode, get_introspection_query, parse, visit
-from tests.graphql_api.frontdoor.nonsense import doubling
-from tests.graphql_api.frontdoor.sample import sample_schema
+from tests.graphql_api.transport.nonsense import doubling
+from tests.graphql_api.transport.sample import sample_schema
 
 SCHEMA = sample_schema()
 STORE: DocumentStore = SCHEMA.documents

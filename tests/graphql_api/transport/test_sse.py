@@ -10,8 +10,8 @@ import httpx
 import pytest
 
 from cronograph.graphql.guard.limits import Limits
-from tests.graphql_api.frontdoor.nonsense import NONSENSE, Nonsense
-from tests.graphql_api.frontdoor.serving import Served, served
+from tests.graphql_api.transport.nonsense import NONSENSE, Nonsense
+from tests.graphql_api.transport.serving import Served, served
 from tests.support.waiting import eventually
 
 TICKS = "subscription T($after: String) { ticks(after: $after, count: 2) { cursor value } }"

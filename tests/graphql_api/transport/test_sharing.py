@@ -18,8 +18,8 @@ from cronograph.graphql.transport.engine import Engine
 from cronograph.graphql.transport.members import Encoded
 from cronograph.graphql.transport.share_key import SharedField, SharePolicy
 from cronograph.graphql.transport.sharing import SharedStreams
-from tests.graphql_api.frontdoor.sample import SampleContext, sample_schema
-from tests.graphql_api.frontdoor.serving import served
+from tests.graphql_api.transport.sample import SampleContext, sample_schema
+from tests.graphql_api.transport.serving import served
 from tests.support.waiting import eventually
 
 POLICY = SharePolicy(

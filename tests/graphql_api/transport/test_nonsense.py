@@ -4,8 +4,8 @@ import logging
 
 import pytest
 
-from tests.graphql_api.frontdoor.nonsense import NONSENSE, Nonsense
-from tests.graphql_api.frontdoor.serving import Served
+from tests.graphql_api.transport.nonsense import NONSENSE, Nonsense
+from tests.graphql_api.transport.serving import Served
 
 LOG_CHARACTERS = 2_000
 CLIENT_LOGGERS = ("httpx", "httpcore", "websockets.client")

@@ -9,9 +9,9 @@ from websockets.exceptions import InvalidStatus
 from websockets.typing import Origin, Subprotocol
 
 from cronograph.graphql.guard.limits import Limits
-from tests.graphql_api.frontdoor.nonsense import DOCUMENTS, Nonsense
-from tests.graphql_api.frontdoor.serving import Served, served
-from tests.graphql_api.frontdoor.test_nonsense import LOG_CHARACTERS, logged
+from tests.graphql_api.transport.nonsense import DOCUMENTS, Nonsense
+from tests.graphql_api.transport.serving import Served, served
+from tests.graphql_api.transport.test_nonsense import LOG_CHARACTERS, logged
 from tests.support.waiting import eventually
 
 INIT = {"type": "connection_init"}

@@ -14,7 +14,7 @@ from websockets.exceptions import ConnectionClosed
 from websockets.typing import Subprotocol
 
 from cronograph.graphql.guard.limits import Limits
-from tests.graphql_api.frontdoor.sample import Sample, sample_app
+from tests.graphql_api.transport.sample import Sample, sample_app
 from tests.support.waiting import eventually
 
 PROTOCOL = Subprotocol("graphql-transport-ws")

@@ -10,8 +10,8 @@ import socket
 import pytest
 
 from cronograph.graphql.guard.limits import Limits
-from tests.graphql_api.frontdoor.serving import Served, served
-from tests.graphql_api.frontdoor.test_nonsense import LOG_CHARACTERS, logged
+from tests.graphql_api.transport.serving import Served, served
+from tests.graphql_api.transport.test_nonsense import LOG_CHARACTERS, logged
 from tests.support.waiting import eventually
 
 FLOOD = "subscription { flood(size: 300000) { text } }"

@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from tests.graphql_api.frontdoor.serving import Served, served
+from tests.graphql_api.transport.serving import Served, served
 
 
 @pytest.fixture(scope="module")

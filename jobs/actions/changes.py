@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 from ..core.events import Change, EventKind
 from ..core.held import HeldRun
-from ..core.model import Execution, Outcome, Run, Task
+from ..core.model import Outcome, Run, Task
 from ..core.states import RunState
 from ..store.write.claims import Reserved
 
@@ -56,8 +56,3 @@ def _execution(kind: EventKind, run: Run | HeldRun, execution_id: int, node: str
         node=node,
         state=state,
     )
-
-
-def execution_of(run: Run, executions: Iterable[Execution]) -> Execution | None:
-    """The open execution of a running run."""
-    return next((one for one in executions if one.run_id == run.id and one.attempt == run.attempt), None)

@@ -13,7 +13,6 @@ from datetime import UTC, datetime, timedelta
 from apscheduler.schedulers.asyncio import AsyncIOScheduler
 from apscheduler.triggers.base import BaseTrigger
 
-from ..core.schedule import Schedule
 from .clock import Clock
 
 log = logging.getLogger(__name__)
@@ -21,17 +20,6 @@ log = logging.getLogger(__name__)
 STEP = 1.0
 """Seconds by which the clock must have been set for the alarm to be set anew."""
 _FAR = timedelta(days=365)
-
-
-class ScheduleTrigger(BaseTrigger):
-    """Any Cronograph schedule as an APScheduler trigger; slots that were missed are passed over, not listed."""
-
-    def __init__(self, schedule: Schedule) -> None:
-        self.schedule = schedule
-
-    def get_next_fire_time(self, previous_fire_time: datetime | None, now: datetime) -> datetime | None:
-        """The next time strictly after now."""
-        return self.schedule.next_after(max(now, previous_fire_time or now))
 
 
 class _Once(BaseTrigger):

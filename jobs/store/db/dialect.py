@@ -1,4 +1,4 @@
-"""The only place that asks which database it is."""
+"""What the two databases say differently, in one form for statements, and `is_postgresql` for whoever must know."""
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
@@ -9,7 +9,6 @@ from sqlalchemy import (
     Boolean,
     Connection,
     Float,
-    Integer,
     String,
     Subquery,
     Table,
@@ -163,5 +162,3 @@ KINDS: Mapping[type, TypeEngine[Any]] = {
     dict: JsonDocument,
 }
 """Python type to column type, for the columns of a ``batch``."""
-
-SMALL_INTEGER: TypeEngine[Any] = Integer()

@@ -14,8 +14,8 @@ from ...jobs.core.accounts import CredentialKind
 from ...jobs.core.credentials import Prefix, shown_form, stored_form
 from ...jobs.core.errors import UserError as Refusal
 from ...jobs.store.db.transaction import Tx
+from ...jobs.store.read import accounts
 from ...jobs.store.read.audit import AUDIT
-from ...jobs.store.write import accounts
 from ..arguments import AFTER, BEFORE, FIRST, INPUT, LAST
 from ..context import Info
 from ..enums import Role

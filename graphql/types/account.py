@@ -10,8 +10,8 @@ from strawberry.scalars import JSON
 from ...jobs.core import accounts as model
 from ...jobs.core.accounts import CredentialKind
 from ...jobs.core.audit import Entry
+from ...jobs.store.read import sessions
 from ...jobs.store.read.clock import server_time
-from ...jobs.store.write import sessions
 from ..context import Info, Person
 from ..enums import Role, describe
 from ..fields import resolved, sized

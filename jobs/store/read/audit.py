@@ -7,9 +7,9 @@ from typing import Any
 from sqlalchemy import Connection, select
 
 from ...core.audit import Entry
+from ..db.audit import GENESIS, chained
 from ..schema.tables import audit_head as h
 from ..schema.tables import audit_log as a
-from ..write.audit import GENESIS, chained
 from .keyset import OrderKey
 from .lists import Listing
 

@@ -10,7 +10,7 @@ import pytest
 from cronograph.graphql.errors import UserFacingError
 from cronograph.graphql.guard.limits import Limits
 from cronograph.graphql.transport.budget import Budget
-from tests.graphql_api.frontdoor.sample import Sample, sample_app
+from tests.graphql_api.transport.sample import Sample, sample_app
 from tests.support.waiting import eventually
 
 LIMITS = Limits(cheap_cost=10, budget=100, client_budget=60, queued_operations=16, queue_seconds=3600)

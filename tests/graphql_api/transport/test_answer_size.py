@@ -4,7 +4,7 @@ import pytest
 
 from cronograph.graphql.guard.answer import AnswerSize
 from cronograph.graphql.guard.limits import Limits
-from tests.graphql_api.frontdoor.sample import SampleContext, sample_schema
+from tests.graphql_api.transport.sample import SampleContext, sample_schema
 
 SMALL = Limits(answer_bytes=100)
 

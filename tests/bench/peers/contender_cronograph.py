@@ -1,0 +1,61 @@
+"""Cronograph through its public interface, with its defaults: enqueues and drains jobs that do nothing."""
+
+import asyncio
+import json
+import sys
+import time
+
+import uvloop
+from sqlalchemy import func, select
+
+from cronograph.jobs import RunSpec, enqueue_many_sync
+from cronograph.jobs.registry import Registry, job
+from cronograph.jobs.runtime.engine import Engine
+from cronograph.jobs.runtime.settings import EngineSettings
+from cronograph.jobs.services import Services
+from cronograph.jobs.store.db.database import Connection, Database, parse_url, sync_engine
+from cronograph.jobs.store.schema.tables import run
+from tests.support.schema import migrate
+
+
+def _unfinished(conn: Connection) -> int:
+    statement = select(func.count()).where(run.c.finished_at.is_(None))
+    count: int = conn.execute(statement).scalar_one()
+    return count
+
+
+async def main(url: str, runs: int) -> dict[str, float]:
+    """Seconds of enqueueing and of draining, and this process' seconds of processor time while it drains."""
+    migrate(url)
+    began = time.perf_counter()
+    engine = sync_engine(parse_url(url))
+    for first in range(0, runs, 1000):
+        with engine.begin() as conn:
+            enqueue_many_sync(conn, [RunSpec("nothing")] * min(1000, runs - first))
+    engine.dispose()
+    enqueued = time.perf_counter() - began
+    registry, database, ended = Registry(), Database(url), asyncio.Event()
+    left = runs
+
+    @job("nothing", registry=registry)
+    async def nothing() -> None:
+        nonlocal left
+        left -= 1
+        if not left:
+            ended.set()
+
+    node = Engine(Services(database), registry, EngineSettings())
+    began, cpu = time.perf_counter(), time.process_time()
+    await node.start()
+    await ended.wait()
+    await node.drain()
+    drained, used = time.perf_counter() - began, time.process_time() - cpu
+    assert await database.read(_unfinished) == 0
+    await node.stop()
+    await database.close()
+    return {"enqueue": enqueued, "drain": drained, "cpu": used}
+
+
+if __name__ == "__main__":
+    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+        print(json.dumps(runner.run(main(sys.argv[1], int(sys.argv[2])))))

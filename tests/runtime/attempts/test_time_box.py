@@ -72,8 +72,7 @@ async def test_a_thread_past_its_hard_stop_keeps_its_run_and_its_slot_until_it_e
     note = "should have stopped, but a thread cannot be killed; waiting for it to end"
     await engine.wait_line(run_id, note)
     assert engine.unstoppable() == {run_id}
-    waiting = RunState.WAITING if engine.database.is_sqlite else RunState.SCHEDULED
-    assert [(await engine.run(one)).state for one in (run_id, next_id)] == [RunState.RUNNING, waiting]
+    assert [(await engine.run(one)).state for one in (run_id, next_id)] == [RunState.RUNNING, RunState.WAITING]
     (tmp_path / "end").touch()
     done = await engine.finished(run_id)
     assert (done.run.state, done.execution.outcome) == (RunState.FAILED, Outcome.TIMED_OUT)

@@ -132,7 +132,16 @@ SAMPLES: dict[Callable[..., object], list[Sample]] = {
 }
 """Calls of every function that makes an operation."""
 
+BY_ADMINISTRATORS = "accounts are managed by `cronograph user` and `token`, and on the dashboard"
+
 LEFT_OUT = {
+    "accounts": BY_ADMINISTRATORS,
+    "createAccount": BY_ADMINISTRATORS,
+    "updateAccount": BY_ADMINISTRATORS,
+    "createApiToken": BY_ADMINISTRATORS,
+    "revokeApiToken": BY_ADMINISTRATORS,
+    "endSessions": BY_ADMINISTRATORS,
+    "auditLog": "`cronograph audit` lists, verifies and exports it",
     "upcoming": "a forecast for a calendar page: ask for the fields that the page shows",
     "overview": "figures of a dashboard: ask for those that it shows",
     "statistics": "figures of a dashboard",

@@ -70,7 +70,7 @@ def test_a_traceback_is_bounded() -> None:
 
 @pytest.mark.parametrize("seconds", [-1, float("nan"), float("inf"), 1e12])
 def test_a_snooze_that_cannot_be_is_refused(seconds: float) -> None:
-    with pytest.raises(ValueError, match="Snooze: seconds must be from 0 to 316224000"):
+    with pytest.raises(ValueError, match="Snooze: seconds must be from 0 to 316,224,000"):
         Snooze(seconds)
 
 

@@ -277,4 +277,4 @@ async def test_the_pause_of_the_overview_has_bounds(api: Api, seconds: float) ->
     document = "subscription($s: Float!) { statisticsTick(seconds: $s) { waiting } }"
     async with api.subscribed(document, s=seconds) as source:
         result = await anext(source)
-    assert "seconds: must be from 1 to 3600" in result.errors[0].message
+    assert "seconds: must be from 1 to 3,600" in result.errors[0].message

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from ...jobs.core.model import Task
-from ...jobs.core.occurrence import following
+from ...jobs.core.occurrence import following, occurrences
 from ...jobs.core.policies import jitter_offset, schedule_of
 from ...jobs.core.schedule import ScheduleError
 
@@ -33,12 +33,13 @@ def _occurrences(task: Task, start: datetime, end: datetime) -> Iterator[Planned
     except ScheduleError:
         # A zone can vanish from the system's database after the schedule was stored: nothing is planned then.
         return
-    occurrence = task.next_occurrence_at
-    if occurrence is not None and occurrence + offset < start:
-        occurrence = following(task.spec, schedule, start - offset - _TICK)
-    while occurrence is not None and occurrence + offset < end:
+    first = task.next_occurrence_at
+    if first is not None and first + offset < start:
+        first = following(task.spec, schedule, start - offset - _TICK)
+    for occurrence in occurrences(task.spec, schedule, first):
+        if occurrence + offset >= end:
+            return
         yield Planned(occurrence + offset, task.id, occurrence)
-        occurrence = following(task.spec, schedule, occurrence)
 
 
 _TICK = timedelta(microseconds=1)

@@ -1,15 +1,15 @@
 """Schedules as they are stored and as they are judged."""
 
 import asyncio
-from collections.abc import Iterator
-from datetime import datetime, timedelta
+from collections.abc import Iterable
+from datetime import datetime
 from itertools import islice
 from typing import Final, Self
 
 import strawberry
 
 from ...jobs.core import model
-from ...jobs.core.occurrence import following
+from ...jobs.core.occurrence import first_occurrence, occurrences
 from ...jobs.core.policies import schedule_of
 from ...jobs.core.schedule import ScheduleError, Syntax, Validation
 from ..arguments import COUNT, MAX_COUNT, checked_count
@@ -19,8 +19,6 @@ from ..guard.sizes import Size
 
 TIMES: Final = Size(("count",), default=5, most=MAX_COUNT, each=3)
 """Times of a schedule: each is computed."""
-
-_TICK = timedelta(microseconds=1)
 
 
 @strawberry.type(description="When a task is due.")
@@ -57,17 +55,13 @@ class Schedule:
         wanted, now = checked_count(count), await info.context.now()
         return await asyncio.to_thread(lambda: list(islice(self._upcoming(now), wanted)))
 
-    def _upcoming(self, now: datetime) -> Iterator[datetime]:
-        spec = self.task.spec
+    def _upcoming(self, now: datetime) -> Iterable[datetime]:
         try:
             schedule = schedule_of(self.spec, self.task.anchor_at)
         except ScheduleError:
-            return
-        reference = now if spec.start_at is None else max(now, spec.start_at - _TICK)
-        occurrence = following(spec, schedule, reference)
-        while occurrence is not None:
-            yield occurrence
-            occurrence = following(spec, schedule, occurrence)
+            return ()
+        spec = self.task.spec
+        return occurrences(spec, schedule, first_occurrence(spec, schedule, now))
 
 
 @strawberry.type(description="Why a schedule cannot be used.")

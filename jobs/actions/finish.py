@@ -43,7 +43,6 @@ class Finished:
     """Which results were accepted; the others were stale, because the run had been taken from this node."""
 
     accepted: frozenset[int]
-    stale: frozenset[int]
 
 
 def finish(tx: Tx, node_id: int, node: str, ended: Sequence[Finish]) -> Finished:
@@ -63,8 +62,7 @@ def finish(tx: Tx, node_id: int, node: str, ended: Sequence[Finish]) -> Finished
     repeated = {
         one.run.id for one in ended if one.run.id not in changed and _is_done(before.get(one.run.id), one, node_id)
     }
-    stale = {one.run.id for one in ended} - changed - repeated
-    return Finished(frozenset(changed | repeated), frozenset(stale))
+    return Finished(frozenset(changed | repeated))
 
 
 def _left_to_others(tx: Tx, node_id: int, node: str, ended: Sequence[Finish]) -> Sequence[Finish]:

@@ -12,7 +12,7 @@ from ..store.read import runs as run_store
 from .claim import Claimant, Claimed, Standing, Started, claim_more, standing_of, start_more
 from .finish import Finish, Finished, finish
 
-_NONE_FINISHED = Finished(frozenset(), frozenset())
+_NONE_FINISHED = Finished(frozenset())
 
 
 @dataclass(frozen=True, slots=True)

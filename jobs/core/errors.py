@@ -3,7 +3,6 @@
 ::
 
     CronographError
-    ├── InvalidTransition      a change of state that the transition table does not know
     ├── UserError              the caller's input; becomes ``errors { code message path }`` in the API
     │   ├── SeveralFaults      more than one of the following
     │   ├── NotFound
@@ -27,14 +26,6 @@ MAX_FAULTS = 50
 
 class CronographError(Exception):
     """Base of every error that Cronograph raises on purpose; the message is a full sentence."""
-
-
-class InvalidTransition(CronographError):
-    """A run was asked to change into a state that may not follow its present one."""
-
-    def __init__(self, old: str, new: str, allowed: Sequence[str]) -> None:
-        following = ", ".join(allowed) if allowed else "nothing, it is final"
-        super().__init__(f"run state: '{old}' cannot become '{new}'; what may follow is {following}")
 
 
 class UserError(CronographError):

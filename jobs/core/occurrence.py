@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from datetime import datetime, timedelta
-from itertools import islice
 
 from .model import Task, TaskSpec
 from .policies import jitter_offset, schedule_of
@@ -27,21 +26,12 @@ def following(spec: TaskSpec, schedule: Schedule, occurrence: datetime) -> datet
     return found
 
 
-def planned(task: Task, start: datetime, end: datetime, limit: int) -> list[datetime]:
-    """Up to ``limit`` nominal times with ``start <= time < end`` that the task still has before it."""
-    if task.next_occurrence_at is None:
-        return []
-    schedule = schedule_of(task.spec.schedule, task.anchor_at)
-    return list(islice(_between(task, schedule, start, end), limit))
-
-
-def _between(task: Task, schedule: Schedule, start: datetime, end: datetime) -> Iterator[datetime]:
-    occurrence = task.next_occurrence_at
-    if occurrence is not None and occurrence < start:
-        occurrence = following(task.spec, schedule, start - _TICK)
-    while occurrence is not None and occurrence < end:
+def occurrences(spec: TaskSpec, schedule: Schedule, first: datetime | None) -> Iterator[datetime]:
+    """``first`` and every nominal time after it inside the window, each computed when it is taken; none for None."""
+    occurrence = first
+    while occurrence is not None:
         yield occurrence
-        occurrence = following(task.spec, schedule, occurrence)
+        occurrence = following(spec, schedule, occurrence)
 
 
 def is_stalled(task: Task, now: datetime) -> bool:

@@ -3,8 +3,6 @@
 from collections.abc import Mapping
 from enum import StrEnum
 
-from .errors import InvalidTransition
-
 
 class RunState(StrEnum):
     """Where a run stands.
@@ -39,7 +37,7 @@ TRANSITIONS: Mapping[RunState, frozenset[RunState]] = {
     _C: frozenset(),
     _S: frozenset(),
 }
-"""Every allowed change of state; whatever is not listed is an error."""
+"""Every allowed change of state; there are no others."""
 
 FINAL = frozenset(state for state, following in TRANSITIONS.items() if not following)
 """States that nothing follows."""
@@ -52,16 +50,6 @@ OCCUPYING = frozenset({RunState.SCHEDULED, RunState.RUNNING})
 
 CLAIMABLE = frozenset({RunState.WAITING, RunState.STUCK})
 """States from which a node may take the run."""
-
-
-def check_transition(old: RunState, new: RunState) -> None:
-    """Let an allowed change of state pass.
-
-    Raises:
-        InvalidTransition: ``new`` may not follow ``old``.
-    """
-    if new not in TRANSITIONS[old]:
-        raise InvalidTransition(old.value, new.value, sorted(state.value for state in TRANSITIONS[old]))
 
 
 def sources_of(new: RunState) -> frozenset[RunState]:

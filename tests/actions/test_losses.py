@@ -82,7 +82,7 @@ def test_the_late_result_of_a_disowned_attempt_is_refused(stored: Stored) -> Non
     stored.do(disown, worker.node.id, worker.node.name, frozenset[int]())
     stored.pass_time(0.001)
     again = worker.start()
-    assert worker.end(started).stale == {started.run.id}
+    assert worker.end(started).accepted == frozenset()
     assert worker.end(again).accepted == {again.run.id}
 
 

@@ -18,7 +18,7 @@ from cronograph.jobs.core.model import (
     Task,
     Trigger,
 )
-from cronograph.jobs.core.occurrence import first_occurrence, following
+from cronograph.jobs.core.occurrence import first_occurrence, occurrences
 from cronograph.jobs.core.outcome import CLAIM_LOST
 from cronograph.jobs.core.policies import schedule_of
 from cronograph.jobs.core.states import FINAL, OCCUPYING, TRANSITIONS, RunState
@@ -60,10 +60,10 @@ def violations(history: History, *, at_rest: bool = False) -> list[Violation]:
 def nominal_times(task: Task) -> Iterator[datetime]:
     """Every time at which the task was due so far: from its creation until the occurrence it waits for now."""
     schedule = schedule_of(task.spec.schedule, task.anchor_at)
-    occurrence = first_occurrence(task.spec, schedule, task.created_at)
-    while occurrence is not None and (task.next_occurrence_at is None or occurrence < task.next_occurrence_at):
+    for occurrence in occurrences(task.spec, schedule, first_occurrence(task.spec, schedule, task.created_at)):
+        if task.next_occurrence_at is not None and occurrence >= task.next_occurrence_at:
+            return
         yield occurrence
-        occurrence = following(task.spec, schedule, occurrence)
 
 
 def no_occurrence_has_two_runs(history: History) -> Iterator[str]:

@@ -63,7 +63,7 @@ def test_nothing_is_found_in_what_the_product_does(stored: Stored, worker: Worke
     assert found(stored) == []
     dispatch_again(stored)
     late, other, again = lose_a_started_run(stored)
-    assert Worker(stored, stored_node(stored, other), ("work",)).end(late).stale == {late.run.id}
+    assert Worker(stored, stored_node(stored, other), ("work",)).end(late).accepted == frozenset()
     other.end(again)
     assert found(stored) == []
 

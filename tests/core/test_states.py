@@ -1,11 +1,6 @@
 """The transition table of runs: what is listed is allowed, everything else is an error."""
 
-from itertools import product
-
-import pytest
-
-from cronograph.jobs.core.errors import InvalidTransition
-from cronograph.jobs.core.states import FINAL, TRANSITIONS, UNFINISHED, RunState, check_transition, sources_of
+from cronograph.jobs.core.states import FINAL, TRANSITIONS, UNFINISHED, RunState, sources_of
 
 W, H, R, T = RunState.WAITING, RunState.SCHEDULED, RunState.RUNNING, RunState.STUCK
 OK, F, C, S = RunState.SUCCESS, RunState.FAILED, RunState.CANCELLED, RunState.SKIPPED
@@ -17,13 +12,9 @@ ALLOWED = {
 }
 
 
-@pytest.mark.parametrize(("before", "after"), list(product(RunState, RunState)))
-def test_a_state_changes_only_as_the_table_says(before: RunState, after: RunState) -> None:
-    if (before, after) in ALLOWED:
-        check_transition(before, after)
-    else:
-        with pytest.raises(InvalidTransition, match=f"'{before.value}' cannot become '{after.value}'"):
-            check_transition(before, after)
+def test_a_state_changes_only_as_the_table_says() -> None:
+    assert set(TRANSITIONS) == set(RunState)
+    assert {(before, after) for before, following in TRANSITIONS.items() for after in following} == ALLOWED
 
 
 def test_final_states_are_those_that_nothing_follows() -> None:

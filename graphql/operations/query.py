@@ -8,8 +8,7 @@ from ...jobs.core.model import FAILURES, JobInfo
 from ...jobs.store.read import jobs
 from ...jobs.store.read.criteria import AllOf, Condition, Criteria, Operator, equal
 from ...jobs.store.read.keyset import PageRequest
-from ...jobs.store.read.lists import EXECUTIONS, RUNS, SKIPPED, TASKS
-from ...jobs.store.read.queue_lists import GROUPS, NODES
+from ...jobs.store.read.lists import EXECUTIONS, GROUPS, NODES, RUNS, SKIPPED, TASKS
 from ..arguments import (
     AFTER,
     BEFORE,

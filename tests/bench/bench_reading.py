@@ -26,12 +26,13 @@ from cronograph.jobs.core.states import UNFINISHED, RunState
 from cronograph.jobs.runtime.settler import Settler
 from cronograph.jobs.store.db.database import Database, parse_url, sync_engine
 from cronograph.jobs.store.db.transaction import Tx
-from cronograph.jobs.store.read import facts, queue_lists, reports, statistics
+from cronograph.jobs.store.read import facts, reports, statistics
 from cronograph.jobs.store.read import groups as stored_groups
 from cronograph.jobs.store.read import tasks as stored_tasks
 from cronograph.jobs.store.read.criteria import AllOf, AnyOf, Condition, Criteria, Operator, equal, one_of
 from cronograph.jobs.store.read.keyset import OrderKey, PageRequest
 from cronograph.jobs.store.read.lists import EXECUTIONS, OCCURRENCES, RUNS, SKIPPED, TASKS
+from cronograph.jobs.store.read.lists import GROUPS as GROUP_LIST
 from cronograph.jobs.store.read.pages import count, counts_of, page, pages_of
 from cronograph.jobs.store.read.scope import Scope
 from cronograph.jobs.store.schema.tables import job_execution, node
@@ -178,7 +179,7 @@ class Reads:
 
     def _queue(self) -> None:
         now, names = self.size.now, [f"group-{number:02}" for number in range(GROUPS)]
-        self._add("groups: page of 100", page, queue_lists.GROUPS, PageRequest(queue_lists.GROUPS.order, 100))
+        self._add("groups: page of 100", page, GROUP_LIST, PageRequest(GROUP_LIST.order, 100))
         self._add("groups: their depth", stored_groups.depths, names, now)
         self.of["upcoming: 200 of a day"] = lambda conn, _: list(
             islice(occurrences(stored_tasks.planned(conn, now, now + DAY, 201, 2000), now, now + DAY), 201)

@@ -1,13 +1,21 @@
-"""How a connection is made, on both databases: with this product's settings, whatever it is for."""
+"""How a connection is made, on both databases: with this product's settings, whatever it is for, and kept usable."""
 
 import sqlite3
+import time
 from typing import Any
 
 from sqlalchemy import URL, Connection, Engine, create_engine, event
+from sqlalchemy.exc import InvalidatePoolError
 from sqlalchemy.pool import NullPool
 
 from .address import KEEPALIVES, is_pooled, is_sqlite, without_pooler
-from .journal import use_wal
+
+IDLE_SECONDS = 1.0
+"""A connection used within so many seconds is taken to be alive; if it is not, its transaction fails and says so."""
+
+_RETURNED_AT = "cronograph_returned_at"
+_WAL_ATTEMPTS = 20
+"""How often a connection tries to switch a file over, while others lock it."""
 
 # A node that hangs within a transaction holds locks, and cannot be declared dead before these are gone: idle in a
 # transaction must end well before a lease does.
@@ -70,6 +78,31 @@ def _set_in_each_transaction(engine: Engine) -> None:
         conn.exec_driver_sql(statement)
 
 
+def check_when_idle(engine: Engine, idle_seconds: float = IDLE_SECONDS) -> None:
+    """Have the pool of ``engine`` replace connections that died while nobody used them.
+
+    Only what was idle for a while is tested: the pool's own test before every use costs a transaction a fifth of its
+    time.
+    """
+
+    @event.listens_for(engine, "checkin")
+    def note_time(_connection: Any, record: Any) -> None:  # pyright: ignore[reportUnusedFunction]
+        record.info[_RETURNED_AT] = time.monotonic()
+
+    @event.listens_for(engine, "checkout")
+    def check(connection: Any, record: Any, _proxy: Any) -> None:  # pyright: ignore[reportUnusedFunction]
+        returned_at = record.info.get(_RETURNED_AT)
+        if returned_at is None or time.monotonic() - returned_at < idle_seconds:
+            return
+        try:
+            engine.dialect.do_ping(connection)
+        except engine.dialect.loaded_dbapi.Error as error:
+            if not engine.dialect.is_disconnect(error, connection, None):
+                raise
+            # The others have most likely died with it.
+            raise InvalidatePoolError from error
+
+
 def _prepare_sqlite(engine: Engine, *, read_only: bool) -> None:
     """WAL, full durability, and explicit BEGIN IMMEDIATE (or a plain snapshot for readers) on every connection."""
 
@@ -79,10 +112,37 @@ def _prepare_sqlite(engine: Engine, *, read_only: bool) -> None:
         connection.isolation_level = None
         for pragma in ("busy_timeout=30000", "synchronous=FULL", "foreign_keys=ON"):
             connection.execute(f"PRAGMA {pragma}")
-        use_wal(connection)
+        _use_wal(connection)
         if read_only:
             connection.execute("PRAGMA query_only=ON")
 
     @event.listens_for(engine, "begin")
     def begin(conn: Connection) -> None:  # pyright: ignore[reportUnusedFunction]
         conn.exec_driver_sql("BEGIN" if read_only else "BEGIN IMMEDIATE")
+
+
+def _use_wal(connection: sqlite3.Connection) -> None:
+    """Have the file of this connection use a write-ahead log; the file remembers it.
+
+    Of several connections that open a new file at once one switches it over. SQLite refuses the others while that one
+    is about to, without the waiting that ``busy_timeout`` promises; so they wait for its lock, and look again.
+
+    Args:
+        connection: In autocommit mode, with a ``busy_timeout``.
+
+    Raises:
+        sqlite3.OperationalError: the file stayed locked for longer than that, or cannot be written.
+    """
+    for _ in range(_WAL_ATTEMPTS - 1):
+        try:
+            connection.execute("PRAGMA journal_mode=WAL")
+        except sqlite3.OperationalError as error:
+            # The low byte is the kind of error; the others say more about it.
+            if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY:
+                raise
+            # This does wait until nobody else is about to write.
+            connection.execute("BEGIN IMMEDIATE")
+            connection.execute("COMMIT")
+        else:
+            return
+    connection.execute("PRAGMA journal_mode=WAL")

@@ -10,8 +10,7 @@ from psycopg.rows import TupleRow
 from sqlalchemy import URL
 
 from .address import is_pooled, libpq_url
-from .connecting import postgres_arguments, settings_of_transaction
-from .idle_check import IDLE_SECONDS
+from .connecting import IDLE_SECONDS, postgres_arguments, settings_of_transaction
 
 # Rows are found by the keys that a statement is given, in the order in which it gives them, whatever the statistics of
 # a queue that is now empty and now full say: so one statement locks in the order that the other expects.

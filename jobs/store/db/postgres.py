@@ -10,8 +10,7 @@ from typing import TypeVar
 from sqlalchemy import URL, Connection, Engine
 from sqlalchemy.exc import DBAPIError
 
-from .connecting import sync_engine
-from .idle_check import check_when_idle
+from .connecting import check_when_idle, sync_engine
 from .interruption import read_in_thread
 
 POOL = 8

@@ -1,20 +1,16 @@
-"""Queue groups: pauses, limits and depth."""
+"""Queue groups: names, pauses, limits and depth."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import (
-    Connection,
-    Row,
-    func,
-    select,
-)
+from sqlalchemy import Connection, Row, Subquery, func, literal, select, union
 
-from ...core.model import Group
+from ...core.model import DEFAULT_GROUP, Group
 from ...core.states import CLAIMABLE, OCCUPYING, UNFINISHED, RunState
 from ..db.words import words
+from ..schema.tables import periodic_task
 from ..schema.tables import queue_group as g
 from ..schema.tables import run as r
 
@@ -22,6 +18,25 @@ from ..schema.tables import run as r
 def group_from(row: Row[Any]) -> Group:
     """The group behind a whole row."""
     return Group(row.name, row.paused_at, row.paused_by, row.pause_reason, row.max_running)
+
+
+def all_names() -> Subquery:
+    """The names of all groups: of tasks, of unfinished runs, of those with a row of their own, and of the default one.
+
+    The queue may be long and have few groups, so its index is walked by jumps from each name to the next: what that
+    costs depends on the groups and not on the runs. What nodes hold is bounded by their slots.
+    """
+    claimable = r.c.state.in_(words(CLAIMABLE))
+    walk = select(func.min(r.c.group_name).label("name")).where(claimable).cte("pending", recursive=True)
+    following = select(func.min(r.c.group_name)).where(claimable, r.c.group_name > walk.c.name).scalar_subquery()
+    walk = walk.union_all(select(following).where(walk.c.name.is_not(None)))
+    return union(
+        select(g.c.name),
+        select(literal(DEFAULT_GROUP)),
+        select(periodic_task.c.group_name),
+        select(r.c.group_name).where(r.c.state.in_(words(OCCUPYING))),
+        select(walk.c.name).where(walk.c.name.is_not(None)),
+    ).subquery("named")
 
 
 def settings(conn: Connection) -> dict[str, Group]:

@@ -7,15 +7,17 @@ from typing import Any, Generic, TypeVar
 
 from sqlalchemy import Boolean, ColumnElement, Row, Select, and_, case, func, literal_column, select, text
 
-from ...core.model import Execution, Outcome, OverlapPolicy, Run, SkippedOccurrence, Task
+from ...core.model import Execution, Group, Node, Outcome, OverlapPolicy, Run, SkippedOccurrence, Task
 from ...core.schedule import Syntax
 from ..db.functions import duration
 from ..db.words import words
-from ..schema.tables import BY_HAND, UNUSUAL, job_execution, node, periodic_task, run, skipped_occurrence
+from ..schema.tables import BY_HAND, UNUSUAL, job_execution, node, periodic_task, queue_group, run, skipped_occurrence
 from ..schema.types import UtcDateTime
 from .criteria import Condition, Criteria, conjuncts, to_sql
 from .executions import execution_from
+from .groups import all_names, group_from
 from .keyset import OrderKey
+from .nodes import node_from
 from .runs import run_from, select_runs
 from .skipped import skipped_from
 from .tasks import task_from
@@ -209,3 +211,41 @@ SKIPPED: Listing[SkippedOccurrence] = Listing(
     order=(OrderKey("id", descending=True),),
     model=skipped_from,
 )
+
+_NAMED = all_names()
+
+GROUPS: Listing[Group] = Listing(
+    name="groups",
+    rows=select(
+        _NAMED.c.name,
+        queue_group.c.paused_at,
+        queue_group.c.paused_by,
+        queue_group.c.pause_reason,
+        queue_group.c.max_running,
+    ).join_from(_NAMED, queue_group, queue_group.c.name == _NAMED.c.name, isouter=True),
+    key=_NAMED.c.name,
+    fields={
+        "name": _NAMED.c.name,
+        "paused": queue_group.c.paused_at.is_not(None),
+        "max_running": queue_group.c.max_running,
+    },
+    order=(OrderKey("name"),),
+    model=group_from,
+)
+"""All groups that a task or an unfinished run names, those that were once paused or limited, and the default one."""
+
+NODES: Listing[Node] = Listing(
+    name="nodes",
+    rows=select(node),
+    key=node.c.id,
+    fields={
+        "id": node.c.id,
+        "name": node.c.name,
+        "state": node.c.state,
+        "version": node.c.version,
+        "started_at": node.c.started_at,
+    },
+    order=(OrderKey("id", descending=True),),
+    model=node_from,
+)
+"""All nodes, live or not, that were not pruned."""

@@ -18,6 +18,7 @@ from ..store.db.transaction import Tx, Wake
 from ..store.read import jobs
 from ..store.read import runs as run_store
 from ..store.read import tasks as stored_tasks
+from ..store.schema.specs import declared_values, spec_values
 from ..store.write import tasks
 from .cancel import cancel_all
 from .changes import task_change
@@ -102,7 +103,7 @@ def update_task(
     if spec.schedule != task.spec.schedule:
         faults += _schedule_faults(spec, _anchor(task, spec, tx.now), tx.now)
     refuse(faults)
-    values = {**tasks.spec_values(spec), **_retimed(tx, task, spec), **_paused(tx, task, spec, actor)}
+    values = {**spec_values(spec), **_retimed(tx, task, spec), **_paused(tx, task, spec, actor)}
     if rebound:
         check_submitter(tx, [spec.job_name])
         values["signature"] = schemas[spec.job_name].signature
@@ -163,7 +164,7 @@ def reset_task(tx: Tx, name: str, *, actor: str | None = None) -> Task:
             path=("name",),
         )
     spec = replace(task.spec, schedule=task.declared)
-    return _change(tx, task, {**tasks.spec_values(spec), **_retimed(tx, task, spec), "overridden": False})
+    return _change(tx, task, {**spec_values(spec), **_retimed(tx, task, spec), "overridden": False})
 
 
 def delete_task(tx: Tx, name: str, *, dry_run: bool = False, actor: str | None = None) -> DeletedTask:
@@ -241,10 +242,10 @@ def declare_task(tx: Tx, spec: TaskSpec) -> Task | None:
 
 def follow_declaration(tx: Tx, task: Task, spec: TaskSpec) -> Task:
     """Give a task what its code declares now; a schedule that an operator overrode stays in force."""
-    values: dict[str, Any] = {**tasks.declared_values(spec.schedule), "description": spec.description}
+    values: dict[str, Any] = {**declared_values(spec.schedule), "description": spec.description}
     if not task.overridden:
         followed = replace(task.spec, schedule=spec.schedule, description=spec.description)
-        values |= {**tasks.spec_values(followed), **_retimed(tx, task, followed)}
+        values |= {**spec_values(followed), **_retimed(tx, task, followed)}
     return _change(tx, task, values)
 
 
@@ -267,8 +268,8 @@ def _insert(
     signature: str | None = None,
 ) -> Task | None:
     values: dict[str, Any] = {
-        **tasks.spec_values(spec),
-        **tasks.declared_values(declared),
+        **spec_values(spec),
+        **declared_values(declared),
         "source": source.value,
         "submitter": submitter,
         "overridden": False,
@@ -297,8 +298,7 @@ def _insert(
 
 def _change(tx: Tx, task: Task, values: Mapping[str, Any]) -> Task:
     """Set columns of a task. What leaves everything as it is, is no edit: no new version, nothing to tell."""
-    current = tasks.edited_values(task)
-    if all(current[name] == value for name, value in values.items()):
+    if values.items() <= tasks.edited_values(task).items():
         return task
     changed = tasks.change(tx.conn, task.id, {**values, "version": task.version + 1, "updated_at": tx.now})
     tx.emit([task_change(EventKind.TASK_UPDATED, changed)])

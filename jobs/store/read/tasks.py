@@ -6,48 +6,19 @@ from typing import Any
 
 from sqlalchemy import Connection, Row, exists, func, select
 
-from ...core.model import Json, MisfirePolicy, OverlapPolicy, Priority, ScheduleSpec, Task, TaskSource, TaskSpec
-from ...core.schedule import Syntax
+from ...core.model import Json, Task, TaskSource
+from ..schema.specs import declared_from, spec_from
 from ..schema.tables import job
 from ..schema.tables import periodic_task as t
 
 
-def spec_from(row: Row[Any]) -> TaskSpec:
-    """What a user decided, read back."""
-    return TaskSpec(
-        name=row.name,
-        job_name=row.job_name,
-        schedule=ScheduleSpec(Syntax(row.schedule_syntax), row.schedule_value, row.timezone),
-        args=row.args,
-        description=row.description,
-        enabled=row.enabled,
-        group=row.group_name,
-        priority=Priority(row.priority),
-        owner=row.owner,
-        overlap=None if row.overlap is None else OverlapPolicy(row.overlap),
-        misfire=MisfirePolicy(row.misfire),
-        misfire_grace=row.misfire_grace,
-        catch_up_limit=row.catch_up_limit,
-        tolerance=row.tolerance,
-        timeout=row.timeout,
-        retries=row.retries,
-        retry_delay=row.retry_delay,
-        jitter=row.jitter,
-        start_at=row.start_at,
-        end_at=row.end_at,
-    )
-
-
 def task_from(row: Row[Any]) -> Task:
     """The task behind a whole row of ``periodic_task``."""
-    declared = None
-    if row.declared_syntax is not None:
-        declared = ScheduleSpec(Syntax(row.declared_syntax), row.declared_value, row.declared_timezone)
     return Task(
         id=row.id,
         spec=spec_from(row),
         source=TaskSource(row.source),
-        declared=declared,
+        declared=declared_from(row),
         overridden=row.overridden,
         submitter=row.submitter,
         checkpoint=row.checkpoint,

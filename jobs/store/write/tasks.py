@@ -6,47 +6,11 @@ from typing import Any
 
 from sqlalchemy import Connection, delete, func, select, update
 
-from ...core.model import Json, ScheduleSpec, Task, TaskSource, TaskSpec
+from ...core.model import Json, Task, TaskSource
 from ..db import dialect
 from ..read.tasks import task_from
+from ..schema.specs import declared_values, spec_values
 from ..schema.tables import periodic_task as t
-
-
-def spec_values(spec: TaskSpec) -> dict[str, Any]:
-    """The columns that hold what a user decides."""
-    return {
-        "name": spec.name,
-        "description": spec.description,
-        "enabled": spec.enabled,
-        "job_name": spec.job_name,
-        "args": spec.args,
-        "group_name": spec.group,
-        "priority": spec.priority.value,
-        "owner": spec.owner,
-        "schedule_syntax": spec.schedule.syntax.value,
-        "schedule_value": spec.schedule.value,
-        "timezone": spec.schedule.timezone,
-        "overlap": None if spec.overlap is None else spec.overlap.value,
-        "misfire": spec.misfire.value,
-        "misfire_grace": spec.misfire_grace,
-        "catch_up_limit": spec.catch_up_limit,
-        "tolerance": spec.tolerance,
-        "timeout": spec.timeout,
-        "retries": spec.retries,
-        "retry_delay": spec.retry_delay,
-        "jitter": spec.jitter,
-        "start_at": spec.start_at,
-        "end_at": spec.end_at,
-    }
-
-
-def declared_values(declared: ScheduleSpec | None) -> dict[str, Any]:
-    """The columns that hold the schedule declared in code."""
-    return {
-        "declared_syntax": declared.syntax.value if declared else None,
-        "declared_value": declared.value if declared else None,
-        "declared_timezone": declared.timezone if declared else None,
-    }
 
 
 def edited_values(task: Task) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from .declarer import Declarer
 from .job.inheritance import let_threads_belong_to_jobs
 from .live.log_writer import JobLogHandler, LogWriter
 from .live.progress import ProgressWriter
-from .node import NodeLife, register
+from .node import NodeLife, register, take_back
 from .service import Service
 from .settings import EngineSettings
 from .wakeup import Wakeup
@@ -60,6 +60,8 @@ class Engine:
         poll = settings.poll_for(is_sqlite=self._database.is_sqlite)
         self._declarer = Declarer(self._database, registry, poll=poll)
         self._keeper = _Keeper(self)
+        # Held while a life begins, or is taken back.
+        self._beginning = asyncio.Lock()
         self._draining: asyncio.Task[None] | None = None
 
     @property
@@ -112,11 +114,20 @@ class Engine:
         self._progress.start()
         self._wakeup.tell(self._on_wake)
         await self.begin_life()
-        self._keeper.start()
+        if self._draining is None:
+            self._keeper.start()
 
     async def begin_life(self) -> None:
-        """Register this process as a (new) node and start its moving parts."""
-        node = await register(self._database, self._registry, self._settings)
+        """Register this process as a (new) node and start its moving parts; cut short, it leaves no live node behind."""
+        async with self._beginning:
+            joining = asyncio.create_task(register(self._database, self._registry, self._settings))
+            try:
+                await self._live(await asyncio.shield(joining))
+            except BaseException:
+                await take_back(self._database, joining)
+                raise
+
+    async def _live(self, node: Node) -> None:
         await self._declarer.start_declaring()
         life = NodeLife(
             self._services,
@@ -151,8 +162,10 @@ class Engine:
 
     async def _drain(self) -> None:
         await self._keeper.stop()
+        # A life that begins is drained too; one that was cut short has taken its registration back.
+        async with self._beginning:
+            life = self._life
         await self._declarer.stop()
-        life = self._life
         if life is not None:
             await life.retreat.stop()
             await life.announce_stopping()

@@ -11,11 +11,11 @@ from ..registry import Registry
 from ..services import Services
 from ..store.db.database import Database
 from ..store.db.transaction import Tx, Wake
-from ..store.read.nodes import foreign_signatures
 from . import alarm, settler
 from .attempts.worker import Worker
 from .clock import Clock
 from .dispatcher import Dispatcher
+from .faults import log_fault
 from .heartbeat import Heartbeat
 from .live.log_writer import LogWriter
 from .live.progress import ProgressWriter
@@ -45,10 +45,18 @@ def _join(tx: Tx, registry: Registry, settings: EngineSettings, alone: bool) -> 
     )
 
 
-def _serve(tx: Tx, node: Node) -> frozenset[str]:
-    """Say that the node takes runs; which it leaves to nodes with other versions of its jobs."""
-    set_state(tx, node, NodeState.ACTIVE)
-    return foreign_signatures(tx.conn, node.id)
+async def take_back(database: Database, joining: "asyncio.Task[Node]") -> None:
+    """End the node of a registration, done or under way, whose life does not begin; a fault is only logged."""
+    await asyncio.wait([joining])
+    if joining.exception() is not None:
+        return
+    node = joining.result()
+    unfinished = HandedBack(f"node {node.name} stopped before the job ended")
+    leaving = database.write(leave, node, NodeState.STOPPED, unfinished=unfinished)
+    # Whatever it says, the caller is about to raise why the life does not begin.
+    (said,) = await asyncio.gather(leaving, return_exceptions=True)
+    if isinstance(said, Exception):
+        log_fault(log, f"node {node.name} cannot say that it does not begin and stays until its lease ends", said)
 
 
 class NodeLife:

@@ -118,7 +118,7 @@ class Engine:
             self._keeper.start()
 
     async def begin_life(self) -> None:
-        """Register this process as a (new) node and start its moving parts; cut short, it leaves no live node behind."""
+        """Register this process as a (new) node and start its moving parts; cut short, it leaves no live node."""
         async with self._beginning:
             joining = asyncio.create_task(register(self._database, self._registry, self._settings))
             try:

@@ -6,6 +6,7 @@ import threading
 from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import replace
+from datetime import datetime
 
 import psycopg
 import pytest
@@ -13,11 +14,14 @@ from sqlalchemy import make_url
 
 from cronograph.graphql.context import Context
 from cronograph.graphql.schema import create_schema
+from cronograph.jobs.core.states import RunState
 from cronograph.jobs.registry import Registry, define
 from cronograph.jobs.runtime.live.bus import EventBus
 from cronograph.jobs.runtime.live.log_feed import LogFeed
 from cronograph.jobs.store.db.address import sqlite_path
 from cronograph.jobs.store.db.database import Database, OperationalError
+from cronograph.jobs.store.db.postgres import POOL
+from cronograph.jobs.store.read import nodes
 from tests.support.engines import QUICK, RunningEngine, running_engine
 from tests.support.postgres import PostgresServer
 from tests.support.waiting import eventually
@@ -83,6 +87,29 @@ async def test_a_write_to_a_file_that_is_deleted_meanwhile_is_not_acknowledged(s
 
 
 @contextmanager
+def limited_role(url: str, server: PostgresServer) -> Generator[tuple[str, str]]:
+    """The database for somebody who is no superuser, so that limits hold; and who that is."""
+    role = f"limited_{make_url(url).database}"
+    server.execute("CREATE ROLE {} LOGIN IN ROLE pg_read_all_data, pg_write_all_data", role)
+    try:
+        yield url.replace("postgres@", f"{role}@"), role
+    finally:
+        server.execute("DROP ROLE {}", role)
+
+
+async def fill_pool(database: Database) -> None:
+    """Have the pool open all connections that it may have."""
+    together = threading.Barrier(POOL)
+    await asyncio.gather(*(database.read(lambda _conn: together.wait()) for _ in range(POOL)))
+
+
+async def last_beat(engine: RunningEngine) -> datetime:
+    """When the only node beat last."""
+    (node,) = await engine.database.read(nodes.live)
+    return node.heartbeat_at
+
+
+@contextmanager
 def no_room_left() -> Generator[None]:
     """Files of this process do not grow, as on a full disk."""
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
@@ -114,6 +141,28 @@ async def test_a_node_whose_postgresql_is_away_says_so_until_it_is_back(
         assert await codes(engine.database, READ) == ["UNAVAILABLE"]
         postgres_server.execute("ALTER DATABASE {} ALLOW_CONNECTIONS true", name)
         await all_goes_on(engine)
+
+
+@pytest.mark.postgres
+async def test_a_node_keeps_beating_and_working_while_its_postgresql_refuses_new_connections(
+    postgres_url: str, postgres_server: PostgresServer
+) -> None:
+    with limited_role(postgres_url, postgres_server) as (url, role):
+        async with running_engine(url, registry(), OFTEN) as engine:
+            assert (await engine.finish("work")).run.state is RunState.SUCCESS
+            await fill_pool(engine.database)
+            postgres_server.execute("ALTER ROLE {} CONNECTION LIMIT 0", role)
+            with pytest.raises(psycopg.OperationalError, match="too many connections"):
+                psycopg.connect(url)
+            before = await last_beat(engine)
+
+            async def beats() -> bool:
+                return await last_beat(engine) > before
+
+            await eventually(beats, message="the node to beat on the connection that it keeps")
+            assert engine.engine.ready
+            assert (await engine.finish("work")).run.state is RunState.SUCCESS
+            assert await codes(engine.database, READ) == []
 
 
 async def test_a_writer_that_is_busy_for_longer_than_a_lease_fences_nobody_who_owns_the_file(sqlite_url: str) -> None:

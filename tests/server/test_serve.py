@@ -129,6 +129,22 @@ def test_sigterm_during_a_job_lets_it_finish_and_ends_with_status_zero(
     assert rows(sqlite_url, "SELECT count(*) FROM run WHERE state IN ('running', 'scheduled')") == [(0,)]
 
 
+def test_sigterm_after_drain_node_lets_the_running_job_finish_and_ends_with_status_zero(
+    processes: ProcessStarter, sqlite_url: str, with_jobs: list[str]
+) -> None:
+    server = processes.serve(sqlite_url, *with_jobs, "--node-name", "calm-curie-1")
+    trigger(server, "nap", seconds=3)
+    wait_running(server, "nap")
+    drain = 'mutation { drainNode(input: {name: "calm-curie-1"}) { errors { message } } }'
+    assert graphql(server, drain)["drainNode"]["errors"] == []
+    trigger(server, "nap", seconds=0)
+    server.terminate()
+    assert server.wait(30) == 0
+    assert rows(sqlite_url, "SELECT outcome FROM job_execution WHERE job_name = 'nap'") == [("success",)]
+    assert rows(sqlite_url, "SELECT state FROM run WHERE job_name = 'nap' ORDER BY id") == [("success",), ("waiting",)]
+    assert rows(sqlite_url, "SELECT state FROM node") == [("stopped",)]
+
+
 def test_a_job_that_outlasts_the_drain_is_asked_to_leave_and_else_handed_back(
     processes: ProcessStarter, sqlite_url: str, with_jobs: list[str]
 ) -> None:

@@ -70,6 +70,21 @@ def test_a_missing_submodule_is_named(folder: Path) -> None:
     assert "'shop_pkg.missing' is neither installed" in fault
 
 
+def test_a_submodule_of_a_module_that_is_no_package_is_named(folder: Path) -> None:
+    (folder / "plain_jobs.py").touch()
+    (fault,) = faults_of("plain_jobs.part")
+    assert "'plain_jobs.part' is neither installed" in fault
+
+
+def test_an_error_in_a_package_is_reported_with_its_line_when_a_submodule_is_named(folder: Path) -> None:
+    (folder / "broken_pkg").mkdir()
+    (folder / "broken_pkg" / "__init__.py").write_text("1 / 0\n")
+    (folder / "broken_pkg" / "part.py").touch()
+    (fault,) = faults_of("broken_pkg.part")
+    assert "importing module 'broken_pkg.part' failed: ZeroDivisionError: division by zero" in fault
+    assert f"({folder / 'broken_pkg' / '__init__.py'}, line 1)" in fault
+
+
 def test_an_error_in_a_module_is_reported_with_its_line(folder: Path) -> None:
     (folder / "broken_jobs.py").write_text("import json\n\n1 / 0\n")
     (fault,) = faults_of("broken_jobs")

@@ -13,8 +13,6 @@ from .wire import HEADER, ToChild, ToNode, frame, length_of, to_node
 log = logging.getLogger(__name__)
 
 LAUNCHER = "cronograph.jobs.runtime.process.launcher"
-_END_TIMEOUT = 5.0
-"""Seconds that a launcher may take to end before it is killed."""
 _LAST_WORDS = 1.0
 """Seconds after a child's exit in which what it sent may still arrive: what it left behind may hold its end open."""
 _CHUNK = 4096
@@ -89,9 +87,14 @@ class Child:
 
 
 class Spawner:
-    """Start is lazy; stop is idempotent, and kills every child."""
+    """Start is lazy; stop is idempotent, and kills every child.
 
-    def __init__(self) -> None:
+    Args:
+        end_within: Seconds that a launcher may take to end before it is killed.
+    """
+
+    def __init__(self, end_within: float = 5.0) -> None:
+        self._end_within = end_within
         self._process: subprocess.Popen[bytes] | None = None
         self._control: socket.socket | None = None
         self._exits: dict[int, asyncio.Future[int | None]] = {}
@@ -235,7 +238,7 @@ class Spawner:
             self._ended(identity, None)
         self._settle(ready=False)
         if process is not None:
-            self._reaping = loop.run_in_executor(None, _wait_for, process)
+            self._reaping = loop.run_in_executor(None, _wait_for, process, self._end_within)
 
     async def stop(self) -> None:
         """End the launcher and every child."""
@@ -244,9 +247,9 @@ class Spawner:
             await asyncio.shield(self._reaping)
 
 
-def _wait_for(process: subprocess.Popen[bytes]) -> None:
+def _wait_for(process: subprocess.Popen[bytes], seconds: float) -> None:
     try:
-        process.wait(_END_TIMEOUT)
+        process.wait(seconds)
     except subprocess.TimeoutExpired:
         process.kill()
         process.wait()

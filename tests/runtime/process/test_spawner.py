@@ -85,3 +85,12 @@ async def test_a_launcher_that_was_killed_and_not_yet_missed_is_replaced(
     child = await spawner.spawn()
     assert await child.close(within=0.0) == -9
     assert any("is gone and is started again" in message for message in caplog.messages)
+
+
+async def test_a_launcher_that_does_not_end_is_killed() -> None:
+    hasty = Spawner(end_within=0.1)
+    assert await hasty.ready()
+    stuck = launcher()
+    stuck.suspend()
+    await hasty.stop()
+    assert not stuck.is_running()

@@ -12,6 +12,7 @@ from cronograph.graphql.errors import UserFacingError
 from cronograph.jobs.actions import accounts, sessions, tokens
 from cronograph.jobs.core.accounts import CredentialKind, Identity
 from cronograph.jobs.core.roles import Role
+from cronograph.jobs.store.db.database import Database
 from cronograph.jobs.store.db.transaction import Tx
 from cronograph.jobs.store.read.accounts import by_name
 from cronograph.jobs.store.read.sessions import tokens_of
@@ -84,6 +85,31 @@ async def test_the_watch_looks_by_itself_and_asks_once_for_all_streams(light: Pr
         await eventually(lambda: len(lost) == 2, message="both streams are told")
     looking.cancel()
     assert asked == [1]
+
+
+async def test_the_watch_outlives_a_database_that_is_away(
+    light: Protected, empty_sqlite_url: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    empty = Database(empty_sqlite_url)
+    asked: list[int] = []
+
+    async def still_good(wanted: Collection[Identity]) -> set[Identity]:
+        asked.append(len(wanted))
+        if len(asked) == 1:
+            await empty.read(by_name, "ada")
+        return set()
+
+    watch = RightsWatch(still_good, every=0.01)
+    identity = Identity(1, "ada", Role.VIEWER, Role.VIEWER, CredentialKind.TOKEN, 1)
+    nothing: Any = None
+    lost: list[UserFacingError] = []
+    looking = asyncio.create_task(watch.run())
+    with watch.watching(Context(light.database, nothing, nothing, Person.of(identity, None)), lost.append):
+        await eventually(lambda: lost, message="the stream is told")
+    looking.cancel()
+    assert asked == [1, 1]
+    assert "cannot see whether the readers of open streams still may read" in caplog.text
+    await empty.close()
 
 
 async def test_a_websocket_by_cookie_needs_the_right_origin(light: Protected) -> None:

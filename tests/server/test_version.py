@@ -1,0 +1,14 @@
+"""The version of the installation."""
+
+import sys
+
+import pytest
+
+from cronograph.jobs.core.errors import ConfigurationError
+from cronograph.server.version import installed_version
+
+
+def test_a_folder_that_is_not_installed_is_refused_and_told_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "path", [])
+    with pytest.raises(ConfigurationError, match="must be installed"):
+        installed_version()

@@ -41,8 +41,9 @@ async def test_a_job_that_leaves_when_the_node_stops_has_succeeded(start_engine:
 
 @pytest.mark.parametrize("kind", KINDS)
 async def test_a_job_that_does_not_leave_is_given_back_to_the_queue(
-    start_engine: StartEngine, kind: str, tmp_path: Path
+    tmp_path: Path, start_engine: StartEngine, kind: str
 ) -> None:
+    # The folder is asked for first, so it outlives the event loop: the job looks for the file until it has seen it.
     engine = await start_engine(registry_of(kind), drain_timeout=0.1)
     run_id = await engine.enqueue("ignores", {"until": str(tmp_path / "end")}, retries=0)
     await engine.wait_line(run_id, "begun")

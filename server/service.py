@@ -241,5 +241,6 @@ def engine_settings(settings: Settings) -> EngineSettings:
         drain_timeout=settings.drain_timeout,
         hard_stop_grace=settings.hard_stop_grace,
         poll=settings.poll,
+        thread_logs=settings.thread_logs,
         version=installed_version(),
     )

@@ -55,6 +55,7 @@ class Settings(BaseSettings):
         poll: Seconds between two looks at the queue when no notification comes; unset = 1 on SQLite, 5 on PostgreSQL.
         drain_timeout: Seconds that running jobs have to finish at a stop before they are asked to; 0 = wait for all.
         hard_stop_grace: Seconds between asking a job to stop and cancelling it hard.
+        thread_logs: Keep also what threads log that a job starts itself; changes ``threading`` for the whole process.
         http_allow: What the job ``http_request`` may reach besides public addresses: addresses, networks, names, ``*``.
         allowed_documents: A JSON file of GraphQL documents by SHA-256; when set, only these and those of the dashboard
             and the command line run.
@@ -101,6 +102,7 @@ class Settings(BaseSettings):
         float, Field(ge=0, le=86_400), MustBe("a number of seconds from 0 (wait for all running jobs) to 86400 (a day)")
     ] = 25.0
     hard_stop_grace: Seconds = 10.0
+    thread_logs: Annotated[bool, MustBe("true or false")] = False
     http_allow: Annotated[
         tuple[str, ...],
         NoDecode,

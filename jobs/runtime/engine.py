@@ -106,7 +106,8 @@ class Engine:
         """Join as a node, write declared tasks, rescue what a dead process left behind, and begin. Once only."""
         if self._life is not None:
             return
-        let_threads_belong_to_jobs()
+        if self._settings.thread_logs:
+            let_threads_belong_to_jobs()
         logging.getLogger().addHandler(self._log_handler)
         if self._owns_wakeup:
             self._wakeup.start()

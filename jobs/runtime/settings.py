@@ -21,6 +21,7 @@ class EngineSettings:
         drain_timeout: How long running jobs may go on after a stop was asked for; 0 = as long as they take.
         hard_stop_grace: Between "please stop" and the hard stop. 10 unless set.
         poll: Slow look for work when a notification was lost; None = 1 on SQLite, 5 on PostgreSQL.
+        thread_logs: Keep what threads log that a job starts itself; changes ``threading`` for the whole process.
         version: Shown with the node.
     """
 
@@ -34,6 +35,7 @@ class EngineSettings:
     drain_timeout: float = 25.0
     hard_stop_grace: float = 10.0
     poll: float | None = None
+    thread_logs: bool = False
     version: str = "0"
 
     def check(self) -> None:

@@ -19,7 +19,6 @@ from ..registry import Handler, Isolation, JobDefinition, Registry, default_regi
 from ..runtime.attempts.attempt import Attempt
 from ..runtime.attempts.executor import execute
 from ..runtime.job.host import LocalHost, SaveCheckpoint
-from ..runtime.job.inheritance import let_threads_belong_to_jobs
 from ..runtime.job.stopping import StopSignal
 from ..runtime.live.log_writer import JobLogHandler, RawLine, level_name
 from ..runtime.process.spawner import Spawner
@@ -197,7 +196,6 @@ async def carry(
 @contextmanager
 def _ordinary_logging(host: LocalHost) -> Generator[None]:
     """Let calls of ``logging`` made by the job of ``host`` reach it, at the levels that the test has set."""
-    let_threads_belong_to_jobs()
     handler = JobLogHandler()
     handler.addFilter(lambda _record: current_host.get() is host)
     logging.getLogger().addHandler(handler)

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from cronograph.server.config import InvalidSettingsError, load
+from cronograph.server.service import engine_settings
 from cronograph.server.settings import NAMES, Settings, must_be
 
 
@@ -28,6 +29,7 @@ def test_defaults_are_those_of_the_product() -> None:
     assert (settings.host, settings.port, settings.database_url) == ("localhost", 8000, "sqlite:///cronograph.db")
     assert (settings.slots, settings.thread_slots, settings.prefetch, settings.counting_scheme) == (200, 20, 0, "2,1")
     assert (settings.heartbeat, settings.lease, settings.drain_timeout, settings.hard_stop_grace) == (15, 60, 25, 10)
+    assert not settings.thread_logs
 
 
 def test_a_flag_beats_a_variable_which_beats_the_file_which_beats_the_default(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -41,6 +43,11 @@ def test_a_flag_beats_a_variable_which_beats_the_file_which_beats_the_default(mo
 def test_job_modules_may_be_separated_by_commas_or_blanks(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CRONOGRAPH_JOBS", "shop.jobs, shop.reports  media")
     assert load({}).settings.jobs == ("shop.jobs", "shop.reports", "media")
+
+
+def test_the_logs_of_threads_are_kept_by_the_engine_if_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CRONOGRAPH_THREAD_LOGS", "true")
+    assert engine_settings(load({}).settings).thread_logs
 
 
 def test_an_empty_variable_is_no_setting(monkeypatch: pytest.MonkeyPatch) -> None:

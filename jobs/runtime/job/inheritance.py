@@ -1,4 +1,4 @@
-"""Threads that a job starts itself belong to it: what they write by ordinary ``logging`` is kept with its execution.
+"""Threads that a job starts itself belong to it, if asked: what they log by ``logging`` is kept with its execution.
 
 ``current_host`` says in whose job code runs. Python hands context variables on to tasks and to ``asyncio.to_thread``,
 but (before 3.14) not to threads, so a job's ``threading.Thread`` and ``ThreadPoolExecutor`` would write to nobody.

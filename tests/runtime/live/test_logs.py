@@ -3,7 +3,7 @@
 import asyncio
 import logging
 import threading
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 
@@ -251,7 +251,33 @@ def test_a_bad_call_of_logging_in_a_job_is_reported_and_fails_nothing(capsys: py
     assert "--- Logging error ---" in capsys.readouterr().err
 
 
-async def test_what_a_job_s_own_threads_write_is_kept_with_its_execution(start_engine: StartEngine) -> None:
+@pytest.fixture
+def ordinary_threads() -> Iterator[None]:
+    """Whatever the test has done to the threads of this process is undone at its end."""
+    start, submit = threading.Thread.start, ThreadPoolExecutor.submit
+    yield
+    threading.Thread.start = start  # type: ignore[method-assign]
+    ThreadPoolExecutor.submit = submit  # type: ignore[method-assign]
+
+
+async def test_threads_are_left_as_they_are_unless_asked(start_engine: StartEngine) -> None:
+    registry, write = Registry(), logging.getLogger("any").error
+    before = threading.Thread.start, ThreadPoolExecutor.submit
+
+    @job("blocks", registry=registry)
+    def blocks() -> None:
+        thread = threading.Thread(target=write, args=("by a thread",))
+        thread.start()
+        thread.join()
+        write("by the job")
+
+    engine = await start_engine(registry)
+    assert (await engine.finish("blocks")).messages == ["by the job"]
+    assert (threading.Thread.start, ThreadPoolExecutor.submit) == before
+
+
+@pytest.mark.usefixtures("ordinary_threads")
+async def test_what_a_job_s_own_threads_write_is_kept_with_its_execution_if_asked(start_engine: StartEngine) -> None:
     registry, pool, write = Registry(), ThreadPoolExecutor(1), logging.getLogger("any").error
 
     def nested(word: str) -> None:
@@ -270,7 +296,7 @@ async def test_what_a_job_s_own_threads_write_is_kept_with_its_execution(start_e
     async def awaits(word: str) -> None:
         await asyncio.get_running_loop().run_in_executor(pool, write, f"executor {word}")
 
-    engine = await start_engine(registry)
+    engine = await start_engine(registry, thread_logs=True)
     for word in ("a", "b"):
         assert (await engine.finish("blocks", {"word": word})).messages == [f"nested {word}", f"pool {word}"]
         assert (await engine.finish("awaits", {"word": word})).messages == [f"executor {word}"]

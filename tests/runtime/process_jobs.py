@@ -2,6 +2,7 @@
 
 import asyncio
 import atexit
+import contextlib
 import ctypes
 import faulthandler
 import functools
@@ -9,6 +10,7 @@ import logging
 import os
 import random
 import signal
+import socket
 import subprocess
 import sys
 import threading
@@ -129,6 +131,14 @@ def shows(ctx: JobContext, times: int) -> None:
 @in_process
 def shows_nonsense(ctx: JobContext) -> None:
     ctx.progress(float("nan"))
+
+
+@in_process
+def speaks_nonsense() -> None:
+    """Write into every socket of this process what is no frame."""
+    for handle in Path("/dev/fd").iterdir():
+        with contextlib.suppress(OSError):
+            socket.socket(fileno=os.dup(int(handle.name))).sendall(b"\xff" * 64)
 
 
 @in_process

@@ -2,11 +2,13 @@
 
 import asyncio
 import logging
+from dataclasses import replace
 
 import pytest
 from sqlalchemy import make_url
 
 from cronograph.jobs.actions.nodes import drain_node
+from cronograph.jobs.core.errors import ConfigurationError
 from cronograph.jobs.core.model import NodeState
 from cronograph.jobs.registry import Registry
 from cronograph.jobs.runtime.engine import Engine
@@ -109,3 +111,10 @@ async def test_a_start_without_a_database_registers_nothing_and_says_why(empty_s
     finally:
         await engine.stop()
         await database.close()
+
+
+async def test_settings_that_do_not_fit_are_refused_before_anything_begins(sqlite_url: str) -> None:
+    database = Database(sqlite_url)
+    with pytest.raises(ConfigurationError):
+        Engine(Services(database), Registry(), replace(QUICK, counting_scheme="0,1"))
+    await database.close()

@@ -15,6 +15,7 @@ from cronograph.jobs.core.model import Outcome, ScheduleSpec, TaskSpec
 from cronograph.jobs.core.schedule import Syntax
 from cronograph.jobs.core.states import RunState
 from cronograph.jobs.registry import Registry, default_registry, define
+from cronograph.jobs.runtime.process.body import described
 from cronograph.jobs.runtime.process.child import check_findable, find_job
 from tests.runtime.process_jobs import HIDDEN, JOBS
 from tests.support.engines import RunningEngine, StartEngine
@@ -260,3 +261,22 @@ def is_gone(pid: int) -> bool:
         return psutil.Process(pid).status() == psutil.STATUS_ZOMBIE
     except psutil.NoSuchProcess:
         return True
+
+
+async def test_a_path_that_no_child_can_be_told_fails_the_run_outside_its_job(
+    engine: RunningEngine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "path", [*sys.path, Path("jobs")])
+    execution = (await engine.finish("who_am_i")).execution
+    assert execution.outcome is Outcome.FAILED
+    assert (execution.error_message or "").startswith("the executor failed: ")
+
+
+async def test_what_a_job_writes_into_its_child_s_socket_fails_only_its_run(engine: RunningEngine) -> None:
+    execution = (await engine.finish("speaks_nonsense")).execution
+    assert "what came from the child process cannot be read" in (execution.error_message or "")
+    assert (await engine.finish("who_am_i")).run.state is RunState.SUCCESS
+
+
+def test_a_signal_without_a_name_is_told_by_its_number() -> None:
+    assert described(-40) == "exited with signal 40"

@@ -139,6 +139,9 @@ class Stage:
         # Runs of tasks come as fast as they go; all others have an end, and nothing that failed may be left behind.
         busy = "state = 'stuck' OR task_id IS NULL AND state IN ('waiting', 'scheduled', 'running')"
         wait_until(lambda: not self.cluster.count("run", busy), 90, "the queue to be worked off")
+        # A node that was killed with nothing in hand holds nobody up, and is found dead when its lease is over.
+        alive = "state NOT IN ('stopped', 'expired')"
+        wait_until(lambda: self.cluster.count("node", alive) <= len(self.cluster.nodes), 60, "dead nodes to be found")
 
 
 @contextmanager

@@ -44,6 +44,8 @@ def test_a_lost_connection_is_said_and_what_happened_meanwhile_shows_afterwards(
     # Not those of the clean-ups, which may come due meanwhile.
     rows = page.get_by_role("region", name="Newest executions").locator("tbody tr", has_text=re.compile("quick|broken"))
     expect(rows).to_have_count(1)
+    # Each part of the page asks for itself: this one must have its answer too, or it has nothing to keep.
+    expect(page.locator(".next-item button").first).to_be_enabled()
     site.process.kill()
     expect(pill).to_contain_text("reconnecting")
     expect(rows).to_have_count(1)

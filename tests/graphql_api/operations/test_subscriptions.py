@@ -77,7 +77,9 @@ async def test_the_cursor_of_a_query_is_taken_before_anything_is_read(api: Api) 
     await api.bus.stop()
     with counted_statements() as sent:
         await api.ask("{ runs { totalCount } asOf }")
-    reads = [name for text in sent for name in ("FROM event_publisher", "FROM run") if name in text]
+    # A round of the bus that was under way at its stop may still lock the publisher's row: its reads alone count.
+    asked = [text for text in sent if "FOR UPDATE" not in text]
+    reads = [name for text in asked for name in ("FROM event_publisher", "FROM run") if name in text]
     assert reads[-2:] == ["FROM event_publisher", "FROM run"]
 
 

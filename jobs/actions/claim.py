@@ -99,7 +99,7 @@ def claim_more(tx: Tx, claimant: Claimant, fairness: FairnessState, *, slots: in
     state = fairness.copy()
     rounds = _rounds(tx, claimant, state, slots, partial(_start, tx, claimant))
     started = tuple(one for some in rounds for one in some)
-    _tell(tx, claimant, started)
+    _emit(tx, claimant, started)
     reserved: list[Reserved] = []
     if len(started) == slots:
         ahead = _rounds(tx, claimant, state, prefetch, partial(_reserve, tx, claimant))
@@ -123,7 +123,7 @@ def start_more(tx: Tx, claimant: Claimant, ids: Sequence[int]) -> tuple[Started,
         begun |= _begin(tx, claimant, [run.id for run in kept], Source.RESERVE)
         _give_back(tx, [run for run in kept if run.id not in begun])
     started = tuple(begun[run_id] for run_id in ids if run_id in begun)
-    _tell(tx, claimant, started)
+    _emit(tx, claimant, started)
     return started
 
 
@@ -241,6 +241,6 @@ def _drop(tx: Tx, claimant: Claimant, run: Run, task: Task, earliest: datetime) 
     tx.emit([run_change(run, RunState.SKIPPED, node=claimant.node)])
 
 
-def _tell(tx: Tx, claimant: Claimant, started: Iterable[Started]) -> None:
+def _emit(tx: Tx, claimant: Claimant, started: Iterable[Started]) -> None:
     for one in started:
         tx.emit(started_changes(one.run, one.execution_id, claimant.node))

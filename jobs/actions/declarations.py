@@ -7,7 +7,7 @@ from ..core.model import Task, TaskSource, TaskSpec
 from ..store.db.transaction import Tx
 from ..store.read import tasks as stored_tasks
 from ..store.write import tasks
-from .dispatch import settle_some
+from .dispatch import catch_up_some
 from .tasks import declare_task, follow_declaration, pause_task, resume_task
 
 _BY_CODE = "code"
@@ -84,7 +84,7 @@ def _bring(tx: Tx, task: Task, spec: TaskSpec | None) -> bool:
     due = task.next_run_at
     if due is not None and (tx.now - due).total_seconds() > _CAUGHT_UP:
         return False
-    task = settle_some(tx, task)
+    task = catch_up_some(tx, task)
     if task.next_run_at is not None and task.next_run_at <= tx.now:
         return False
     if spec is None:

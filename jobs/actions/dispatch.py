@@ -30,7 +30,7 @@ OCCURRENCES = 5000
 """How many occurrences one transaction looks at, shared by its tasks."""
 RUNS = 500
 """About how many runs one transaction makes; tasks beyond that are left for the next one."""
-_SETTLING_ROUNDS = 20
+_CATCH_UP_ROUNDS = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +60,7 @@ def dispatch_due(tx: Tx, node: str | None, *, batch: int = BATCH) -> Dispatched:
     return Dispatched(visited.tasks, visited.made, False, None if at is None else (at - tx.now).total_seconds())
 
 
-def settle_due(tx: Tx, task: Task, node: str | None = None) -> Task:
+def catch_up(tx: Tx, task: Task, node: str | None = None) -> Task:
     """Let what is due until now become runs or skips, before the task is edited, paused or deleted.
 
     So an edit never changes what an occurrence of the past becomes. Returns the task as it is then.
@@ -68,10 +68,10 @@ def settle_due(tx: Tx, task: Task, node: str | None = None) -> Task:
     Raises:
         InvalidState: so much is due (a long downtime) that the dispatcher has to catch up first.
     """
-    for _ in range(_SETTLING_ROUNDS):
+    for _ in range(_CATCH_UP_ROUNDS):
         if task.next_run_at is None or task.next_run_at > tx.now:
             return task
-        task = settle_some(tx, task, node)
+        task = catch_up_some(tx, task, node)
     raise InvalidState(
         f"task '{task.name}' is still catching up with what it missed (now at {task.next_occurrence_at}); "
         "try again in a moment",
@@ -79,7 +79,7 @@ def settle_due(tx: Tx, task: Task, node: str | None = None) -> Task:
     )
 
 
-def settle_some(tx: Tx, task: Task, node: str | None = None) -> Task:
+def catch_up_some(tx: Tx, task: Task, node: str | None = None) -> Task:
     """Let what is due become runs or skips, as far as one visit goes; the task as it is then, perhaps due still."""
     if task.next_run_at is None or task.next_run_at > tx.now:
         return task

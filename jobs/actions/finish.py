@@ -7,7 +7,7 @@ from datetime import timedelta
 from ..core.events import Change, EventKind
 from ..core.held import HeldRun
 from ..core.model import Json, Node, NodeState, Outcome, Run
-from ..core.outcome import CLAIM_LOST, INVALID_ARGUMENTS, Failed, HandedBack, JobOutcome, Lost, settle
+from ..core.outcome import CLAIM_LOST, INVALID_ARGUMENTS, Failed, HandedBack, JobOutcome, Lost, judge
 from ..core.states import FINAL, RunState
 from ..store.db.transaction import Tx, Wake
 from ..store.read import executions
@@ -58,7 +58,7 @@ def finish(tx: Tx, node_id: int, node: str, ended: Sequence[Finish]) -> Finished
         endings |= {one.run.id: _ending(tx, one, cancelled=True) for one in late}
         before |= finishes.end_attempts(tx.conn, node_id, tx.now, [endings[one.run.id] for one in late])
     changed = {run_id for run_id, run in before.items() if run.ended}
-    _tell(tx, node, [(one, endings[one.run.id]) for one in ended if one.run.id in changed])
+    _emit(tx, node, [(one, endings[one.run.id]) for one in ended if one.run.id in changed])
     repeated = {
         one.run.id for one in ended if one.run.id not in changed and _is_done(before.get(one.run.id), one, node_id)
     }
@@ -81,8 +81,8 @@ def _left_to_others(tx: Tx, node_id: int, node: str, ended: Sequence[Finish]) ->
     return [replace(one, outcome=HandedBack(reason)) if one.run.id in back else one for one in ended]
 
 
-def _tell(tx: Tx, node: str, accepted: Sequence[tuple[Finish, Ending]]) -> None:
-    """Keep the last log lines of the accepted ends, and tell whom they concern."""
+def _emit(tx: Tx, node: str, accepted: Sequence[tuple[Finish, Ending]]) -> None:
+    """Keep the last log lines of the accepted ends, and emit what has happened."""
     tail = [line for one, _ in accepted for line in one.log_tail]
     if tail:
         append_lines(tx, tail)
@@ -111,9 +111,7 @@ def _is_done(stored: Before | None, one: Finish, node_id: int) -> bool:
 
 def _ending(tx: Tx, one: Finish, *, cancelled: bool) -> Ending:
     run = one.run
-    it = settle(
-        one.outcome, failures=run.failures, retries=run.retries, base_delay=run.retry_delay, cancelled=cancelled
-    )
+    it = judge(one.outcome, failures=run.failures, retries=run.retries, base_delay=run.retry_delay, cancelled=cancelled)
     return Ending(
         id=run.id,
         attempt=run.attempt,
@@ -144,14 +142,14 @@ def rescue(tx: Tx, dead: Node, *, reason: str) -> int:
     if not nodes.fence(tx.conn, dead.id, dead.seq):
         return 0
     held = run_store.occupied_by(tx.conn, dead.id)
-    _settle_held(tx, dead.id, dead.name, held, Lost(f"node {dead.name} was lost while it ran this job: {reason}"))
+    _close_held(tx, dead.id, dead.name, held, Lost(f"node {dead.name} was lost while it ran this job: {reason}"))
     tx.emit([Change(EventKind.NODE_STOPPED, node=dead.name, state=NodeState.EXPIRED.value)])
     tx.wake(Wake.RUNS | Wake.NODES)
     return len(held)
 
 
 def disown(tx: Tx, node_id: int, node: str, known: Collection[int]) -> int:
-    """Settle what a live node holds without knowing it: the answer of its claim was lost after the commit.
+    """Close what a live node holds without knowing it: the answer of its claim was lost after the commit.
 
     Executions that nobody runs are closed as LOST and their runs are due again at once; reserved runs go back.
 
@@ -162,11 +160,11 @@ def disown(tx: Tx, node_id: int, node: str, known: Collection[int]) -> int:
         known: The runs that the node executes or has reserved; it must not have a claim under way.
 
     Returns:
-        How many runs were settled.
+        How many runs were closed or went back.
     """
     unknown = [run for run in run_store.occupied_by(tx.conn, node_id) if run.id not in known]
     sentence = f"node {node} held this run and did not execute it: an answer of the database was lost"
-    _settle_held(tx, node_id, node, unknown, Lost(sentence, CLAIM_LOST))
+    _close_held(tx, node_id, node, unknown, Lost(sentence, CLAIM_LOST))
     if unknown:
         tx.wake(Wake.RUNS)
     return len(unknown)
@@ -182,11 +180,11 @@ def release(tx: Tx, node_id: int, node: str, outcome: JobOutcome) -> int:
         outcome: How the open attempts end.
     """
     held = run_store.occupied_by(tx.conn, node_id)
-    _settle_held(tx, node_id, node, held, outcome)
+    _close_held(tx, node_id, node, held, outcome)
     return len(held)
 
 
-def _settle_held(tx: Tx, node_id: int, node: str, held: Sequence[Run], outcome: JobOutcome) -> None:
+def _close_held(tx: Tx, node_id: int, node: str, held: Sequence[Run], outcome: JobOutcome) -> None:
     """End the open attempts of these locked runs of a node, and give back those that it had only reserved."""
     open_rows = executions.open_of_node(tx.conn, node_id)
     by_attempt = {(row.run_id, row.attempt): row.id for row in open_rows}

@@ -8,4 +8,4 @@ from ..store.write import hours
 
 def count_hour(tx: Tx, hour: datetime) -> bool:
     """Count an hour that is over, unless something that began in it still runs; whether it is counted now."""
-    return hours.settle(tx.conn, hour)
+    return hours.count(tx.conn, hour)

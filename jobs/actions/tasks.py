@@ -22,7 +22,7 @@ from ..store.schema.specs import declared_values, spec_values
 from ..store.write import tasks
 from .cancel import cancel_all
 from .changes import task_change
-from .dispatch import new_run, settle_due
+from .dispatch import catch_up, new_run
 from .runs import check_job_args, job_faults, submit
 from .skips import record_skips
 from .submitting import check_submitter
@@ -74,7 +74,7 @@ def _taken(name: str) -> AlreadyExists:
 def update_task(
     tx: Tx, name: str, changes: Mapping[str, Any], *, expected_version: int | None = None, actor: str | None = None
 ) -> Task:
-    """Change fields of a task; what is due until now is settled under the old definition first.
+    """Change fields of a task; what is due until now is caught up with under the old definition first.
 
     Queued and running runs keep the arguments, group and limits they were made with.
 
@@ -86,7 +86,7 @@ def update_task(
         actor: Who edits; noted as the one who paused, if ``enabled`` becomes false, and as the submitter, in whose name
             the task runs, if what it runs changes.
     """
-    task = settle_due(tx, _locked(tx, name))
+    task = catch_up(tx, _locked(tx, name))
     if expected_version is not None and expected_version != task.version:
         raise VersionConflict(
             f"expectedVersion: task '{name}' is at version {task.version}, got {expected_version}; "
@@ -132,7 +132,7 @@ def _shown(value: object) -> object:
 
 def pause_task(tx: Tx, name: str, *, reason: str | None = None, actor: str | None = None) -> Task:
     """Stop a task from making runs; its occurrences are recorded as skipped. Pausing twice keeps the newer reason."""
-    task = settle_due(tx, _locked(tx, name))
+    task = catch_up(tx, _locked(tx, name))
     values = {"enabled": False, "paused_at": task.paused_at or tx.now, "paused_by": actor, "paused_reason": reason}
     return _change(tx, task, values)
 
@@ -140,7 +140,7 @@ def pause_task(tx: Tx, name: str, *, reason: str | None = None, actor: str | Non
 def resume_task(tx: Tx, name: str, *, actor: str | None = None) -> Task:
     """Let a paused task make runs again from its next occurrence on; what fell into the pause stays skipped."""
     del actor
-    task = settle_due(tx, _locked(tx, name))
+    task = catch_up(tx, _locked(tx, name))
     values: dict[str, Any] = {"enabled": True, "paused_at": None, "paused_by": None, "paused_reason": None}
     if task.finished:
         # A task that was set aside because its schedule could not be computed, or one that is really over.
@@ -157,7 +157,7 @@ def reset_task(tx: Tx, name: str, *, actor: str | None = None) -> Task:
         InvalidState: the task is not declared in code.
     """
     del actor
-    task = settle_due(tx, _locked(tx, name))
+    task = catch_up(tx, _locked(tx, name))
     if task.source is not TaskSource.CODE or task.declared is None:
         raise InvalidState(
             f"task '{name}' is not declared in code (source {task.source.name}), so there is nothing to reset it to",
@@ -186,7 +186,7 @@ def delete_task(tx: Tx, name: str, *, dry_run: bool = False, actor: str | None =
         unfinished = run_store.unfinished_of_tasks(tx.conn, [task.id])
         found = run_store.by_ids(tx.conn, unfinished)
         return DeletedTask(task, [found[run_id] for run_id in unfinished if run_id in found])
-    task = settle_due(tx, task)
+    task = catch_up(tx, task)
     return DeletedTask(task, _delete(tx, task, f"task '{name}' was deleted{_by(actor)}"))
 
 
@@ -204,7 +204,7 @@ def delete_tasks_of_owner(tx: Tx, owner: str, *, dry_run: bool = False, actor: s
     ]
     if not dry_run:
         for task in doomed:
-            _delete(tx, settle_due(tx, task), f"the tasks of owner '{owner}' were deleted{_by(actor)}")
+            _delete(tx, catch_up(tx, task), f"the tasks of owner '{owner}' were deleted{_by(actor)}")
     return doomed
 
 

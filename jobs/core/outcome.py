@@ -75,7 +75,7 @@ JobOutcome: TypeAlias = Succeeded | Failed | TimedOut | Cancelled | Snoozed | Ha
 
 
 @dataclass(frozen=True, slots=True)
-class Settlement:
+class Verdict:
     """What is written for a finished attempt, in the run and in its execution row.
 
     ``delay`` is the seconds after which the run is available again; None = it keeps its place in the queue, if it goes
@@ -93,7 +93,7 @@ class Settlement:
     value: Json = None
 
 
-def settle(outcome: JobOutcome, *, failures: int, retries: int, base_delay: float, cancelled: bool) -> Settlement:
+def judge(outcome: JobOutcome, *, failures: int, retries: int, base_delay: float, cancelled: bool) -> Verdict:
     """Decide what an ended attempt means for its run.
 
     Args:
@@ -103,34 +103,34 @@ def settle(outcome: JobOutcome, *, failures: int, retries: int, base_delay: floa
         base_delay: The run's retry delay in seconds.
         cancelled: Whether a cancel was requested while it ran. Whatever the job then did, the run ends cancelled.
     """
-    settlement = _settle(outcome, failures, retries, base_delay)
-    if cancelled and settlement.state is not RunState.CANCELLED:
-        return _as_cancelled(outcome, settlement)
-    return settlement
+    verdict = _judge(outcome, failures, retries, base_delay)
+    if cancelled and verdict.state is not RunState.CANCELLED:
+        return _as_cancelled(outcome, verdict)
+    return verdict
 
 
-def _settle(outcome: JobOutcome, failures: int, retries: int, base_delay: float) -> Settlement:
+def _judge(outcome: JobOutcome, failures: int, retries: int, base_delay: float) -> Verdict:
     match outcome:
         case Succeeded(records, value):
-            return Settlement(
+            return Verdict(
                 RunState.SUCCESS, failures, None, Outcome.SUCCESS, None, records_processed=records, value=value
             )
         case Failed(error_type, message, traceback, permanent):
             state, delay = _after_failure(failures, -1 if permanent else retries, base_delay)
-            return Settlement(state, failures + 1, delay, Outcome.FAILED, message, error_type, traceback)
+            return Verdict(state, failures + 1, delay, Outcome.FAILED, message, error_type, traceback)
         case TimedOut(message, traceback):
             state, delay = _after_failure(failures, retries, base_delay)
-            return Settlement(state, failures + 1, delay, Outcome.TIMED_OUT, message, "TimeoutError", traceback)
+            return Verdict(state, failures + 1, delay, Outcome.TIMED_OUT, message, "TimeoutError", traceback)
         case Lost(message, error_type):
             # A used attempt, but no back-off: the fault was the node's.
             state, _ = _after_failure(failures, retries, 0.0)
-            return Settlement(state, failures + 1, None, Outcome.LOST, message, error_type)
+            return Verdict(state, failures + 1, None, Outcome.LOST, message, error_type)
         case Cancelled(reason):
-            return Settlement(RunState.CANCELLED, failures, None, Outcome.CANCELLED, reason)
+            return Verdict(RunState.CANCELLED, failures, None, Outcome.CANCELLED, reason)
         case Snoozed(seconds):
-            return Settlement(RunState.WAITING, failures, seconds, Outcome.SNOOZED, None)
+            return Verdict(RunState.WAITING, failures, seconds, Outcome.SNOOZED, None)
         case HandedBack(reason):
-            return Settlement(RunState.WAITING, failures, None, Outcome.HANDED_BACK, reason)
+            return Verdict(RunState.WAITING, failures, None, Outcome.HANDED_BACK, reason)
 
 
 def _after_failure(failures: int, retries: int, base_delay: float) -> tuple[RunState, float | None]:
@@ -139,17 +139,17 @@ def _after_failure(failures: int, retries: int, base_delay: float) -> tuple[RunS
     return RunState.STUCK, retry_delay(failures, base_delay)
 
 
-def _as_cancelled(outcome: JobOutcome, settlement: Settlement) -> Settlement:
+def _as_cancelled(outcome: JobOutcome, verdict: Verdict) -> Verdict:
     """A cancel was asked for: the run ends cancelled, and the log keeps what the job brought along."""
-    error = settlement.error or ("cancelled; the job returned" if isinstance(outcome, Succeeded) else "cancelled")
-    return Settlement(
+    error = verdict.error or ("cancelled; the job returned" if isinstance(outcome, Succeeded) else "cancelled")
+    return Verdict(
         RunState.CANCELLED,
-        settlement.failures,
+        verdict.failures,
         None,
         Outcome.CANCELLED,
         error,
-        settlement.error_type,
-        settlement.traceback,
-        settlement.records_processed,
-        settlement.value,
+        verdict.error_type,
+        verdict.traceback,
+        verdict.records_processed,
+        verdict.value,
     )

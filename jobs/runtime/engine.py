@@ -113,7 +113,7 @@ class Engine:
             self._wakeup.start()
         self._logs.start()
         self._progress.start()
-        self._wakeup.tell(self._on_wake)
+        self._wakeup.subscribe(self._on_wake)
         await self.begin_life()
         if self._draining is None:
             self._keeper.start()
@@ -182,7 +182,7 @@ class Engine:
             await life.leave()
         await self._progress.stop()
         await self._logs.stop()
-        self._wakeup.forget(self._on_wake)
+        self._wakeup.unsubscribe(self._on_wake)
         if self._owns_wakeup:
             await self._wakeup.stop()
         logging.getLogger().removeHandler(self._log_handler)

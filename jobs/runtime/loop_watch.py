@@ -101,7 +101,7 @@ class LoopWatch:
 
     def _follow(self, loop: asyncio.AbstractEventLoop, thread: int, turned: threading.Event, began: float) -> None:
         """Say what blocks, again at twice the time, and when it is over."""
-        blocked = self._tell(loop, thread, began)
+        blocked = self._report(loop, thread, began)
         if self._on_blocked is not None:
             self._on_blocked(blocked)
         pause = PATIENCE
@@ -112,9 +112,9 @@ class LoopWatch:
                     self._on_free()
                 return
             pause *= 2
-            self._tell(loop, thread, began)
+            self._report(loop, thread, began)
 
-    def _tell(self, loop: asyncio.AbstractEventLoop, thread: int, began: float) -> Blocked:
+    def _report(self, loop: asyncio.AbstractEventLoop, thread: int, began: float) -> Blocked:
         blocked = look(loop, thread, time.monotonic() - began)
         lines = "".join(f"\n    {place}" for place in blocked.stack)
         log.warning("%s does not turn: %s. %s%s", self._what, blocked, self._advice, lines)

@@ -11,7 +11,7 @@ from ..registry import Registry
 from ..services import Services
 from ..store.db.database import Database
 from ..store.db.transaction import Tx, Wake
-from . import alarm, settler
+from . import alarm, hour_counter
 from .attempts.worker import Worker
 from .clock import Clock
 from .dispatcher import Dispatcher
@@ -116,7 +116,7 @@ class NodeLife:
             Duty("poll", poll, self._poll),
             Duty("clock-check", alarm.STEP, self._check_clock),
             Duty("disown", lease / 8, self.worker.disown_unknown),
-            Duty("settle", settler.EVERY, settler.Settler(self._database).look),
+            Duty("count hours", hour_counter.EVERY, hour_counter.HourCounter(self._database).look),
         ]
         if not self._database.is_sqlite:
             # There one process owns the file: nobody could take its runs, and it has nobody to rescue.

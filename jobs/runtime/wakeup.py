@@ -35,7 +35,7 @@ class _Hearers:
     def announce(self, wakes: Wake) -> None:
         """Tell every part, from any thread that runs an event loop."""
         if asyncio.get_running_loop() is self.loop:
-            self._tell(wakes)
+            self._notify(wakes)
             return
         with self._lock:
             if self._closed:
@@ -52,9 +52,9 @@ class _Hearers:
     def _deliver(self) -> None:
         with self._lock:
             wakes, self._waiting = self._waiting, Wake.NONE
-        self._tell(wakes)
+        self._notify(wakes)
 
-    def _tell(self, wakes: Wake) -> None:
+    def _notify(self, wakes: Wake) -> None:
         for part in self.parts:
             part(wakes)
 
@@ -77,7 +77,7 @@ class Wakeup(Service):
         self._sender.parts.append(self._note)
         database.on_commit(self._on_commit)
 
-    def tell(self, part: Listener) -> None:
+    def subscribe(self, part: Listener) -> None:
         """Call ``part`` in the running event loop whenever some node committed something that may concern it."""
         loop = asyncio.get_running_loop()
         hearers = next((one for one in self._hearers if one.loop is loop), None)
@@ -86,7 +86,7 @@ class Wakeup(Service):
             self._hearers = (*self._hearers, hearers)
         hearers.parts = [*hearers.parts, part]
 
-    def forget(self, part: Listener) -> None:
+    def unsubscribe(self, part: Listener) -> None:
         """Call ``part`` no more; with the last one of a loop gone, that may be closed. Forgetting twice is fine."""
         for hearers in self._hearers:
             hearers.parts = [one for one in hearers.parts if one != part]

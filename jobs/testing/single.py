@@ -13,7 +13,7 @@ from ..context import StopReason, current_host
 from ..core.arguments import check_args
 from ..core.errors import NotFound
 from ..core.model import DEFAULT_GROUP, DEFAULT_RETRIES, DEFAULT_RETRY_DELAY, Json, Outcome, Priority, Run, Trigger
-from ..core.outcome import JobOutcome, settle
+from ..core.outcome import JobOutcome, judge
 from ..core.states import FINAL, RunState
 from ..registry import Handler, Isolation, JobDefinition, Registry, default_registry, define
 from ..runtime.attempts.attempt import Attempt
@@ -133,7 +133,7 @@ class Carried:
     def result(self) -> AttemptResult:
         """All of it, judged as the node would."""
         run = self.started.run
-        settled = settle(
+        verdict = judge(
             self.outcome,
             failures=run.failures,
             retries=run.retries,
@@ -142,14 +142,14 @@ class Carried:
         )
         return AttemptResult(
             attempt=run.attempt,
-            outcome=settled.outcome,
-            state=settled.state,
-            retry_in=None if settled.state in FINAL else settled.delay or 0.0,
-            records_processed=settled.records_processed,
-            value=settled.value,
-            error=settled.error,
-            error_type=settled.error_type,
-            traceback=settled.traceback,
+            outcome=verdict.outcome,
+            state=verdict.state,
+            retry_in=None if verdict.state in FINAL else verdict.delay or 0.0,
+            records_processed=verdict.records_processed,
+            value=verdict.value,
+            error=verdict.error,
+            error_type=verdict.error_type,
+            traceback=verdict.traceback,
             lines=tuple(self.recorder.lines),
             progress=tuple(self.recorder.shown),
             checkpoint=self.recorder.checkpoint,
@@ -186,7 +186,7 @@ async def carry(
     attempt = Attempt(started, in_this_process(definition), signal, host)
     with _ordinary_logging(host):
         outcome = await execute(attempt, services, Spawner(), grace=GRACE)
-    fault = await host.settle()
+    fault = await host.await_checkpoints()
     if fault is not None:
         raise fault
     now = clock.now() if clock is not None else datetime.now(UTC)

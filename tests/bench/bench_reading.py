@@ -23,7 +23,7 @@ from cronograph.graphql.types.failures import merge
 from cronograph.jobs.builtin.prune import Retention, prune
 from cronograph.jobs.core.model import FAILURES, Outcome, Trigger
 from cronograph.jobs.core.states import UNFINISHED, RunState
-from cronograph.jobs.runtime.settler import Settler
+from cronograph.jobs.runtime.hour_counter import HourCounter
 from cronograph.jobs.store.db.database import Database, parse_url, sync_engine
 from cronograph.jobs.store.db.transaction import Tx
 from cronograph.jobs.store.read import facts, reports, statistics
@@ -249,13 +249,13 @@ def plans_of(engine: Engine, read: Read) -> str:
     return "\n".join(lines)
 
 
-async def settling(url: str) -> str:
+async def counting(url: str) -> str:
     """Count the hours of the log, as a node does in the background."""
     database = Database(url)
     took: list[float] = []
     began = time.perf_counter()
     with transactions(took):
-        counted = await Settler(database).look()
+        counted = await HourCounter(database).look()
     seconds = time.perf_counter() - began
     await database.close()
     return f"{counted} hours counted in {seconds:.1f} s; transactions: {milliseconds(took)}"
@@ -354,7 +354,7 @@ def report(url: str, kind: str, chosen: argparse.Namespace) -> None:
         began = time.perf_counter()
         fill(url, size)
         print(f"{kind:8} filled in {time.perf_counter() - began:.0f} s", flush=True)
-        print(f"{kind:8} {asyncio.run(settling(url))}", flush=True)
+        print(f"{kind:8} {asyncio.run(counting(url))}", flush=True)
     for name, read in Reads(size).all().items():
         if chosen.only in name:
             shown = plans_of(engine, read) if chosen.plans else measure(engine, read, chosen.seconds)

@@ -48,7 +48,7 @@ class Report:
 
 
 def play(scenario: Scenario, seed: int, seconds: float, folder: Path, nursery: Nursery | None = None) -> Report:
-    """Disturb nodes for so many seconds, let them settle, and judge.
+    """Disturb nodes for so many seconds, let them come to rest, and judge.
 
     Raises:
         AssertionError: a promise was broken; the message names the rule and the place.
@@ -61,7 +61,7 @@ def play(scenario: Scenario, seed: int, seconds: float, folder: Path, nursery: N
         with Client(stage.cluster, *ORDERS if stage.versions else WORK) as client:
             _disturb(stage, scenario, seconds)
             stage.wait_ready()
-        stage.settle()
+        stage.come_to_rest()
         stage.cluster.stop_all()
         history = stage.cluster.verify(at_rest=True)
         broken = [Violation("what was acknowledged is kept", one) for one in broken_promises(history, client.promised)]

@@ -132,7 +132,7 @@ class Stage:
         run = {"jobName": job, "args": args, "retries": 1, "retryDelay": 0.2, "timeout": 10}
         assert self.cluster.ask(query, self.some_node(), runs=[run])["enqueueRuns"]["errors"] == []
 
-    def settle(self) -> None:
+    def come_to_rest(self) -> None:
         """Wait until the queue is empty of what was promised, and the schedules have caught up."""
         self.wait_ready()
         self.cluster.wait_caught_up(within=60)

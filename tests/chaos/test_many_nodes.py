@@ -36,7 +36,7 @@ def create_tasks(cluster: Cluster, seconds: float = 0.1) -> None:
         cluster.create_task(f"task-{number}", overlap=overlap, retries=9, args={"seconds": seconds})
 
 
-def settle(cluster: Cluster) -> History:
+def judged(cluster: Cluster) -> History:
     """Let the nodes catch up, stop them, and judge everything."""
     cluster.wait_caught_up()
     wait_until(lambda: cluster.count("run", "state = 'stuck'") == 0, message="what was lost to be tried again")
@@ -52,7 +52,7 @@ def test_two_nodes_make_of_every_occurrence_exactly_one_run(cluster: Cluster) ->
     cluster.start("ada", "bob", **FEW_SLOTS)
     create_tasks(cluster, seconds=0.3)
     let_pass(max(4.0, SOAK))
-    history = settle(cluster)
+    history = judged(cluster)
     made = Counter((run.task_name, run.scheduled_for) for run in history.runs)
     assert set(made.values()) == {1}
     assert {one.node for one in history.executions} == {"ada", "bob"}
@@ -72,7 +72,7 @@ def test_a_killed_node_and_a_paused_one_lose_nothing(cluster: Cluster) -> None:
     # It has been missed and rescued: what it knows is no longer true, and what its jobs now return is too late.
     paused.resume()
     cluster.wait_rows("job_execution", "node LIKE 'bob%' AND node_id > 3 AND success")
-    history = settle(cluster)
+    history = judged(cluster)
     assert losses_were_made_good(history) > 0
     lost = Counter(one.node for one in history.executions if one.outcome is Outcome.LOST)
     assert lost.keys() == {"ada", "bob"}
@@ -91,7 +91,7 @@ def test_cutting_every_connection_loses_nothing(cluster: Cluster) -> None:
             assert row is not None
             assert row[0] > 0
     cluster.wait_executions(TASKS)
-    history = settle(cluster)
+    history = judged(cluster)
     assert {node.state for node in history.nodes} == {NodeState.STOPPED}
 
 
@@ -105,8 +105,8 @@ def test_lost_answers_of_commits_lose_nothing(cluster: Cluster) -> None:
             proxy.lose_answers(3)
             wait_until(lambda: proxy.to_lose == 0, message="commits to lose the answers of")
         cluster.wait_executions(TASKS)
-        wait_until(lambda: not abandoned(cluster.history()), message="what nobody runs to be settled")
-        settle(cluster)
+        wait_until(lambda: not abandoned(cluster.history()), message="what nobody runs to be closed")
+        judged(cluster)
 
 
 def test_a_node_cut_off_from_the_database_is_missed_and_joins_again(cluster: Cluster) -> None:
@@ -121,7 +121,7 @@ def test_a_node_cut_off_from_the_database_is_missed_and_joins_again(cluster: Clu
         assert not cluster.nodes["ada"].is_ready()
         proxy.let_go()
         cluster.wait_rows("job_execution", "node LIKE 'ada%' AND node_id > 2 AND success")
-        history = settle(cluster)
+        history = judged(cluster)
     assert losses_were_made_good(history) > 0
     assert "had no good heartbeat for" in cluster.starter.started[0].output()
 
@@ -158,4 +158,4 @@ def test_a_drained_node_ends_with_status_0_and_the_others_go_on(cluster: Cluster
     before = cluster.count("job_execution", "node = 'ada'")
     cluster.wait_executions(2 * TASKS)
     assert cluster.count("job_execution", "node = 'ada'") == before
-    settle(cluster)
+    judged(cluster)

@@ -9,11 +9,11 @@ from cronograph.jobs.core.outcome import (
     HandedBack,
     JobOutcome,
     Lost,
-    Settlement,
     Snoozed,
     Succeeded,
     TimedOut,
-    settle,
+    Verdict,
+    judge,
 )
 from cronograph.jobs.core.states import RunState
 
@@ -21,8 +21,8 @@ FAILED = Failed("ValueError", "boom", "Traceback …")
 PERMANENT = Failed("PermanentFailure", "never", permanent=True)
 
 
-def settled(outcome: JobOutcome, *, failures: int = 0, retries: int = 2, cancelled: bool = False) -> Settlement:
-    return settle(outcome, failures=failures, retries=retries, base_delay=60.0, cancelled=cancelled)
+def judged(outcome: JobOutcome, *, failures: int = 0, retries: int = 2, cancelled: bool = False) -> Verdict:
+    return judge(outcome, failures=failures, retries=retries, base_delay=60.0, cancelled=cancelled)
 
 
 @pytest.mark.parametrize(
@@ -50,7 +50,7 @@ def test_an_outcome_leads_to_its_state(
     failures_after: int,
     logged: Outcome,
 ) -> None:
-    result = settled(outcome, failures=failures)
+    result = judged(outcome, failures=failures)
     assert (result.state, result.delay, result.failures, result.outcome) == (state, delay, failures_after, logged)
 
 
@@ -58,13 +58,13 @@ def test_an_outcome_leads_to_its_state(
     "outcome", [Succeeded(3, {"a": 1}), FAILED, TimedOut("late"), Lost("gone"), Snoozed(5.0), HandedBack("shutdown")]
 )
 def test_after_a_cancel_request_the_run_ends_cancelled_whatever_the_job_did(outcome: JobOutcome) -> None:
-    result = settled(outcome, cancelled=True)
+    result = judged(outcome, cancelled=True)
     assert (result.state, result.outcome, result.delay) == (RunState.CANCELLED, Outcome.CANCELLED, None)
     assert result.error
 
 
 def test_what_a_cancelled_job_returned_is_kept() -> None:
-    result = settled(Succeeded(3, {"a": 1}), cancelled=True)
+    result = judged(Succeeded(3, {"a": 1}), cancelled=True)
     assert (result.records_processed, result.value) == (3, {"a": 1})
 
 
@@ -77,4 +77,4 @@ def test_only_success_and_snooze_count_as_success_in_the_log(outcome: Outcome) -
     "outcome", [FAILED, PERMANENT, TimedOut("late"), Lost("gone"), Cancelled("x"), HandedBack("y")]
 )
 def test_whatever_is_no_success_has_an_error_message(outcome: JobOutcome) -> None:
-    assert settled(outcome).error
+    assert judged(outcome).error

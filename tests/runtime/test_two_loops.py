@@ -48,15 +48,15 @@ async def test_each_part_is_told_in_its_own_loop(database: Database, other: Loop
     wakeup, here, there = Wakeup(database), Part(), Part()
 
     async def listen() -> None:
-        wakeup.tell(there.on_wake)
+        wakeup.subscribe(there.on_wake)
 
     async def forget() -> None:
-        wakeup.forget(there.on_wake)
+        wakeup.unsubscribe(there.on_wake)
 
     async def commit() -> None:
         await database.write(pause_group, "g", reason=None, actor="tester")
 
-    wakeup.tell(here.on_wake)
+    wakeup.subscribe(here.on_wake)
     await other.run(listen)
     await (commit() if committed_here else other.run(commit))
     await eventually(lambda: here.heard_groups_in(threading.get_ident()))
@@ -74,7 +74,7 @@ async def test_what_the_other_loop_committed_is_sent_to_other_nodes(database: Da
     wakeup, part = Wakeup(database), Part()
     foreign_database = Database(database.url.render_as_string(hide_password=False))
     foreign = Wakeup(foreign_database)
-    foreign.tell(part.on_wake)
+    foreign.subscribe(part.on_wake)
     for one in (wakeup, foreign):
         one.start()
     # The first look after LISTEN says so.
@@ -96,7 +96,7 @@ async def test_hints_for_a_busy_loop_come_as_one(database: Database, other: Loop
     busy, free = threading.Event(), threading.Event()
 
     async def listen() -> None:
-        wakeup.tell(part.on_wake)
+        wakeup.subscribe(part.on_wake)
 
     async def block() -> None:
         busy.set()

@@ -9,7 +9,7 @@ ROUNDS: Final = 6
 """So many faults of one value are corrected at most, which bounds the work."""
 
 
-def settled(error: ScheduleError, value: str, attempt: Callable[[str], object]) -> ScheduleError:
+def proven(error: ScheduleError, value: str, attempt: Callable[[str], object]) -> ScheduleError:
     """The error with `corrected` filled in, and without its suggestion if that is no better than what was refused.
 
     Where the suggestion is for the value as a whole, the suggestion becomes the corrected value, and whatever else is

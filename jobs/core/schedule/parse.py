@@ -4,7 +4,7 @@ from datetime import datetime
 
 from ..wording import time_text
 from .calendar import parse_calendar
-from .corrections import settled
+from .corrections import proven
 from .cron import parse_cron
 from .interval import parse_interval
 from .model import MAX_VALUE_LENGTH, NEVER_FIRES, Schedule, ScheduleError, Syntax, Validation
@@ -28,7 +28,7 @@ def parse(
     try:
         return _parsed(syntax, value, timezone, anchor or now)
     except ScheduleError as error:
-        raise settled(error, value, lambda text: _parsed(syntax, text, timezone, anchor or now)) from None
+        raise proven(error, value, lambda text: _parsed(syntax, text, timezone, anchor or now)) from None
 
 
 def _parsed(syntax: Syntax, value: str, timezone: str, origin: datetime | None) -> Schedule:
@@ -83,7 +83,7 @@ def _over(schedule: Schedule, after: datetime) -> ScheduleError:
         suggestion=f"{value.strip()}000" if looks_like_seconds(value) else None,
         advice="; for seconds since 1970 append three zeros: {}",
     )
-    return settled(error, value, lambda text: _still_ahead(text, after))
+    return proven(error, value, lambda text: _still_ahead(text, after))
 
 
 def _still_ahead(value: str, after: datetime) -> None:

@@ -112,7 +112,7 @@ class Attempts:
         running = asyncio.get_running_loop().create_task(body.run(), name=name)
         self._alone[execution_id] = running
         running.add_done_callback(partial(self._ended_alone, attempt))
-        attempt.host.tell_stops(partial(self._should_stop, attempt, body))
+        attempt.host.subscribe_stops(partial(self._should_stop, attempt, body))
 
     def _body(self, attempt: Attempt) -> Body | Failed:
         try:
@@ -176,7 +176,7 @@ class Attempts:
     async def _complete(self, attempt: Attempt, outcome: JobOutcome) -> None:
         """Wait for what the job left behind (checkpoints, log lines), and have its end stored."""
         started = attempt.started
-        unsaved = await attempt.host.settle()
+        unsaved = await attempt.host.await_checkpoints()
         if unsaved is not None and isinstance(outcome, Succeeded):
             outcome = Failed(type(unsaved).__name__, f"a checkpoint could not be kept: {message_of(unsaved)}")
         self._progress.forget(started.run.id)
@@ -218,7 +218,7 @@ class Attempts:
         self._forget(end.execution_id)
 
     def _not_stored(self, lost: Sequence[Finish]) -> None:
-        """Nobody stores these ends any more; whoever settles what this node held takes care of their runs."""
+        """Nobody stores these ends any more; whoever closes what this node held takes care of their runs."""
         for one in lost:
             self._forget(one.execution_id)
         self._on_fault()

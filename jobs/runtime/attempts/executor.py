@@ -74,7 +74,7 @@ async def _until_stop_or_end(running: Running, attempt: Attempt) -> None:
     remaining = attempt.signal.remaining()
     deadline = None if remaining is None else loop.call_later(remaining, end)
     running.add_done_callback(end)
-    attempt.host.tell_stops(end)
+    attempt.host.subscribe_stops(end)
     try:
         await over
     finally:

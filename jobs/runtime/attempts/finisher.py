@@ -72,7 +72,7 @@ class Finisher:
             self._write_soon()
 
     def take(self) -> list[Finish]:
-        """Ends to be stored now, one of a run at most; the caller then calls ``settle`` or ``give_back``."""
+        """Ends to be stored now, one of a run at most; the caller then calls ``confirm`` or ``give_back``."""
         taken: dict[int, Finish] = {}
         left: list[Finish] = []
         for ended in self._waiting:
@@ -83,7 +83,7 @@ class Finisher:
         self._waiting = left
         return list(taken.values())
 
-    def settle(self, batch: Sequence[Finish], finished: Finished) -> None:
+    def confirm(self, batch: Sequence[Finish], finished: Finished) -> None:
         """These ends are durable."""
         for ended in batch:
             self._in_hand.pop(ended.execution_id, None)
@@ -158,7 +158,7 @@ class Finisher:
         for node, group in by_node.items():
             rest = group if self._line is None else await self._write_common(self._line, node, group)
             if rest:
-                self.settle(rest, await self._database.write(finish, *node, rest))
+                self.confirm(rest, await self._database.write(finish, *node, rest))
 
     async def _write_common(self, line: Line, node: tuple[int, str], ended: list[Finish]) -> list[Finish]:
         """Write those ends that are the common case; those that are left."""
@@ -166,7 +166,7 @@ class Finisher:
         if not common:
             return ended
         stored = await self._database.on_line(finish_common, line, node, common)
-        self.settle([one for one in common if one.run.id in stored], Finished(stored))
+        self.confirm([one for one in common if one.run.id in stored], Finished(stored))
         return [one for one in ended if one.run.id not in stored]
 
     async def flush(self) -> None:

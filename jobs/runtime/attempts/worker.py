@@ -180,7 +180,7 @@ class Worker(Service):
         except BaseException:
             self._attempts.finisher.give_back(order.ended)
             raise
-        self._attempts.finisher.settle(order.ended, result.finished)
+        self._attempts.finisher.confirm(order.ended, result.finished)
         if result.standing is not Standing.TAKES:
             # Whoever let a node drain hears of it with the next heartbeat, and then ends this worker in order.
             if result.standing is Standing.DEAD:
@@ -283,7 +283,7 @@ class Worker(Service):
         await super().stop()
 
     async def disown_unknown(self) -> int:
-        """Settle what the database says this node holds and the node does not know; how many runs.
+        """Close what the database says this node holds and the node does not know; how many runs.
 
         The answer of a claim can be lost after its commit. Nobody would ever execute or end these runs.
         """

@@ -55,7 +55,7 @@ class _Saving(Awaitable[None]):
         """Whether it was kept, or the job knows that it was not."""
         return self._task.done() and (self._awaited or self._task.cancelled() or self._task.exception() is None)
 
-    async def settled(self) -> BaseException | None:
+    async def fault(self) -> BaseException | None:
         """Wait for it; why it could not be kept, unless the job was told already."""
         await asyncio.wait([self._task])
         fault = asyncio.CancelledError() if self._task.cancelled() else self._task.exception()
@@ -121,7 +121,7 @@ class LocalHost:
         for listener in self._on_stop:
             listener(reason)
 
-    def tell_stops(self, listener: Callable[[StopReason], object]) -> None:
+    def subscribe_stops(self, listener: Callable[[StopReason], object]) -> None:
         """Call ``listener`` in the event loop whenever the job is asked to stop; at once if it was already."""
         self._on_stop.append(listener)
         if self._stop_asked and (reason := self._signal.reason) is not None:
@@ -185,7 +185,7 @@ class LocalHost:
         async with self._order:
             await self._save(self._started, value)
 
-    async def settle(self) -> BaseException | None:
+    async def await_checkpoints(self) -> BaseException | None:
         """Wait for checkpoints that the job saved without awaiting; the first fault, if one could not be kept."""
-        faults = [await saving.settled() for saving in self._savings]
+        faults = [await saving.fault() for saving in self._savings]
         return next((fault for fault in faults if fault is not None), None)

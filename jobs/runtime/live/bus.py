@@ -59,9 +59,9 @@ class EventBus(Watch):
 
     async def look(self) -> None:
         """Number what was committed and fan out what was numbered, by whichever node."""
-        await self.settle()
+        await self.publish()
 
-    async def _publish(self) -> None:
+    async def _number(self) -> None:
         # On SQLite only rows of an older version have no number.
         if self._published and self._database.is_sqlite:
             return
@@ -168,11 +168,11 @@ class EventBus(Watch):
             subscriber.ready.clear()
             await subscriber.ready.wait()
 
-    async def settle(self) -> None:
+    async def publish(self) -> None:
         """Number and hand out what is committed by now; by the bus in each round, and for an orderly stop."""
         # Two at once would offer the same events twice, and fill a queue that they fit in.
         async with self._round:
-            await self._publish()
+            await self._number()
             await self._deliver()
 
     def close(self) -> None:

@@ -23,26 +23,26 @@ class LiveFeeds:
         self._wakeup = wakeup
         self.bus = EventBus(database, poll=poll)
         self.log_feed = LogFeed(database, poll=poll)
-        self._told = False
+        self._subscribed = False
 
     def start(self) -> None:
         """Begin; the tables must be there."""
-        if not self._told:
-            self._told = True
-            self._wakeup.tell(self.bus.on_wake)
-            self._wakeup.tell(self.log_feed.on_wake)
+        if not self._subscribed:
+            self._subscribed = True
+            self._wakeup.subscribe(self.bus.on_wake)
+            self._wakeup.subscribe(self.log_feed.on_wake)
         self.bus.start()
         self.log_feed.start()
 
     async def end(self) -> None:
         """Hand out what is committed by now, and end all subscriptions; nothing happens before ``start``."""
-        if self._told:
-            await self.bus.settle()
+        if self._subscribed:
+            await self.bus.publish()
         self.bus.close()
 
     async def stop(self) -> None:
         """Look no more."""
-        self._wakeup.forget(self.bus.on_wake)
-        self._wakeup.forget(self.log_feed.on_wake)
+        self._wakeup.unsubscribe(self.bus.on_wake)
+        self._wakeup.unsubscribe(self.log_feed.on_wake)
         await self.log_feed.stop()
         await self.bus.stop()

@@ -24,13 +24,13 @@ class LogFollower:
     def __init__(self, execution_id: int) -> None:
         self.execution_id = execution_id
         self._end = LogEnd(last_line=0, over=False)
-        self._told = asyncio.Event()
+        self._notified = asyncio.Event()
 
-    def tell(self, end: LogEnd) -> None:
+    def notify(self, end: LogEnd) -> None:
         """Take note of how far the log goes."""
         if end != self._end:
             self._end = end
-            self._told.set()
+            self._notified.set()
 
     async def more(self, last_line: int) -> None:
         """Wait until the log goes beyond ``last_line``, or the execution is over or gone.
@@ -38,8 +38,8 @@ class LogFollower:
         Whoever read up to ``last_line`` after ``LogFeed.follow`` misses nothing: what came since is noticed.
         """
         while self._end.last_line <= last_line and not self._end.over:
-            self._told.clear()
-            await self._told.wait()
+            self._notified.clear()
+            await self._notified.wait()
 
 
 class LogFeed(Watch):
@@ -81,4 +81,4 @@ class LogFeed(Watch):
         for follower in self._followers:
             # Who came during the read is told by the next one, which their first lines were not written before.
             if follower.execution_id in ends:
-                follower.tell(ends[follower.execution_id])
+                follower.notify(ends[follower.execution_id])

@@ -62,7 +62,7 @@ class ProcessBody:
             log_levels=log_levels(),
         )
         child.send(begin)
-        attempt.host.tell_stops(lambda reason: child.send(Stop(reason=reason)))
+        attempt.host.subscribe_stops(lambda reason: child.send(Stop(reason=reason)))
 
     async def _converse(self, child: Child) -> JobOutcome | None:
         """Do what the child says until it has said how its job ended; None if it never does."""

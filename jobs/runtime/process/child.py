@@ -58,7 +58,7 @@ class ChildRun:
         set_up_logging(self._begin.log_levels, self._host)
         current_host.set(self._host)
         outcome = self._outcome()
-        unsaved = self._host.settle()
+        unsaved = self._host.await_checkpoints()
         if unsaved is not None and isinstance(outcome, Succeeded):
             outcome = Failed("CheckpointRefusedError", f"the checkpoint could not be kept: {unsaved}")
         self._host.flush()

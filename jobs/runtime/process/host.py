@@ -109,7 +109,7 @@ class ChildHost:
             if saving is not None and not saving.over(answer.error):
                 self._unsaved = self._unsaved or answer.error
 
-    def settle(self) -> str | None:
+    def await_checkpoints(self) -> str | None:
         """Wait for checkpoints that the job saved without awaiting; why one could not be kept."""
         with self._lock:
             under_way = list(self._savings.values())

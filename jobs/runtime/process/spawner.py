@@ -210,9 +210,9 @@ class Spawner:
             if word == b"exited":
                 self._ended(int(identity), int(status))
             else:
-                self._settle(ready=True)
+                self._answer_ready(ready=True)
 
-    def _settle(self, *, ready: bool) -> None:
+    def _answer_ready(self, *, ready: bool) -> None:
         if self._ready is not None and not self._ready.done():
             self._ready.set_result(ready)
 
@@ -236,7 +236,7 @@ class Spawner:
         self._orders.clear()
         for identity in list(self._exits):
             self._ended(identity, None)
-        self._settle(ready=False)
+        self._answer_ready(ready=False)
         if process is not None:
             self._reaping = loop.run_in_executor(None, _wait_for, process, self._end_within)
 

@@ -143,10 +143,10 @@ class Database:
         ``function`` must not change anything outside the transaction.
         """
         result, wakes = await self._retrying(partial(self._transact, function, args, kwargs))
-        self._tell(wakes)
+        self._notify(wakes)
         return result
 
-    def _tell(self, wakes: Wake) -> None:
+    def _notify(self, wakes: Wake) -> None:
         for listener in self._listeners if wakes else ():
             listener(wakes)
 
@@ -191,7 +191,7 @@ class Database:
     ) -> T:
         """Run ``function(line, …)`` and wake whom its statement concerns."""
         result, wakes = await function(line, *args, **kwargs)
-        self._tell(wakes)
+        self._notify(wakes)
         return result
 
     def libpq_url(self) -> str:

@@ -25,7 +25,7 @@ AnySelect: TypeAlias = Select[*tuple[Any, ...]]
 
 
 HOUR = timedelta(hours=1)
-SETTLED_AFTER = timedelta(minutes=5)
+COUNTED_AFTER = timedelta(minutes=5)
 """After the end of an hour: so long a start may be under way to its commit. Transactions are cut off much earlier."""
 
 
@@ -56,7 +56,7 @@ def hour_of(instant: datetime) -> datetime:
     return instant.replace(minute=0, second=0, microsecond=0)
 
 
-def first_to_settle(conn: Connection, now: datetime) -> datetime | None:
+def first_to_count(conn: Connection, now: datetime) -> datetime | None:
     """Where to begin to count at the start of a node; None without any execution.
 
     With the whole log, or where that has been done a week before the newest hour that is counted: pruning leaves hardly
@@ -69,15 +69,15 @@ def first_to_settle(conn: Connection, now: datetime) -> datetime | None:
     return max(hour_of(oldest), hour_of(now) - FARTHEST if newest is None else newest - LOOK_BACK)
 
 
-def unsettled(conn: Connection, start: datetime, now: datetime) -> list[datetime]:
+def uncounted(conn: Connection, start: datetime, now: datetime) -> list[datetime]:
     """The hours since ``start`` that are over at ``now`` and not counted yet, oldest first."""
-    end = hour_of(now - SETTLED_AFTER)
-    known = settled(conn, start, end)
+    end = hour_of(now - COUNTED_AFTER)
+    known = counted(conn, start, end)
     hours = (start + number * HOUR for number in range(max(0, (end - start) // HOUR)))
     return [hour for hour in hours if hour not in known]
 
 
-def settled(conn: Connection, start: datetime, end: datetime) -> set[datetime]:
+def counted(conn: Connection, start: datetime, end: datetime) -> set[datetime]:
     """The hours that begin in ``start <= hour < end`` and are counted."""
     statement = select(h.c.hour).where(_of(HourKind.ALL, ""), h.c.hour >= start, h.c.hour < end)
     return set(conn.execute(statement).scalars())
@@ -120,7 +120,7 @@ def tallies(
 
     spans = [(start, end)]
     if seconds % 3600 == 0:
-        whole = {hour for hour in settled(conn, start, end) if hour + HOUR <= end}
+        whole = {hour for hour in counted(conn, start, end) if hour + HOUR <= end}
         spans = gaps(start, end, whole)
         for hour, tally in _stored(conn, start, end, of):
             if hour in whole:

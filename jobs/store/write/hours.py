@@ -18,7 +18,7 @@ from ..schema.tables import job_execution as e
 from ..schema.types import UtcDateTime
 
 
-def settle(conn: Connection, hour: datetime) -> bool:
+def count(conn: Connection, hour: datetime) -> bool:
     """Count an hour that is over, unless something that began in it still runs; whether it is counted now.
 
     Counting it twice changes nothing: two nodes may try at once.

@@ -9,7 +9,7 @@ from cronograph.graphql.lists.upcoming import planned
 from cronograph.graphql.types.failures import fingerprint, merge
 from cronograph.jobs.core.outcome import Failed, Succeeded
 from cronograph.jobs.core.schedule import Syntax
-from cronograph.jobs.runtime.settler import Settler
+from cronograph.jobs.runtime.hour_counter import HourCounter
 from cronograph.jobs.store.read.statistics import FailureRow
 from tests.graphql_api.api import Api, counted_statements
 from tests.support.storage import START
@@ -121,7 +121,7 @@ async def test_percentiles_that_nobody_asks_for_are_not_computed(api: Api) -> No
         assert any(word in statement for statement in statements for word in words) == computed, document
 
 
-async def test_settled_hours_change_no_figure(api: Api) -> None:
+async def test_counted_hours_change_no_figure(api: Api) -> None:
     worker = api.stored.node("w")
     for minutes in (1, 50, 70, 200):
         api.stored.at(minutes * 60)
@@ -135,7 +135,7 @@ async def test_settled_hours_change_no_figure(api: Api) -> None:
     )
     before = await api.ask(document)
     assert before["statistics"]["count"] == 4
-    assert await Settler(api.database).look() == 4
+    assert await HourCounter(api.database).look() == 4
     assert await api.ask(document) == before
 
 

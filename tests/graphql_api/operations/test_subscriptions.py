@@ -226,14 +226,14 @@ async def test_a_reader_of_the_job_status_that_fell_behind_is_told_what_is_there
             worker.end(one)
         for one in begun:
             worker.end(one)
-        await api.bus.settle()
+        await api.bus.publish()
         seen = {first["id"]: first["success"]}
         while not all(seen.get(str(one)) for one in known):
             (status,) = await take(source, 1, "jobStatus")
             seen[status["id"]] = status["success"]
         api.stored.enqueue()
         last = worker.start()
-        await api.bus.settle()
+        await api.bus.publish()
         assert await take(source, 1, "jobStatus") == [{"id": str(last.execution_id), "success": None}]
 
 
@@ -254,9 +254,9 @@ async def test_a_reader_of_a_run_that_fell_behind_is_told_how_it_is_and_goes_on(
         change = Change(EventKind.RUN_UPDATED, run_id=run.id)
         for _ in range(4):
             await api.database.write(lambda tx: tx.emit([change]))
-        await api.bus.settle()
+        await api.bus.publish()
         worker.end(started)
-        await api.bus.settle()
+        await api.bus.publish()
         states = [answer.data["runUpdated"]["state"] async for answer in source]
         assert states[-1] == "SUCCESS"
 

@@ -94,7 +94,7 @@ async def engine(line: UnreliableLine) -> AsyncIterator[RunningEngine]:
     await made.stop()
 
 
-async def test_a_run_whose_claim_was_never_answered_is_settled_and_tried_again(
+async def test_a_run_whose_claim_was_never_answered_is_closed_and_tried_again(
     line: UnreliableLine, engine: RunningEngine
 ) -> None:
     line.lose[turn] = 1
@@ -110,7 +110,7 @@ async def test_a_run_whose_claim_was_never_answered_is_settled_and_tried_again(
 
 @pytest.mark.postgres
 @pytest.mark.parametrize("database_url", ["postgres"], indirect=True)
-async def test_a_reservation_whose_start_was_never_answered_is_settled(line: UnreliableLine) -> None:
+async def test_a_reservation_whose_start_was_never_answered_is_given_back(line: UnreliableLine) -> None:
     made = Engine(Services(line), registry(), replace(ALERT, slots=1, prefetch=3))
     await made.start()
     engine = RunningEngine(made, line)

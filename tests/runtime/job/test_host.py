@@ -77,7 +77,7 @@ async def test_a_checkpoint_is_read_back_at_once_and_kept_once_awaited(host: Loc
     assert host.checkpoint() == {"a": [1, 2]}
     await saving
     assert keeper.kept == [{"a": [1, 2]}]
-    assert await host.settle() is None
+    assert await host.await_checkpoints() is None
 
 
 async def test_checkpoints_that_nobody_awaits_are_kept_in_order_before_the_end(host: LocalHost, keeper: Keeper) -> None:
@@ -85,17 +85,17 @@ async def test_checkpoints_that_nobody_awaits_are_kept_in_order_before_the_end(h
     for number in range(5):
         host.save_checkpoint(number)
     keeper.go_on.set()
-    assert await host.settle() is None
+    assert await host.await_checkpoints() is None
     assert keeper.kept == [0, 1, 2, 3, 4]
 
 
 async def test_a_fault_is_raised_where_it_is_awaited_and_told_at_the_end_only_if_it_is_not(host: LocalHost) -> None:
     with pytest.raises(OSError, match="no room"):
         await host.save_checkpoint(-1)
-    assert await host.settle() is None
+    assert await host.await_checkpoints() is None
     host.save_checkpoint(-2)
     await host.save_checkpoint(3)
-    assert isinstance(await host.settle(), OSError)
+    assert isinstance(await host.await_checkpoints(), OSError)
 
 
 async def test_a_job_that_is_cancelled_while_it_saves_still_keeps_its_checkpoint(
@@ -111,7 +111,7 @@ async def test_a_job_that_is_cancelled_while_it_saves_still_keeps_its_checkpoint
     await asyncio.wait([job])
     assert job.cancelled()
     keeper.go_on.set()
-    assert await host.settle() is None
+    assert await host.await_checkpoints() is None
     assert keeper.kept == ["kept"]
 
 
@@ -136,7 +136,7 @@ async def test_what_is_no_json_is_refused_where_it_is_saved(host: LocalHost) -> 
 async def test_who_carries_the_job_elsewhere_hears_of_every_stop_request(host: LocalHost) -> None:
     host.ask_to_stop(StopReason.SHUTDOWN)
     heard: list[StopReason] = []
-    host.tell_stops(heard.append)
+    host.subscribe_stops(heard.append)
     host.ask_to_stop(StopReason.CANCEL)
     assert heard == [StopReason.SHUTDOWN, StopReason.CANCEL]
     assert host.stop_reason() is StopReason.CANCEL

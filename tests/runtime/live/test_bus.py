@@ -44,7 +44,7 @@ class CountedReads(Database):
 @pytest.fixture
 async def bus(database: Database) -> AsyncIterator[EventBus]:
     wakeup, bus = Wakeup(database), EventBus(database)
-    wakeup.tell(bus.on_wake)
+    wakeup.subscribe(bus.on_wake)
     wakeup.start()
     bus.start()
     yield bus
@@ -90,12 +90,12 @@ async def test_what_is_in_memory_and_what_is_read_from_the_table_are_the_same(da
     bus = EventBus(database, recent=recent)
     bus.start()
     await database.write(write_changes, [1, 2, 3])
-    await bus.settle()
+    await bus.publish()
     staying = bus.subscribe(Cursor(0, 0))
     assert (await anext(staying)).change.run_id == 1
     await database.write(write_changes, [4, 5])
     await database.write(write_changes, [6])
-    await bus.settle()
+    await bus.publish()
     found = await first(bus, 6, Cursor(0, 0))
     assert run_ids(found) == [1, 2, 3, 4, 5, 6]
     for place, event in enumerate(found[:-1]):
@@ -111,7 +111,7 @@ async def test_many_that_come_back_together_need_no_statement_each(database_url:
     bus = EventBus(database, poll=3600)
     bus.start()
     await database.write(write_changes, [1, 2])
-    await bus.settle()
+    await bus.publish()
     (start, _) = await first(bus, 2, Cursor(0, 0))
     before = database.reads
     readers = [bus.subscribe(start.cursor) for _ in range(50)]
@@ -168,7 +168,7 @@ async def test_a_reader_that_falls_too_far_behind_gets_one_resync_and_the_others
     database: Database,
 ) -> None:
     wakeup, bus = Wakeup(database), EventBus(database, queue=5)
-    wakeup.tell(bus.on_wake)
+    wakeup.subscribe(bus.on_wake)
     bus.start()
     slow = bus.subscribe(await bus.cursor())
     await database.write(write_changes, [1])
@@ -194,7 +194,7 @@ async def test_what_is_handed_out_by_two_at_once_fills_no_queue_twice(database: 
     assert (await reading).change.run_id == 1
     await database.write(write_changes, [2, 3, 4, 5, 6])
     bus.poke()
-    await asyncio.gather(bus.settle(), bus.settle())
+    await asyncio.gather(bus.publish(), bus.publish())
     for expected in range(2, 7):
         assert (await anext(reader)).change.run_id == expected
     await reader.aclose()
@@ -262,10 +262,10 @@ async def test_what_is_published_while_the_first_subscriber_comes_is_not_left_un
     waiting = asyncio.ensure_future(first(bus, 1, Cursor(0, 0)))
     await database.asked.wait()
     await database.write(write_changes, [1])
-    settling = asyncio.ensure_future(bus.settle())
+    publishing = asyncio.ensure_future(bus.publish())
     database.arrives.set()
     assert run_ids(await waiting) == [1]
-    await settling
+    await publishing
     bus.close()
     await bus.stop()
     await database.close()

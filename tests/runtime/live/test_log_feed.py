@@ -22,7 +22,7 @@ FAR_TOO_LATE = 3600.0
 async def feed(database: Database) -> AsyncIterator[LogFeed]:
     """The feed of a node that hears the others."""
     wakeup, feed = Wakeup(database), LogFeed(database, poll=FAR_TOO_LATE)
-    wakeup.tell(feed.on_wake)
+    wakeup.subscribe(feed.on_wake)
     for part in (wakeup, feed):
         part.start()
     yield feed
@@ -122,7 +122,7 @@ async def test_lines_of_another_node_are_told(postgres_url: str) -> None:
     execution_id = executing(stored)
     here, there = Database(postgres_url), Database(postgres_url)
     ears, mouth, feed = Wakeup(here), Wakeup(there), LogFeed(here, poll=FAR_TOO_LATE)
-    ears.tell(feed.on_wake)
+    ears.subscribe(feed.on_wake)
     for part in (ears, mouth, feed):
         part.start()
 

@@ -43,7 +43,7 @@ class Follower:
         self.run_id = run_id
         self.lines: list[LogLine] = []
         self.written = asyncio.Event()
-        engine.engine.wakeup.tell(self.hear)
+        engine.engine.wakeup.subscribe(self.hear)
 
     def hear(self, wakes: Wake) -> None:
         if wakes & (Wake.LOGS | Wake.RUNS):

@@ -151,7 +151,7 @@ def test_figures_over_all_of_the_log_look_at_the_hours_that_are_counted(conn: Co
     # A row a second for five and a half hours.
     end = LONG_AGO + timedelta(seconds=ROWS)
     for number in range(5):
-        assert hours.settle(conn, LONG_AGO + number * stored_hours.HOUR)
+        assert hours.count(conn, LONG_AGO + number * stored_hours.HOUR)
     for job_name, task_name in ((None, None), ("job 3", None), (None, "task 7")):
         scope = Scope(LONG_AGO, end, job_name, task_name)
         read = partial(

@@ -11,8 +11,8 @@ EVERY = 60.0
 """Seconds between two looks."""
 
 
-class Settler:
-    """Settles hour after hour, each in a transaction of its own.
+class HourCounter:
+    """Counts hour after hour, each in a transaction of its own.
 
     Args:
         database: Whose log.
@@ -26,10 +26,10 @@ class Settler:
         """Count what can be counted; how many hours that were."""
         now = await server_time(self._database)
         if self._start is None:
-            self._start = await self._database.read(stored_hours.first_to_settle, now)
+            self._start = await self._database.read(stored_hours.first_to_count, now)
         if self._start is None:
             return 0
-        pending = await self._database.read(stored_hours.unsettled, self._start, now)
+        pending = await self._database.read(stored_hours.uncounted, self._start, now)
         waiting = [hour for hour in pending if not await self._database.write(count_hour, hour)]
         if pending:
             # An hour in which something began that still runs is looked at again.

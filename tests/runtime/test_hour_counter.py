@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 import pytest
 
 from cronograph.jobs.core.outcome import Succeeded
-from cronograph.jobs.runtime.settler import Settler
+from cronograph.jobs.runtime.hour_counter import HourCounter
 from cronograph.jobs.store.db.database import Database
 from cronograph.jobs.store.read import hours
 from cronograph.jobs.store.read.hours import HOUR, Tally
@@ -25,35 +25,35 @@ async def database(stored: Stored, database_url: str) -> AsyncIterator[Database]
 
 def counted(stored: Stored) -> set[datetime]:
     """The hours that are counted."""
-    return stored.do(lambda tx: hours.settled(tx.conn, START - timedelta(days=9), tx.now))
+    return stored.do(lambda tx: hours.counted(tx.conn, START - timedelta(days=9), tx.now))
 
 
 async def test_every_hour_that_is_over_is_counted_and_an_empty_log_has_none(stored: Stored, database: Database) -> None:
-    settler = Settler(database)
+    counter = HourCounter(database)
     worker = stored.node("w")
     stored.at(FIVE_HOURS)
-    assert await settler.look() == 0
+    assert await counter.look() == 0
     stored.at(0)
     stored.enqueue()
     worker.end(worker.start(), Succeeded(1))
     stored.at(FIVE_HOURS)
-    assert await settler.look() == 4
-    assert await settler.look() == 0
+    assert await counter.look() == 4
+    assert await counter.look() == 0
     assert counted(stored) == {hours.hour_of(START) + number * HOUR for number in range(4)}
     stored.at(FIVE_HOURS + 3600)
-    assert [await settler.look(), await Settler(database).look()] == [1, 0]
+    assert [await counter.look(), await HourCounter(database).look()] == [1, 0]
 
 
 async def test_an_hour_waits_for_what_began_in_it_and_the_following_ones_do_not(
     stored: Stored, database: Database
 ) -> None:
-    settler = Settler(database)
+    counter = HourCounter(database)
     worker = stored.node("w")
     stored.enqueue()
     running = worker.start()
     stored.at(FIVE_HOURS)
-    assert await settler.look() == 3
+    assert await counter.look() == 3
     assert hours.hour_of(START) not in counted(stored)
     worker.end(running, Succeeded(7))
-    assert await settler.look() == 1
+    assert await counter.look() == 1
     assert stored.do(lambda tx: hours.total(tx.conn, START, tx.now)) == Tally(1, 0, 1, 7)

@@ -89,7 +89,7 @@ def build_app(parts: Parts) -> Starlette:
         """Lets the pages be seen by who is signed in; before there are tables they say themselves that it starts."""
         if sign_in is None or parts.lifecycle.phase in BEFORE_TABLES:
             return None
-        return await sign_in.routes.gate(request)
+        return await sign_in.pages.gate(request)
 
     async def context(connection: HTTPConnection) -> Context:
         if parts.lifecycle.phase in BEFORE_TABLES:
@@ -115,7 +115,7 @@ def build_app(parts: Parts) -> Starlette:
         routes=[
             *health_routes(parts.lifecycle, lambda: parts.engine.ready),
             *api,
-            *([] if sign_in is None else sign_in.routes.routes()),
+            *([] if sign_in is None else sign_in.routes()),
             *static_routes(parts.site, gate),
         ],
         middleware=_middleware(parts),

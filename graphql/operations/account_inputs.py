@@ -52,3 +52,18 @@ class EndSessionsInput:
     id: strawberry.ID | None = strawberry.field(
         description="One session; all but the one of this request unless given.", default=strawberry.UNSET
     )
+
+
+@strawberry.input(description="A new name for a passkey.")
+class RenamePasskeyInput:
+    """The input of ``renamePasskey``."""
+
+    id: strawberry.ID = strawberry.field(description="The decimal key.")
+    name: str = strawberry.field(description="What to call it, 1 to 200 characters.")
+
+
+@strawberry.input(description="A passkey by its id.")
+class DeletePasskeyInput:
+    """The input of ``deletePasskey``."""
+
+    id: strawberry.ID = strawberry.field(description="The decimal key.")

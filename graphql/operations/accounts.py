@@ -121,7 +121,7 @@ class AccountMutations:
         expires: datetime | None = given(input.expires_at)
 
         def action(tx: Tx) -> model.ApiToken:
-            account = _signed_in(tx, info)
+            account = signed_in(tx, info)
             new = token_actions.NewToken(input.name, input.role, stored_form(secret), shown_form(secret), expires)
             return token_actions.create_token(tx, account, new)
 
@@ -149,7 +149,7 @@ class AccountMutations:
         """How many ended."""
 
         def action(tx: Tx) -> int:
-            account = _signed_in(tx, info)
+            account = signed_in(tx, info)
             chosen = given(input.id)
             if chosen is None:
                 identity = info.context.person.identity
@@ -163,7 +163,7 @@ class AccountMutations:
         return EndSessionsPayload(ended=done.result or 0, errors=done.errors)
 
 
-def _signed_in(tx: Tx, info: Info) -> model.Account:
+def signed_in(tx: Tx, info: Info) -> model.Account:
     """The account of who asks, if he has signed in and does not only show a token.
 
     Raises:

@@ -3,11 +3,12 @@
 import strawberry
 
 from .accounts import AccountMutations
+from .passkeys import PasskeyMutations
 from .queue import QueueMutations
 from .runs import RunMutations
 from .tasks import TaskMutations
 
 
 @strawberry.type(description="Everything that can be changed. Refusals are data: look at `errors` of each payload.")
-class Mutation(RunMutations, TaskMutations, QueueMutations, AccountMutations):
+class Mutation(RunMutations, TaskMutations, QueueMutations, AccountMutations, PasskeyMutations):
     """Mutations."""

@@ -10,7 +10,8 @@ from strawberry.scalars import JSON
 from ...jobs.core import accounts as model
 from ...jobs.core.accounts import CredentialKind
 from ...jobs.core.audit import Entry
-from ...jobs.store.read import sessions
+from ...jobs.core.passkeys import Passkey as PasskeyModel
+from ...jobs.store.read import passkeys, sessions
 from ...jobs.store.read.clock import server_time
 from ..context import Info, Person
 from ..enums import Role, describe
@@ -108,6 +109,26 @@ class ApiToken:
         )
 
 
+@strawberry.type(description="A passkey: a key pair of a device, by which one signs in without name and password.")
+class Passkey:
+    """A passkey of an account."""
+
+    id: strawberry.ID = strawberry.field(description="The decimal key.")
+    name: str = strawberry.field(description="What its owner calls it.")
+    created_at: datetime = strawberry.field(description="When it was made.")
+    last_used_at: datetime | None = strawberry.field(description="When its owner last signed in by it.")
+
+    @classmethod
+    def from_model(cls, passkey: PasskeyModel) -> Self:
+        """The passkey behind a stored one."""
+        return cls(
+            id=strawberry.ID(str(passkey.id)),
+            name=passkey.name,
+            created_at=passkey.created_at,
+            last_used_at=passkey.last_used_at,
+        )
+
+
 @strawberry.type(description="Who asks.")
 class Viewer:
     """The person or program behind the request."""
@@ -132,6 +153,12 @@ class Viewer:
         now = await server_time(info.context.database)
         found = await info.context.database.read(sessions.sessions_of, _account_ids(info), now)
         return [Session.from_model(one, info.context.person) for one in found[:200]]
+
+    @resolved(description="Their passkeys, the oldest first.", size=SHOWN)
+    async def passkeys(self, info: Info) -> list[Passkey]:
+        """Of the person of the context."""
+        found = await info.context.database.read(passkeys.passkeys_of, _account_ids(info))
+        return [Passkey.from_model(one) for one in found]
 
 
 @strawberry.type(description="One entry of the audit log.")
@@ -181,6 +208,14 @@ class ApiTokenPayload:
 
     token: ApiToken | None = strawberry.field(description="The token.", default=None)
     secret: str | None = strawberry.field(description="The secret of a new token. It is shown this once.", default=None)
+    errors: list[UserError] = strawberry.field(description=ERRORS, default_factory=list[UserError], metadata=sized(FEW))
+
+
+@strawberry.type(description="The answer of a mutation of one passkey.")
+class PasskeyPayload:
+    """A passkey or errors."""
+
+    passkey: Passkey | None = strawberry.field(description="The passkey; a deleted one as it was.", default=None)
     errors: list[UserError] = strawberry.field(description=ERRORS, default_factory=list[UserError], metadata=sized(FEW))
 
 

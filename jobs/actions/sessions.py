@@ -13,15 +13,13 @@ from ..core.signin import (
     Brake,
     account_subject,
     address_subject,
-    counted_failures,
-    pause_after,
     session_end,
 )
 from ..store.db.transaction import Tx
 from ..store.read import accounts
 from ..store.read.identities import Found
 from ..store.write import sessions, throttle
-from ..store.write.throttle import Failures
+from .brakes import count_try, take_back
 
 MAX_AGENT = 200
 MAX_ADDRESS = 60
@@ -52,13 +50,9 @@ class Place:
 
 def begin_attempt(tx: Tx, name: str, place: Place) -> Attempt:
     """Look up who wants to sign in, and count a failure until it turns out otherwise."""
-    subjects = _subjects(name, place)
-    kept = [(subject, brake, throttle.lock(tx.conn, subject, tx.now)) for subject, brake in subjects]
-    wait = max((failures.blocked_until - tx.now).total_seconds() for _, _, failures in kept)
+    wait = count_try(tx, _subjects(name, place))
     if wait > 0:
         return Attempt(wait)
-    for subject, brake, failures in kept:
-        throttle.keep(tx.conn, subject, _one_more(failures, brake, tx.now))
     account = accounts.by_name(tx.conn, name)
     return Attempt(0, account, accounts.password_hash(tx.conn, account.id) if account else None)
 
@@ -81,18 +75,18 @@ def succeed(tx: Tx, attempt: Attempt, token_hash: str, place: Place) -> Session 
     mine, (theirs, brake) = _subjects(account.name, place)
     throttle.forgive(tx.conn, mine[0])
     # Others behind this address may be guessing: only this attempt is taken back.
-    throttle.keep(tx.conn, theirs, _one_less(throttle.lock(tx.conn, theirs, tx.now), brake, tx.now))
-    return start(tx, account, token_hash, place)
+    take_back(tx, theirs, brake)
+    return start(tx, account, token_hash, place, by="password")
 
 
-def start(tx: Tx, account: Account, token_hash: str, place: Place) -> Session:
-    """Begin a browser session of an account that has proved itself."""
+def start(tx: Tx, account: Account, token_hash: str, place: Place, *, by: str) -> Session:
+    """Begin a browser session of an account that has proved itself, by what the audit log says."""
     agent = place.agent[:MAX_AGENT] if place.agent else None
     address = place.address[:MAX_ADDRESS]
     ends = session_end(tx.now, tx.now)
     new = Session(0, account.id, CredentialKind.BROWSER, tx.now, tx.now, ends, address, agent)
     tx.actor = Actor(account.name, account.role, account.id, address)
-    tx.record("sign_in.succeeded", account.name)
+    tx.record("sign_in.succeeded", account.name, after={"by": by})
     session_id = sessions.insert_session(tx.conn, account.id, token_hash, new)
     return Session(session_id, account.id, new.kind, tx.now, tx.now, ends, address, agent)
 
@@ -140,15 +134,4 @@ def _owner(tx: Tx, account_id: int) -> str | None:
 
 
 def _subjects(name: str, place: Place) -> list[tuple[str, Brake]]:
-    # Always in this order: two transactions that wait for each other would stand still.
     return [(account_subject(name_key(name)), ACCOUNT_BRAKE), (address_subject(place.address), ADDRESS_BRAKE)]
-
-
-def _one_more(before: Failures, brake: Brake, now: datetime) -> Failures:
-    failures = counted_failures(before.failures, before.last_failed_at, now) + 1
-    return Failures(failures, now, now + pause_after(brake, failures))
-
-
-def _one_less(before: Failures, brake: Brake, now: datetime) -> Failures:
-    failures = max(0, before.failures - 1)
-    return Failures(failures, before.last_failed_at, now + pause_after(brake, failures - 1))

@@ -28,6 +28,7 @@ class Prefix(StrEnum):
     REFRESH_TOKEN = "cgr"  # noqa: S105 - a prefix, not a secret
     DEVICE_CODE = "cgd"
     LINK = "cgl"
+    ATTEMPT = "cgw"
 
 
 def new_secret(prefix: Prefix, entropy: bytes) -> str:

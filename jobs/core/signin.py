@@ -32,6 +32,8 @@ ACCOUNT_BRAKE: Final = Brake(5, timedelta(minutes=1))
 """For one account from anywhere. The pause stays short: a stranger who guesses must not lock its owner out for long."""
 ADDRESS_BRAKE: Final = Brake(20, timedelta(minutes=15))
 """For one address with any name: an office behind one address makes a few mistakes, a guesser makes many."""
+CHALLENGE_BRAKE: Final = Brake(100, timedelta(minutes=15))
+"""For passkey challenges that one address asks for: each is a row, and one that leads to a sign-in does not count."""
 
 
 def pause_after(brake: Brake, failures: int) -> timedelta:
@@ -61,6 +63,11 @@ def address_subject(address: str) -> str:
     if isinstance(ip, IPv6Address) and ip.ipv4_mapped is None:
         return f"address:{IPv6Address(int(ip) >> 64 << 64)}/64"
     return f"address:{ip.ipv4_mapped if isinstance(ip, IPv6Address) else ip}"
+
+
+def challenge_subject(address: str) -> str:
+    """What the challenges that an address asked for are counted under."""
+    return f"challenge-{address_subject(address)}"
 
 
 def session_end(created_at: datetime, now: datetime) -> datetime:

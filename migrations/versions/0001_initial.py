@@ -72,6 +72,8 @@ def upgrade() -> None:
     _device_code_indexes()
     _one_time_link()
     _one_time_link_indexes()
+    _passkey()
+    _passkey_indexes()
     _refresh_token()
     _refresh_token_indexes()
     _session()
@@ -604,6 +606,28 @@ def _one_time_link_indexes() -> None:
     op.create_index("ix_one_time_link_user_id", "one_time_link", ["user_id"])
 
 
+def _passkey() -> None:
+    op.create_table(
+        "passkey",
+        Column("id", KEY, nullable=False),
+        Column("user_id", KEY, nullable=False),
+        Column("credential_id", String(1364), nullable=False),
+        Column("public_key", Text(), nullable=False),
+        Column("sign_count", KEY, nullable=False),
+        Column("name", String(200), nullable=False),
+        Column("created_at", TIME, nullable=False),
+        Column("last_used_at", TIME),
+        PrimaryKeyConstraint("id", name="pk_passkey"),
+        ForeignKeyConstraint(["user_id"], ["user_account.id"], name="fk_passkey_user_id", ondelete="CASCADE"),
+        UniqueConstraint("credential_id", name="uq_passkey_credential_id"),
+        sqlite_autoincrement=True,
+    )
+
+
+def _passkey_indexes() -> None:
+    op.create_index("ix_passkey_user_id", "passkey", ["user_id"])
+
+
 def _refresh_token() -> None:
     op.create_table(
         "refresh_token",
@@ -660,6 +684,7 @@ def _webauthn_challenge() -> None:
         Column("id", KEY, nullable=False),
         Column("challenge_hash", String(64), nullable=False),
         Column("user_id", KEY),
+        Column("bound_to", String(64), nullable=False),
         Column("purpose", String(12), nullable=False),
         Column("created_at", TIME, nullable=False),
         Column("expires_at", TIME, nullable=False),
@@ -675,6 +700,7 @@ def _webauthn_challenge() -> None:
 
 
 def _webauthn_challenge_indexes() -> None:
+    op.create_index("ix_webauthn_challenge_bound_to", "webauthn_challenge", ["bound_to"])
     op.create_index("ix_webauthn_challenge_consumed_at", "webauthn_challenge", ["consumed_at"])
     op.create_index("ix_webauthn_challenge_expires_at", "webauthn_challenge", ["expires_at"])
     op.create_index("ix_webauthn_challenge_user_id", "webauthn_challenge", ["user_id"])

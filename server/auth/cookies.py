@@ -1,10 +1,13 @@
-"""The cookie of a browser session."""
+"""The cookies of a browser: of its session, and of a sign-in that it has begun."""
 
 from dataclasses import dataclass
+from typing import ClassVar, Self
 from urllib.parse import urlsplit
 
 from starlette.requests import HTTPConnection
 from starlette.responses import Response
+
+from ...jobs.core.credentials import Prefix, prefix_of
 
 MAX_HEADER = 8_192
 """Characters of a Cookie header that are read; a longer one is not ours alone."""
@@ -22,16 +25,18 @@ class SessionCookie:
         secure: Whether it travels over TLS only.
     """
 
+    SUFFIX: ClassVar[str] = ""
+
     name: str
     secure: bool
 
     @classmethod
-    def for_address(cls, url: str) -> "SessionCookie":
+    def for_address(cls, url: str) -> Self:
         """The cookie of the server that people open under an address."""
         parts = urlsplit(url)
         if parts.scheme == "https":
-            return cls("__Host-cronograph", secure=True)
-        return cls(f"cronograph-{parts.port or 80}", secure=False)
+            return cls(f"__Host-cronograph{cls.SUFFIX}", secure=True)
+        return cls(f"cronograph-{parts.port or 80}{cls.SUFFIX}", secure=False)
 
     def read(self, connection: HTTPConnection) -> str | None:
         """The secret in the request's cookie; None without one. Two cookies of the name are none."""
@@ -49,3 +54,14 @@ class SessionCookie:
     def clear(self, response: Response) -> None:
         """Let the browser forget it."""
         response.delete_cookie(self.name, path="/", secure=self.secure, httponly=True, samesite="lax")
+
+
+class AttemptCookie(SessionCookie):
+    """The cookie that binds a sign-in, which takes more than one request, to the browser that began it."""
+
+    SUFFIX = "-attempt"
+
+    def secret_of(self, connection: HTTPConnection) -> str | None:
+        """The secret in the request's cookie; None without one that this server may have made."""
+        secret = self.read(connection)
+        return secret if secret is not None and prefix_of(secret) is Prefix.ATTEMPT else None

@@ -3,6 +3,8 @@
 from collections.abc import Collection
 from urllib.parse import urlsplit
 
+from starlette.routing import Route
+
 from ...graphql.context import Person
 from ...graphql.errors import UserFacingError
 from ...graphql.transport.site import SitePolicy
@@ -11,7 +13,10 @@ from ...jobs.core.roles import Role
 from ...jobs.store.db.database import Database
 from ...jobs.store.read import accounts
 from .authenticator import Authenticator
-from .cookies import SessionCookie
+from .browser_sessions import BrowserSessions
+from .cookies import AttemptCookie, SessionCookie
+from .passkey_routes import PasskeyRoutes
+from .passkeys import RelyingParty
 from .passwords import Passwords
 from .routes import SignInRoutes
 from .signing import Signing
@@ -24,7 +29,7 @@ class SignIn:
     Attributes:
         authenticator: Finds the identity behind a request.
         watch: Ends streams of those who lost their rights.
-        routes: Pages and endpoints.
+        pages: Those with forms, and who may see the others.
     """
 
     def __init__(self, database: Database, url: str, hosts: Collection[str]) -> None:
@@ -41,8 +46,14 @@ class SignIn:
         self.origin = f"{parts.scheme}://{parts.netloc}"
         self.authenticator = Authenticator(database, SessionCookie.for_address(url))
         self.watch = RightsWatch(self.authenticator.still_good)
-        signing = Signing(database, self._passwords)
-        self.routes = SignInRoutes(database, self.authenticator, signing, SitePolicy(hosts, {self.origin}))
+        site = SitePolicy(hosts, {self.origin})
+        sessions = BrowserSessions(database, self.authenticator, AttemptCookie.for_address(url), site)
+        self.pages = SignInRoutes(sessions, Signing(database, self._passwords))
+        self._passkeys = PasskeyRoutes(database, sessions, RelyingParty(url))
+
+    def routes(self) -> list[Route]:
+        """All addresses of sign-in."""
+        return [*self.pages.routes(), *self._passkeys.routes()]
 
     def close(self) -> None:
         """End the threads that hash passwords."""

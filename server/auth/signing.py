@@ -113,7 +113,7 @@ def too_many(seconds: float) -> UserFacingError:
 def _set_up(tx: Tx, link: str, name: str, hashed: str, secret: str, place: Place) -> Account:
     actor = Actor("(set-up link)", Role.ADMIN, address=place.address)
     account = acting(tx, actor, account_actions.set_up, stored_form(link), name, hashed)
-    session_actions.start(tx, account, stored_form(secret), place)
+    session_actions.start(tx, account, stored_form(secret), place, by="link")
     return account
 
 
@@ -126,5 +126,5 @@ def _recover(tx: Tx, link: str, password: tuple[str, str], secret: str, place: P
 
     actor = Actor("(recovery link)", Role.VIEWER, address=place.address)
     account = acting(tx, actor, account_actions.recover, stored_form(link), checked)
-    session_actions.start(tx, account, stored_form(secret), place)
+    session_actions.start(tx, account, stored_form(secret), place, by="link")
     return account

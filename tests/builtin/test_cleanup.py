@@ -44,6 +44,7 @@ def row(table: Table, name: str, now: datetime, expires_at: datetime) -> dict[st
     values: dict[str, object] = {
         "token_hash": name,
         "challenge_hash": name,
+        "bound_to": name,
         "device_code_hash": name,
         "user_code": name[-16:],
         "family": name,

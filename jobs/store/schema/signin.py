@@ -110,6 +110,8 @@ webauthn_challenge = Table(
     key(),
     _hash("challenge_hash"),
     _user(nullable=True),
+    # The SHA-256 of the secret in the cookie of the browser that it was given to.
+    Column("bound_to", String(64), nullable=False, index=True),
     Column("purpose", String(12), nullable=False),
     Column("created_at", UtcDateTime, nullable=False),
     Column("expires_at", UtcDateTime, nullable=False, index=True),

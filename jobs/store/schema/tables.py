@@ -33,6 +33,7 @@ from .signin import (
     webauthn_challenge,
 )
 from .types import JsonDocument, Key, UtcDateTime
+from .ways_in import passkey
 
 __all__ = [
     "api_token",
@@ -50,6 +51,7 @@ __all__ = [
     "metadata",
     "node",
     "one_time_link",
+    "passkey",
     "periodic_task",
     "queue_group",
     "quoted",

@@ -21,6 +21,11 @@ def insert_account(conn: Connection, name: str, role: Role, password_hash: str |
     return account_from(conn.execute(statement).one())
 
 
+def lock(conn: Connection, account_id: int) -> None:
+    """Let nobody else who locks this account go on before this transaction ends."""
+    conn.execute(select(u.c.id).where(u.c.id == account_id).with_for_update())
+
+
 def lock_administrators(conn: Connection) -> int:
     """The same, and nobody else changes one of them before this transaction ends."""
     statement = select(u.c.id).where(u.c.role == Role.ADMIN.value, u.c.disabled_at.is_(None)).with_for_update()

@@ -141,6 +141,8 @@ LEFT_OUT = {
     "createApiToken": BY_ADMINISTRATORS,
     "revokeApiToken": BY_ADMINISTRATORS,
     "endSessions": BY_ADMINISTRATORS,
+    "renamePasskey": BY_ADMINISTRATORS,
+    "deletePasskey": BY_ADMINISTRATORS,
     "auditLog": "`cronograph audit` lists, verifies and exports it",
     "upcoming": "a forecast for a calendar page: ask for the fields that the page shows",
     "overview": "figures of a dashboard: ask for those that it shows",

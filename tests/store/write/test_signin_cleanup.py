@@ -46,7 +46,7 @@ def owner(conn: Connection) -> int:
 
 
 def challenge(conn: Connection, name: str, expires_at: datetime, consumed_at: datetime | None = None) -> None:
-    values = {"challenge_hash": name, "purpose": "sign_in", "created_at": NOW - DAY}
+    values = {"challenge_hash": name, "bound_to": name, "purpose": "sign_in", "created_at": NOW - DAY}
     conn.execute(insert(webauthn_challenge).values(**values, expires_at=expires_at, consumed_at=consumed_at))
 
 

@@ -1,0 +1,119 @@
+"""Browser sessions where people sign in: who has one, how one begins and ends, and what other sites may not do."""
+
+from collections.abc import Awaitable, Callable
+from http import HTTPStatus
+from typing import Final
+
+from starlette.requests import Request
+from starlette.responses import JSONResponse, RedirectResponse, Response
+
+from ...graphql.errors import UserFacingError, error_answer, mask
+from ...graphql.transport.site import SitePolicy
+from ...jobs.actions.acting import acting
+from ...jobs.actions.sessions import end_all_sessions, end_session
+from ...jobs.core.accounts import CredentialKind, Identity
+from ...jobs.core.errors import UserError
+from ...jobs.store.db.database import Database
+from .authenticator import Authenticator, unauthenticated
+from .cookies import AttemptCookie
+from .signing import SignedIn, person_of
+
+NO_STORE: Final = {"Cache-Control": "no-store"}
+SEE_OTHER: Final = HTTPStatus.SEE_OTHER
+Handler = Callable[[Request], Awaitable[Response]]
+
+
+class BrowserSessions:
+    """What all ways to sign in with a browser share.
+
+    Attributes:
+        attempts: The cookie that binds what was begun to the browser that began it.
+        site: Which hosts and origins may call.
+    """
+
+    def __init__(
+        self, database: Database, authenticator: Authenticator, attempts: AttemptCookie, site: SitePolicy
+    ) -> None:
+        self.attempts = attempts
+        self.site = site
+        self._database = database
+        self._authenticator = authenticator
+
+    def posted(self, handler: Handler) -> Handler:
+        """A handler that other sites cannot reach, and whose refusals are JSON with a code."""
+
+        async def guarded(request: Request) -> Response:
+            try:
+                self.site.check(request)
+                return await handler(request)
+            except UserError as error:
+                return _refused(UserFacingError(error.message, code=error.code, http_status=400))
+            except UserFacingError as error:
+                return _refused(error)
+            except Exception as error:  # noqa: BLE001 - masked and logged
+                return JSONResponse(error_answer([mask(error)]), 500, headers=NO_STORE)
+
+        return guarded
+
+    async def identity(self, request: Request) -> Identity | None:
+        """Who asks; None when nobody is signed in."""
+        try:
+            return await self._authenticator.identity(request)
+        except UserFacingError:
+            # A page is asked for with a token that is not good: the same as without.
+            return None
+
+    async def required(self, request: Request) -> Identity:
+        """Who has signed in with this browser.
+
+        Raises:
+            UserFacingError: ``UNAUTHENTICATED``: nobody has.
+        """
+        known = await self.identity(request)
+        if known is None or known.kind is not CredentialKind.BROWSER:
+            raise unauthenticated("Nobody is signed in here.")
+        return known
+
+    async def welcome(self, request: Request, signed_in: SignedIn, answer: Response) -> Response:
+        """Give the browser its new session; the one it came with ends, so that nobody else's id lives on."""
+        before = await self.identity(request)
+        if before is not None and before.kind is CredentialKind.BROWSER:
+            await self._end(request, before, everywhere=False)
+        self._authenticator.cookie.write(answer, signed_in.secret)
+        return answer
+
+    async def leave(self, request: Request, *, everywhere: bool) -> Response:
+        """End the session of a browser, or all of its account.
+
+        Raises:
+            UserFacingError: ``UNAUTHENTICATED``: nobody is signed in.
+        """
+        await self._end(request, await self.required(request), everywhere=everywhere)
+        answer = RedirectResponse("/login", SEE_OTHER, headers=NO_STORE)
+        self._authenticator.cookie.clear(answer)
+        return answer
+
+    def secret_of(self, request: Request) -> str:
+        """The secret of the browser's session; empty without one."""
+        return self._authenticator.cookie.read(request) or ""
+
+    async def _end(self, request: Request, known: Identity, *, everywhere: bool) -> None:
+        actor = person_of(request, known).actor
+        if everywhere:
+            await self._database.write(acting, actor, end_all_sessions, known.account_id)
+            self._authenticator.forget_all()
+            return
+        await self._database.write(acting, actor, end_session, known.account_id, known.credential_id)
+        self._authenticator.forget(self.secret_of(request))
+
+
+def with_pause(answer: Response, error: UserFacingError) -> Response:
+    """Says by header, too, how long to wait."""
+    seconds = (error.extensions or {}).get("retryAfter")
+    if seconds is not None:
+        answer.headers["Retry-After"] = str(seconds)
+    return answer
+
+
+def _refused(error: UserFacingError) -> Response:
+    return with_pause(JSONResponse(error_answer([error]), error.http_status or 400, headers=NO_STORE), error)

@@ -1,0 +1,180 @@
+"""Passkeys by WebAuthn: what a browser is asked for, and whether its answer is good."""
+
+import logging
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from ipaddress import ip_address
+from secrets import token_bytes
+from typing import Any, Final, cast
+from urllib.parse import urlsplit
+
+from webauthn import (
+    generate_authentication_options,
+    generate_registration_options,
+    options_to_json,
+    verify_authentication_response,
+    verify_registration_response,
+)
+from webauthn.helpers import (
+    base64url_to_bytes,
+    bytes_to_base64url,
+    parse_authentication_credential_json,
+    parse_client_data_json,
+    parse_registration_credential_json,
+)
+from webauthn.helpers.structs import (
+    AuthenticatorSelectionCriteria,
+    PublicKeyCredentialDescriptor,
+    ResidentKeyRequirement,
+    UserVerificationRequirement,
+)
+
+from ...graphql.errors import UserFacingError
+from ...jobs.core.accounts import Identity
+from ...jobs.core.credentials import stored_form
+from ...jobs.core.passkeys import CHALLENGE_LIFETIME, DeviceKey, Passkey
+
+log = logging.getLogger("cronograph.sign_in")
+
+CHALLENGE_BYTES: Final = 32
+TIMEOUT: Final = round(CHALLENGE_LIFETIME.total_seconds() * 1000)
+"""Milliseconds for which a browser waits for its user."""
+REQUIRED: Final = UserVerificationRequirement.REQUIRED
+
+
+class Challenge:
+    """Random bytes that a device signs."""
+
+    def __init__(self, value: bytes | None = None) -> None:
+        """Those given, or new ones."""
+        self.value = token_bytes(CHALLENGE_BYTES) if value is None else value
+
+    @property
+    def stored(self) -> str:
+        """What the database keeps of them."""
+        return stored_form(bytes_to_base64url(self.value))
+
+
+class RelyingParty:
+    """This server as devices know it: by the name in its address.
+
+    Attributes:
+        origin: Scheme, host and port that pages must have which ask for a passkey.
+        name: The host's; None when it is an address, for which there can be no passkeys.
+    """
+
+    def __init__(self, url: str) -> None:
+        """The server that people open under an address."""
+        parts = urlsplit(url)
+        self.origin = f"{parts.scheme}://{parts.netloc}"
+        self.name = None if _is_address(parts.hostname or "") else parts.hostname
+
+    def required_name(self) -> str:
+        """The host's name.
+
+        Raises:
+            UserFacingError: ``PASSKEYS_NOT_AVAILABLE``: it has none.
+        """
+        if self.name is None:
+            message = f"Passkeys need a name, and people open this server as {self.origin}; set public_url to one."
+            raise UserFacingError(message, code="PASSKEYS_NOT_AVAILABLE", http_status=409)
+        return self.name
+
+    def sign_in_options(self, challenge: Challenge) -> str:
+        """What a browser needs to ask its user for a passkey of this server, as JSON."""
+        return options_to_json(
+            generate_authentication_options(
+                rp_id=self.required_name(), challenge=challenge.value, timeout=TIMEOUT, user_verification=REQUIRED
+            )
+        )
+
+    def registration_options(self, challenge: Challenge, account: Identity, known: Sequence[Passkey]) -> str:
+        """What a browser needs to make a passkey for an account, as JSON."""
+        return options_to_json(
+            generate_registration_options(
+                rp_id=self.required_name(),
+                rp_name="Cronograph",
+                user_name=account.name,
+                user_id=f"cronograph-{account.account_id}".encode(),
+                challenge=challenge.value,
+                timeout=TIMEOUT,
+                authenticator_selection=AuthenticatorSelectionCriteria(
+                    resident_key=ResidentKeyRequirement.REQUIRED, user_verification=REQUIRED
+                ),
+                exclude_credentials=[
+                    PublicKeyCredentialDescriptor(id=base64url_to_bytes(one.key.credential_id)) for one in known
+                ],
+            )
+        )
+
+    def new_key(self, credential: Mapping[str, Any], challenge: Challenge) -> DeviceKey | None:
+        """The key behind the answer to a registration; None if the answer is not good."""
+        try:
+            done = verify_registration_response(
+                credential=dict(credential),
+                expected_challenge=challenge.value,
+                expected_rp_id=self.required_name(),
+                expected_origin=self.origin,
+                require_user_verification=True,
+            )
+        except Exception as error:  # noqa: BLE001 - it reads a stranger's bytes by several libraries, each with its own
+            log.info("a passkey was not registered: %s", error)
+            return None
+        credential_id, public_key = map(bytes_to_base64url, (done.credential_id, done.credential_public_key))
+        return DeviceKey(credential_id, public_key, done.sign_count)
+
+    def sign_count(self, credential: Mapping[str, Any], challenge: Challenge, passkey: Passkey) -> int | None:
+        """How often the device was used by now; None if its signature is not good."""
+        try:
+            done = verify_authentication_response(
+                credential=dict(credential),
+                expected_challenge=challenge.value,
+                expected_rp_id=self.required_name(),
+                expected_origin=self.origin,
+                credential_public_key=base64url_to_bytes(passkey.key.public_key),
+                credential_current_sign_count=passkey.key.sign_count,
+                require_user_verification=True,
+            )
+        except Exception as error:  # noqa: BLE001 - as above
+            log.info("a passkey was not accepted: %s", error)
+            return None
+        return done.new_sign_count
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a browser sends, as far as it says which challenge it answers and which passkey it means.
+
+    Attributes:
+        credential: As the browser has made it.
+        credential_id: Which passkey, in base64url.
+        challenge: Which challenge.
+    """
+
+    credential: Mapping[str, Any]
+    credential_id: str
+    challenge: Challenge
+
+    @classmethod
+    def read(cls, credential: object, *, registers: bool) -> "Answer":
+        """The answer in a request.
+
+        Raises:
+            UserFacingError: ``INVALID_REQUEST``: it is not one.
+        """
+        parse = parse_registration_credential_json if registers else parse_authentication_credential_json
+        try:
+            found = parse(dict(cast("Mapping[str, Any]", credential)))
+            challenge = parse_client_data_json(found.response.client_data_json).challenge
+        except Exception as error:
+            message = f"'credential' must be what the browser made of a passkey: {str(error)[:200]}"
+            raise UserFacingError(message, code="INVALID_REQUEST", http_status=400) from error
+        return cls(cast("Mapping[str, Any]", credential), bytes_to_base64url(found.raw_id), Challenge(challenge))
+
+
+def _is_address(host: str) -> bool:
+    try:
+        ip_address(host)
+    except ValueError:
+        return False
+    return True

@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from secrets import token_bytes
 from typing import Any
 
-import cbor2
 from cryptography.hazmat.primitives.asymmetric.ec import ECDSA, SECP256R1, EllipticCurvePrivateKey, generate_private_key
 from cryptography.hazmat.primitives.hashes import SHA256
+from webauthn.helpers import encode_cbor
 
 PRESENT, VERIFIED, ATTESTED = 1, 4, 64
 
@@ -46,9 +46,9 @@ class Device:
         """The answer to the options of a registration."""
         data = self._data("webauthn.create", options["challenge"])
         length = struct.pack(">H", len(self.credential_id))
-        attested = bytes(16) + length + self.credential_id + cbor2.dumps(self._public_key())
+        attested = bytes(16) + length + self.credential_id + encode_cbor(self._public_key())
         head = self._head(party or options["rp"]["id"], self.flags | ATTESTED)
-        statement = cbor2.dumps({"fmt": "none", "attStmt": {}, "authData": head + attested})
+        statement = encode_cbor({"fmt": "none", "attStmt": {}, "authData": head + attested})
         return self._credential({"clientDataJSON": encoded(data), "attestationObject": encoded(statement)})
 
     def signed(self, options: Any, party: str | None = None) -> dict[str, Any]:

@@ -4,6 +4,7 @@ from functools import partial
 from typing import Any
 
 import httpx
+from sqlalchemy import Connection, select
 
 from cronograph.jobs.actions import accounts, passkeys
 from cronograph.jobs.core.passkeys import MAX_PASSKEYS, DeviceKey
@@ -70,15 +71,13 @@ async def test_who_has_signed_in_makes_a_passkey_and_signs_in_by_it_without_a_na
     assert listed["lastUsedAt"] is not None
     again = await registration(server)
     assert [one["id"] for one in again["excludeCredentials"]] == [device.signed(options)["id"]]
-    logged = [one async for one in entries(server)]
+    logged = await server.database.read(entries)
     assert ("passkey.created", "Ada", '{"id": 1, "name": "phone"}') in logged
     assert ("sign_in.succeeded", "Ada", '{"by": "passkey"}') in logged
 
 
-async def entries(server: Protected) -> Any:
-    statement = audit_log.select().order_by(audit_log.c.id)
-    for row in await server.database.read(lambda conn: list(conn.execute(statement))):
-        yield row.action, row.subject, row.after
+def entries(conn: Connection) -> list[tuple[str, str, str]]:
+    return [(row.action, row.subject, row.after) for row in conn.execute(select(audit_log).order_by(audit_log.c.id))]
 
 
 async def test_a_challenge_is_good_once_for_five_minutes_and_for_the_browser_that_asked(server: Protected) -> None:
@@ -116,7 +115,8 @@ async def test_wrong_proofs_are_refused_and_logged_and_begin_no_session(light: P
     unknown = Device(light.url)
     assert refusal(await sign_in(light, unknown.signed(await challenge(light)))) == (401, "WRONG_CREDENTIALS")
     assert await light.database.read(rows, session) == before
-    failed = [(subject, after) async for action, subject, after in entries(light) if action == "sign_in.failed"]
+    logged = await light.database.read(entries)
+    failed = [(subject, after) for action, subject, after in logged if action == "sign_in.failed"]
     assert failed == [("ada", '{"by": "passkey"}')] * 4 + [("(unknown passkey)", '{"by": "passkey"}')]
 
 
@@ -162,8 +162,9 @@ async def test_nonsense_in_the_place_of_a_passkey_is_refused(light: Protected) -
     await light.sign_in_as("ada")
     signed = device.signed(await challenge(light))
     made = device.made(await registration(light))
+    wrong: tuple[object, ...] = (None, 1, "", "ü", [], {"clientDataJSON": "e30"})
     for member in ("id", "rawId", "type", "response"):
-        for value in (None, 1, "", "ü", [], {"clientDataJSON": "e30"}):
+        for value in wrong:
             for credential, post in ((signed, sign_in), (made, register)):
                 answer = await post(light, {**credential, member: value})
                 assert answer.status_code in {400, 401}, (member, value, answer.text)
@@ -175,8 +176,9 @@ async def test_nonsense_in_the_place_of_a_passkey_is_refused(light: Protected) -
         fresh = device.signed(await challenge(light))
         answer = await sign_in(light, {**fresh, "response": {**fresh["response"], **spoilt}})
         assert refusal(answer) == (401, "WRONG_CREDENTIALS")
-    for credential in (None, 1, "x", [], {}):
-        assert refusal(await sign_in(light, credential)) == (400, "INVALID_REQUEST")
+    none: tuple[object, ...] = (None, 1, "x", [], {})
+    for nothing in none:
+        assert refusal(await sign_in(light, nothing)) == (400, "INVALID_REQUEST")
     assert await light.database.read(rows, passkey) == 1
 
 

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from graphql.validation.rules import overlapping_fields_can_be_merged as overlapping
 from strawberry.schema.validation_rules.maybe_null import MaybeNullValidationRule
 from strawberry.schema.validation_rules.one_of import OneOfInputValidationRule
 
@@ -17,7 +18,6 @@ from graphql import (
     DocumentNode,
     GraphQLError,
     GraphQLSchema,
-    NoFragmentCyclesRule,
     OperationDefinitionNode,
     OperationType,
     parse,
@@ -29,7 +29,6 @@ from ...jobs.core.roles import Role
 from ..errors import UserFacingError, coded, shorten
 from .cost import Guard, Measure
 from .limits import LimitExceeded, Limits
-from .merging import check_merging
 from .rights import Requirement, requirements_of
 
 RULES: Final[tuple[type[ASTValidationRule], ...]] = (
@@ -38,6 +37,15 @@ RULES: Final[tuple[type[ASTValidationRule], ...]] = (
     OneOfInputValidationRule,
 )
 """The validation rules, put together once: Strawberry's default builds the tuple for every request."""
+
+MERGING: Final = 50_000
+"""How much work graphql-core may do to see whether fields of one response name can be merged; two units are a pair.
+
+Its own default lets a few kilobytes of repeated fields take a second of processor time. There is one for all schemas of
+a process, read whenever a validation begins.
+"""
+
+overlapping.MAX_COMPLEXITY_BUDGET = MERGING
 
 SCAN: Final = re.compile(
     r'"""(?:\\"""|[^"]|"(?!""))*"""'  # block string
@@ -186,14 +194,7 @@ class DocumentStore:
             raise RequestRefused(document.errors)
 
     def _faults(self, ast: DocumentNode) -> list[GraphQLError]:
-        # Cycles first: whatever writes out fragments relies on there being none.
-        faults = validate(self.schema, ast, [NoFragmentCyclesRule], max_errors=self.limits.errors)
-        if not faults:
-            try:
-                check_merging(ast, self.limits)
-            except LimitExceeded as error:
-                return [error]
-            faults = validate(self.schema, ast, RULES, max_errors=self.limits.errors)
+        faults = validate(self.schema, ast, RULES, max_errors=self.limits.errors)
         return [self._validation_error(error) for error in faults]
 
     def _validation_error(self, error: GraphQLError) -> GraphQLError:

@@ -29,8 +29,6 @@ class Limits:
         introspection_depth: deepest nesting of fields below `__schema` and `__type`, these included.
         fields: most fields of an operation once its fragments are written out.
         aliases: most aliased fields of an operation once its fragments are written out.
-        field_pairs: most pairs of fields that have the same response name at the same place of the answer, fragments
-            written out; validation compares each pair (about 5 µs).
         root_fields: most fields at the root of a query or subscription.
         mutation_root_fields: most fields at the root of a mutation.
         cost: highest estimated number of field values of an operation (see `guard`).
@@ -68,7 +66,6 @@ class Limits:
     introspection_depth: int = 20
     fields: int = 1_500
     aliases: int = 50
-    field_pairs: int = 10_000
     root_fields: int = 20
     mutation_root_fields: int = 10
     cost: int = 20_000

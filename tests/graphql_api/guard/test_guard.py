@@ -149,7 +149,6 @@ def test_introspection_has_a_depth_of_its_own() -> None:
         (Limits(aliases=1), "{ a: hello b: hello }", "LIMIT_ALIASES"),
         (Limits(root_fields=1), "{ hello task { name } }", "LIMIT_ROOT_FIELDS"),
         (Limits(cost=10), "{ tasks(first: 9) { nodes { name } } }", "LIMIT_COST"),
-        (Limits(field_pairs=2), "{ hello hello hello }", "LIMIT_FIELD_PAIRS"),
         (Limits(tokens=4), "{ hello hello hello }", "LIMIT_TOKENS"),
         (Limits(document_bytes=4), "{ hello }", "LIMIT_DOCUMENT_BYTES"),
         (Limits(document_bytes=12), '{ hello(name: "é") }', "LIMIT_DOCUMENT_BYTES"),

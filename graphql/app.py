@@ -8,8 +8,8 @@ from starlette.responses import PlainTextResponse
 from starlette.routing import Route, WebSocketRoute
 
 from .schema_factory import GuardedSchema
-from .transport.budget import Budget
-from .transport.door import FrontDoor, GetContext, Lane, Watch, cursor_of_answer, same_lane, unwatched
+from .transport.bounds import Bounds
+from .transport.door import FrontDoor, GetContext, Watch, cursor_of_answer, unwatched
 from .transport.engine import Engine
 from .transport.http import HttpEndpoint
 from .transport.persisted import PersistedDocuments
@@ -34,7 +34,7 @@ def graphql_routes(
     event_id: EventId = cursor_of_answer,
     share: SharePolicy | None = None,
     watch: Watch = unwatched,
-    lane: Lane = same_lane,
+    bounds: Bounds | None = None,
 ) -> list[Route | WebSocketRoute]:
     """Routes for POST, Server-Sent Events and WebSocket at `/graphql`, and for the SDL at `/schema.graphql`.
 
@@ -50,7 +50,7 @@ def graphql_routes(
         event_id: cursor of a subscription's answer, for the `id:` of server-sent events and for sharing.
         share: which subscriptions of equal subscribers are executed once; None = none.
         watch: ends streams whose readers have lost the right to them, see `FrontDoor.watch`.
-        lane: see `FrontDoor.lane`.
+        bounds: who may execute now, and within what; unless given, all contexts are as `get_context` makes them.
     """
     engine = Engine(schema)
     door = FrontDoor(
@@ -61,8 +61,7 @@ def graphql_routes(
         streams=OpenStreams(schema.limits.open_streams) if streams is None else streams,
         shared=SharedStreams(engine, event_id, share),
         watch=watch,
-        budget=Budget(schema.limits),
-        lane=lane,
+        bounds=bounds or Bounds(schema.limits),
     )
     sdl = schema.as_str()
 

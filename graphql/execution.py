@@ -1,6 +1,8 @@
 """How operations are executed: as Strawberry does, but within a size, and fields of subscriptions are found once."""
 
-from typing import Any, Final
+from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager
+from typing import Any, Final, TypeAlias
 
 from strawberry.schema.schema import StrawberryGraphQLCoreExecutionContext
 from typing_extensions import override
@@ -14,6 +16,12 @@ ADVICE: Final = "Ask for fewer rows, or for fewer of the long texts."
 
 LIMITS: Final = "cronograph-limits"
 """Under this key of the schema's ``extensions`` its executors find the limits."""
+
+EventBounds: TypeAlias = Callable[[Any], AbstractAsyncContextManager[Any]]
+"""Lets one event of a subscription be executed: from the operation's context, the context for it while a block runs."""
+
+BOUNDS: Final = "cronograph-bounds"
+"""Under this key of an operation's extensions its executor finds the `EventBounds`; None = no event has any."""
 
 
 class OperationExecutor(StrawberryGraphQLCoreExecutionContext):
@@ -31,6 +39,18 @@ class OperationExecutor(StrawberryGraphQLCoreExecutionContext):
         limits: Limits = self.schema.extensions.get(LIMITS) or Limits()
         self._answer_bytes = limits.answer_bytes
         self._size = AnswerSize(limits.answer_bytes)
+        self._bounds: EventBounds | None = (self.operation_extensions or {}).get(BOUNDS)
+
+    @override
+    def execute_operation(self, serially: bool | None = None) -> Any:
+        """Execute a query or mutation, or one event of a subscription."""
+        return super().execute_operation(serially) if self._bounds is None else self._execute_event(self._bounds)
+
+    async def _execute_event(self, bounds: EventBounds) -> Any:  # noqa: ANN401 - as graphql-core has it
+        async with bounds(self.context_value) as context:
+            self.context_value = context
+            result = super().execute_operation(serially=False)
+            return await result if self.is_awaitable(result) else result
 
     @override
     def execute_root_grouped_field_set(

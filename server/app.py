@@ -12,6 +12,7 @@ from ..graphql.app import graphql_routes
 from ..graphql.context import LOCAL_ADMINISTRATOR, Context, Person
 from ..graphql.errors import UserFacingError
 from ..graphql.schema_factory import GuardedSchema
+from ..graphql.transport.bounds import Bounds, Reads, address_of
 from ..graphql.transport.door import unwatched
 from ..graphql.transport.shared_fields import SHARED
 from ..graphql.transport.streams import OpenStreams
@@ -76,6 +77,12 @@ def _middleware(parts: Parts) -> list[Middleware]:
     return [Middleware(ForwardedHeaders, proxies=parts.proxies), Middleware(OnlyOverTls), *inner]
 
 
+def client_of(found: Context, connection: HTTPConnection) -> str:
+    """Whose budget an operation uses: the account's, from wherever it asks; the network address's without one."""
+    account = found.person.account_id
+    return address_of(found, connection) if account is None else f"account {account}"
+
+
 def build_app(parts: Parts) -> Starlette:
     """The application: health, GraphQL, and the dashboard for every other path."""
     sign_in = parts.sign_in
@@ -97,8 +104,9 @@ def build_app(parts: Parts) -> Starlette:
             raise UserFacingError(message, code="STARTING", http_status=503)
         return Context(parts.database, parts.feeds.bus, parts.feeds.log_feed, await person(connection))
 
-    def lane(found: Context, costly: bool, deadline: float) -> Context:
-        return found.within((parts.costly if costly else parts.database).until(deadline))
+    def lane(found: Context, reads: Reads) -> Context:
+        database = parts.costly if reads.costly else parts.database
+        return found.within(database.until(reads.deadline).patient(reads.patience))
 
     api = graphql_routes(
         parts.schema,
@@ -109,7 +117,7 @@ def build_app(parts: Parts) -> Starlette:
         share=SHARED,
         allowed_origins=() if sign_in is None else {sign_in.origin},
         watch=unwatched if sign_in is None else sign_in.watch.watching,
-        lane=lane,
+        bounds=Bounds(parts.schema.limits, lane, client_of),
     )
     app = Starlette(
         routes=[

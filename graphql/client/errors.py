@@ -7,8 +7,8 @@ from typing import Any, Final
 RETRYABLE_STATUS: Final = frozenset({408, 425, 429, 500, 502, 503, 504})
 """HTTP statuses after which the same request may succeed later."""
 
-RETRYABLE_CODES: Final = frozenset({"INTERNAL_ERROR", "TIMEOUT", "SHUTTING_DOWN", "LIMIT_OPEN_STREAMS"})
-"""Codes of GraphQL errors after which the same request may succeed later."""
+PASSING: Final = frozenset({"UNAVAILABLE", "INTERNAL_SERVER_ERROR"})
+"""Classes of GraphQL errors (``extensions.classification``) after which the same request may succeed later."""
 
 
 class ClientError(Exception):
@@ -83,7 +83,7 @@ class OperationError(ClientError):
         super().__init__("; ".join(fault.message for fault in faults))
         self.faults = tuple(faults)
         self.data = data
-        self.retryable = any(code in RETRYABLE_CODES for code in self.codes)
+        self.retryable = any(fault.extensions.get("classification") in PASSING for fault in faults)
 
     @property
     def codes(self) -> frozenset[str]:

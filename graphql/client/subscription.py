@@ -130,7 +130,8 @@ class Follower(Generic[T]):
             ClientError: ``error``, because a new connection would not help or enough were tried.
         """
         fell_behind = isinstance(error, OperationError) and FALLEN_BEHIND in error.codes
-        if not (error.retryable or (fell_behind and self._subscription.resume_variable is not None)):
+        can_resume = self._subscription.resume_variable is not None
+        if not (can_resume if fell_behind else error.retryable):
             raise error
         self._failures += 1
         if isinstance(error, OperationError) and not fell_behind:

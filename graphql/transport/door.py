@@ -1,18 +1,18 @@
 """What all transports share: the engine, the checks before it, and the hooks of the application."""
 
-import asyncio
-from collections.abc import Awaitable, Callable, Generator, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any
 
 from starlette.requests import HTTPConnection
 
 from ..errors import UserFacingError
 from ..guard.document import Prepared
 from ..guard.limits import Limits
-from .budget import Budget
+from .bounds import Bounds
 from .engine import Engine
+from .members import Encoded
 from .persisted import PersistedDocuments
 from .request import GraphQLRequest, as_object
 from .sharing import SharedStreams
@@ -20,12 +20,6 @@ from .site import SitePolicy
 from .streams import OpenStreams
 
 GetContext = Callable[[HTTPConnection], Awaitable[Any]]
-Lane = Callable[[Any, bool, float], Any]
-"""Makes of a context the one an operation is executed with."""
-
-END_SECONDS: Final = 0.1
-"""So much later than the operation itself, what it still reads ends."""
-
 Watch = Callable[[Any, Callable[[UserFacingError], None]], AbstractContextManager[None]]
 """Watches the rights behind the context of a stream while a block runs; calls back once when they are lost."""
 
@@ -34,12 +28,6 @@ Watch = Callable[[Any, Callable[[UserFacingError], None]], AbstractContextManage
 def unwatched(_context: object, _lost: Callable[[UserFacingError], None]) -> Generator[None]:
     """For servers without sign-in: nobody loses anything."""
     yield
-
-
-def same_lane(context: Any, costly: bool, deadline: float) -> Any:  # noqa: ANN401 - the schema's own type
-    """The default `FrontDoor.lane`: one lane for everything, without an end."""
-    del costly, deadline
-    return context
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,9 +44,7 @@ class FrontDoor:
         streams: the open streams.
         shared: runs subscriptions, those of equal subscribers once.
         watch: tells a stream when its reader has lost the right to it.
-        lane: makes of the context of a query or mutation the one it is executed with: whether it is costly, and when
-            its reads have to end by the event loop's clock.
-        budget: who may execute now.
+        bounds: who may execute now, and within what.
         resume_variable: the variable that `Last-Event-ID` sets when the operation declares it.
     """
 
@@ -68,9 +54,8 @@ class FrontDoor:
     persisted: PersistedDocuments
     streams: OpenStreams
     shared: SharedStreams
-    budget: Budget
+    bounds: Bounds
     watch: Watch = unwatched
-    lane: Lane = same_lane
     resume_variable: str = "after"
 
     @property
@@ -95,15 +80,18 @@ class FrontDoor:
         Raises:
             UserFacingError: the server is busy, see `Budget.admitted`.
         """
-        cost = prepared.measure.cost
-        async with self.budget.admitted(_client_of(connection), cost):
-            deadline = asyncio.get_running_loop().time() + self.limits.operation_seconds + END_SECONDS
-            costly = cost > self.limits.cheap_cost
-            return await self.engine.execute(prepared, self.lane(context, costly, deadline))
+        client = self.bounds.client_of(context, connection)
+        async with self.bounds.admitted(client, prepared.measure.cost, context) as admitted:
+            return await self.engine.execute(prepared, admitted)
 
+    def stream(self, prepared: Prepared, context: Any, connection: HTTPConnection) -> AsyncGenerator[Encoded, None]:  # noqa: ANN401
+        """The answers of a subscription, each made once the budget has room for it.
 
-def _client_of(connection: HTTPConnection) -> str:
-    return connection.client.host if connection.client else ""
+        Raises:
+            RequestRefused: while iterating, see `SharedStreams.stream`.
+        """
+        bounds = self.bounds.of_events(self.bounds.client_of(context, connection), prepared.measure.cost)
+        return self.shared.stream(prepared, self.bounds.of_source(context), bounds)
 
 
 def cursor_of_answer(answer: Mapping[str, Any]) -> str | None:

@@ -7,9 +7,11 @@ from typing import Any
 
 from strawberry.types.execution import ExecutionResult, PreExecutionError
 
-from ..errors import UserFacingError, coded, error_answer, mask
+from ..errors import coded, error_answer, mask
+from ..execution import BOUNDS, EventBounds
 from ..guard.document import Prepared, RequestRefused
 from ..schema_factory import GuardedSchema
+from .bounds import timed_out
 from .request import GraphQLRequest
 
 
@@ -42,13 +44,18 @@ class Engine:
                     operation_name=prepared.operation_name,
                 )
         except TimeoutError:
-            return error_answer([self._timeout()])
+            return error_answer([timed_out("The operation", self.limits, "; a mutation may have taken effect")])
         except Exception as error:  # noqa: BLE001 - masked and logged: the transport has nothing better to do with it
             return error_answer([mask(error, prepared.operation_name)])
         return _answer(result)
 
-    async def stream(self, prepared: Prepared, context: Any) -> AsyncGenerator[dict[str, Any], None]:  # noqa: ANN401
-        """Run a subscription; yields one answer per event.
+    async def stream(
+        self,
+        prepared: Prepared,
+        context: Any,  # noqa: ANN401
+        bounds: EventBounds | None = None,
+    ) -> AsyncGenerator[dict[str, Any], None]:
+        """Run a subscription; yields one answer per event, each made within ``bounds``.
 
         Raises:
             RequestRefused: the source of events could not be opened, or has failed.
@@ -58,6 +65,7 @@ class Engine:
             variable_values=prepared.variables,
             context_value=context,
             operation_name=prepared.operation_name,
+            operation_extensions={BOUNDS: bounds},
         )
         try:
             async for result in results:
@@ -77,11 +85,6 @@ class Engine:
             return encode_json(answer)
         except (TypeError, ValueError, RecursionError) as error:
             return encode_json(error_answer([mask(error)]))
-
-    def _timeout(self) -> UserFacingError:
-        seconds = self.limits.operation_seconds
-        message = f"The operation took longer than {seconds:g} s and was stopped; a mutation may have taken effect."
-        return UserFacingError(message, code="TIMEOUT")
 
 
 def encode_json(value: Any) -> str:  # noqa: ANN401 - any JSON value

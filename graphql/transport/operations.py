@@ -113,7 +113,7 @@ class SocketOperations:
 
     async def _results(self, operation_id: str, prepared: Prepared, context: Any) -> bool:  # noqa: ANN401
         if prepared.is_subscription:
-            async with aclosing(self._door.shared.stream(prepared, context)) as answers:
+            async with aclosing(self._door.stream(prepared, context, self._websocket)) as answers:
                 async for answer in answers:
                     await self._send(_message(operation_id, "next", answer.text))
             return True

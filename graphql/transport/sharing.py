@@ -10,9 +10,11 @@ from, a subscriber that has overflowed catches up by an execution of its own, se
 from collections import deque
 from collections.abc import AsyncGenerator, Callable, Hashable, Mapping
 from contextlib import aclosing
+from dataclasses import dataclass
 from typing import Any, Final
 
 from ..errors import UserFacingError
+from ..execution import EventBounds
 from ..guard.document import Prepared, RequestRefused
 from .engine import Engine
 from .members import Encoded, Member, SharedExecution
@@ -46,29 +48,35 @@ class SharedStreams:
     def __len__(self) -> int:
         return len(self._executions)
 
-    def stream(self, prepared: Prepared, context: Any) -> AsyncGenerator[Encoded, None]:  # noqa: ANN401
-        """The answers of a subscription.
+    def stream(
+        self,
+        prepared: Prepared,
+        context: Any,  # noqa: ANN401
+        bounds: EventBounds | None = None,
+    ) -> AsyncGenerator[Encoded, None]:
+        """The answers of a subscription, each made within ``bounds``: of whoever came first, where it is shared.
 
         Raises:
             RequestRefused: while iterating: the source of events could not be opened, or the reader fell behind and the
                 operation has no way to resume or to catch up (`SLOW_READER`).
         """
         plan = plan_of(self._policy, prepared, context) if self._policy else None
-        return self._alone(prepared, context) if plan is None else self._together(plan, context)
+        reader = Reader(context, bounds)
+        return self._alone(prepared, reader) if plan is None else self._together(plan, reader)
 
-    async def _alone(self, prepared: Prepared, context: Any) -> AsyncGenerator[Encoded, None]:  # noqa: ANN401
-        async with aclosing(self._engine.stream(prepared, context)) as answers:
+    async def _alone(self, prepared: Prepared, reader: "Reader") -> AsyncGenerator[Encoded, None]:
+        async with aclosing(self._engine.stream(prepared, reader.context, reader.bounds)) as answers:
             async for answer in answers:
                 yield Encoded(self._engine.encode(answer), self._event_id(answer))
 
-    async def _together(self, plan: SharePlan, context: Any) -> AsyncGenerator[Encoded, None]:  # noqa: ANN401
+    async def _together(self, plan: SharePlan, reader: "Reader") -> AsyncGenerator[Encoded, None]:
         cursor, finished = plan.after, False
         while not finished:
             member = Member(self._engine.limits)
-            execution = self._join(plan, member, context)
+            execution = self._join(plan, member, reader)
             turn = Turn(member)
             try:
-                async with aclosing(self._turn(turn, plan, cursor, context)) as answers:
+                async with aclosing(self._turn(turn, plan, cursor, reader)) as answers:
                     async for answer in answers:
                         cursor = answer.cursor or cursor
                         yield answer
@@ -78,11 +86,11 @@ class SharedStreams:
             if not finished and (cursor is None or plan.resume_variable is None):
                 break
         if not finished:
-            async with aclosing(self._catching_up(plan, context)) as answers:
+            async with aclosing(self._catching_up(plan, reader)) as answers:
                 async for answer in answers:
                     yield answer
 
-    def _catching_up(self, plan: SharePlan, context: Any) -> AsyncGenerator[Encoded, None]:  # noqa: ANN401
+    def _catching_up(self, plan: SharePlan, reader: "Reader") -> AsyncGenerator[Encoded, None]:
         """One's own execution, after what the reader missed; its source waits for the reader and bounds what waits.
 
         Raises:
@@ -90,20 +98,21 @@ class SharedStreams:
         """
         if plan.catch_up is None:
             raise RequestRefused([_too_slow(self._engine.limits.queue_events)])
-        return self._alone(plan.after_cursor(None), plan.catch_up(context))
+        behind = Reader(plan.catch_up(reader.context), reader.bounds)
+        return self._alone(plan.after_cursor(None), behind)
 
     async def _turn(
         self,
         turn: "Turn",
         plan: SharePlan,
         cursor: str | None,
-        context: Any,  # noqa: ANN401
+        reader: "Reader",
     ) -> AsyncGenerator[Encoded, None]:
         """Answers until the stream ends (`turn.finished`) or the member has overflowed."""
         member = turn.member
         if cursor is not None:
             meeting = Meeting(member)
-            async with aclosing(self._alone(plan.after_cursor(cursor), context)) as missed:
+            async with aclosing(self._alone(plan.after_cursor(cursor), reader)) as missed:
                 async for answer in missed:
                     yield answer
                     if await meeting.at(answer.cursor) or member.overflowed:
@@ -116,10 +125,10 @@ class SharedStreams:
                 yield answer
         turn.finished = not member.overflowed
 
-    def _join(self, plan: SharePlan, member: Member, context: Any) -> SharedExecution:  # noqa: ANN401
+    def _join(self, plan: SharePlan, member: Member, reader: "Reader") -> SharedExecution:
         execution = self._executions.get(plan.key)
         if execution is None:
-            answers = self._alone(plan.after_cursor(None), context)
+            answers = self._alone(plan.after_cursor(None), reader)
             execution = SharedExecution(answers, lambda: self._forget(plan.key, execution))
             self._executions[plan.key] = execution
         execution.add(member)
@@ -135,6 +144,19 @@ class SharedStreams:
         """Forget an execution, unless another one has taken its place."""
         if self._executions.get(key) is execution:
             del self._executions[key]
+
+
+@dataclass(frozen=True, slots=True)
+class Reader:
+    """Who subscribes.
+
+    Attributes:
+        context: of the operation.
+        bounds: of each of its events.
+    """
+
+    context: Any
+    bounds: EventBounds | None
 
 
 class Turn:

@@ -117,7 +117,7 @@ class EventStream:
         if not operation.is_subscription:
             yield Encoded(engine.encode(await self._door.execute(operation, self._context, self._connection)), None)
             return
-        async with aclosing(self._door.shared.stream(operation, self._context)) as answers:
+        async with aclosing(self._door.stream(operation, self._context, self._connection)) as answers:
             async for answer in answers:
                 yield answer
 

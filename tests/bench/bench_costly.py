@@ -21,6 +21,7 @@ from starlette.requests import HTTPConnection
 from cronograph.graphql.app import graphql_routes
 from cronograph.graphql.context import Context
 from cronograph.graphql.schema import create_schema
+from cronograph.graphql.transport.bounds import Bounds, Reads
 from cronograph.jobs.actions.runs import put
 from cronograph.jobs.core.model import NewRun, Trigger
 from cronograph.jobs.registry import Registry, define
@@ -104,10 +105,10 @@ async def serving(url: str) -> AsyncGenerator[Server]:
     async def context(_connection: HTTPConnection) -> Context:
         return Context(database, feeds.bus, feeds.log_feed)
 
-    def lane(found: Context, is_costly: bool, deadline: float) -> Context:
-        return found.within((costly if is_costly else database).until(deadline))
+    def lane(found: Context, reads: Reads) -> Context:
+        return found.within((costly if reads.costly else database).until(reads.deadline))
 
-    app = Starlette(routes=graphql_routes(schema, context, lane=lane))
+    app = Starlette(routes=graphql_routes(schema, context, bounds=Bounds(schema.limits, lane)))
     wakeup.start()
     feeds.start()
     await engine.start()

@@ -22,6 +22,8 @@ PUBLISHED_AT_ONCE = 500
 """Rows that one transaction numbers."""
 RECENT = 2000
 """Events that are kept in memory for readers that come back."""
+PATIENCE = 10.0
+"""Seconds for which a subscriber waits for a database that is away."""
 _PAGE = 200
 _TURN = 100
 """Events that are handed out before the readers get a turn."""
@@ -45,6 +47,8 @@ class EventBus(Watch):
         super().__init__("event-bus", hints=Wake.EVENTS, poll=poll)
         self._queue = queue
         self._database = database
+        # Whoever subscribes or comes back while the database is away for a moment need not come back once more.
+        self._for_readers = database.patient(PATIENCE)
         self._audience = Audience()
         self._recent = Recent(recent)
         self._seen = Cursor(0, 0)
@@ -90,7 +94,7 @@ class EventBus(Watch):
 
     async def cursor(self) -> Cursor:
         """The cursor of everything published so far; what is committed but has no number yet comes after it."""
-        return await self._database.read(events.newest)
+        return await self._for_readers.read(events.newest)
 
     async def subscribe(
         self, after: Cursor | None = None, event_filter: EventFilter | None = None
@@ -122,7 +126,7 @@ class EventBus(Watch):
         async with self._round:
             # Of many that come together the first reads, and is in the audience before the next has its turn.
             if not self._audience:
-                start, self._seen, found = await self._database.read(_latest)
+                start, self._seen, found = await self._for_readers.read(_latest)
                 self._recent.begin(start, self._seen, found)
 
     async def _replay(self, after: Cursor, until: Cursor, event_filter: EventFilter) -> AsyncIterator[Event]:
@@ -137,7 +141,7 @@ class EventBus(Watch):
             return
         cursor = after
         while cursor < until:
-            page = await self._database.read(events.after, cursor, _PAGE)
+            page = await self._for_readers.read(events.after, cursor, _PAGE)
             for event in page:
                 if event.cursor <= until and event_filter.matches(event.change):
                     yield event
@@ -147,7 +151,7 @@ class EventBus(Watch):
 
     async def _is_gone(self, after: Cursor) -> bool:
         """Whether events after this cursor were pruned already, or it was never given out."""
-        newest, oldest = await self._database.read(_bounds)
+        newest, oldest = await self._for_readers.read(_bounds)
         if after.seq > newest.seq:
             return True
         if oldest is None:

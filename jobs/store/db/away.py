@@ -9,8 +9,9 @@ from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 
 # Connection exception, insufficient resources (a full disk, too many clients), shut down or starting up, system error.
 _CLASSES = ("08", "53", "57P", "58")
-# A server that became a standby or lost its disk refuses writes; a database that was dropped.
-_STATES = frozenset({"25006", "3D000"})
+# A server that became a standby or lost its disk refuses writes; a database that was dropped. What others held up:
+# a deadlock, a conflict with another transaction, a lock or a statement that took longer than it may.
+_STATES = frozenset({"25006", "3D000", "40P01", "40001", "55P03", "57014"})
 _SQLITE = frozenset(
     {
         sqlite3.SQLITE_BUSY,
@@ -23,7 +24,7 @@ _SQLITE = frozenset(
 
 
 def is_away(error: BaseException) -> bool:
-    """Whether the database is gone, full, read-only, starting or out of reach: the same request may succeed later."""
+    """Whether the database is gone, full, read-only, starting, out of reach or too busy: the same may succeed later."""
     return any(_says_away(one) for one in _chain(error))
 
 

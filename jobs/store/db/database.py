@@ -5,6 +5,7 @@ connections; on SQLite every write runs in one writer thread, and reads in threa
 """
 
 import asyncio
+import copy
 from collections.abc import Awaitable, Callable
 from functools import partial
 from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
@@ -14,6 +15,7 @@ from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError, SQLAlch
 
 from . import audit, outbox
 from .address import is_pooled, is_sqlite, libpq_url, parse_url, sqlite_path
+from .away import is_away
 from .connecting import sync_engine
 from .line import Line
 from .postgres import PostgresAccess
@@ -42,6 +44,8 @@ Listener = Callable[[Wake], None]
 # is rolled back whole and, tried again, sees what the others did.
 _RETRYABLE = frozenset({"40P01", "40001", "55P03", "23505", "25P03"})
 _ATTEMPTS = 4
+_AGAIN = 0.2
+"""Seconds between two tries of somebody who is patient."""
 
 
 class Access(Protocol):
@@ -78,7 +82,10 @@ class Database:
         clock: Replaces the database's time in every transaction; for tests.
         access: The connections; unless given, new ones (see ``beside``).
         listeners: Who hears of commits; unless given, nobody yet.
-        deadline: When reads end at the latest, by the event loop's clock (see ``until``).
+
+    Attributes:
+        deadline: See ``until``.
+        patience: See ``patient``.
     """
 
     def __init__(
@@ -88,20 +95,28 @@ class Database:
         clock: Clock | None = None,
         access: Access | None = None,
         listeners: list[Listener] | None = None,
-        deadline: float | None = None,
     ) -> None:
         self.url = parse_url(url) if isinstance(url, str) else url
         self.clock = clock
         self._listeners: list[Listener] = [] if listeners is None else listeners
         self._access = access or _new_access(self.url)
-        self._deadline = deadline
+        self.deadline: float | None = None
+        self.patience = 0.0
 
-    def until(self, deadline: float) -> "Database":
-        """The same access, whose reads end at ``deadline`` by the event loop's clock: with TimeoutError.
+    def until(self, deadline: float | None) -> "Database":
+        """The same access, whose reads end at ``deadline`` by the event loop's clock: with TimeoutError; None = never.
 
         A statement that is under way then is cancelled, and gives its connection back.
         """
-        return Database(self.url, clock=self.clock, access=self._access, listeners=self._listeners, deadline=deadline)
+        bounded = copy.copy(self)
+        bounded.deadline = deadline
+        return bounded
+
+    def patient(self, seconds: float) -> "Database":
+        """The same access, which repeats a read for so long while the database is away."""
+        patient = copy.copy(self)
+        patient.patience = seconds
+        return patient
 
     def beside(self, party: str) -> "Database":
         """The access of another part of this process, which may use it from an event loop of its own.
@@ -133,8 +148,16 @@ class Database:
 
     async def read(self, function: Callable[Concatenate[Connection, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Run ``function(connection, …)`` on one consistent snapshot and return what it returns."""
-        async with asyncio.timeout_at(self._deadline):
-            return await self._access.read(lambda conn: function(conn, *args, **kwargs))
+        loop = asyncio.get_running_loop()
+        give_up = loop.time() + self.patience
+        async with asyncio.timeout_at(self.deadline):
+            while True:
+                try:
+                    return await self._access.read(lambda conn: function(conn, *args, **kwargs))
+                except Exception as error:
+                    if loop.time() >= give_up or not is_away(error):
+                        raise
+                await asyncio.sleep(_AGAIN)
 
     async def write(self, function: Callable[Concatenate[Tx, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Run ``function(tx, …)`` in one transaction, write its events with it, commit, and wake whom it concerns.

@@ -30,6 +30,7 @@ from cronograph.graphql.client import (
 )
 from cronograph.graphql.client.sse import Message, MessageParser
 from cronograph.graphql.client.subscription import Follower
+from cronograph.graphql.errors import classify
 
 Handler = Callable[[httpx.Request], httpx.Response]
 EVENT: dict[str, Any] = {
@@ -58,7 +59,8 @@ def event(cursor: str, **fields: Any) -> str:
 
 
 def failure(code: str) -> str:
-    return json.dumps({"data": None, "errors": [{"message": "no", "extensions": {"code": code}}]})
+    extensions = {"code": code, "classification": classify(code)}
+    return json.dumps({"data": None, "errors": [{"message": "no", "extensions": extensions}]})
 
 
 class Server:
@@ -261,7 +263,7 @@ def test_the_first_connection_is_not_retried() -> None:
     assert len(server.variables) == 1
 
 
-@pytest.mark.parametrize("code", ["INTERNAL_ERROR", "TIMEOUT", "SLOW_READER"])
+@pytest.mark.parametrize("code", ["INTERNAL_ERROR", "TIMEOUT", "UNAVAILABLE", "LIMIT_QUEUE_SECONDS", "SLOW_READER"])
 def test_faults_of_the_server_are_retried(code: str) -> None:
     server = Server(stream(event("1.0"), failure(code)), stream(failure(code)), stream(event("2.0")))
     with client_of(server) as client:

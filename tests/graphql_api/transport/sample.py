@@ -48,6 +48,7 @@ class SampleContext:
     token: str | None = None
     opened: int = 0
     closed: int = 0
+    waiting: int = 0
     release: asyncio.Event = field(default_factory=asyncio.Event)
     rights: str = "all"
     log: EventLog = field(default_factory=EventLog)
@@ -143,6 +144,7 @@ class Query:
 
     @strawberry.field
     async def blocked(self, info: Info) -> str:
+        info.context.waiting += 1
         await info.context.release.wait()
         return "released"
 
@@ -163,6 +165,11 @@ class Tick:
     cursor: str
     value: int
     text: str = ""
+
+    @strawberry.field
+    async def late(self, info: Info) -> str:
+        await info.context.release.wait()
+        return "released"
 
 
 @strawberry.type

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, Self
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cronograph.graphql.guard.document import RequestRefused
@@ -153,6 +153,7 @@ async def test_one_that_resumes_gets_what_it_missed_and_then_shares() -> None:
         assert late.values == list(range(2, 25))
 
 
+@settings(deadline=None)
 @given(st.lists(st.tuples(st.integers(0, 10), st.integers(0, 4)), min_size=1, max_size=8), st.integers(1, 5))
 def test_every_subscriber_gets_every_event_once_and_in_order(joins: list[tuple[int, int]], queue: int) -> None:
     async def scenario() -> None:

@@ -1,0 +1,126 @@
+"""What an execution must stay within: the budget, a time, and the connections and the time that its reads may use.
+
+A query or mutation is one execution; a subscription is one for each of its events, beside its source of events.
+"""
+
+import asyncio
+from collections.abc import AsyncGenerator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Final
+
+from starlette.requests import HTTPConnection
+
+from ..errors import UserFacingError
+from ..execution import EventBounds
+from ..guard.limits import Limits
+from .budget import Budget
+
+END_SECONDS: Final = 0.1
+"""So much later than the execution itself, what it still reads ends."""
+
+PATIENCE: Final = 10.0
+"""Seconds for which a subscription repeats a read while the database is away: its reader would only come back."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reads:
+    """How an execution reads.
+
+    Attributes:
+        costly: whether it must leave the connections of cheap ones alone.
+        deadline: when its reads end, by the event loop's clock; None = they have no common end.
+        patience: seconds for which a read is repeated while the database is away.
+    """
+
+    costly: bool = False
+    deadline: float | None = None
+    patience: float = 0.0
+
+
+Lane = Callable[[Any, Reads], Any]
+"""Makes of a context the one with which an execution reads so."""
+
+
+ClientOf = Callable[[Any, HTTPConnection], str]
+"""Whose budget an operation uses, from its context and its connection."""
+
+
+def address_of(_context: object, connection: HTTPConnection) -> str:
+    """The network address of who asks."""
+    return connection.client.host if connection.client else ""
+
+
+def same_lane(context: Any, reads: Reads) -> Any:  # noqa: ANN401 - the schema's own type
+    """One lane for everything, without an end."""
+    del reads
+    return context
+
+
+class Bounds:
+    """Lets executions begin, each within its bounds.
+
+    Attributes:
+        client_of: whose budget an operation uses.
+    """
+
+    def __init__(self, limits: Limits, lane: Lane = same_lane, client_of: ClientOf = address_of) -> None:
+        """Start with nothing under way.
+
+        Args:
+            limits: every figure.
+            lane: knows what a context is made of.
+            client_of: knows who asks; the network address unless given.
+        """
+        self.client_of = client_of
+        self._limits = limits
+        self._lane = lane
+        self._budget = Budget(limits)
+
+    @asynccontextmanager
+    async def admitted(
+        self,
+        client: str,
+        cost: int,
+        context: Any,  # noqa: ANN401 - the schema's own type
+        patience: float = 0.0,
+    ) -> AsyncGenerator[Any, None]:
+        """Wait until the budget has room for an execution; the context for it, while the block runs.
+
+        Args:
+            client: Whose budget it uses.
+            cost: As the guard measured it.
+            context: Of its operation.
+            patience: See `Reads`.
+
+        Raises:
+            UserFacingError: the server is busy, see `Budget.admitted`.
+        """
+        async with self._budget.admitted(client, cost):
+            deadline = asyncio.get_running_loop().time() + self._limits.operation_seconds + END_SECONDS
+            costly = cost > self._limits.cheap_cost
+            yield self._lane(context, Reads(costly=costly, deadline=deadline, patience=patience))
+
+    def of_source(self, context: Any) -> Any:  # noqa: ANN401 - the schema's own type
+        """The context for what a subscription reads to find its events."""
+        return self._lane(context, Reads(patience=PATIENCE))
+
+    def of_events(self, client: str, cost: int) -> EventBounds:
+        """The bounds of each event of a subscription that costs so much."""
+        return partial(self._event, client, cost)
+
+    @asynccontextmanager
+    async def _event(self, client: str, cost: int, context: Any) -> AsyncGenerator[Any, None]:  # noqa: ANN401
+        async with self.admitted(client, cost, context, PATIENCE) as found:
+            try:
+                async with asyncio.timeout(self._limits.operation_seconds):
+                    yield found
+            except TimeoutError:
+                raise timed_out("An event of this subscription", self._limits) from None
+
+
+def timed_out(what: str, limits: Limits, consequence: str = "") -> UserFacingError:
+    """The refusal of an execution that took too long."""
+    message = f"{what} took longer than {limits.operation_seconds:g} s and was stopped{consequence}."
+    return UserFacingError(message, code="TIMEOUT")

@@ -24,7 +24,6 @@ from multiprocessing.connection import Connection as Pipe
 from pathlib import Path
 from typing import Any
 
-import httpx
 import psutil
 
 from cronograph.jobs.core.events import Cursor, Event, EventFilter, EventKind
@@ -32,6 +31,7 @@ from cronograph.jobs.store.db.database import Connection, Database
 from cronograph.jobs.store.read import events
 from tests.support.processes import CronographProcess, ProcessStarter
 from tests.support.waiting import let_pass, wait_until
+from tests.support.web import open_client
 
 from .audience_process import Received, SocketPlan
 from .audience_process import main as attend
@@ -100,7 +100,7 @@ class Api:
     """The server's API, as far as it is needed here."""
 
     def __init__(self, url: str) -> None:
-        self.client = httpx.Client(base_url=url, timeout=60, trust_env=False)
+        self.client = open_client(url, timeout=60)
 
     def ask(self, document: str, **variables: Any) -> Any:
         """The data of an answer."""

@@ -10,6 +10,7 @@ from typing import Any, Self, TypeAlias
 import httpx
 
 from tests.chaos.cluster import Cluster
+from tests.support.web import post
 
 ENQUEUE = """
 mutation ($runs: [EnqueueRunInput!]!) { enqueueRuns(input: { runs: $runs }) { runs { id } errors { message } } }
@@ -61,7 +62,7 @@ class Client:
         run = {"jobName": self.job, "args": args, "uniqueKey": key, "retries": 50, "retryDelay": 0.2}
         try:
             url = f"{random.choice(nodes).url}/graphql"
-            answer = httpx.post(url, json={"query": ENQUEUE, "variables": {"runs": [run]}}, timeout=5, trust_env=False)
+            answer = post(url, {"query": ENQUEUE, "variables": {"runs": [run]}}, timeout=5)
             body: dict[str, Any] = answer.json()
             self.promised[key] = int(body["data"]["enqueueRuns"]["runs"][0]["id"])
         except (httpx.HTTPError, LookupError, TypeError, ValueError):

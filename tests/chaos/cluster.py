@@ -8,7 +8,6 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-import httpx
 from sqlalchemy import Engine, select, text, update
 
 from cronograph.jobs.core.model import Outcome
@@ -19,6 +18,7 @@ from tests.chaos.history import History, read_history
 from tests.chaos.rules import Violation, violations
 from tests.support.processes import CronographProcess, ProcessStarter
 from tests.support.waiting import wait_until
+from tests.support.web import post
 
 HEARTBEAT, LEASE = 0.5, 3.0
 """Seconds; a node is missed after the lease and then some, and even a busy machine beats in time."""
@@ -160,7 +160,7 @@ class Cluster:
         """The data of an operation, answered by some node."""
         process = self.nodes[node] if node else next(iter(self.nodes.values()))
         body = {"query": query, "variables": variables}
-        answer = httpx.post(f"{process.url}/graphql", json=body, timeout=30, trust_env=False).json()
+        answer = post(f"{process.url}/graphql", body, timeout=30).json()
         assert "errors" not in answer, answer
         data: dict[str, Any] = answer["data"]
         return data

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import httpx
 import pytest
 
 from tests.support.forking import Nursery
@@ -13,6 +12,7 @@ from tests.support.ports import free_port
 from tests.support.processes import CronographProcess, ProcessStarter
 from tests.support.requirements import unavailable
 from tests.support.sources import ROOT
+from tests.support.web import post
 
 MODULE = "dashboard_jobs"
 
@@ -66,7 +66,7 @@ class Site:
 
     def ask(self, query: str, **variables: object) -> Any:
         """The data of a GraphQL operation; an answer with errors fails the test."""
-        answer = httpx.post(f"{self.url}/graphql", json={"query": query, "variables": variables}, trust_env=False)
+        answer = post(f"{self.url}/graphql", {"query": query, "variables": variables})
         body = answer.json()
         assert "errors" not in body, body["errors"]
         return body["data"]

@@ -4,7 +4,6 @@ import json
 import re
 from collections.abc import Iterator
 
-import httpx
 import pytest
 from playwright.sync_api import expect
 
@@ -13,6 +12,7 @@ from tests.support.forking import Nursery
 from tests.support.ports import free_port
 from tests.support.processes import ProcessStarter
 from tests.support.sources import ROOT
+from tests.support.web import post
 
 from .conftest import MODULE, SOURCE, Site, need_dashboard, start_site
 from .test_pages import PAGES, ready
@@ -42,7 +42,7 @@ def test_every_operation_of_the_sources_is_listed() -> None:
 
 
 def test_the_pages_work_and_nothing_else_does(closed_site: Site, new_page: PageOpener) -> None:
-    answer = httpx.post(f"{closed_site.url}/graphql", json={"query": "{ asOf }"}, trust_env=False).json()
+    answer = post(f"{closed_site.url}/graphql", {"query": "{ asOf }"}).json()
     assert answer["errors"][0]["extensions"]["code"] == "DOCUMENT_NOT_ALLOWED"
     page = new_page(closed_site.url)
     for path in set(PAGES) - {"/tasks/shown"}:

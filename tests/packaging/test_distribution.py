@@ -10,13 +10,13 @@ import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 
-import httpx
 import pytest
 from playwright.sync_api import expect
 
 from tests.support.browser import PageOpener
 from tests.support.processes import CronographProcess, ProcessStarter
 from tests.support.sources import PRODUCT_FOLDERS, ROOT
+from tests.support.web import open_client
 
 pytestmark = [pytest.mark.packaging, pytest.mark.timeout(600)]
 
@@ -131,7 +131,7 @@ def test_the_sdist_carries_the_dashboard_with_its_sources_and_no_installed_packa
 
 
 def test_the_installed_wheel_serves_the_dashboard_and_its_assets(installed_server: CronographProcess) -> None:
-    with httpx.Client(base_url=installed_server.url, trust_env=False) as client:
+    with open_client(installed_server.url) as client:
         page = client.get("/")
         assert page.status_code == 200, page.text
         scripts = [word.split('"')[1] for word in page.text.split("src=")[1:]]

@@ -3,7 +3,6 @@
 import json
 from pathlib import Path
 
-import httpx
 import pytest
 
 from cronograph.graphql.guard.hashing import sha256_of
@@ -12,6 +11,7 @@ from cronograph.server.allowed_documents import read_documents
 from cronograph.server.config import InvalidSettingsError, load
 from cronograph.server.own_documents import own_documents
 from tests.support.processes import ProcessStarter
+from tests.support.web import post
 
 TASKS = "query { tasks { nodes { name } } }"
 GROUPS = "query { groups { nodes { name } } }"
@@ -77,7 +77,7 @@ def test_only_listed_documents_and_its_own_commands_run(processes: ProcessStarte
     server = processes.serve(f"sqlite:///{path.parent / 'x.db'}", env={"CRONOGRAPH_ALLOWED_DOCUMENTS": str(path)})
 
     def answered(query: str) -> str:
-        return httpx.post(f"{server.url}/graphql", json={"query": query}, trust_env=False).text
+        return post(f"{server.url}/graphql", {"query": query}).text
 
     assert "errors" not in answered(TASKS)
     assert "This server runs listed documents only" in answered(GROUPS)

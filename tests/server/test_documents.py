@@ -3,7 +3,6 @@
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-import httpx
 import pytest
 from sqlalchemy import Engine, func, insert, select
 
@@ -14,6 +13,7 @@ from cronograph.jobs.store.write import accounts
 from tests.support.job_modules import write_example_jobs
 from tests.support.processes import CronographProcess, ProcessStarter
 from tests.support.waiting import wait_until
+from tests.support.web import post
 
 JOBS = "query GetAvailableJobs { availableJobs { name description schedule } }"
 TRIGGER = "mutation TriggerJob($jobName: String!) { triggerJob(jobName: $jobName) { success message jobName } }"
@@ -35,7 +35,7 @@ class Served:
     def ask(self, query: str, **variables: object) -> dict[str, Any]:
         """The data of an operation."""
         body = {"query": query, "variables": variables}
-        answer = httpx.post(f"{self.process.url}/graphql", json=body, trust_env=False, timeout=30).json()
+        answer = post(f"{self.process.url}/graphql", body, timeout=30).json()
         assert "errors" not in answer, answer
         data: dict[str, Any] = answer["data"]
         return data

@@ -10,6 +10,7 @@ import pytest
 
 from tests.support.forking import Nursery
 from tests.support.processes import CronographProcess, ProcessStarter
+from tests.support.web import open_client
 
 LOG_PER_REQUEST = 2000
 """Bytes that one refused request may add to the log."""
@@ -102,7 +103,7 @@ def server(tmp_path_factory: pytest.TempPathFactory, nursery: Nursery) -> Iterat
 def client(server: CronographProcess) -> Iterator[httpx.Client]:
     """Asks the server, and sees afterwards that it is well and has said little about it."""
     before = len(server.output())
-    with httpx.Client(base_url=server.url, trust_env=False, timeout=30) as client:
+    with open_client(server.url) as client:
         yield client
         assert client.post("/graphql", json={"query": "{ viewer { name } }"}).json()["data"]["viewer"]
     said = server.output()[before:]

@@ -9,7 +9,6 @@ import sqlite3
 from pathlib import Path
 from typing import Any
 
-import httpx
 import pytest
 from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import ClientConnection, connect
@@ -18,6 +17,7 @@ from websockets.typing import Subprotocol
 from tests.support.job_modules import write_example_jobs
 from tests.support.processes import CronographProcess, ProcessStarter
 from tests.support.waiting import wait_until
+from tests.support.web import get, open_client, post
 
 
 def rows(database_url: str, statement: str) -> list[tuple[Any, ...]]:
@@ -28,7 +28,7 @@ def rows(database_url: str, statement: str) -> list[tuple[Any, ...]]:
 
 def graphql(server: CronographProcess, query: str, **variables: object) -> dict[str, Any]:
     """The data of an operation."""
-    answer = httpx.post(f"{server.url}/graphql", json={"query": query, "variables": variables}, trust_env=False).json()
+    answer = post(f"{server.url}/graphql", {"query": query, "variables": variables}).json()
     assert "errors" not in answer, answer
     data: dict[str, Any] = answer["data"]
     return data
@@ -67,7 +67,7 @@ def with_jobs(processes: ProcessStarter) -> list[str]:
 
 def test_the_printed_address_is_the_real_one(processes: ProcessStarter, sqlite_url: str) -> None:
     server = processes.start("serve", "--port", "0", "--database-url", sqlite_url, fresh=True)
-    assert httpx.get(f"{printed_address(server)}/health/ready", trust_env=False).json() == {
+    assert get(f"{printed_address(server)}/health/ready").json() == {
         "ready": True,
         "status": "ready",
     }
@@ -89,7 +89,7 @@ def test_json_output_is_nothing_but_json(processes: ProcessStarter, empty_sqlite
 
 def test_the_server_serves_dashboard_explorer_schema_and_health(processes: ProcessStarter, sqlite_url: str) -> None:
     server = processes.serve(sqlite_url)
-    with httpx.Client(base_url=server.url, trust_env=False) as client:
+    with open_client(server.url) as client:
         assert client.get("/health/live").json()["status"] == "live"
         assert "type Query" in client.get("/schema.graphql").text
         for path in ("/", "/tasks/x", "/graphiql"):
@@ -101,7 +101,7 @@ def test_the_server_serves_dashboard_explorer_schema_and_health(processes: Proce
 
 def test_a_foreign_name_for_this_machine_opens_nothing(processes: ProcessStarter, sqlite_url: str) -> None:
     server = processes.serve(sqlite_url)
-    with httpx.Client(base_url=server.url, headers={"Host": "evil.example"}, trust_env=False) as client:
+    with open_client(server.url, {"Host": "evil.example"}) as client:
         assert client.get("/").status_code == 421
         assert client.post("/graphql", json={"query": "{ viewer { name } }"}).status_code == 421
 
@@ -117,7 +117,7 @@ def test_sigterm_during_a_job_lets_it_finish_and_ends_with_status_zero(
         wait_running(server, job)
     server.terminate()
     ready = f"{server.url}/health/ready"
-    answer = httpx.get(ready, trust_env=False)
+    answer = get(ready)
     assert (answer.status_code, answer.json()) == (503, {"ready": False, "status": "draining"})
     assert server.wait(30) == 0
     log = "SELECT job_name, success, records_processed, outcome FROM job_execution WHERE job_name LIKE 'nap%'"
@@ -227,7 +227,7 @@ def test_the_api_answers_and_tells_of_changes_while_a_job_blocks_the_jobs_event_
     server = processes.serve(sqlite_url, *with_jobs)
     trigger(server, "block", seconds=60)
     wait_running(server, "block")
-    assert httpx.get(f"{server.url}/health/live", trust_env=False).status_code == 200
+    assert get(f"{server.url}/health/live").status_code == 200
     assert server.is_ready()
     address = f"{server.url.replace('http', 'ws')}/graphql"
     with connect(address, subprotocols=[Subprotocol("graphql-transport-ws")]) as live:
@@ -326,7 +326,7 @@ NONSENSE = [
 def test_nonsense_is_answered_clearly_and_leaves_the_log_short(processes: ProcessStarter, sqlite_url: str) -> None:
     server = processes.serve(sqlite_url)
     before = len(server.output())
-    with httpx.Client(base_url=server.url, trust_env=False) as client:
+    with open_client(server.url) as client:
         for _ in range(50):
             for body in NONSENSE:
                 answer = client.post("/graphql", content=body, headers={"Content-Type": "application/json"})

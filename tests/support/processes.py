@@ -13,6 +13,7 @@ import pytest
 from .forking import Nursery, Running, start_fresh
 from .ports import free_port
 from .waiting import DEFAULT_WAIT, wait_until
+from .web import get
 
 COMMAND = Path(sys.executable).with_name("cronograph")
 """The console script that the installation put beside this interpreter."""
@@ -57,7 +58,7 @@ class CronographProcess:
             status = self.process.returncode
             raise RuntimeError(f"`cronograph {words}` ended with status {status} before it was ready:\n{self.output()}")
         try:
-            return httpx.get(f"{self.url}/health/ready", timeout=5, trust_env=False).is_success
+            return get(f"{self.url}/health/ready", timeout=5).is_success
         except httpx.TransportError:
             return False
 

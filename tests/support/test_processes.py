@@ -6,12 +6,13 @@ import httpx
 import pytest
 
 from tests.support.processes import CronographProcess, ProcessStarter
+from tests.support.web import get
 
 
 def answers(server: CronographProcess) -> bool:
     """Whether the server answers within half a second."""
     try:
-        return httpx.get(f"{server.url}/health/live", timeout=0.5, trust_env=False).is_success
+        return get(f"{server.url}/health/live", timeout=0.5).is_success
     except httpx.TransportError:
         return False
 

@@ -16,6 +16,7 @@ from websockets.typing import Subprotocol
 from cronograph.graphql.guard.limits import Limits
 from tests.graphql_api.transport.sample import Sample, sample_app
 from tests.support.waiting import eventually
+from tests.support.web import open_async_client
 
 PROTOCOL = Subprotocol("graphql-transport-ws")
 
@@ -95,7 +96,7 @@ async def served(limits: Limits | None = None, **options: Any) -> AsyncGenerator
     running = asyncio.create_task(server.serve())
     await eventually(lambda: server.started, message="the server listens")
     port: int = server.servers[0].sockets[0].getsockname()[1]
-    async with httpx.AsyncClient(base_url=f"http://127.0.0.1:{port}", timeout=30, trust_env=False) as client:
+    async with open_async_client(f"http://127.0.0.1:{port}") as client:
         try:
             yield Served(sample, client, port, server)
         finally:

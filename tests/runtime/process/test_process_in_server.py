@@ -4,11 +4,11 @@ import signal
 from pathlib import Path
 from typing import Any
 
-import httpx
 import psutil
 
 from tests.support.processes import CronographProcess, ProcessStarter
 from tests.support.waiting import wait_until
+from tests.support.web import post
 
 MODULE = """
 import os, time
@@ -27,7 +27,7 @@ def heavy(ctx: JobContext, until: str = "") -> Result:
 
 
 def query(server: CronographProcess, document: str) -> Any:
-    answer = httpx.post(f"{server.url}/graphql", json={"query": document}, timeout=20, trust_env=False)
+    answer = post(f"{server.url}/graphql", {"query": document}, timeout=20)
     return answer.raise_for_status().json()["data"]
 
 

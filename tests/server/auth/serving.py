@@ -36,6 +36,7 @@ from cronograph.server.lifecycle import Lifecycle, Phase
 from cronograph.server.pages import Site
 from tests.support.ports import free_port
 from tests.support.waiting import eventually
+from tests.support.web import open_async_client
 
 PASSWORD = "correct horse battery staple"
 PROTOCOL = Subprotocol("graphql-transport-ws")
@@ -175,7 +176,7 @@ async def protected(url: str, schema: GuardedSchema) -> AsyncGenerator[Protected
     server = uvicorn.Server(uvicorn.Config(build_app(parts), port=port, log_config=None, lifespan="off"))
     running = asyncio.create_task(server.serve())
     await eventually(lambda: server.started, message="the server listens")
-    async with httpx.AsyncClient(base_url=f"http://localhost:{port}", timeout=30, trust_env=False) as browser:
+    async with open_async_client(f"http://localhost:{port}") as browser:
         try:
             yield Protected(database, clock, sign_in, port, browser)
         finally:

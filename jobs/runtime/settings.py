@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from ..core.errors import ConfigurationError
 from ..core.fairness import CountingScheme
+from .process.spawner import StartLauncher, start_launcher
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +24,7 @@ class EngineSettings:
         poll: Slow look for work when a notification was lost; None = 1 on SQLite, 5 on PostgreSQL.
         thread_logs: Keep what threads log that a job starts itself; changes ``threading`` for the whole process.
         version: Shown with the node.
+        launch: Starts the process that forks child processes; in an interpreter of its own unless set.
     """
 
     node_name: str | None = None
@@ -37,6 +39,7 @@ class EngineSettings:
     poll: float | None = None
     thread_logs: bool = False
     version: str = "0"
+    launch: StartLauncher = start_launcher
 
     def check(self) -> None:
         """Let settings pass that fit together.

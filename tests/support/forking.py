@@ -9,7 +9,7 @@ import subprocess
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Protocol
+from typing import Literal, Protocol
 
 NURSERY = Path(__file__).with_name("nursery.py")
 
@@ -94,20 +94,30 @@ class Forked:
 
 
 class Nursery:
-    """Forks `cronograph` processes from one that has imported everything; started with the first of them."""
+    """Forks processes from one that has imported everything; started with the first of them.
 
-    def __init__(self) -> None:
+    Args:
+        kind: What they run: `commands` of `cronograph`, or `launchers` of child processes.
+    """
+
+    def __init__(self, kind: Literal["commands", "launchers"]) -> None:
+        self._kind = kind
         self._process: subprocess.Popen[bytes] | None = None
         self._control: socket.socket | None = None
 
-    def start(self, words: Sequence[str], folder: Path, environment: Mapping[str, str], output: int) -> Running:
-        """Fork a process that runs the command line `words`, as `start_fresh` would start it."""
+    def start(
+        self, words: Sequence[str], folder: Path, environment: Mapping[str, str], output: int, *handed_over: int
+    ) -> Running:
+        """Fork a process that runs the command line `words`, as `start_fresh` would start it.
+
+        Files that are handed over have other numbers there, which are added to its words.
+        """
         control = self._control = self._control or self._begin()
         order = {"arguments": list(words), "folder": str(folder), "environment": dict(environment)}
         status, report = os.pipe()
         try:
             line = json.dumps(order).encode() + b"\n"
-            sent = socket.send_fds(control, [line], [output, report])
+            sent = socket.send_fds(control, [line], [output, report, *handed_over])
             control.sendall(line[sent:])
             pid = int(control.recv(32))
         finally:
@@ -118,7 +128,7 @@ class Nursery:
         ours, theirs = socket.socketpair()
         with theirs:
             self._process = subprocess.Popen(
-                [sys.executable, "-P", str(NURSERY), str(theirs.fileno())],
+                [sys.executable, "-P", str(NURSERY), str(theirs.fileno()), self._kind],
                 env={**os.environ, "PYTHONUNBUFFERED": "1", "NO_COLOR": "1", "COLUMNS": "160"},
                 stdin=subprocess.DEVNULL,
                 pass_fds=[theirs.fileno()],

@@ -1,4 +1,4 @@
-"""The process behind `Nursery`: it has imported the command line, and forks a child for each command that a test runs.
+"""The process behind `Nursery`: it has imported what its children run, and forks one for each order of a test.
 
 A fresh interpreter takes two seconds of processor time to import what `cronograph serve` needs; a fork of one that has
 done so takes some milliseconds. The child is a process of its own in every respect: session, working directory,
@@ -14,11 +14,10 @@ import selectors
 import signal
 import socket
 import sys
+from collections.abc import Callable
 from contextlib import suppress
 from types import FrameType
 from typing import Any
-
-from cronograph.server.cli import COMMANDS, application, main
 
 LOADED_LATER = (
     "apscheduler.executors.asyncio",
@@ -33,7 +32,11 @@ _CHUNK = 1 << 16
 
 
 class Nurse:
-    """Takes orders from the tests, one JSON line each with an output and a status file, and answers with the pid."""
+    """Takes orders from the tests, one JSON line each with some files, and answers with the pid.
+
+    The files: where output goes, where the exit status is written, and what else the child is to find; its number there
+    becomes the last argument of the command line.
+    """
 
     def __init__(self, control: socket.socket) -> None:
         self._control = control
@@ -65,19 +68,21 @@ class Nurse:
     def _order(self) -> tuple[dict[str, Any] | None, list[int]]:
         line, files = b"", list[int]()
         while not line.endswith(b"\n"):
-            data, more, _, _ = socket.recv_fds(self._control, _CHUNK, 2)
+            data, more, _, _ = socket.recv_fds(self._control, _CHUNK, 3)
             if not data:
                 return None, []
             line, files = line + data, files + more
         return json.loads(line), files
 
-    def _fork(self, order: dict[str, Any], output: int, status: int) -> bool:
+    def _fork(self, order: dict[str, Any], output: int, status: int, *handed_over: int) -> bool:
         pid = os.fork()
         if pid == 0:
             self._become_child(order, output)
+            sys.argv += map(str, handed_over)
             os.close(status)
             return True
-        os.close(output)
+        for file in (output, *handed_over):
+            os.close(file)
         self._statuses[pid] = status
         self._control.sendall(b"%d\n" % pid)
         return False
@@ -116,11 +121,25 @@ def _nothing(_number: int, _frame: FrameType | None) -> None:
     """Without a handler in Python the wake-up socket hears nothing."""
 
 
-if __name__ == "__main__":
-    application(COMMANDS)
+def commands() -> Callable[[], None]:
+    """The command line, and all that it needs."""
+    cli = importlib.import_module("cronograph.server.cli")
+    cli.application(cli.COMMANDS)
     for module in LOADED_LATER:
         importlib.import_module(module)
+    main: Callable[[], None] = cli.main
+    return main
+
+
+def launchers() -> Callable[[], None]:
+    """The launcher of child processes, and nothing beside it: so its children find what they find in earnest."""
+    main: Callable[[], None] = importlib.import_module("cronograph.jobs.runtime.process.launcher").main
+    return main
+
+
+if __name__ == "__main__":
+    run = {"commands": commands, "launchers": launchers}[sys.argv[2]]()
     gc.collect()
     gc.freeze()
     if Nurse(socket.socket(fileno=int(sys.argv[1]))).serve():
-        main()
+        run()

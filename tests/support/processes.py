@@ -175,7 +175,7 @@ class ProcessStarter:
 @pytest.fixture(scope="session")
 def nursery() -> Iterator[Nursery]:
     """Forks the processes of this session; it is started when the first test asks for it."""
-    nursery = Nursery()
+    nursery = Nursery("commands")
     yield nursery
     nursery.close()
 

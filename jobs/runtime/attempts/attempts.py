@@ -37,12 +37,12 @@ class Attempts:
         logs: Keeps log lines.
         progress: Writes progress.
         grace: Seconds between "please stop" and the hard stop.
+        spawner: Gives child processes.
         on_free: Called when slots became free by themselves, not in a transaction that fills them anew.
         on_fault: Called when ends can no longer be stored: the node must end its life.
 
     Attributes:
         finisher: Stores the ends.
-        spawner: Gives child processes.
         in_threads: How many of the attempts are in threads and child processes.
     """
 
@@ -54,6 +54,7 @@ class Attempts:
         progress: ProgressWriter,
         *,
         grace: float,
+        spawner: Spawner,
         on_free: Callable[[], None],
         on_fault: Callable[[], None],
     ) -> None:
@@ -62,10 +63,10 @@ class Attempts:
         self._logs = logs
         self._progress = progress
         self._grace = grace
+        self._spawner = spawner
         self._on_free = on_free
         self._on_fault = on_fault
         self.finisher = Finisher(services.database, self._stored, on_free, self._not_stored)
-        self.spawner = Spawner()
         self.in_threads = 0
         self._active: dict[int, Attempt] = {}
         # Of these, coroutines that nobody has asked to stop: they need nobody beside them.
@@ -116,7 +117,7 @@ class Attempts:
 
     def _body(self, attempt: Attempt) -> Body | Failed:
         try:
-            return body_of(attempt, self._services, self.spawner)
+            return body_of(attempt, self._services, self._spawner)
         except Exception as error:
             return _executor_failed(attempt, error)
 

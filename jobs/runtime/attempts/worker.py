@@ -22,6 +22,7 @@ from ...store.read import runs as run_store
 from ..live.log_writer import LogWriter
 from ..live.progress import ProgressWriter
 from ..process.child import check_findable
+from ..process.spawner import Spawner
 from ..service import Service
 from ..settings import EngineSettings
 from .attempts import Attempts
@@ -74,12 +75,14 @@ class Worker(Service):
         self.fenced = asyncio.Event()
         self._work = asyncio.Event()
         self._cancels = asyncio.Event()
+        self._spawner = Spawner(settings.launch)
         self._attempts = Attempts(
             services,
             registry,
             logs,
             progress,
             grace=settings.hard_stop_grace,
+            spawner=self._spawner,
             on_free=self._work.set,
             on_fault=self._end_life,
         )
@@ -132,7 +135,7 @@ class Worker(Service):
         """Take runs of process jobs once child processes can be had at once; their time boxes begin with the claim."""
         if not self._has_process_jobs:
             return
-        while not await self._attempts.spawner.ready():
+        while not await self._spawner.ready():
             log.error("the launcher of child processes does not start; again in %g s", _LAUNCHER_PAUSE)
             await asyncio.sleep(_LAUNCHER_PAUSE)
         self._claimant = replace(self._claimant, jobs=self._registry.names())
@@ -247,7 +250,7 @@ class Worker(Service):
     async def stop(self) -> None:
         """End, and wait for the end; child processes end too."""
         await super().stop()
-        await self._attempts.spawner.stop()
+        await self._spawner.stop()
         await self._attempts.finisher.close()
         if self._line is not None:
             await self._line.close()

@@ -7,6 +7,8 @@ import socket
 import subprocess
 import sys
 from collections import deque
+from collections.abc import Callable
+from typing import Protocol, TypeAlias
 
 from .wire import HEADER, ToChild, ToNode, frame, length_of, to_node
 
@@ -22,6 +24,32 @@ _LAUNCHERS = 2
 
 class LauncherError(Exception):
     """No child process can be had."""
+
+
+class LauncherProcess(Protocol):
+    """What a spawner needs of its launcher's process; ``subprocess.Popen`` has it."""
+
+    def wait(self, timeout: float | None = None) -> int:
+        """Block until it has ended; raises ``subprocess.TimeoutExpired``."""
+        ...
+
+    def kill(self) -> None:
+        """SIGKILL, unless it has ended."""
+        ...
+
+
+StartLauncher: TypeAlias = Callable[[socket.socket], LauncherProcess]
+"""Starts a launcher that speaks through this socket, which the caller closes then."""
+
+
+def start_launcher(control: socket.socket) -> LauncherProcess:
+    """Start a launcher in an interpreter of its own."""
+    return subprocess.Popen(  # noqa: S603 - this interpreter and a module of ours
+        [sys.executable, "-P", "-m", LAUNCHER, str(control.fileno())],
+        pass_fds=[control.fileno()],
+        stdin=subprocess.DEVNULL,
+        start_new_session=True,
+    )
 
 
 class Child:
@@ -90,12 +118,14 @@ class Spawner:
     """Start is lazy; stop is idempotent, and kills every child.
 
     Args:
+        launch: Starts the launcher's process.
         end_within: Seconds that a launcher may take to end before it is killed.
     """
 
-    def __init__(self, end_within: float = 5.0) -> None:
+    def __init__(self, launch: StartLauncher = start_launcher, end_within: float = 5.0) -> None:
+        self._launch = launch
         self._end_within = end_within
-        self._process: subprocess.Popen[bytes] | None = None
+        self._process: LauncherProcess | None = None
         self._control: socket.socket | None = None
         self._exits: dict[int, asyncio.Future[int | None]] = {}
         self._ready: asyncio.Future[bool] | None = None
@@ -111,12 +141,7 @@ class Spawner:
             return
         ours, theirs = socket.socketpair()
         with theirs:
-            self._process = subprocess.Popen(  # noqa: S603 - this interpreter and a module of ours
-                [sys.executable, "-P", "-m", LAUNCHER, str(theirs.fileno())],
-                pass_fds=[theirs.fileno()],
-                stdin=subprocess.DEVNULL,
-                start_new_session=True,
-            )
+            self._process = self._launch(theirs)
         ours.setblocking(False)
         self._control, self._rest = ours, b""
         loop = asyncio.get_running_loop()
@@ -247,7 +272,7 @@ class Spawner:
             await asyncio.shield(self._reaping)
 
 
-def _wait_for(process: subprocess.Popen[bytes], seconds: float) -> None:
+def _wait_for(process: LauncherProcess, seconds: float) -> None:
     try:
         process.wait(seconds)
     except subprocess.TimeoutExpired:

@@ -17,6 +17,7 @@ from cronograph.jobs.core.states import RunState
 from cronograph.jobs.registry import Registry, default_registry, define
 from cronograph.jobs.runtime.process.body import described
 from cronograph.jobs.runtime.process.child import check_findable, find_job
+from cronograph.jobs.runtime.process.spawner import start_launcher
 from tests.runtime.process_jobs import HIDDEN, JOBS
 from tests.support.engines import RunningEngine, StartEngine
 from tests.support.waiting import eventually, wait_until
@@ -194,7 +195,7 @@ def test_when_the_node_is_killed_its_children_and_theirs_die(tmp_path: Path, job
 
 
 async def test_stopping_the_engine_ends_the_launcher(start_engine: StartEngine) -> None:
-    engine = await start_engine(JOBS)
+    engine = await start_engine(JOBS, launch=start_launcher)
     await engine.finish("who_am_i")
     (launcher,) = [one for one in psutil.Process().children() if "process.launcher" in " ".join(one.cmdline())]
     await engine.engine.stop()

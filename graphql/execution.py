@@ -1,21 +1,29 @@
-"""How operations are executed: as Strawberry does, but within a size, and fields of subscriptions are found once."""
+"""How operations are executed: as Strawberry does, but within a size, and plain fields without its ceremony."""
 
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
 from typing import Any, Final, TypeAlias
 
+from graphql.pyutils import Path, gather_with_cancel
 from strawberry.schema.schema import StrawberryGraphQLCoreExecutionContext
 from typing_extensions import override
 
-from graphql import ExecutionResult, GraphQLLeafType, GraphQLObjectType
+from graphql import ExecutionResult, GraphQLLeafType, GraphQLObjectType, Undefined
 
 from .guard.answer import AnswerSize
 from .guard.limits import LimitExceeded, Limits
+from .plain_fields import PlainField, PlainFields
 
 ADVICE: Final = "Ask for fewer rows, or for fewer of the long texts."
 
 LIMITS: Final = "cronograph-limits"
 """Under this key of the schema's ``extensions`` its executors find the limits."""
+
+PLAIN_FIELDS: Final = "cronograph-plain-fields"
+"""Under this key they find the plain fields, if these are to be answered without graphql-core's ceremony."""
+
+Plan = tuple[tuple[str, PlainField | None, Any], ...]
+"""The fields of one selection in order: the name in the answer, the plain field or None, graphql-core's details."""
 
 EventBounds: TypeAlias = Callable[[Any], AbstractAsyncContextManager[Any]]
 """Lets one event of a subscription be executed: from the operation's context, the context for it while a block runs."""
@@ -40,6 +48,11 @@ class OperationExecutor(StrawberryGraphQLCoreExecutionContext):
         self._answer_bytes = limits.answer_bytes
         self._size = AnswerSize(limits.answer_bytes)
         self._bounds: EventBounds | None = (self.operation_extensions or {}).get(BOUNDS)
+        self._plain: PlainFields | None = self.schema.extensions.get(PLAIN_FIELDS)
+        if self.middleware_manager is not None and self.middleware_manager.middlewares:
+            # Somebody wants to see every field.
+            self._plain = None
+        self._plans: dict[tuple[str, int], tuple[Any, Plan | None]] = {}
 
     @override
     def execute_operation(self, serially: bool | None = None) -> Any:
@@ -67,6 +80,65 @@ class OperationExecutor(StrawberryGraphQLCoreExecutionContext):
         return super().execute_root_grouped_field_set(root_type, root_value, fields, serially, position_context)
 
     @override
+    def execute_fields(
+        self,
+        parent_type: GraphQLObjectType,
+        source_value: Any,
+        path: Path | None,
+        grouped_field_set: Any,
+        position_context: Any,
+    ) -> Any:
+        """The answer of one object: plain fields from its attributes, the others, and all doubt, as graphql-core does.
+
+        Fields keep their order, and so do errors: what cannot be shown at once is left to ``execute_field`` in its
+        turn.
+        """
+        plan = self._plan(parent_type, grouped_field_set)
+        if plan is None:
+            return super().execute_fields(parent_type, source_value, path, grouped_field_set, position_context)
+        if self._size.exceeded:
+            return {}
+        results: dict[str, Any] = {}
+        awaitable: list[str] = []
+        try:
+            for name, plain, details in plan:
+                value = Undefined if plain is None else plain.shown(getattr(source_value, plain.attribute, Undefined))
+                if value is Undefined:
+                    own = Path(path, name, parent_type.name)
+                    value = self.execute_field(parent_type, source_value, details, own, position_context)
+                    if value is Undefined:
+                        continue
+                    if self.is_awaitable(value):
+                        awaitable.append(name)
+                elif value is not None:
+                    self._size.add(value)
+                results[name] = value
+        except Exception:
+            if awaitable:
+                self.settle_in_background([results[name] for name in awaitable])
+            raise
+        return _awaited(results, awaitable) if awaitable else results
+
+    def _plan(self, parent: GraphQLObjectType, fields: Any) -> Plan | None:  # noqa: ANN401 - as graphql-core groups them
+        """The fields of a selection; None if none of them is plain."""
+        # By identity, as graphql-core remembers sub-fields; kept with the plan, so that no other takes its place.
+        key = (parent.name, id(fields))
+        known = self._plans.get(key)
+        if known is None:
+            known = self._plans[key] = (fields, self._plan_anew(parent, fields))
+        return known[1]
+
+    def _plan_anew(self, parent: GraphQLObjectType, fields: Any) -> Plan | None:  # noqa: ANN401
+        find = self._plain
+        if find is None or self.abort_signal is not None:
+            return None
+        plan = tuple(
+            (name, None if details[0].node.arguments else find.find(parent, details[0].node.name.value), details)
+            for name, details in fields.items()
+        )
+        return plan if any(plain is not None for _, plain, _ in plan) else None
+
+    @override
     def complete_leaf_value(self, return_type: GraphQLLeafType, result: Any) -> Any:  # type: ignore[override]
         """Take a value into the answer, as long as that may grow."""
         if self._size.exceeded:
@@ -84,3 +156,14 @@ class OperationExecutor(StrawberryGraphQLCoreExecutionContext):
         most = self._answer_bytes
         what = "The answer is too large, in bytes (counting stops there); a mutation has taken effect"
         return ExecutionResult(None, [LimitExceeded("answer_bytes", most, most + 1, what, advice=ADVICE)])
+
+
+async def _awaited(results: dict[str, Any], awaitable: list[str]) -> dict[str, Any]:
+    """The answer of one object once what it waits for is there."""
+    if len(awaitable) == 1:
+        (name,) = awaitable
+        results[name] = await results[name]
+    else:
+        found = await gather_with_cancel(*(results[name] for name in awaitable))
+        results.update(zip(awaitable, found, strict=True))
+    return results

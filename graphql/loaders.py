@@ -17,8 +17,8 @@ from ..jobs.store.read import jobs as stored_jobs
 from ..jobs.store.read import nodes as stored_nodes
 from ..jobs.store.read import skipped as stored_skipped
 from ..jobs.store.read.clock import server_time
-from ..jobs.store.read.criteria import Condition, Criteria, Operator
-from ..jobs.store.read.keyset import OrderKey, Page, PageRequest
+from ..jobs.store.read.criteria import Criteria
+from ..jobs.store.read.keyset import Page, PageRequest
 from ..jobs.store.read.lists import EXECUTIONS, OCCURRENCES, RUNS, SKIPPED, TASKS, Listing
 
 K = TypeVar("K")
@@ -100,10 +100,6 @@ class Children(Generic[M]):
             read = await self._database.read(pages.counts_of, self._listing, self._field, parents, criteria)
             found |= {CountKey(parent, criteria): number for parent, number in read.items()}
         return [found[key] for key in keys]
-
-
-FINISHED: Final = Condition("completed_at", Operator.IS_NULL, value=False)
-NEWEST_FINISHED: Final = PageRequest((OrderKey("id", descending=True),), 1, FINISHED)
 
 
 class Loaders:
@@ -236,10 +232,21 @@ class Loaders:
         """How many rows of a whole list meet ``criteria``, counted up to the cap and one more."""
         return await self._database.read(pages.count, listing, criteria)
 
-    async def last_finished(self, task_id: int) -> Execution | None:
-        """The newest finished execution of a task."""
-        page = await self.executions_of_task.page(task_id, NEWEST_FINISHED)
-        return page.items[0] if page.items else None
+    @cached_property
+    def last_finished(self) -> DataLoader[int, Execution | None]:
+        """The newest finished execution of a task, by the task's id."""
+        return self._by_key(executions.newest_finished)
+
+    @cached_property
+    def ahead(self) -> dict[int, Execution | None]:
+        """What ``last_finished`` would find, of the tasks for which a list has asked beforehand."""
+        return {}
+
+    async def look_ahead(self, tasks: Sequence[Task]) -> None:
+        """Read the newest finished executions of these tasks at once, so that nobody has to wait for each of them."""
+        wanted = [task.id for task in tasks if task.id not in self.ahead]
+        found = await self._database.read(executions.newest_finished, wanted) if wanted else {}
+        self.ahead.update((task_id, found.get(task_id)) for task_id in wanted)
 
     def _by_key(self, read: Callable[[Any, list[K]], dict[K, M]]) -> DataLoader[K, M | None]:
         async def load(keys: list[K]) -> Sequence[M | None]:

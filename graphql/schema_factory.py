@@ -1,7 +1,7 @@
 """Builds the Strawberry schema with the guard, the document cache and the masking of errors in place."""
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any
+from typing import Any, Final
 
 import strawberry
 from strawberry.extensions import SchemaExtension
@@ -12,12 +12,16 @@ from graphql import GraphQLError
 
 from .enums import Role
 from .errors import mask_all
-from .execution import LIMITS, OperationExecutor
+from .execution import LIMITS, PLAIN_FIELDS, OperationExecutor
 from .guard.document import DocumentStore, Prepared, RequestRefused
 from .guard.limits import Limits
+from .plain_fields import PlainFields
 from .rights import check_role, rules_of
 
 RoleOf = Callable[[Any], Role]
+
+PREPARED: Final = "cronograph-prepared"
+"""Under this key of an operation's ``operation_extensions`` is what has been prepared already, if anything has."""
 
 
 class GuardedSchema(strawberry.Schema):
@@ -54,6 +58,7 @@ class GuardedSchema(strawberry.Schema):
         # Strawberry has no public way to its graphql-core schema; its own extensions read this attribute too.
         self.rules = rules_of(self._schema)
         self._schema.extensions[LIMITS] = limits
+        self._schema.extensions[PLAIN_FIELDS] = PlainFields(self._schema)
         self.documents = DocumentStore(self._schema, limits, self.rules)
 
     def process_errors(self, errors: list[GraphQLError], execution_context: ExecutionContext | None = None) -> None:
@@ -75,16 +80,20 @@ class PreparedDocument(SchemaExtension):
     def on_parse(self) -> Iterator[None]:
         """Prepare the operation in place of Strawberry's parser and validation; a refusal ends it."""
         context = self.execution_context
-        try:
-            self._prepared = self._documents.prepare(context.query or "", context.variables, context.operation_name)
-        except RequestRefused as refused:
-            raise refused.errors[0] from None
+        self._prepared = (context.operation_extensions or {}).get(PREPARED) or self._prepare()
         # Here and nowhere else: whatever brought the operation comes by.
         check_role(self._role_of(context.context), self._prepared.requirements)
         context.graphql_document = self._prepared.document.ast
         # An empty list tells Strawberry that validation has been done.
         context.pre_execution_errors = []
         yield
+
+    def _prepare(self) -> Prepared:
+        context = self.execution_context
+        try:
+            return self._documents.prepare(context.query or "", context.variables, context.operation_name)
+        except RequestRefused as refused:
+            raise refused.errors[0] from None
 
     def get_results(self) -> dict[str, Any]:
         """The cost; for a subscription with its first result only."""

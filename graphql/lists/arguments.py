@@ -1,12 +1,12 @@
 """The arguments of lists with their descriptions, and how lists are read: whole, or of many parents together."""
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Annotated, TypeVar
 
 import strawberry
 
 from ...jobs.store.read.criteria import Criteria
-from ...jobs.store.read.keyset import OrderKey
+from ...jobs.store.read.keyset import OrderKey, Page
 from ...jobs.store.read.lists import Listing
 from ..context import Info
 from ..loaders import Children
@@ -52,14 +52,23 @@ def list_of(
     criteria: Criteria,
     order: tuple[OrderKey, ...],
     convert: Callable[[M], T],
+    *,
+    ahead: Callable[[Sequence[M]], Awaitable[None]] | None = None,
 ) -> Connection[T]:
-    """The connection over a whole list."""
+    """The connection over a whole list; ``ahead`` reads what its rows will ask for."""
     loaders = info.context.loaders
     request = paging.request(listing, order, criteria)
+
+    async def read() -> Page[M]:
+        page = await loaders.page(listing, request)
+        if ahead is not None:
+            await ahead(page.items)
+        return page
+
     return connect(
         listing.name,
         request,
-        read=lambda: loaders.page(listing, request),
+        read=read,
         count=lambda: loaders.count(listing, criteria),
         convert=convert,
     )

@@ -47,6 +47,7 @@ from ..types.entities import Job, JobExecution, Run, SkippedOccurrence, Task, lo
 from ..types.operation import Group, Node
 from .accounts import AccountQueries
 from .reports import ReportQueries
+from .selection import asked_of
 
 
 @strawberry.type(description="Everything that can be read.")
@@ -126,7 +127,8 @@ class Query(ReportQueries, AccountQueries):
     ) -> Connection[Task]:
         """All tasks."""
         paging = PageArguments(first, after, last, before)
-        return list_of(info, TASKS, paging, to_criteria(filter), to_keys(order_by), Task.from_model)
+        ahead = info.context.loaders.look_ahead if _asks_for_last_status(info) else None
+        return list_of(info, TASKS, paging, to_criteria(filter), to_keys(order_by), Task.from_model, ahead=ahead)
 
     @resolved(description="One task, by its name or its id; null if there is none.", requires=Role.VIEWER)
     async def task(
@@ -215,3 +217,7 @@ class Query(ReportQueries, AccountQueries):
         """All skipped stretches."""
         paging = PageArguments(first, after, last, before)
         return list_of(info, SKIPPED, paging, to_criteria(filter), to_keys(order_by), SkippedOccurrence.from_model)
+
+
+def _asks_for_last_status(info: Info) -> bool:
+    return not asked_of(info).isdisjoint(("nodes.lastStatus", "edges.node.lastStatus"))

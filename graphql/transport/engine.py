@@ -10,7 +10,7 @@ from strawberry.types.execution import ExecutionResult, PreExecutionError
 from ..errors import coded, error_answer, mask
 from ..execution import BOUNDS, EventBounds
 from ..guard.document import Prepared, RequestRefused
-from ..schema_factory import GuardedSchema
+from ..schema_factory import PREPARED, GuardedSchema
 from .bounds import timed_out
 from .request import GraphQLRequest
 
@@ -42,6 +42,7 @@ class Engine:
                     variable_values=prepared.variables,
                     context_value=context,
                     operation_name=prepared.operation_name,
+                    operation_extensions={PREPARED: prepared},
                 )
         except TimeoutError:
             return error_answer([timed_out("The operation", self.limits, "; a mutation may have taken effect")])
@@ -65,7 +66,7 @@ class Engine:
             variable_values=prepared.variables,
             context_value=context,
             operation_name=prepared.operation_name,
-            operation_extensions={BOUNDS: bounds},
+            operation_extensions={PREPARED: prepared, BOUNDS: bounds},
         )
         try:
             async for result in results:

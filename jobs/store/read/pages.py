@@ -1,6 +1,7 @@
 """Pages, counts and batches of the lists in ``lists``; each function is one statement, however many rows it reads."""
 
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any, TypeVar
 
 from sqlalchemy import ColumnElement, Connection, Row, Select, Subquery, and_, func, select, true
@@ -21,9 +22,14 @@ Parent = int | str
 
 def page(conn: Connection, listing: Listing[M], request: PageRequest) -> Page[M]:
     """One page of a list."""
-    statement = _limited(listing, request, listing.rows.add_columns(*_labels(listing, request)))
-    rows = conn.execute(statement).all()
+    rows = conn.execute(_page_statement(listing, request)).all()
     return page_of(request, [(listing.model(row), _position(row, request)) for row in rows])
+
+
+@lru_cache(maxsize=128)
+def _page_statement(listing: Listing[Any], request: PageRequest) -> Select[Any]:
+    # Whoever shows a page asks for the same one again and again; putting it together costs as much as sending it.
+    return _limited(listing, request, listing.rows.add_columns(*_labels(listing, request)))
 
 
 def count(conn: Connection, listing: Listing[M], criteria: Criteria, cap: int = COUNT_CAP) -> int:

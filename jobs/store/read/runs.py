@@ -1,14 +1,16 @@
 """Runs as they are stored: by key, by task, by node."""
 
 from collections.abc import Sequence
+from dataclasses import fields
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Connection, Row, Select, func, select
+from sqlalchemy import Connection, Select, func, select
 
 from ...core.model import Priority, Run, Trigger
 from ...core.states import CLAIMABLE, OCCUPYING, UNFINISHED, RunState
 from ..db.words import words
+from ..schema.rows import RowReader
 from ..schema.tables import node as n
 from ..schema.tables import run as r
 
@@ -18,43 +20,12 @@ def select_runs() -> Select[Any]:
     return select(r, n.c.name.label("node_name")).outerjoin(n, n.c.id == r.c.node_id)
 
 
-def run_from(row: Row[Any]) -> Run:
-    """The run behind a row of ``select_runs``."""
-    return Run(
-        id=row.id,
-        job_name=row.job_name,
-        state=RunState(row.state),
-        trigger=Trigger(row.trigger),
-        args=row.args,
-        group=row.group_name,
-        priority=Priority(row.priority),
-        task_id=row.task_id,
-        task_name=row.task_name,
-        scheduled_for=row.scheduled_for,
-        submitted_at=row.submitted_at,
-        available_at=row.available_at,
-        started_at=row.started_at,
-        finished_at=row.finished_at,
-        attempt=row.attempt,
-        failures=row.failures,
-        retries=row.retries,
-        retry_delay=row.retry_delay,
-        timeout=row.timeout,
-        exclusive=row.exclusive,
-        node_id=row.node_id,
-        node_name=row.node_name,
-        cancel_requested_at=row.cancel_requested_at,
-        cancel_reason=row.cancel_reason,
-        unique_key=row.unique_key,
-        retried_from=row.retried_from,
-        progress=row.progress,
-        checkpoint=row.checkpoint,
-        result=row.result,
-        error=row.error,
-        submitter=row.submitter,
-        description=row.description,
-        signature=row.signature,
-    )
+run_from = RowReader(
+    Run,
+    ("group_name" if field.name == "group" else field.name for field in fields(Run)),
+    {"state": RunState, "trigger": Trigger, "priority": Priority},
+)
+"""The run behind a row of ``select_runs``."""
 
 
 def unfinished_with_key(conn: Connection, unique_key: str) -> Run | None:

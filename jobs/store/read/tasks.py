@@ -1,41 +1,28 @@
 """Stored schedules, and when they are due."""
 
 from collections.abc import Sequence
+from dataclasses import fields
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Connection, Row, exists, func, select
+from sqlalchemy import Connection, exists, func, select
 
 from ...core.model import Json, Task, TaskSource
-from ..schema.specs import declared_from, spec_from
+from ..schema.rows import RowReader
+from ..schema.specs import COLUMNS, WORDS, declared_of, spec_of
 from ..schema.tables import job
 from ..schema.tables import periodic_task as t
 
+_OWN = tuple(field.name for field in fields(Task) if field.name not in ("spec", "declared"))
 
-def task_from(row: Row[Any]) -> Task:
-    """The task behind a whole row of ``periodic_task``."""
-    return Task(
-        id=row.id,
-        spec=spec_from(row),
-        source=TaskSource(row.source),
-        declared=declared_from(row),
-        overridden=row.overridden,
-        submitter=row.submitter,
-        checkpoint=row.checkpoint,
-        anchor_at=row.anchor_at,
-        next_occurrence_at=row.next_occurrence_at,
-        next_run_at=row.next_run_at,
-        paused_at=row.paused_at,
-        paused_by=row.paused_by,
-        paused_reason=row.paused_reason,
-        last_due_at=row.last_due_at,
-        last_started_at=row.last_started_at,
-        counter=row.counter,
-        version=row.version,
-        created_at=row.created_at,
-        updated_at=row.updated_at,
-        signature=row.signature,
-    )
+
+def _task_of(*values: Any) -> Task:
+    own, decided = values[: len(_OWN)], values[len(_OWN) :]
+    return Task(spec=spec_of(decided), declared=declared_of(decided), **dict(zip(_OWN, own, strict=True)))
+
+
+task_from = RowReader(_task_of, (*_OWN, *COLUMNS), {**WORDS, "source": TaskSource})
+"""The task behind a whole row of ``periodic_task``."""
 
 
 def by_name(conn: Connection, name: str, *, lock: bool = False) -> Task | None:

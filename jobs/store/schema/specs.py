@@ -1,11 +1,9 @@
 """What a user decides about a task, and the columns of ``periodic_task`` that hold it: one map, used both ways."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from enum import Enum
 from typing import Any, Final
-
-from sqlalchemy import Row
 
 from ...core.model import MisfirePolicy, OverlapPolicy, Priority, ScheduleSpec, TaskSpec
 from ...core.schedule import Syntax
@@ -18,18 +16,25 @@ _SPEC: Final[Mapping[str, str]] = {
 
 _IN_FORCE: Final[Mapping[str, str]] = {"syntax": "schedule_syntax", "value": "schedule_value", "timezone": "timezone"}
 _DECLARED: Final[Mapping[str, str]] = {one.name: f"declared_{one.name}" for one in fields(ScheduleSpec)}
-_WORDS: Final[Mapping[str, type[Enum]]] = {
+COLUMNS: Final = (*_SPEC.values(), *_IN_FORCE.values(), *_DECLARED.values())
+"""What ``spec_of`` and ``declared_of`` are made of."""
+
+WORDS: Final[Mapping[str, type[Enum]]] = {
     "priority": Priority,
     "overlap": OverlapPolicy,
     "misfire": MisfirePolicy,
-    "syntax": Syntax,
+    "schedule_syntax": Syntax,
+    "declared_syntax": Syntax,
 }
-"""The attributes that are stored as a word of an enumeration."""
+"""The columns that hold a word of an enumeration."""
+
+_OWN, _SCHEDULE = len(_SPEC), len(_IN_FORCE)
 
 
-def spec_from(row: Row[Any]) -> TaskSpec:
-    """What a user decided, read back from a whole row."""
-    return TaskSpec(schedule=ScheduleSpec(**_read(row, _IN_FORCE)), **_read(row, _SPEC))
+def spec_of(values: Sequence[Any]) -> TaskSpec:
+    """What a user decided, of the values of ``COLUMNS``."""
+    schedule = ScheduleSpec(*values[_OWN : _OWN + _SCHEDULE])
+    return TaskSpec(schedule=schedule, **dict(zip(_SPEC, values, strict=False)))
 
 
 def spec_values(spec: TaskSpec) -> dict[str, Any]:
@@ -37,22 +42,15 @@ def spec_values(spec: TaskSpec) -> dict[str, Any]:
     return {**_written(spec, _SPEC), **_written(spec.schedule, _IN_FORCE)}
 
 
-def declared_from(row: Row[Any]) -> ScheduleSpec | None:
-    """The schedule declared in code, read back from a whole row; None if there is none."""
-    return None if row.declared_syntax is None else ScheduleSpec(**_read(row, _DECLARED))
+def declared_of(values: Sequence[Any]) -> ScheduleSpec | None:
+    """The schedule declared in code, of the values of ``COLUMNS``; None if there is none."""
+    declared = values[_OWN + _SCHEDULE :]
+    return None if declared[0] is None else ScheduleSpec(*declared)
 
 
 def declared_values(declared: ScheduleSpec | None) -> dict[str, Any]:
     """The columns that hold the schedule declared in code."""
     return dict.fromkeys(_DECLARED.values()) if declared is None else _written(declared, _DECLARED)
-
-
-def _read(row: Row[Any], columns: Mapping[str, str]) -> dict[str, Any]:
-    values = {name: getattr(row, column) for name, column in columns.items()}
-    for name in _WORDS.keys() & values.keys():
-        if values[name] is not None:
-            values[name] = _WORDS[name](values[name])
-    return values
 
 
 def _written(of: TaskSpec | ScheduleSpec, columns: Mapping[str, str]) -> dict[str, Any]:

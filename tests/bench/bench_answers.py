@@ -1,0 +1,178 @@
+"""What an answer of the API costs in processor time, beside the same rows from a plain Starlette route.
+
+Run it from the repository's root: ``python -m tests.bench.bench_answers``; ``--help`` lists the options. It judges
+nothing. Both are called as ASGI applications in this process, by turns; the plain one runs one statement written by
+hand through SQLAlchemy Core in Starlette's own threads, and answers with ``JSONResponse``: no checks, no errors.
+"""
+
+import argparse
+import asyncio
+import cProfile
+import json
+import pstats
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any, Final
+
+from sqlalchemy import Engine, text
+from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
+from starlette.middleware import Middleware
+from starlette.requests import HTTPConnection, Request
+from starlette.responses import JSONResponse
+from starlette.routing import Route
+from starlette.types import ASGIApp, Message
+
+from cronograph.graphql.app import graphql_routes
+from cronograph.graphql.context import Context
+from cronograph.graphql.schema import create_schema
+from cronograph.jobs.runtime.live.bus import EventBus
+from cronograph.jobs.runtime.live.log_feed import LogFeed
+from cronograph.jobs.store.db.database import Database, parse_url, sync_engine
+from cronograph.server.security import KnownHost, SecurityHeaders
+
+from .large_log import Size, fill
+from .measuring import DATABASES, cpu_seconds, fresh_database, load, percentile
+
+
+@dataclass(frozen=True)
+class Question:
+    """One question in both languages.
+
+    Attributes:
+        document: In GraphQL.
+        statement: The SQL of the plain route.
+    """
+
+    document: str
+    statement: str
+
+
+QUESTIONS: Final = {
+    "jobLogs(limit: 50)": Question(
+        "{ jobLogs(limit: 50) { id jobName startedAt completedAt success errorMessage recordsProcessed } }",
+        "SELECT id, job_name, started_at, completed_at, success, error_message, records_processed"
+        " FROM job_execution ORDER BY id DESC LIMIT 50",
+    ),
+    "100 tasks with lastStatus": Question(
+        "{ tasks(first: 100) { nodes { id name nextExecution lastStatus { id startedAt completedAt success } } } }",
+        "SELECT t.id, t.name, t.next_run_at, e.id AS last, e.started_at, e.completed_at, e.success"
+        " FROM periodic_task t LEFT JOIN job_execution e ON e.id = (SELECT max(l.id) FROM job_execution l"
+        " WHERE l.task_id = t.id AND l.completed_at IS NOT NULL) ORDER BY t.name LIMIT 100",
+    ),
+    "100 tasks": Question(
+        "{ tasks(first: 100) { nodes { id name nextExecution } } }",
+        "SELECT id, name, next_run_at FROM periodic_task ORDER BY name LIMIT 100",
+    ),
+}
+
+
+def plain_app(engine: Engine) -> Starlette:
+    """What somebody would write who needs just these answers."""
+
+    def rows(name: str) -> list[dict[str, Any]]:
+        with engine.begin() as conn:
+            return [
+                {key: str(value) if isinstance(value, datetime) else value for key, value in row.items()}
+                for row in conn.execute(text(QUESTIONS[name].statement)).mappings()
+            ]
+
+    async def answer(request: Request) -> JSONResponse:
+        return JSONResponse(await run_in_threadpool(rows, (await request.json())["name"]))
+
+    return Starlette(routes=[Route("/plain", answer, methods=["POST"])])
+
+
+def api_app(database: Database) -> Starlette:
+    """The API with the middleware of the server."""
+    bus, log_feed = EventBus(database, poll=3600), LogFeed(database, poll=3600)
+
+    async def context(_connection: HTTPConnection) -> Context:
+        return Context(database, bus, log_feed)
+
+    middleware = [Middleware(SecurityHeaders), Middleware(KnownHost, hosts={"localhost"})]
+    return Starlette(routes=graphql_routes(create_schema(), context), middleware=middleware)
+
+
+async def call(app: ASGIApp, path: str, body: bytes) -> bytes:
+    """The body of the answer to one POST."""
+    headers = [(b"host", b"localhost"), (b"content-type", b"application/json"), (b"content-length", b"%d" % len(body))]
+    scope = {
+        "type": "http",
+        "asgi": {"version": "3.0"},
+        "http_version": "1.1",
+        "method": "POST",
+        "scheme": "http",
+        "path": path,
+        "raw_path": path.encode(),
+        "query_string": b"",
+        "headers": headers,
+        "client": ("127.0.0.1", 1),
+        "server": ("localhost", 80),
+    }
+    parts: list[bytes] = []
+
+    async def receive() -> Message:
+        return {"type": "http.request", "body": body, "more_body": False}
+
+    async def send(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            assert message["status"] == 200, message
+        parts.append(message.get("body", b""))
+
+    await app(scope, receive, send)
+    return b"".join(parts)
+
+
+async def cost(app: ASGIApp, path: str, body: bytes, times: int) -> float:
+    """Milliseconds of processor time for one answer, all threads of this process."""
+    began = cpu_seconds()
+    for _ in range(times):
+        await call(app, path, body)
+    return (cpu_seconds() - began) / times * 1e3
+
+
+async def compare(url: str, kind: str, chosen: argparse.Namespace) -> None:
+    """A line for each question: the medians of the rounds and their ratio."""
+    engine = sync_engine(parse_url(url), pooled=4, read_only=True)
+    database = Database(url).beside("api")
+    apps: dict[str, ASGIApp] = {"/plain": plain_app(engine), "/graphql": api_app(database)}
+    for name, question in QUESTIONS.items():
+        bodies = {"/plain": {"name": name}, "/graphql": {"query": question.document}}
+        sent = {path: json.dumps(body).encode() for path, body in bodies.items()}
+        for path, app in apps.items():
+            await cost(app, path, sent[path], 3)
+        took: dict[str, list[float]] = {path: [] for path in apps}
+        for _ in range(chosen.rounds):
+            for path, app in apps.items():
+                took[path].append(await cost(app, path, sent[path], chosen.times))
+        plain, ours = (percentile(took[path], 0.5) for path in ("/plain", "/graphql"))
+        figures = f"plain {plain:6.2f} ms, GraphQL {ours:6.2f} ms, {ours / plain:5.2f} times as much"
+        print(f"{kind:8} {name:28} {figures}", flush=True)
+        if chosen.profile:
+            with cProfile.Profile() as profile:
+                await cost(apps["/graphql"], "/graphql", sent["/graphql"], chosen.times)
+            pstats.Stats(profile).sort_stats("tottime").print_stats(45)
+    await database.close()
+    engine.dispose()
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Measure."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--database", choices=DATABASES, action="append", help="both unless given")
+    parser.add_argument("--executions", type=int, default=20_000)
+    parser.add_argument("--rounds", type=int, default=7)
+    parser.add_argument("--times", type=int, default=40, help="answers of each kind in a round")
+    parser.add_argument("--profile", action="store_true", help="show where the API spends its time")
+    chosen = parser.parse_args(arguments)
+    print(load())
+    for kind in chosen.database or DATABASES:
+        with fresh_database(kind) as url:
+            fill(url, Size(chosen.executions, 50, datetime.now(UTC)))
+            asyncio.run(compare(url, kind, chosen))
+
+
+if __name__ == "__main__":
+    main()

@@ -58,6 +58,7 @@ schema: install-test ## Write graphql/schema.graphql, its page in docs/ and the 
 	$(BIN)/cronograph schema > graphql/schema.graphql.new
 	mv graphql/schema.graphql.new graphql/schema.graphql
 	$(BIN)/python -m cronograph.graphql.reference > docs/api-reference.md
+	$(BIN)/python -m cronograph.graphql.catalogue > docs/codes.md
 	$(BIN)/python -m cronograph.graphql.typed_client
 
 chaos: install-test pgbouncer ## Break nodes, connections and clocks for minutes, and judge what is left; CHAOS_ARGS="--seed 7 --minutes 3"

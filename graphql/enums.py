@@ -8,7 +8,9 @@ import strawberry
 from strawberry.types.enum import StrawberryEnumDefinition
 
 from ..jobs.core.events import EventKind
+from ..jobs.core.levels import LogLevel
 from ..jobs.core.model import (
+    Isolation,
     MisfirePolicy,
     NodeState,
     Outcome,
@@ -22,7 +24,7 @@ from ..jobs.core.roles import Role
 from ..jobs.core.schedule import Syntax
 from ..jobs.core.states import RunState
 
-__all__ = ["Direction", "Role", "StatisticsBucket", "describe"]
+__all__ = ["Direction", "Nulls", "Role", "StatisticsBucket", "describe"]
 
 E = TypeVar("E", bound=Enum)
 
@@ -57,6 +59,13 @@ class Direction(StrEnum):
     DESC = "desc"
 
 
+class Nulls(StrEnum):
+    """Where rows without a value stand in an order."""
+
+    FIRST = "first"
+    LAST = "last"
+
+
 class StatisticsBucket(StrEnum):
     """The width of one point of statistics."""
 
@@ -72,6 +81,11 @@ describe(
         Direction.ASC: "Smallest, oldest or first in the alphabet first; rows without a value last.",
         Direction.DESC: "Largest, newest or last in the alphabet first; rows without a value first.",
     },
+)
+describe(
+    Nulls,
+    "Where rows without a value stand in an order.",
+    {Nulls.FIRST: "In front of all others.", Nulls.LAST: "Behind all others."},
 )
 describe(
     Role,
@@ -183,6 +197,26 @@ describe(
         SkipReason.PAUSED: "The task was paused.",
         SkipReason.WINDOW: "It lay outside `startAt` and `endAt`.",
         SkipReason.NO_JOB: "No node knew the task's job.",
+    },
+)
+describe(
+    Isolation,
+    "Where a job runs.",
+    {
+        Isolation.ASYNC: "On the event loop of the jobs.",
+        Isolation.THREAD: "In a thread, which cannot be killed.",
+        Isolation.PROCESS: "In a child process of its own, the only kind that can be killed.",
+    },
+)
+describe(
+    LogLevel,
+    "How important a log line is.",
+    {
+        LogLevel.DEBUG: "For whoever looks for a fault.",
+        LogLevel.INFO: "What happens as it should.",
+        LogLevel.WARNING: "What may go wrong.",
+        LogLevel.ERROR: "What went wrong.",
+        LogLevel.CRITICAL: "What stops the whole.",
     },
 )
 describe(

@@ -6,7 +6,7 @@ from typing import Any, TypeVar, cast
 import strawberry
 
 from .enums import Role
-from .guard.sizes import KEY, PAGE, Size
+from .guard.sizes import KEY, Size
 from .rights import Requires
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -31,11 +31,6 @@ def resolved(
         directives=_rules(requires),
     )
     return cast("Callable[[F], F]", field)
-
-
-def listed(*, description: str, requires: Role | None = None) -> Callable[[F], F]:
-    """Make a method that takes ``FIRST`` and ``LAST`` and answers a connection a field."""
-    return resolved(description=description, size=PAGE, requires=requires)
 
 
 def mutates(*, description: str, requires: Role, size: Size | None = None) -> Callable[[F], F]:

@@ -11,7 +11,7 @@ from strawberry.dataloader import DataLoader
 from ..jobs.core.explain import RunFacts, TaskFacts
 from ..jobs.core.model import Execution, Group, JobInfo, Node, Run, SkippedOccurrence, Task
 from ..jobs.store.db.database import Database
-from ..jobs.store.read import executions, facts, logs, pages, runs, tasks
+from ..jobs.store.read import executions, facts, logs, pages, runs, statistics, tasks
 from ..jobs.store.read import groups as stored_groups
 from ..jobs.store.read import jobs as stored_jobs
 from ..jobs.store.read import nodes as stored_nodes
@@ -19,7 +19,7 @@ from ..jobs.store.read import skipped as stored_skipped
 from ..jobs.store.read.clock import server_time
 from ..jobs.store.read.criteria import Criteria
 from ..jobs.store.read.keyset import Page, PageRequest
-from ..jobs.store.read.lists import EXECUTIONS, OCCURRENCES, RUNS, SKIPPED, TASKS, Listing
+from ..jobs.store.read.lists import EXECUTIONS, HELD, OCCURRENCES, QUEUED, RUNS, SKIPPED, TASKS, Listing
 
 K = TypeVar("K")
 M = TypeVar("M")
@@ -209,6 +209,21 @@ class Loaders:
         return Children(self._database, TASKS, "job_name")
 
     @cached_property
+    def tasks_of_group(self) -> Children[Task]:
+        """The tasks whose runs go to a group."""
+        return Children(self._database, TASKS, "group")
+
+    @cached_property
+    def queued_of_group(self) -> Children[Run]:
+        """The runs of a group that are not over."""
+        return Children(self._database, QUEUED, "group")
+
+    @cached_property
+    def held_of_node(self) -> Children[Run]:
+        """The runs that a node holds."""
+        return Children(self._database, HELD, "node_id")
+
+    @cached_property
     def skipped_of_task(self) -> Children[SkippedOccurrence]:
         """The skipped occurrences of a task."""
         return Children(self._database, SKIPPED, "task_id")
@@ -223,6 +238,21 @@ class Loaders:
 
     async def _load_now(self, keys: list[None]) -> list[datetime]:
         return [await server_time(self._database)] * len(keys)
+
+    async def live_nodes(self) -> list[Node]:
+        """The nodes not known to have stopped or died, read once."""
+        return await self._live_nodes.load(None)
+
+    @cached_property
+    def _live_nodes(self) -> DataLoader[None, list[Node]]:
+        async def load(keys: list[None]) -> list[list[Node]]:
+            return [await self._database.read(stored_nodes.live)] * len(keys)
+
+        return DataLoader(load)
+
+    async def stalled(self) -> tuple[int, ...]:
+        """The keys of the tasks that should have started and did not."""
+        return await self._database.read(statistics.stalled, await self.now())
 
     async def page(self, listing: Listing[M], request: PageRequest) -> Page[M]:
         """One page of a whole list."""

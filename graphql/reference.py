@@ -16,10 +16,12 @@ from graphql import (
     GraphQLField,
     GraphQLInputField,
     GraphQLInputObjectType,
+    GraphQLInterfaceType,
     GraphQLNamedType,
     GraphQLObjectType,
     GraphQLScalarType,
     GraphQLSchema,
+    GraphQLUnionType,
     build_schema,
     is_specified_scalar_type,
     print_ast,
@@ -66,6 +68,7 @@ def _page(schema: GraphQLSchema) -> Iterator[str]:
     for kind in objects:
         if not CONNECTION.search(kind.name):
             yield from _object(kind)
+    yield from _abstract(schema, types)
     yield "## Lists\n"
     yield LISTS
     yield from _rows("list", "rows", ((_anchored(kind), _node(schema, kind)) for kind in objects if _is_list(kind)))
@@ -99,6 +102,32 @@ def _object(kind: GraphQLObjectType) -> Iterator[str]:
     yield from _heading(kind)
     rows = ((_field(name, field), _type(field), _meaning(field)) for name, field in kind.fields.items())
     yield from _rows("field", "type", rows, "")
+
+
+def _abstract(schema: GraphQLSchema, types: Iterable[GraphQLNamedType]) -> Iterator[str]:
+    yield "## Unions and interfaces\n"
+    for kind in types:
+        if isinstance(kind, GraphQLUnionType):
+            yield from _union(kind)
+        elif isinstance(kind, GraphQLInterfaceType):
+            yield from _interface(schema, kind)
+
+
+def _union(kind: GraphQLUnionType) -> Iterator[str]:
+    yield from _heading(kind)
+    yield f"One of {', '.join(_linked(one.name) for one in kind.types)}.\n"
+
+
+def _interface(schema: GraphQLSchema, kind: GraphQLInterfaceType) -> Iterator[str]:
+    yield from _heading(kind)
+    yield from _rows(
+        "field", "type", ((f"`{name}`", _type(one), _meaning(one)) for name, one in kind.fields.items()), ""
+    )
+    yield f"Of {', '.join(sorted(_linked(one.name) for one in schema.get_implementations(kind).objects))}.\n"
+
+
+def _linked(name: str) -> str:
+    return f"[{name}](#{_anchor(name)})"
 
 
 def _input(kind: GraphQLInputObjectType) -> Iterator[str]:

@@ -108,8 +108,8 @@ RECORDS: Final = (
     Recorded(
         "DetailedEvent",
         "Event",
-        {"task": "Task", "run": "Run", "execution": "Execution", "node": "Node", "group": "Group"},
-        only=frozenset({"task", "run", "execution", "node", "group"}),
+        {"task": "Task", "run": "Run", "execution": "Execution", "changedNode": "Node", "changedGroup": "Group"},
+        only=frozenset({"task", "run", "execution", "changedNode", "changedGroup"}),
         base="Event",
         about="A change with the changed thing as it is at delivery; None if it is not about one, or that is gone.",
     ),

@@ -10,8 +10,9 @@
 from .actions.enqueue import enqueue, enqueue_sync
 from .actions.enqueue_many import RunSpec, enqueue_many, enqueue_many_sync
 from .context import JobContext
+from .core.model import Isolation
 from .outcomes import Cancel, PermanentFailure, Result, Snooze
-from .registry import Isolation, job
+from .registry import job
 
 __all__ = [
     "Cancel",

@@ -5,7 +5,6 @@ import typing
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from enum import StrEnum
 from typing import Annotated, Any, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
@@ -13,7 +12,7 @@ from pydantic.errors import PydanticSchemaGenerationError, PydanticUserError
 
 from .context import JobContext
 from .core.errors import ConfigurationError, InvalidInput
-from .core.model import JobInfo, Json, ScheduleSpec
+from .core.model import Isolation, JobInfo, Json, ScheduleSpec
 from .core.rules import check_name
 from .core.schedule import ScheduleError, Syntax, parse
 
@@ -24,14 +23,6 @@ _ANY_TIME = datetime(2000, 1, 1, tzinfo=UTC)
 
 _RENAMED = "renamed__"
 """Begins the fields of the model whose parameter has a name that a model cannot have."""
-
-
-class Isolation(StrEnum):
-    """Where a job runs: on the event loop, in a thread, or in a child process, which alone can be killed."""
-
-    ASYNC = "async"
-    THREAD = "thread"
-    PROCESS = "process"
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +58,7 @@ class JobDefinition:
     def info(self) -> JobInfo:
         """The job as it is published to other nodes and the API."""
         declared = self.schedule.value if self.schedule else None
-        return JobInfo(self.name, self.description, declared, self.isolation.value, self.args_schema)
+        return JobInfo(self.name, self.description, declared, self.isolation, self.args_schema)
 
     def bind(self, args: Mapping[str, Json], context: JobContext | None) -> dict[str, Any]:
         """The keyword arguments of the handler: validated, converted, and with the context injected if it takes one.

@@ -4,6 +4,28 @@
 from .shapes import OpenEnum, StateOfRun
 
 
+class ErrorCode(OpenEnum):
+    """Why an input was refused."""
+
+    ALREADY_EXISTS = "ALREADY_EXISTS"
+    CODE_TASK = "CODE_TASK"
+    FORBIDDEN = "FORBIDDEN"
+    IDEMPOTENCY_CONFLICT = "IDEMPOTENCY_CONFLICT"
+    INVALID_ARGS = "INVALID_ARGS"
+    INVALID_INPUT = "INVALID_INPUT"
+    INVALID_LINK = "INVALID_LINK"
+    INVALID_SCHEDULE = "INVALID_SCHEDULE"
+    INVALID_STATE = "INVALID_STATE"
+    LAST_ADMINISTRATOR = "LAST_ADMINISTRATOR"
+    NEVER_FIRES = "NEVER_FIRES"
+    NOT_FOUND = "NOT_FOUND"
+    OVERLAP = "OVERLAP"
+    SIGN_IN_NEEDED = "SIGN_IN_NEEDED"
+    UNKNOWN_JOB = "UNKNOWN_JOB"
+    UNKNOWN_TIMEZONE = "UNKNOWN_TIMEZONE"
+    VERSION_CONFLICT = "VERSION_CONFLICT"
+
+
 class EventKind(OpenEnum):
     """What an event is about."""
 
@@ -20,6 +42,85 @@ class EventKind(OpenEnum):
     NODE_STOPPED = "NODE_STOPPED"
     GROUP_UPDATED = "GROUP_UPDATED"
     RESYNC = "RESYNC"
+
+
+class EventState(OpenEnum):
+    """What a thing was right after a change.
+
+    Of a run its ``RunState``, of an execution ``RUNNING`` or its ``Outcome``, of a node its ``NodeState``.
+    """
+
+    WAITING = "WAITING"
+    SCHEDULED = "SCHEDULED"
+    RUNNING = "RUNNING"
+    STUCK = "STUCK"
+    SUCCESS = "SUCCESS"
+    FAILED = "FAILED"
+    CANCELLED = "CANCELLED"
+    SKIPPED = "SKIPPED"
+    TIMED_OUT = "TIMED_OUT"
+    LOST = "LOST"
+    SNOOZED = "SNOOZED"
+    HANDED_BACK = "HANDED_BACK"
+    STARTING = "STARTING"
+    ACTIVE = "ACTIVE"
+    DRAINING = "DRAINING"
+    STOPPING = "STOPPING"
+    STOPPED = "STOPPED"
+    EXPIRED = "EXPIRED"
+
+
+class ExplanationCode(OpenEnum):
+    """What an explanation says, of a task or of a run."""
+
+    BLOCKED = "BLOCKED"
+    BLOCKS_LOOP = "BLOCKS_LOOP"
+    CANCELLED = "CANCELLED"
+    CANCELLING = "CANCELLING"
+    CANNOT_STOP = "CANNOT_STOP"
+    DUE = "DUE"
+    FAILED = "FAILED"
+    FINISHED = "FINISHED"
+    GROUP_LIMIT = "GROUP_LIMIT"
+    GROUP_PAUSED = "GROUP_PAUSED"
+    IN_LINE = "IN_LINE"
+    LOOP_BLOCKED = "LOOP_BLOCKED"
+    NEXT = "NEXT"
+    NOT_STARTED = "NOT_STARTED"
+    NOT_YET = "NOT_YET"
+    NO_JOB = "NO_JOB"
+    NO_NODE = "NO_NODE"
+    NO_SLOT = "NO_SLOT"
+    PAUSED = "PAUSED"
+    QUEUED = "QUEUED"
+    RETRYING = "RETRYING"
+    RETRY_LATER = "RETRY_LATER"
+    RUNNING = "RUNNING"
+    SCHEDULED = "SCHEDULED"
+    SKIPPED = "SKIPPED"
+    SNOOZED = "SNOOZED"
+    SUCCESS = "SUCCESS"
+    TIMING_OUT = "TIMING_OUT"
+    WAITING = "WAITING"
+    WINDOW_ENDED = "WINDOW_ENDED"
+
+
+class Isolation(OpenEnum):
+    """Where a job runs."""
+
+    ASYNC = "ASYNC"
+    THREAD = "THREAD"
+    PROCESS = "PROCESS"
+
+
+class LogLevel(OpenEnum):
+    """How important a log line is."""
+
+    DEBUG = "DEBUG"
+    INFO = "INFO"
+    WARNING = "WARNING"
+    ERROR = "ERROR"
+    CRITICAL = "CRITICAL"
 
 
 class MisfirePolicy(OpenEnum):

@@ -9,7 +9,12 @@ from datetime import datetime
 from typing import Any
 
 from .enums import (
+    ErrorCode,
     EventKind,
+    EventState,
+    ExplanationCode,
+    Isolation,
+    LogLevel,
     MisfirePolicy,
     NodeState,
     Outcome,
@@ -32,7 +37,7 @@ class Job(Record):
     name: str
     description: str
     schedule: str | None
-    isolation: str
+    isolation: Isolation
     args_schema: Any
     known: bool
     nodes: tuple[str, ...]
@@ -52,7 +57,7 @@ class Schedule(Record):
 class ScheduleFault(Record):
     """Why a schedule cannot be used."""
 
-    code: str
+    code: ErrorCode
     message: str
     field: str | None
     position: int | None
@@ -108,6 +113,8 @@ class JobLog(Record):
 class Execution(JobLog):
     """One attempt at a run, from start to end: an entry of the execution log."""
 
+    run_id: str
+    task_id: str | None
     scheduled_for: datetime | None
     submitted_at: datetime
     duration: float | None
@@ -115,6 +122,8 @@ class Execution(JobLog):
     error_type: str | None
     value: Any
     progress: Progress | None
+    args: dict[str, Any] | None
+    group: str | None
     run: RunKey | None
 
 
@@ -212,7 +221,7 @@ class TriggeredJob(Record):
 class Explanation(Record):
     """An answer to the question why something runs or does not."""
 
-    code: str
+    code: ExplanationCode
     sentence: str
     details: tuple[str, ...]
     until: datetime | None
@@ -273,7 +282,7 @@ class LogLine(Record):
 
     line: int
     at: datetime
-    level: str
+    level: LogLevel
     message: str
     fields: Any
 
@@ -298,10 +307,10 @@ class Event(Record):
     task_name: str | None
     run_id: str | None
     execution_id: str | None
-    node_name: str | None
-    group_name: str | None
+    node: str | None
+    group: str | None
     job_name: str | None
-    state: str | None
+    state: EventState | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -311,8 +320,8 @@ class DetailedEvent(Event):
     task: Task | None
     run: Run | None
     execution: Execution | None
-    node: Node | None
-    group: Group | None
+    changed_node: Node | None
+    changed_group: Group | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

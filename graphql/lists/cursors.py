@@ -55,7 +55,12 @@ def decode(listing: str, order: Sequence[OrderKey], kinds: Sequence[type], curso
 
 
 def _bound_to(listing: str, order: Sequence[OrderKey]) -> str:
-    return ":".join([listing, *(f"{'-' if key.descending else ''}{key.field}" for key in order)])
+    return ":".join([listing, *map(_sign, order)])
+
+
+def _sign(key: OrderKey) -> str:
+    placed = "" if key.nulls_first is None else "^" if key.nulls_first else "$"
+    return f"{'-' if key.descending else ''}{key.field}{placed}"
 
 
 def _document(cursor: str) -> list[object] | None:

@@ -8,7 +8,7 @@ from typing import Any, Final, Generic, TypeAlias, TypeVar
 
 import strawberry
 
-from ...jobs.core.model import NodeState, Outcome, OverlapPolicy, Priority, SkipReason, TaskSource, Trigger
+from ...jobs.core.model import Isolation, NodeState, Outcome, OverlapPolicy, Priority, SkipReason, TaskSource, Trigger
 from ...jobs.core.schedule import Syntax
 from ...jobs.core.states import RunState
 from ..scalars import BigInt
@@ -52,6 +52,8 @@ class DateTimeFilter:
 
     eq: datetime | None = _condition(EQ)
     ne: datetime | None = _condition(NE)
+    in_: list[datetime] | None = _condition(IN, "in")
+    not_in: list[datetime] | None = _condition(NOT_IN)
     gt: datetime | None = _condition(GT)
     gte: datetime | None = _condition(GTE)
     lt: datetime | None = _condition(LT)
@@ -95,6 +97,8 @@ class FloatFilter:
 
     eq: float | None = _condition(EQ)
     ne: float | None = _condition(NE)
+    in_: list[float] | None = _condition(IN, "in")
+    not_in: list[float] | None = _condition(NOT_IN)
     gt: float | None = _condition(GT)
     gte: float | None = _condition(GTE)
     lt: float | None = _condition(LT)
@@ -160,6 +164,11 @@ class TaskFilter:
     last_due_at: DateTimeFilter | None = _condition("When it was last due.")
     last_started_at: DateTimeFilter | None = _condition("When a run made by its schedule last started.")
     counter: BigIntFilter | None = _condition("How many runs its schedule has made.")
+    finished: BooleanFilter | None = _condition("Whether no occurrence is left.")
+    stalled: BooleanFilter | None = _condition("Whether it should have started and did not.")
+    last_outcome: Filter[Outcome] | None = _condition(
+        "How its newest finished execution ended; no value = none has finished."
+    )
     created_at: DateTimeFilter | None = _condition("When it was made.")
     updated_at: DateTimeFilter | None = _condition("When it was last edited.")
     and_: list["TaskFilter"] | None = _condition(AND, "and")
@@ -190,6 +199,7 @@ class RunFilter:
     failures: IntFilter | None = _condition("How many attempts failed or were lost.")
     unique_key: StringFilter | None = _condition("Its unique key.")
     retried_from: IdFilter | None = _condition("The key of the run that it retries.")
+    retried: BooleanFilter | None = _condition("Whether another run retries it.")
     submitter: StringFilter | None = _condition("Who asked for it.")
     description: StringFilter | None = _condition("Its description.")
     error: StringFilter | None = _condition("Its last error.")
@@ -283,6 +293,26 @@ class AuditFilter:
     not_: "AuditFilter | None" = _condition(NOT, "not")
 
 
+@strawberry.input(description="Which jobs. All conditions must hold.")
+class JobFilter:
+    """Conditions on jobs."""
+
+    name: StringFilter | None = _condition("The name.")
+    description: StringFilter | None = _condition("The description.")
+    schedule: StringFilter | None = _condition("The cron expression that its code declares; no value = none.")
+    isolation: Filter[Isolation] | None = _condition("Where it runs.")
+    and_: list["JobFilter"] | None = _condition(AND, "and")
+    or_: list["JobFilter"] | None = _condition(OR, "or")
+    not_: "JobFilter | None" = _condition(NOT, "not")
+
+
 AnyFilter: TypeAlias = (
-    TaskFilter | RunFilter | ExecutionFilter | SkippedOccurrenceFilter | GroupFilter | NodeFilter | AuditFilter
+    TaskFilter
+    | RunFilter
+    | ExecutionFilter
+    | SkippedOccurrenceFilter
+    | GroupFilter
+    | NodeFilter
+    | JobFilter
+    | AuditFilter
 )

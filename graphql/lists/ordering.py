@@ -2,13 +2,13 @@
 
 from collections.abc import Sequence
 from enum import StrEnum
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 import strawberry
 
 from ...jobs.store.read.keyset import OrderKey
 from ..arguments import refused
-from ..enums import Direction, describe
+from ..enums import Direction, Nulls, describe
 
 MAX_KEYS: Final = 4
 
@@ -72,6 +72,8 @@ class GroupOrderField(StrEnum):
     """Fields of groups to order by."""
 
     NAME = "name"
+    DEPTH = "depth"
+    WAIT = "wait"
 
 
 class NodeOrderField(StrEnum):
@@ -82,12 +84,18 @@ class NodeOrderField(StrEnum):
     STARTED_AT = "started_at"
 
 
+class JobOrderField(StrEnum):
+    """Fields of jobs to order by."""
+
+    NAME = "name"
+
+
 describe(
     TaskOrderField,
-    "What tasks can be ordered by.",
+    "What tasks can be ordered by; newest first unless asked otherwise.",
     {
         TaskOrderField.ID: "The key, in the order of creation.",
-        TaskOrderField.NAME: "The name. The order unless another is asked for.",
+        TaskOrderField.NAME: "The name.",
         TaskOrderField.JOB_NAME: "The name of the job.",
         TaskOrderField.GROUP: "The group.",
         TaskOrderField.OWNER: "The owner.",
@@ -144,8 +152,18 @@ describe(
 
 describe(
     GroupOrderField,
-    "What groups can be ordered by.",
-    {GroupOrderField.NAME: "The name, which is the order in which nodes serve them."},
+    "What groups can be ordered by; by name unless asked otherwise.",
+    {
+        GroupOrderField.NAME: "The name, which is the order in which nodes serve them.",
+        GroupOrderField.DEPTH: "How many of its runs wait or are stuck.",
+        GroupOrderField.WAIT: "How long the run that is to start first has waited, or has still to wait for its time: "
+        "DESC begins with the longest wait, and ends with the groups in which none waits.",
+    },
+)
+describe(
+    JobOrderField,
+    "What jobs can be ordered by; by name unless asked otherwise.",
+    {JobOrderField.NAME: "The name."},
 )
 describe(
     NodeOrderField,
@@ -157,77 +175,54 @@ describe(
     },
 )
 
-FIELD: Final = "What to order by."
-DIRECTION: Final = "Which end comes first."
+
+class Order:
+    """One key of an order; the input of each list has its own enum as the type of ``field``."""
+
+    field: StrEnum
+    direction: Direction
+    nulls: Nulls | None
 
 
-def _direction() -> Any:  # noqa: ANN401 - a field specifier
-    return strawberry.field(description=DIRECTION, default=Direction.ASC)
+def order_of(name: str, fields: type[StrEnum], description: str) -> type[Order]:
+    """The input that orders a list by ``fields``.
+
+    Args:
+        name: Of the input in the schema, e.g. ``TaskOrder``.
+        fields: What the list can be ordered by.
+        description: What clients read about it.
+    """
+    members: list[tuple[str, Any, Any]] = [
+        ("field", fields, strawberry.field(description="What to order by.")),
+        ("direction", Direction, strawberry.field(description="Which end comes first.", default=Direction.ASC)),
+        (
+            "nulls",
+            Nulls | None,
+            strawberry.field(
+                description="Where rows without a value stand; last, and first with DESC, unless given.", default=None
+            ),
+        ),
+    ]
+    made = type(name, (Order,), {"__annotations__": {one: kind for one, kind, _ in members}, "__doc__": description})
+    for one, _, field in members:
+        setattr(made, one, field)
+    return strawberry.input(made, name=name, description=description)
 
 
-@strawberry.input(description="An order of tasks; ties are broken by the key.")
-class TaskOrder:
-    """One key of an order."""
-
-    field: TaskOrderField = strawberry.field(description=FIELD)
-    direction: Direction = _direction()
-
-
-@strawberry.input(description="An order of runs; ties are broken by the key.")
-class RunOrder:
-    """One key of an order."""
-
-    field: RunOrderField = strawberry.field(description=FIELD)
-    direction: Direction = _direction()
+TaskOrder = order_of("TaskOrder", TaskOrderField, "An order of tasks; ties are broken by the key.")
+RunOrder = order_of("RunOrder", RunOrderField, "An order of runs; ties are broken by the key.")
+ExecutionOrder = order_of("ExecutionOrder", ExecutionOrderField, "An order of executions; ties are broken by the key.")
+SkippedOccurrenceOrder = order_of(
+    "SkippedOccurrenceOrder",
+    SkippedOccurrenceOrderField,
+    "An order of skipped occurrences; ties are broken by the key.",
+)
+GroupOrder = order_of("GroupOrder", GroupOrderField, "An order of groups; ties are broken by the name.")
+NodeOrder = order_of("NodeOrder", NodeOrderField, "An order of nodes; ties are broken by the key.")
+JobOrder = order_of("JobOrder", JobOrderField, "An order of jobs; ties are broken by the name.")
 
 
-@strawberry.input(description="An order of executions; ties are broken by the key.")
-class ExecutionOrder:
-    """One key of an order."""
-
-    field: ExecutionOrderField = strawberry.field(description=FIELD)
-    direction: Direction = _direction()
-
-
-@strawberry.input(description="An order of skipped occurrences; ties are broken by the key.")
-class SkippedOccurrenceOrder:
-    """One key of an order."""
-
-    field: SkippedOccurrenceOrderField = strawberry.field(description=FIELD)
-    direction: Direction = _direction()
-
-
-@strawberry.input(description="An order of groups.")
-class GroupOrder:
-    """One key of an order."""
-
-    field: GroupOrderField = strawberry.field(description=FIELD)
-    direction: Direction = _direction()
-
-
-@strawberry.input(description="An order of nodes; ties are broken by the key.")
-class NodeOrder:
-    """One key of an order."""
-
-    field: NodeOrderField = strawberry.field(description=FIELD)
-    direction: Direction = _direction()
-
-
-class AnyOrder(Protocol):
-    """What the order inputs have in common."""
-
-    @property
-    def field(self) -> StrEnum:
-        """The store's name of the field."""
-        ...
-
-    @property
-    def direction(self) -> Direction:
-        """Which end comes first."""
-        ...
-
-
-def to_keys(order: Sequence[AnyOrder] | None) -> tuple[OrderKey, ...]:
+def to_keys(order: Sequence[Order] | None) -> tuple[OrderKey, ...]:
     """The order keys behind the input; none = the list's own order.
 
     Raises:
@@ -237,4 +232,9 @@ def to_keys(order: Sequence[AnyOrder] | None) -> tuple[OrderKey, ...]:
         return ()
     if len(order) > MAX_KEYS:
         raise refused(f"orderBy: must have at most {MAX_KEYS} fields, got {len(order)}")
-    return tuple(OrderKey(one.field.value, descending=one.direction is Direction.DESC) for one in order)
+    return tuple(_key(one) for one in order)
+
+
+def _key(order: Order) -> OrderKey:
+    nulls_first = None if order.nulls is None else order.nulls is Nulls.FIRST
+    return OrderKey(order.field.value, descending=order.direction is Direction.DESC, nulls_first=nulls_first)

@@ -11,19 +11,18 @@ from ...jobs.actions import tokens as token_actions
 from ...jobs.actions.fresh import fresh_secret
 from ...jobs.core import accounts as model
 from ...jobs.core.accounts import CredentialKind
+from ...jobs.core.codes import ErrorCode
 from ...jobs.core.credentials import Prefix, shown_form, stored_form
 from ...jobs.core.errors import UserError as Refusal
 from ...jobs.store.db.transaction import Tx
 from ...jobs.store.read import accounts
-from ...jobs.store.read.audit import AUDIT
-from ..arguments import AFTER, BEFORE, FIRST, INPUT, LAST
+from ..arguments import INPUT
 from ..context import Info
 from ..enums import Role
-from ..fields import listed, mutates, resolved
+from ..fields import mutates, resolved
 from ..guard.sizes import Size
-from ..lists.arguments import AUDIT_FILTER, list_of
-from ..lists.connections import Connection, PageArguments
-from ..lists.criteria import to_criteria
+from ..lists.connections import Connection
+from ..lists.declared import AUDIT_LIST, listed
 from ..types.account import (
     Account,
     AccountPayload,
@@ -54,20 +53,12 @@ class AccountQueries:
         found = await info.context.database.read(accounts.everybody)
         return [Account.from_model(one) for one in found[:1_000]]
 
-    @listed(description="The audit log: who changed what, the newest first.", requires=Role.ADMIN)
-    def audit_log(
-        self,
-        info: Info,
-        *,
-        first: FIRST = None,
-        after: AFTER = None,
-        last: LAST = None,
-        before: BEFORE = None,
-        filter: AUDIT_FILTER = None,
-    ) -> Connection[AuditEntry]:
-        """All entries."""
-        paging = PageArguments(first, after, last, before)
-        return list_of(info, AUDIT, paging, to_criteria(filter), (), AuditEntry.from_model)
+    audit_log: Connection[AuditEntry] = listed(
+        AUDIT_LIST,
+        lambda: AuditEntry,
+        description="The audit log: who changed what, the newest first.",
+        requires=Role.ADMIN,
+    )
 
 
 @strawberry.type
@@ -174,7 +165,7 @@ def signed_in(tx: Tx, info: Info) -> model.Account:
     if account is None or person.identity is None or person.identity.kind is CredentialKind.TOKEN:
         raise Refusal(
             "this can be done only by somebody who has signed in, not by an API token nor without an account",
-            code="SIGN_IN_NEEDED",
+            code=ErrorCode.SIGN_IN_NEEDED,
         )
     return account
 

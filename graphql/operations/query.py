@@ -4,50 +4,50 @@ from typing import Annotated
 
 import strawberry
 
-from ...jobs.core.model import FAILURES, JobInfo
-from ...jobs.store.read import jobs
+from ...jobs.core.model import FAILURES
+from ...jobs.core.model import Task as StoredTask
+from ...jobs.store.read import jobs as stored_jobs
 from ...jobs.store.read.criteria import AllOf, Condition, Criteria, Operator, equal
 from ...jobs.store.read.keyset import PageRequest
-from ...jobs.store.read.lists import EXECUTIONS, GROUPS, NODES, RUNS, SKIPPED, TASKS
-from ..arguments import (
-    AFTER,
-    BEFORE,
-    FIRST,
-    ID_ARGUMENT,
-    LAST,
-    MAX_JOB_LOGS,
-    checked_range,
-    checked_text,
-    parse_id,
-    refused,
-)
+from ...jobs.store.read.lists import EXECUTIONS, GROUPS
+from ..arguments import ID_ARGUMENT, MAX_JOB_LOGS, checked_range, checked_text, parse_id, refused
 from ..context import Info
 from ..enums import Role
-from ..fields import listed, resolved
+from ..fields import resolved
 from ..guard.sizes import Size
-from ..lists.arguments import (
-    EXECUTION_FILTER,
-    EXECUTION_ORDER,
-    GROUP_FILTER,
-    GROUP_ORDER,
-    NODE_FILTER,
-    NODE_ORDER,
-    RUN_FILTER,
-    RUN_ORDER,
-    SKIPPED_FILTER,
-    SKIPPED_ORDER,
-    TASK_FILTER,
-    TASK_ORDER,
-    list_of,
+from ..lists.connections import Connection
+from ..lists.declared import (
+    EXECUTION_LIST,
+    GROUP_LIST,
+    JOB_LIST,
+    NODE_LIST,
+    RUN_LIST,
+    SKIPPED_LIST,
+    TASK_LIST,
+    Ahead,
+    listed,
 )
-from ..lists.connections import Connection, PageArguments
-from ..lists.criteria import to_criteria
-from ..lists.ordering import to_keys
-from ..types.entities import Job, JobExecution, Run, SkippedOccurrence, Task, load_execution, load_run, load_task
+from ..types.entities import (
+    Job,
+    JobExecution,
+    Run,
+    SkippedOccurrence,
+    Task,
+    load_execution,
+    load_job,
+    load_run,
+    load_task,
+)
 from ..types.operation import Group, Node
 from .accounts import AccountQueries
 from .reports import ReportQueries
 from .selection import asked_of
+
+
+def _last_statuses(info: Info) -> Ahead[StoredTask] | None:
+    """What reads the newest finished executions of the tasks of a page together, if they are asked for."""
+    asked = not asked_of(info).isdisjoint(("nodes.lastStatus", "edges.node.lastStatus"))
+    return info.context.loaders.look_ahead if asked else None
 
 
 @strawberry.type(description="Everything that can be read.")
@@ -57,13 +57,16 @@ class Query(ReportQueries, AccountQueries):
     @resolved(description="The jobs that nodes have published, by name.", requires=Role.VIEWER)
     async def available_jobs(self, info: Info) -> list[Job]:
         """All jobs."""
-        return [Job.from_model(job) for job in await info.context.database.read(jobs.everything)]
+        return [Job.from_model(job) for job in await info.context.database.read(stored_jobs.everything)]
+
+    jobs: Connection[Job] = listed(
+        JOB_LIST, lambda: Job, description="The jobs that nodes have published.", requires=Role.VIEWER
+    )
 
     @resolved(description="One job; null if no node has published it.", requires=Role.VIEWER)
     async def job(self, info: Info, name: Annotated[str, strawberry.argument(description="Its name.")]) -> Job | None:
         """A job by name."""
-        found: JobInfo | None = await info.context.loaders.jobs.load(checked_text(name, "name"))
-        return None if found is None else Job.from_model(found)
+        return await load_job(info, checked_text(name, "name"))
 
     @resolved(
         description="The execution log, newest first. `executions` has more filters, and pages.",
@@ -92,43 +95,25 @@ class Query(ReportQueries, AccountQueries):
         page = await info.context.loaders.page(EXECUTIONS, request)
         return [JobExecution.from_model(execution) for execution in page.items]
 
-    @listed(description="The execution log.", requires=Role.VIEWER)
-    def executions(
-        self,
-        info: Info,
-        *,
-        first: FIRST = None,
-        after: AFTER = None,
-        last: LAST = None,
-        before: BEFORE = None,
-        filter: EXECUTION_FILTER = None,
-        order_by: EXECUTION_ORDER = None,
-    ) -> Connection[JobExecution]:
-        """All executions."""
-        paging = PageArguments(first, after, last, before)
-        return list_of(info, EXECUTIONS, paging, to_criteria(filter), to_keys(order_by), JobExecution.from_model)
+    executions: Connection[JobExecution] = listed(
+        EXECUTION_LIST,
+        lambda: JobExecution,
+        description="The execution log.",
+        requires=Role.VIEWER,
+    )
 
     @resolved(description="One execution; null if there is none of this id.", requires=Role.VIEWER)
     async def execution(self, info: Info, id: ID_ARGUMENT) -> JobExecution | None:
         """An execution by key."""
         return await load_execution(info, parse_id(id, "id"))
 
-    @listed(description="The tasks.", requires=Role.VIEWER)
-    def tasks(
-        self,
-        info: Info,
-        *,
-        first: FIRST = None,
-        after: AFTER = None,
-        last: LAST = None,
-        before: BEFORE = None,
-        filter: TASK_FILTER = None,
-        order_by: TASK_ORDER = None,
-    ) -> Connection[Task]:
-        """All tasks."""
-        paging = PageArguments(first, after, last, before)
-        ahead = info.context.loaders.look_ahead if _asks_for_last_status(info) else None
-        return list_of(info, TASKS, paging, to_criteria(filter), to_keys(order_by), Task.from_model, ahead=ahead)
+    tasks: Connection[Task] = listed(
+        TASK_LIST,
+        lambda: Task,
+        description="The tasks.",
+        requires=Role.VIEWER,
+        ahead=_last_statuses,
+    )
 
     @resolved(description="One task, by its name or its id; null if there is none.", requires=Role.VIEWER)
     async def task(
@@ -145,79 +130,57 @@ class Query(ReportQueries, AccountQueries):
         found = await info.context.loaders.tasks_by_name.load(checked_text(name or "", "name"))
         return None if found is None else Task.from_model(found)
 
-    @listed(description="The runs: the queue, and what became of it.", requires=Role.VIEWER)
-    def runs(
-        self,
-        info: Info,
-        *,
-        first: FIRST = None,
-        after: AFTER = None,
-        last: LAST = None,
-        before: BEFORE = None,
-        filter: RUN_FILTER = None,
-        order_by: RUN_ORDER = None,
-    ) -> Connection[Run]:
-        """All runs."""
-        paging = PageArguments(first, after, last, before)
-        return list_of(info, RUNS, paging, to_criteria(filter), to_keys(order_by), Run.from_model)
+    runs: Connection[Run] = listed(
+        RUN_LIST,
+        lambda: Run,
+        description="The runs: the queue, and what became of it.",
+        requires=Role.VIEWER,
+    )
 
     @resolved(description="One run; null if there is none of this id.", requires=Role.VIEWER)
     async def run(self, info: Info, id: ID_ARGUMENT) -> Run | None:
         """A run by key."""
         return await load_run(info, parse_id(id, "id"))
 
-    @listed(
+    groups: Connection[Group] = listed(
+        GROUP_LIST,
+        lambda: Group,
         description="The queue's groups: `default`, those that a task or an unfinished run names, and those once "
         "paused or limited.",
         requires=Role.VIEWER,
     )
-    def groups(
-        self,
-        info: Info,
-        *,
-        first: FIRST = None,
-        after: AFTER = None,
-        last: LAST = None,
-        before: BEFORE = None,
-        filter: GROUP_FILTER = None,
-        order_by: GROUP_ORDER = None,
-    ) -> Connection[Group]:
-        """All groups."""
-        paging = PageArguments(first, after, last, before)
-        return list_of(info, GROUPS, paging, to_criteria(filter), to_keys(order_by), Group.from_model)
 
-    @listed(description="The nodes; those that ended are kept for a while.", requires=Role.VIEWER)
-    def nodes(
-        self,
-        info: Info,
-        *,
-        first: FIRST = None,
-        after: AFTER = None,
-        last: LAST = None,
-        before: BEFORE = None,
-        filter: NODE_FILTER = None,
-        order_by: NODE_ORDER = None,
-    ) -> Connection[Node]:
-        """All nodes."""
-        paging = PageArguments(first, after, last, before)
-        return list_of(info, NODES, paging, to_criteria(filter), to_keys(order_by), Node.from_model)
+    nodes: Connection[Node] = listed(
+        NODE_LIST,
+        lambda: Node,
+        description="The nodes; those that ended are kept for a while.",
+        requires=Role.VIEWER,
+    )
 
-    @listed(description="Occurrences that did not become runs, and why.", requires=Role.VIEWER)
-    def skipped_occurrences(
-        self,
-        info: Info,
-        *,
-        first: FIRST = None,
-        after: AFTER = None,
-        last: LAST = None,
-        before: BEFORE = None,
-        filter: SKIPPED_FILTER = None,
-        order_by: SKIPPED_ORDER = None,
-    ) -> Connection[SkippedOccurrence]:
-        """All skipped stretches."""
-        paging = PageArguments(first, after, last, before)
-        return list_of(info, SKIPPED, paging, to_criteria(filter), to_keys(order_by), SkippedOccurrence.from_model)
+    skipped_occurrences: Connection[SkippedOccurrence] = listed(
+        SKIPPED_LIST,
+        lambda: SkippedOccurrence,
+        description="Occurrences that did not become runs, and why.",
+        requires=Role.VIEWER,
+    )
 
+    @resolved(
+        description="One group; null if no task or unfinished run names it and it was never paused or limited.",
+        requires=Role.VIEWER,
+    )
+    async def group(
+        self, info: Info, name: Annotated[str, strawberry.argument(description="Its name.")]
+    ) -> Group | None:
+        """A group by name."""
+        request = PageRequest(GROUPS.order, 1, equal("name", checked_text(name, "name")))
+        found = (await info.context.loaders.page(GROUPS, request)).items
+        return Group.from_model(found[0]) if found else None
 
-def _asks_for_last_status(info: Info) -> bool:
-    return not asked_of(info).isdisjoint(("nodes.lastStatus", "edges.node.lastStatus"))
+    @resolved(
+        description="One node; of several that had the name, one after another, the newest. Null if there is none.",
+        requires=Role.VIEWER,
+    )
+    async def node(self, info: Info, name: Annotated[str, strawberry.argument(description="Its name.")]) -> Node | None:
+        """A node by name."""
+        found = await info.context.loaders.nodes_by_name.load(checked_text(name, "name"))
+        return None if found is None else Node.from_model(found)

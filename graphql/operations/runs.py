@@ -11,6 +11,7 @@ from strawberry.scalars import JSON
 from ...jobs.actions import runs as actions
 from ...jobs.actions.idempotent import Memory
 from ...jobs.actions.runs import Enqueued
+from ...jobs.core.codes import ErrorCode
 from ...jobs.core.errors import InvalidInput, NotFound
 from ...jobs.core.model import Json, Run
 from ...jobs.core.states import CLAIMABLE, FINAL, UNFINISHED, RunState
@@ -172,7 +173,7 @@ class RunMutations:
         done = await perform(info, "triggerJob", TriggerJobInput(job_name, args), action, ONE_RUN, key=idempotency_key)
         if done.result is None:
             error = done.errors[0]
-            message = f"Unknown job: {job_name}" if error.code == "UNKNOWN_JOB" else error.message
+            message = f"Unknown job: {job_name}" if error.code is ErrorCode.UNKNOWN_JOB else error.message
             return TriggerJobPayload(success=False, message=message, job_name=job_name, errors=done.errors)
         message = f"Job {job_name} triggered successfully"
         run = entities.Run.from_model(done.result)

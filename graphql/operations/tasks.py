@@ -6,6 +6,7 @@ from typing import Annotated, Final
 
 import strawberry
 
+from ...jobs.actions import deletion
 from ...jobs.actions import tasks as actions
 from ...jobs.actions.idempotent import Memory
 from ...jobs.core.model import Run, Task
@@ -97,7 +98,7 @@ class TaskMutations:
         dry_run = bool(given(input.dry_run))
 
         def action(tx: Tx) -> Deletion:
-            deleted = actions.delete_task(tx, input.name, dry_run=dry_run, actor=info.context.person.name)
+            deleted = deletion.delete_task(tx, input.name, dry_run=dry_run, actor=info.context.person.name)
             return Deletion(deleted.task.name, deleted.runs[:MAX_RUNS], len(deleted.runs))
 
         done = await perform(info, "deleteTask", input, action, DELETION)
@@ -118,7 +119,7 @@ class TaskMutations:
         dry_run = bool(given(input.dry_run))
 
         def action(tx: Tx) -> list[str]:
-            deleted = actions.delete_tasks_of_owner(tx, input.owner, dry_run=dry_run, actor=info.context.person.name)
+            deleted = deletion.delete_tasks_of_owner(tx, input.owner, dry_run=dry_run, actor=info.context.person.name)
             return [task.name for task in deleted]
 
         done = await perform(info, "deleteTasksOfOwner", input, action, NAMES)

@@ -7,7 +7,9 @@ import strawberry
 from strawberry.scalars import JSON
 
 from ...jobs.core.errors import UserError as CoreError
+from ...jobs.core.levels import LogLevel
 from ...jobs.store.read.logs import LogLine as StoredLine
+from ..codes import ErrorCode
 from ..scalars import BigInt
 
 
@@ -15,9 +17,7 @@ from ..scalars import BigInt
 class UserError:
     """An error of the engine as data."""
 
-    code: str = strawberry.field(
-        description="A stable word that programs can test, e.g. `NOT_FOUND`, `INVALID_INPUT`, `OVERLAP`."
-    )
+    code: ErrorCode = strawberry.field(description="Why, as a word that programs can test.")
     message: str = strawberry.field(
         description="A sentence for people: which thing, what it must be, what it got, and often a suggestion."
     )
@@ -53,16 +53,15 @@ class LogLine:
 
     line: int = strawberry.field(description="Number of the line within its execution, from 1.")
     at: datetime = strawberry.field(description="When it was logged.")
-    level: str = strawberry.field(description="`DEBUG`, `INFO`, `WARNING`, `ERROR` or `CRITICAL`.")
+    level: LogLevel = strawberry.field(description="How important it is.")
     message: str = strawberry.field(description="The text.")
     fields: JSON | None = strawberry.field(description="Structured values logged with it.")
 
     @classmethod
     def from_model(cls, stored: StoredLine) -> Self:
         """The line behind a stored one."""
-        return cls(
-            line=stored.line, at=stored.at, level=stored.level.upper(), message=stored.message, fields=stored.fields
-        )
+        level = LogLevel(stored.level)
+        return cls(line=stored.line, at=stored.at, level=level, message=stored.message, fields=stored.fields)
 
 
 @strawberry.type(description="A part of an execution's log.")

@@ -1,34 +1,23 @@
 """Tasks, runs, executions, skipped occurrences and jobs with their relations to each other, all read in batches."""
 
 from datetime import datetime
-from typing import Annotated, Final, Self, cast
+from typing import Annotated, Final, Self, Union, cast
 
 import strawberry
+from strawberry.scalars import JSON
 
 from ...jobs.core import model
 from ...jobs.core.explain import Explanation as Explained
 from ...jobs.core.explain import RunFacts, explain_run, explain_task
 from ...jobs.core.occurrence import is_stalled
-from ...jobs.store.read.lists import EXECUTIONS, RUNS, SKIPPED, TASKS
 from ..arguments import AFTER, BEFORE, DEFAULT_PAGE, FIRST, LAST, MAX_LINES, checked_range
+from ..codes import ExplanationCode
 from ..context import Info
-from ..fields import listed, resolved
-from ..guard.sizes import Size
-from ..lists.arguments import (
-    EXECUTION_FILTER,
-    EXECUTION_ORDER,
-    RUN_FILTER,
-    RUN_ORDER,
-    SKIPPED_FILTER,
-    SKIPPED_ORDER,
-    TASK_FILTER,
-    TASK_ORDER,
-    children_of,
-)
+from ..fields import resolved
+from ..guard.sizes import PAGE, Size
 from ..lists.connections import Connection, PageArguments, connect
-from ..lists.criteria import to_criteria
+from ..lists.declared import EXECUTION_LIST, RUN_LIST, SKIPPED_LIST, TASK_LIST, listed
 from ..lists.occurrences import KINDS, LIST, ORDER, OccurrenceRow, Occurrences
-from ..lists.ordering import to_keys
 from ..loaders import LinesKey
 from ..scalars import BigInt
 from .common import LogLine, LogPage
@@ -40,55 +29,33 @@ EXPLAINED: Final = Size(own=5)
 """An explanation looks at the queue and the nodes."""
 
 
+Occurrence = Annotated[
+    Union["Run", "SkippedOccurrence"],
+    strawberry.union(
+        "Occurrence",
+        description="What became of nominal times of a task: the run that one became, or a stretch of them that was "
+        "skipped.",
+    ),
+]
+
+
 @strawberry.type(description="Named code that a node can run.")
 class Job(JobFields):
     """A job with its relations."""
 
-    @listed(description="The tasks that use it.")
-    def tasks(
-        self,
-        info: Info,
-        *,
-        first: FIRST = None,
-        after: AFTER = None,
-        last: LAST = None,
-        before: BEFORE = None,
-        filter: TASK_FILTER = None,
-        order_by: TASK_ORDER = None,
-    ) -> Connection["Task"]:
-        """Its tasks."""
-        return children_of(
-            info.context.loaders.tasks_of_job,
-            TASKS,
-            self.name,
-            paging=PageArguments(first, after, last, before),
-            criteria=to_criteria(filter),
-            order=to_keys(order_by),
-            convert=Task.from_model,
-        )
+    tasks: Connection["Task"] = listed(
+        TASK_LIST,
+        lambda: Task,
+        description="The tasks that use it.",
+        of=lambda loaders, self: (loaders.tasks_of_job, self.name),
+    )
 
-    @listed(description="Its executions.")
-    def executions(
-        self,
-        info: Info,
-        *,
-        first: FIRST = None,
-        after: AFTER = None,
-        last: LAST = None,
-        before: BEFORE = None,
-        filter: EXECUTION_FILTER = None,
-        order_by: EXECUTION_ORDER = None,
-    ) -> Connection["JobExecution"]:
-        """Its part of the log."""
-        return children_of(
-            info.context.loaders.executions_of_job,
-            EXECUTIONS,
-            self.name,
-            paging=PageArguments(first, after, last, before),
-            criteria=to_criteria(filter),
-            order=to_keys(order_by),
-            convert=JobExecution.from_model,
-        )
+    executions: Connection["JobExecution"] = listed(
+        EXECUTION_LIST,
+        lambda: JobExecution,
+        description="Its executions.",
+        of=lambda loaders, self: (loaders.executions_of_job, self.name),
+    )
 
 
 @strawberry.type(description="A stored schedule: which job, with which arguments, when, under which policies.")
@@ -98,8 +65,7 @@ class Task(TaskFields):
     @resolved(description="The job it runs; null if no node has published one of that name.")
     async def job(self, info: Info) -> Job | None:
         """Its job."""
-        found = await info.context.loaders.jobs.load(self.job_name)
-        return None if found is None else Job.from_model(found)
+        return await load_job(info, self.job_name)
 
     @resolved(description="Whether a node has published its job; otherwise it does not fire.")
     async def job_known(self, info: Info) -> bool:
@@ -132,88 +98,48 @@ class Task(TaskFields):
     async def _load_last_status(self, info: Info) -> "JobExecution | None":
         return _execution_of(await info.context.loaders.last_finished.load(self.stored.id))
 
-    @listed(description="Its executions.")
-    def executions(
-        self,
-        info: Info,
-        *,
-        first: FIRST = None,
-        after: AFTER = None,
-        last: LAST = None,
-        before: BEFORE = None,
-        filter: EXECUTION_FILTER = None,
-        order_by: EXECUTION_ORDER = None,
-    ) -> Connection["JobExecution"]:
-        """Its part of the log."""
-        return children_of(
-            info.context.loaders.executions_of_task,
-            EXECUTIONS,
-            self.stored.id,
-            paging=PageArguments(first, after, last, before),
-            criteria=to_criteria(filter),
-            order=to_keys(order_by),
-            convert=JobExecution.from_model,
-        )
+    executions: Connection["JobExecution"] = listed(
+        EXECUTION_LIST,
+        lambda: JobExecution,
+        description="Its executions.",
+        of=lambda loaders, self: (loaders.executions_of_task, self.stored.id),
+    )
 
-    @listed(description="Its runs.")
-    def runs(
-        self,
-        info: Info,
-        *,
-        first: FIRST = None,
-        after: AFTER = None,
-        last: LAST = None,
-        before: BEFORE = None,
-        filter: RUN_FILTER = None,
-        order_by: RUN_ORDER = None,
-    ) -> Connection["Run"]:
-        """Its runs."""
-        return children_of(
-            info.context.loaders.runs_of_task,
-            RUNS,
-            self.stored.id,
-            paging=PageArguments(first, after, last, before),
-            criteria=to_criteria(filter),
-            order=to_keys(order_by),
-            convert=Run.from_model,
-        )
+    runs: Connection["Run"] = listed(
+        RUN_LIST,
+        lambda: Run,
+        description="Its runs.",
+        of=lambda loaders, self: (loaders.runs_of_task, self.stored.id),
+    )
 
-    @listed(description="What became of its occurrences: runs and skips in one list, the newest nominal time first.")
+    @resolved(
+        description="What became of its occurrences: runs and skips in one list, the newest nominal time first.",
+        size=PAGE,
+    )
     def occurrences(
         self, info: Info, *, first: FIRST = None, after: AFTER = None, last: LAST = None, before: BEFORE = None
-    ) -> Connection["Occurrence"]:
+    ) -> Connection[Occurrence]:
         """Its occurrences."""
         request = PageArguments(first, after, last, before).bounded(LIST, ORDER, KINDS)
         reader = Occurrences(info.context.loaders, self.stored.id, request)
-        return connect(LIST, request, read=reader.page, count=reader.count, convert=Occurrence.from_row)
+        return connect(LIST, request, read=reader.page, count=reader.count, convert=occurrence_of)
 
-    @listed(description="Its occurrences that did not become runs, and why.")
-    def skipped_occurrences(
-        self,
-        info: Info,
-        *,
-        first: FIRST = None,
-        after: AFTER = None,
-        last: LAST = None,
-        before: BEFORE = None,
-        filter: SKIPPED_FILTER = None,
-        order_by: SKIPPED_ORDER = None,
-    ) -> Connection["SkippedOccurrence"]:
-        """Its skipped stretches."""
-        return children_of(
-            info.context.loaders.skipped_of_task,
-            SKIPPED,
-            self.stored.id,
-            paging=PageArguments(first, after, last, before),
-            criteria=to_criteria(filter),
-            order=to_keys(order_by),
-            convert=SkippedOccurrence.from_model,
-        )
+    skipped_occurrences: Connection["SkippedOccurrence"] = listed(
+        SKIPPED_LIST,
+        lambda: SkippedOccurrence,
+        description="Its occurrences that did not become runs, and why.",
+        of=lambda loaders, self: (loaders.skipped_of_task, self.stored.id),
+    )
 
 
 @strawberry.type(description="One entry of the durable queue.")
 class Run(RunFields):
     """A run with its relations."""
+
+    @resolved(description="The job it is a run of; null if no node has published one of that name.")
+    async def job(self, info: Info) -> Job | None:
+        """Its job."""
+        return await load_job(info, self.job_name)
 
     @resolved(description="The task that made it; null for others, and once the task is deleted.")
     async def task(self, info: Info) -> Task | None:
@@ -232,33 +158,34 @@ class Run(RunFields):
         """The older run."""
         return await load_run(info, self.stored.retried_from)
 
-    @listed(description="Its executions, one per attempt.")
-    def executions(
-        self,
-        info: Info,
-        *,
-        first: FIRST = None,
-        after: AFTER = None,
-        last: LAST = None,
-        before: BEFORE = None,
-        filter: EXECUTION_FILTER = None,
-        order_by: EXECUTION_ORDER = None,
-    ) -> Connection["JobExecution"]:
-        """Its attempts."""
-        return children_of(
-            info.context.loaders.executions_of_run,
-            EXECUTIONS,
-            self.stored.id,
-            paging=PageArguments(first, after, last, before),
-            criteria=to_criteria(filter),
-            order=to_keys(order_by),
-            convert=JobExecution.from_model,
-        )
+    executions: Connection["JobExecution"] = listed(
+        EXECUTION_LIST,
+        lambda: JobExecution,
+        description="Its executions, one per attempt.",
+        of=lambda loaders, self: (loaders.executions_of_run, self.stored.id),
+    )
 
 
 @strawberry.type(description="One attempt at a run, from start to end: an entry of the execution log.")
 class JobExecution(ExecutionFields):
     """An execution with its relations."""
+
+    @resolved(description="The job it executes; null if no node has published one of that name.")
+    async def job(self, info: Info) -> Job | None:
+        """Its job."""
+        return await load_job(info, self.job_name)
+
+    @resolved(description="The arguments of its run, an object; null once that is pruned.")
+    async def args(self, info: Info) -> JSON | None:
+        """What the run was made with."""
+        run = await info.context.loaders.runs.load(self.stored.run_id)
+        return None if run is None else JSON(run.args)
+
+    @resolved(description="The group of its run; null once that is pruned.")
+    async def group(self, info: Info) -> str | None:
+        """The name of the group."""
+        run = await info.context.loaders.runs.load(self.stored.run_id)
+        return None if run is None else run.group
 
     @resolved(description="The run that it is an attempt at; null once that is pruned.")
     async def run(self, info: Info) -> Run | None:
@@ -311,9 +238,7 @@ class Explanation:
     """An explanation of the engine."""
 
     run_id: strawberry.Private[int | None]
-    code: str = strawberry.field(
-        description="A stable word for programs, e.g. `PAUSED`, `WAITING`, `BLOCKED`, `GROUP_LIMIT`, `NO_NODE`."
-    )
+    code: ExplanationCode = strawberry.field(description="The answer as a word for programs.")
     sentence: str = strawberry.field(description="The answer.")
     details: list[str] = strawberry.field(description="Further sentences, most important first.")
     until: datetime | None = strawberry.field(description="When this changes by time alone; null = not by time.")
@@ -335,32 +260,11 @@ class Explanation:
         return await load_run(info, self.run_id)
 
 
-@strawberry.type(description="What became of one nominal time of a task: a run, or a skip.")
-class Occurrence:
-    """A run made by a schedule, or a skipped stretch."""
-
-    row: strawberry.Private[OccurrenceRow]
-    scheduled_for: datetime = strawberry.field(description="The nominal time; of a skipped stretch the last one.")
-
-    @classmethod
-    def from_row(cls, row: OccurrenceRow) -> Self:
-        """The GraphQL object of either kind."""
-        if isinstance(row, model.SkippedOccurrence):
-            return cls(row=row, scheduled_for=row.last_scheduled_for)
-        return cls(row=row, scheduled_for=row.scheduled_for or row.submitted_at)
-
-    @resolved(description="The run it became, also if that was dropped before its start; null if there never was one.")
-    async def run(self, info: Info) -> Run | None:
-        """The run."""
-        if isinstance(self.row, model.SkippedOccurrence):
-            dropped = None if self.row.reason is model.SkipReason.OVERLAP else self.row.run_id
-            return await load_run(info, dropped)
-        return Run.from_model(self.row)
-
-    @resolved(description="Why it did not run, if it did not.")
-    def skipped(self) -> SkippedOccurrence | None:
-        """The skipped stretch."""
-        return SkippedOccurrence.from_model(self.row) if isinstance(self.row, model.SkippedOccurrence) else None
+def occurrence_of(row: OccurrenceRow) -> Run | SkippedOccurrence:
+    """The object of either kind."""
+    if isinstance(row, model.SkippedOccurrence):
+        return SkippedOccurrence.from_model(row)
+    return Run.from_model(row)
 
 
 @strawberry.type(description="A time at which a task will be due.")
@@ -370,6 +274,12 @@ class PlannedOccurrence:
     task: Task = strawberry.field(description="Whose.")
     scheduled_for: datetime = strawberry.field(description="The nominal time.")
     effective_at: datetime = strawberry.field(description="When the run will be made: the nominal time and the jitter.")
+
+
+async def load_job(info: Info, name: str) -> Job | None:
+    """The job of a name, or None."""
+    found = await info.context.loaders.jobs.load(name)
+    return None if found is None else Job.from_model(found)
 
 
 async def load_task(info: Info, task_id: int | None) -> Task | None:

@@ -6,6 +6,7 @@ from typing import Self
 import strawberry
 
 from ...jobs.core import events, model
+from ..codes import EventState
 from ..context import Info
 from ..fields import resolved
 from .entities import JobExecution, Run, Task, load_execution, load_run, load_task
@@ -24,13 +25,10 @@ class Event:
     task_name: str | None = strawberry.field(description="The name of that task.")
     run_id: strawberry.ID | None = strawberry.field(description="The key of the run it is about.")
     execution_id: strawberry.ID | None = strawberry.field(description="The key of the execution it is about.")
-    node_name: str | None = strawberry.field(description="The name of the node it is about, or that made the change.")
-    group_name: str | None = strawberry.field(description="The name of the group it is about.")
+    node: str | None = strawberry.field(description="The name of the node it is about, or that made the change.")
+    group: str | None = strawberry.field(description="The name of the group it is about.")
     job_name: str | None = strawberry.field(description="The name of the job it is about.")
-    state: str | None = strawberry.field(
-        description="The state right after the change: of a run its `RunState`, of an execution `RUNNING` or its "
-        "`Outcome`, of a node its `NodeState`."
-    )
+    state: EventState | None = strawberry.field(description="The state right after the change of what it is about.")
 
     @classmethod
     def from_event(cls, event: events.Event) -> Self:
@@ -45,10 +43,10 @@ class Event:
             task_name=change.task_name,
             run_id=_id(change.run_id),
             execution_id=_id(change.execution_id),
-            node_name=change.node,
-            group_name=change.group,
+            node=change.node,
+            group=change.group,
             job_name=change.job_name,
-            state=None if change.state is None else change.state.upper(),
+            state=None if change.state is None else EventState(change.state),
         )
 
     @resolved(description="The task as it is now; null if it is not about one, or that is deleted.")
@@ -66,16 +64,16 @@ class Event:
         """Read at delivery."""
         return await load_execution(info, self.change.execution_id)
 
-    @resolved(description="The node as it is now; null if it is not about one.")
-    async def node(self, info: Info) -> Node | None:
+    @resolved(description="The node as it is now; null if the change names none.")
+    async def changed_node(self, info: Info) -> Node | None:
         """Read at delivery."""
         if self.change.node is None:
             return None
         found = await info.context.loaders.nodes_by_name.load(self.change.node)
         return None if found is None else Node.from_model(found)
 
-    @resolved(description="The group as it is now; null if it is not about one.")
-    async def group(self, info: Info) -> Group | None:
+    @resolved(description="The group as it is now; null if the change names none.")
+    async def changed_group(self, info: Info) -> Group | None:
         """Read at delivery."""
         if self.change.group is None:
             return None

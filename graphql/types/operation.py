@@ -9,7 +9,10 @@ from ...jobs.core import model
 from ...jobs.core.states import RunState
 from ..context import Info
 from ..fields import resolved
+from ..lists.connections import Connection
+from ..lists.declared import RUN_LIST, TASK_LIST, listed
 from ..scalars import BigInt
+from .entities import Run, Task
 
 
 @strawberry.type(description="A queue group: the unit of fairness and of limits. It exists once it is named.")
@@ -36,6 +39,19 @@ class Group:
             pause_reason=group.pause_reason,
             max_running=group.max_running,
         )
+
+    runs: Connection[Run] = listed(
+        RUN_LIST,
+        lambda: Run,
+        description="Its runs that are not over; those that are: `runs(filter: {group: …})`.",
+        of=lambda loaders, self: (loaders.queued_of_group, self.name),
+    )
+    tasks: Connection[Task] = listed(
+        TASK_LIST,
+        lambda: Task,
+        description="The tasks whose runs go to it.",
+        of=lambda loaders, self: (loaders.tasks_of_group, self.name),
+    )
 
     @resolved(description="How many of its runs wait.")
     async def waiting(self, info: Info) -> BigInt:
@@ -110,6 +126,13 @@ class Node:
     jobs: list[str] = strawberry.field(description="The names of the jobs it knows.")
     blockage: Blockage | None = strawberry.field(
         description="What keeps the event loop of its jobs from turning; null while it turns, as it should."
+    )
+
+    runs: Connection[Run] = listed(
+        RUN_LIST,
+        lambda: Run,
+        description="The runs that it holds, handed to it or at work.",
+        of=lambda loaders, self: (loaders.held_of_node, int(self.id)),
     )
 
     @classmethod

@@ -7,6 +7,8 @@ import strawberry
 from strawberry.scalars import JSON
 
 from ...jobs.core import model
+from ..context import Info
+from ..fields import resolved
 from ..scalars import BigInt
 
 
@@ -17,13 +19,8 @@ class JobFields:
     name: str = strawberry.field(description="Its unique name.")
     description: str = strawberry.field(description="What it does.")
     schedule: str | None = strawberry.field(description="The cron expression that its code declares, if any.")
-    isolation: str = strawberry.field(
-        description="Where it runs: `async` on the event loop, in a `thread`, or in a `process` of its own, the only "
-        "kind that can be killed."
-    )
+    isolation: model.Isolation = strawberry.field(description="Where it runs.")
     args_schema: JSON | None = strawberry.field(description="The JSON Schema of its arguments.")
-    known: bool = strawberry.field(description="Whether a live node can run it now.")
-    nodes: list[str] = strawberry.field(description="The names of the live nodes that can run it.")
 
     @classmethod
     def from_model(cls, job: model.JobInfo) -> Self:
@@ -34,9 +31,17 @@ class JobFields:
             schedule=job.schedule,
             isolation=job.isolation,
             args_schema=JSON(job.args_schema),
-            known=bool(job.nodes),
-            nodes=list(job.nodes),
         )
+
+    @resolved(description="Whether a live node can run it now.")
+    async def known(self, info: Info) -> bool:
+        """Judged by what the nodes say."""
+        return bool(await self.nodes(info))
+
+    @resolved(description="The names of the live nodes that can run it.")
+    async def nodes(self, info: Info) -> list[str]:
+        """Those that know it."""
+        return [node.name for node in await info.context.loaders.live_nodes() if self.name in node.jobs]
 
 
 @strawberry.type

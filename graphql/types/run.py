@@ -94,6 +94,10 @@ class ExecutionFields:
 
     stored: strawberry.Private[model.Execution]
     id: strawberry.ID = strawberry.field(description="The decimal key, ascending in the order of start.")
+    run_id: strawberry.ID = strawberry.field(description="The key of its run, also once that is pruned.")
+    task_id: strawberry.ID | None = strawberry.field(
+        description="The key of the task whose run it was, also once that is deleted."
+    )
     job_name: str = strawberry.field(description="The name of the job.")
     started_at: datetime = strawberry.field(description="When it began.")
     completed_at: datetime | None = strawberry.field(description="When it ended; null while it runs.")
@@ -127,6 +131,8 @@ class ExecutionFields:
         return cls(
             stored=execution,
             id=strawberry.ID(str(execution.id)),
+            run_id=strawberry.ID(str(execution.run_id)),
+            task_id=None if execution.task_id is None else strawberry.ID(str(execution.task_id)),
             job_name=execution.job_name,
             started_at=execution.started_at,
             completed_at=ended,

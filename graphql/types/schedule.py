@@ -13,6 +13,7 @@ from ...jobs.core.occurrence import first_occurrence, occurrences
 from ...jobs.core.policies import schedule_of
 from ...jobs.core.schedule import ScheduleError, Syntax, Validation
 from ..arguments import COUNT, MAX_COUNT, checked_count
+from ..codes import ErrorCode
 from ..context import Info
 from ..fields import resolved
 from ..guard.sizes import Size
@@ -68,7 +69,7 @@ class Schedule:
 class ScheduleFault:
     """A refused schedule."""
 
-    code: str = strawberry.field(description="`INVALID_SCHEDULE`, `NEVER_FIRES` or `UNKNOWN_TIMEZONE`.")
+    code: ErrorCode = strawberry.field(description="`INVALID_SCHEDULE`, `NEVER_FIRES` or `UNKNOWN_TIMEZONE`.")
     message: str = strawberry.field(description="What is wrong, in a sentence.")
     field: str | None = strawberry.field(
         description="The faulty part: second, minute, hour, day, month, year, weekday, value or timezone."

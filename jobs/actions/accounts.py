@@ -4,6 +4,7 @@ from collections.abc import Callable
 from datetime import datetime
 
 from ..core.accounts import Account, check_account_name, name_key
+from ..core.codes import ErrorCode
 from ..core.errors import AlreadyExists, InvalidState, UserError
 from ..core.roles import Role
 from ..core.rules import unknown
@@ -164,7 +165,7 @@ def the_account(tx: Tx, name: str) -> Account:
 
 def bad_link(advice: str) -> UserError:
     """The refusal of a link, whatever is wrong with it: a stranger learns nothing."""
-    return UserError(f"link: must be unspent and of the last 24 hours; {advice}", code="INVALID_LINK")
+    return UserError(f"link: must be unspent and of the last 24 hours; {advice}", code=ErrorCode.INVALID_LINK)
 
 
 def _keep_an_administrator(tx: Tx, account: Account) -> None:
@@ -172,5 +173,5 @@ def _keep_an_administrator(tx: Tx, account: Account) -> None:
         raise InvalidState(
             f"name: '{account.name}' is the last administrator; make another account an administrator first",
             path=("name",),
-            code="LAST_ADMINISTRATOR",
+            code=ErrorCode.LAST_ADMINISTRATOR,
         )

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Generic, TypeVar
 
+from ..core.codes import ErrorCode
 from ..core.errors import UserError
 from ..core.model import Json
 from ..core.rules import check_text
@@ -61,6 +62,6 @@ def once(tx: Tx, request: Request | None, action: Callable[[Tx], T], memory: Mem
             f"idempotencyKey: '{request.key}' was used for another request within the last 24 hours; "
             "choose a new key for each request",
             path=("idempotencyKey",),
-            code="IDEMPOTENCY_CONFLICT",
+            code=ErrorCode.IDEMPOTENCY_CONFLICT,
         )
     return memory.recall(tx, answered.answer)

@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from typing import Final
 
+from ..core.codes import ErrorCode
 from ..core.errors import UserError
 from ..store.db.transaction import Tx
 
@@ -20,5 +21,5 @@ def check_submitter(tx: Tx, job_names: Iterable[str]) -> None:
         raise UserError(
             f"job '{ACTS_FOR_ITS_SUBMITTER}' runs with all rights of the account '{tx.actor.name}', and the token has "
             f"only the role {tx.actor.role.value}; use a token of the account's own role",
-            code="FORBIDDEN",
+            code=ErrorCode.FORBIDDEN,
         )

@@ -1,17 +1,18 @@
 """What can be done to tasks, each in one transaction."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, fields, replace
 from datetime import datetime
 from typing import Any
 
+from ..core.codes import ErrorCode
 from ..core.dispatch import Skip
 from ..core.errors import AlreadyExists, InvalidInput, InvalidState, Overlap, UserError, VersionConflict, refuse
 from ..core.events import EventKind
 from ..core.model import Json, OverlapPolicy, Run, ScheduleSpec, SkipReason, Task, TaskSource, TaskSpec, Trigger
 from ..core.occurrence import effective, first_occurrence
 from ..core.policies import effective_overlap, overlap_limit
-from ..core.rules import MAX_NAME, check_text, task_faults, unknown, window_faults
+from ..core.rules import task_faults, unknown, window_faults
 from ..core.schedule import ScheduleError, Syntax, parse
 from ..core.wording import time_text
 from ..store.db.transaction import Tx, Wake
@@ -30,19 +31,6 @@ from .submitting import check_submitter
 _REQUIRED = TaskSpec(name="", job_name="", schedule=ScheduleSpec(Syntax.CRON, ""))
 _DEFAULTS: Mapping[str, Any] = {one.name: getattr(_REQUIRED, one.name) for one in fields(TaskSpec)}
 _TIMING = frozenset({"schedule", "start_at", "end_at", "jitter"})
-
-
-@dataclass(frozen=True, slots=True)
-class DeletedTask:
-    """What a deletion did, or would do.
-
-    Attributes:
-        task: The task.
-        runs: Its runs that were cancelled or asked to stop, as they are now; of a dry run those that would be.
-    """
-
-    task: Task
-    runs: list[Run]
 
 
 def create_task(tx: Tx, spec: TaskSpec, *, source: TaskSource = TaskSource.API, submitter: str | None = None) -> Task:
@@ -86,7 +74,7 @@ def update_task(
         actor: Who edits; noted as the one who paused, if ``enabled`` becomes false, and as the submitter, in whose name
             the task runs, if what it runs changes.
     """
-    task = catch_up(tx, _locked(tx, name))
+    task = catch_up(tx, locked(tx, name))
     if expected_version is not None and expected_version != task.version:
         raise VersionConflict(
             f"expectedVersion: task '{name}' is at version {task.version}, got {expected_version}; "
@@ -132,7 +120,7 @@ def _shown(value: object) -> object:
 
 def pause_task(tx: Tx, name: str, *, reason: str | None = None, actor: str | None = None) -> Task:
     """Stop a task from making runs; its occurrences are recorded as skipped. Pausing twice keeps the newer reason."""
-    task = catch_up(tx, _locked(tx, name))
+    task = catch_up(tx, locked(tx, name))
     values = {"enabled": False, "paused_at": task.paused_at or tx.now, "paused_by": actor, "paused_reason": reason}
     return _change(tx, task, values)
 
@@ -140,7 +128,7 @@ def pause_task(tx: Tx, name: str, *, reason: str | None = None, actor: str | Non
 def resume_task(tx: Tx, name: str, *, actor: str | None = None) -> Task:
     """Let a paused task make runs again from its next occurrence on; what fell into the pause stays skipped."""
     del actor
-    task = catch_up(tx, _locked(tx, name))
+    task = catch_up(tx, locked(tx, name))
     values: dict[str, Any] = {"enabled": True, "paused_at": None, "paused_by": None, "paused_reason": None}
     if task.finished:
         # A task that was set aside because its schedule could not be computed, or one that is really over.
@@ -157,7 +145,7 @@ def reset_task(tx: Tx, name: str, *, actor: str | None = None) -> Task:
         InvalidState: the task is not declared in code.
     """
     del actor
-    task = catch_up(tx, _locked(tx, name))
+    task = catch_up(tx, locked(tx, name))
     if task.source is not TaskSource.CODE or task.declared is None:
         raise InvalidState(
             f"task '{name}' is not declared in code (source {task.source.name}), so there is nothing to reset it to",
@@ -167,47 +155,6 @@ def reset_task(tx: Tx, name: str, *, actor: str | None = None) -> Task:
     return _change(tx, task, {**spec_values(spec), **_retimed(tx, task, spec), "overridden": False})
 
 
-def delete_task(tx: Tx, name: str, *, dry_run: bool = False, actor: str | None = None) -> DeletedTask:
-    """Delete a task: its waiting runs are cancelled, running ones are asked to stop, its history stays.
-
-    With ``dry_run`` nothing is changed.
-
-    Raises:
-        InvalidState: the task is declared in code; it can only be paused.
-    """
-    task = _locked(tx, name)
-    if task.source is TaskSource.CODE:
-        raise InvalidState(
-            f"task '{name}' is declared in code and would come back at the next start; pause it with pauseTask instead",
-            path=("name",),
-            code="CODE_TASK",
-        )
-    if dry_run:
-        unfinished = run_store.unfinished_of_tasks(tx.conn, [task.id])
-        found = run_store.by_ids(tx.conn, unfinished)
-        return DeletedTask(task, [found[run_id] for run_id in unfinished if run_id in found])
-    task = catch_up(tx, task)
-    return DeletedTask(task, _delete(tx, task, f"task '{name}' was deleted{_by(actor)}"))
-
-
-def delete_tasks_of_owner(tx: Tx, owner: str, *, dry_run: bool = False, actor: str | None = None) -> list[Task]:
-    """Delete all tasks of an owner that are not declared in code, as ``delete_task`` does; returns them.
-
-    With ``dry_run`` nothing is changed.
-
-    Raises:
-        InvalidInput: the owner is empty or no name of one.
-    """
-    check_text(owner, "owner", least=1, most=MAX_NAME)
-    doomed = [
-        task for task in stored_tasks.of_owner(tx.conn, owner, lock=not dry_run) if task.source is not TaskSource.CODE
-    ]
-    if not dry_run:
-        for task in doomed:
-            _delete(tx, catch_up(tx, task), f"the tasks of owner '{owner}' were deleted{_by(actor)}")
-    return doomed
-
-
 def trigger_task(tx: Tx, name: str, *, args: dict[str, Json] | None = None, actor: str | None = None) -> Run:
     """Make a run of a task now. The schedule does not move; the overlap policy holds.
 
@@ -215,7 +162,7 @@ def trigger_task(tx: Tx, name: str, *, args: dict[str, Json] | None = None, acto
         Overlap: policy SKIP or a full QUEUE, naming the unfinished run.
         InvalidInput: the arguments do not fit the job.
     """
-    task = _locked(tx, name)
+    task = locked(tx, name)
     signature = check_job_args(tx, task.spec.job_name, task.spec.args if args is None else args)
     policy = effective_overlap(task.spec)
     count, oldest = run_store.unfinished_counts(tx.conn, [task.id]).get(task.id, (0, None))
@@ -229,7 +176,7 @@ def trigger_task(tx: Tx, name: str, *, args: dict[str, Json] | None = None, acto
         )
     if policy is OverlapPolicy.REPLACE and count:
         older = run_store.unfinished_of_tasks(tx.conn, [task.id])
-        cancel_all(tx, older, reason=f"replaced by a run triggered by hand{_by(actor)}")
+        cancel_all(tx, older, reason=f"replaced by a run triggered by hand{by(actor)}")
     run = replace(new_run(task, Trigger.MANUAL, args=args, submitter=actor), signature=signature)
     return submit(tx, [run])[0]
 
@@ -249,7 +196,12 @@ def follow_declaration(tx: Tx, task: Task, spec: TaskSpec) -> Task:
     return _change(tx, task, values)
 
 
-def _locked(tx: Tx, name: str) -> Task:
+def locked(tx: Tx, name: str) -> Task:
+    """The task of this name, which nobody else changes or dispatches until the transaction ends.
+
+    Raises:
+        NotFound: there is none.
+    """
     task = stored_tasks.by_name(tx.conn, name, lock=True)
     if task is None:
         raise unknown("task", name, stored_tasks.names_like(tx.conn, name))
@@ -306,15 +258,8 @@ def _change(tx: Tx, task: Task, values: Mapping[str, Any]) -> Task:
     return changed
 
 
-def _delete(tx: Tx, task: Task, reason: str) -> list[Run]:
-    runs = cancel_all(tx, run_store.unfinished_of_tasks(tx.conn, [task.id]), reason=reason)
-    tasks.remove(tx.conn, task.id)
-    tx.emit([task_change(EventKind.TASK_DELETED, task)])
-    tx.wake(Wake.TASKS)
-    return runs
-
-
-def _by(actor: str | None) -> str:
+def by(actor: str | None) -> str:
+    """`` by ada`` at the end of a reason, if it is known who did it."""
     return f" by {actor}" if actor else ""
 
 
@@ -352,7 +297,7 @@ def _never_fires(spec: TaskSpec, now: datetime) -> InvalidInput:
         f"schedule: '{spec.schedule.value}' has no occurrence after {time_text(now)}{window}; "
         "choose a time in the future",
         path=("schedule", "value"),
-        code="NEVER_FIRES",
+        code=ErrorCode.NEVER_FIRES,
     )
 
 

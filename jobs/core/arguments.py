@@ -10,6 +10,7 @@ from uuid import UUID
 from jsonschema import Draft202012Validator, FormatChecker, ValidationError
 from pydantic import AnyUrl, TypeAdapter
 
+from .codes import ErrorCode
 from .errors import InvalidInput, refuse
 from .model import Json
 
@@ -67,7 +68,9 @@ def _fault(job_name: str, schema: Mapping[str, Any], args: Mapping[str, Json], e
     named = f"argument '{place}' of job '{job_name}'" if place else f"arguments of job '{job_name}'"
     hint = "" if place else _hint(schema, args)
     message = f"{named}: {_short(error.message)}{hint}"
-    return InvalidInput(message, path=("args", *(str(part) for part in error.absolute_path)), code="INVALID_ARGS")
+    return InvalidInput(
+        message, path=("args", *(str(part) for part in error.absolute_path)), code=ErrorCode.INVALID_ARGS
+    )
 
 
 def _short(text: str, limit: int = 300) -> str:

@@ -20,6 +20,8 @@
 from collections.abc import Iterable, Sequence
 from itertools import islice
 
+from .codes import ErrorCode
+
 MAX_FAULTS = 50
 """So many faults of one input are told at once."""
 
@@ -32,14 +34,14 @@ class UserError(CronographError):
     """The caller asked for something that cannot be done as asked.
 
     Attributes:
-        code: Stable UPPER_CASE word that programs can test.
+        code: Stable word that programs can test.
         message: The sentence for people: which thing, what it must be, what it got, a suggestion.
         path: Where in the input the fault is, outermost first (``("schedule", "value")``).
     """
 
-    code = "INVALID_INPUT"
+    code: ErrorCode = ErrorCode.INVALID_INPUT
 
-    def __init__(self, message: str, *, path: Sequence[str] = (), code: str | None = None) -> None:
+    def __init__(self, message: str, *, path: Sequence[str] = (), code: ErrorCode | None = None) -> None:
         super().__init__(message)
         self.message = message
         self.path = tuple(path)
@@ -91,31 +93,31 @@ class InvalidInput(UserError):
 class NotFound(UserError):
     """What the input names does not exist."""
 
-    code = "NOT_FOUND"
+    code = ErrorCode.NOT_FOUND
 
 
 class AlreadyExists(UserError):
     """What the input would make exists already."""
 
-    code = "ALREADY_EXISTS"
+    code = ErrorCode.ALREADY_EXISTS
 
 
 class InvalidState(UserError):
     """The thing exists, but in its present state this cannot be done to it."""
 
-    code = "INVALID_STATE"
+    code = ErrorCode.INVALID_STATE
 
 
 class VersionConflict(UserError):
     """Somebody else edited the thing since the caller read it (a lost update, refused)."""
 
-    code = "VERSION_CONFLICT"
+    code = ErrorCode.VERSION_CONFLICT
 
 
 class Overlap(UserError):
     """The overlap policy SKIP forbids a second unfinished run of the task."""
 
-    code = "OVERLAP"
+    code = ErrorCode.OVERLAP
 
 
 class ConfigurationError(CronographError):

@@ -28,6 +28,29 @@ class EventKind(StrEnum):
     RESYNC = "resync"
 
 
+class EventState(StrEnum):
+    """What a thing was right after a change: every state of a run and of a node, and every outcome of an execution."""
+
+    WAITING = "waiting"
+    SCHEDULED = "scheduled"
+    RUNNING = "running"
+    STUCK = "stuck"
+    SUCCESS = "success"
+    FAILED = "failed"
+    CANCELLED = "cancelled"
+    SKIPPED = "skipped"
+    TIMED_OUT = "timed_out"
+    LOST = "lost"
+    SNOOZED = "snoozed"
+    HANDED_BACK = "handed_back"
+    STARTING = "starting"
+    ACTIVE = "active"
+    DRAINING = "draining"
+    STOPPING = "stopping"
+    STOPPED = "stopped"
+    EXPIRED = "expired"
+
+
 @dataclass(frozen=True, slots=True)
 class Change:
     """One change as it is stored in the outbox, with the ids needed to filter it and to read the changed thing.

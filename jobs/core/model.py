@@ -373,8 +373,12 @@ class Group:
     max_running: int | None = None
 
 
-COROUTINE = "async"
-"""The isolation of jobs that run on the event loop."""
+class Isolation(StrEnum):
+    """Where a job runs: on the event loop, in a thread, or in a child process, which alone can be killed."""
+
+    ASYNC = "async"
+    THREAD = "thread"
+    PROCESS = "process"
 
 
 @dataclass(frozen=True, slots=True)
@@ -384,7 +388,7 @@ class JobInfo:
     name: str
     description: str = ""
     schedule: str | None = None
-    isolation: str = COROUTINE
+    isolation: Isolation = Isolation.ASYNC
     args_schema: dict[str, Json] = field(default_factory=dict[str, Json])
     nodes: tuple[str, ...] = ()
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime
 from difflib import get_close_matches
 
+from .codes import ErrorCode
 from .errors import InvalidInput, NotFound, UserError, refuse
 from .model import MisfirePolicy, NewRun, TaskSpec
 from .schedule import Syntax
@@ -160,4 +161,4 @@ def unknown_job(name: str, known: Sequence[str]) -> UserError:
     """The error for a job that no node has published, with the nearest one that some node has."""
     near = get_close_matches(name, known, 1)
     hint = f"; did you mean '{near[0]}'?" if near else ""
-    return UserError(f"Unknown job: {name}{hint}", path=("jobName",), code="UNKNOWN_JOB")
+    return UserError(f"Unknown job: {name}{hint}", path=("jobName",), code=ErrorCode.UNKNOWN_JOB)

@@ -11,11 +11,22 @@ from inspect import iscoroutinefunction
 from ..actions.claim import Started
 from ..context import StopReason, current_host
 from ..core.arguments import check_args
+from ..core.codes import ErrorCode
 from ..core.errors import NotFound
-from ..core.model import DEFAULT_GROUP, DEFAULT_RETRIES, DEFAULT_RETRY_DELAY, Json, Outcome, Priority, Run, Trigger
+from ..core.model import (
+    DEFAULT_GROUP,
+    DEFAULT_RETRIES,
+    DEFAULT_RETRY_DELAY,
+    Isolation,
+    Json,
+    Outcome,
+    Priority,
+    Run,
+    Trigger,
+)
 from ..core.outcome import JobOutcome, judge
 from ..core.states import FINAL, RunState
-from ..registry import Handler, Isolation, JobDefinition, Registry, default_registry, define
+from ..registry import Handler, JobDefinition, Registry, default_registry, define
 from ..runtime.attempts.attempt import Attempt
 from ..runtime.attempts.executor import execute
 from ..runtime.job.host import LocalHost, SaveCheckpoint
@@ -227,7 +238,7 @@ def find(job: str | Handler | JobDefinition, registry: Registry | None) -> JobDe
     if definition is None:
         near = get_close_matches(job, known.names(), 1)
         hint = f"did you mean '{near[0]}'?" if near else f"the registry has {', '.join(known.names()) or 'no jobs'}"
-        raise NotFound(f"Unknown job: {job}; {hint}", path=("job",), code="UNKNOWN_JOB")
+        raise NotFound(f"Unknown job: {job}; {hint}", path=("job",), code=ErrorCode.UNKNOWN_JOB)
     return definition
 
 

@@ -464,6 +464,7 @@ def _run_indexes() -> None:
     op.create_index("ix_run_job", "run", ["job_name", "id"])
     _partial("ix_run_live", "run", ["id"], "state IN ('running', 'scheduled', 'stuck', 'waiting')")
     _partial("ix_run_occupying", "run", ["node_id"], "state IN ('running', 'scheduled')")
+    _partial("ix_run_retried", "run", ["retried_from"], "retried_from IS NOT NULL")
     _partial("ix_run_stuck", "run", ["group_name", "available_at", "id"], "state = 'stuck'")
     _partial("ix_run_task", "run", ["task_id", "id"], "task_id IS NOT NULL")
     _partial(

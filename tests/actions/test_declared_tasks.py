@@ -5,8 +5,8 @@ from datetime import timedelta
 import pytest
 
 from cronograph.jobs.actions.declarations import Declared, declare_tasks
+from cronograph.jobs.actions.deletion import delete_task
 from cronograph.jobs.actions.tasks import (
-    delete_task,
     pause_task,
     reset_task,
     update_task,

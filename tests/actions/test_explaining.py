@@ -8,7 +8,17 @@ from cronograph.jobs.actions.nodes import NewNode, join
 from cronograph.jobs.actions.runs import cancel_runs, enqueue_runs, submit
 from cronograph.jobs.actions.tasks import pause_task, update_task
 from cronograph.jobs.core.explain import Explanation, RunFacts, explain_run, explain_task
-from cronograph.jobs.core.model import Group, JobInfo, NewRun, NodeState, OverlapPolicy, Run, TaskSource, Trigger
+from cronograph.jobs.core.model import (
+    Group,
+    Isolation,
+    JobInfo,
+    NewRun,
+    NodeState,
+    OverlapPolicy,
+    Run,
+    TaskSource,
+    Trigger,
+)
 from cronograph.jobs.core.outcome import Failed, Snoozed
 from cronograph.jobs.core.schedule import Syntax
 from cronograph.jobs.store.read import facts
@@ -191,7 +201,7 @@ class TestRun:
         says(of_run(stored, runs[-1].id), "IN_LINE", "2 runs", "20 slots are free")
 
     def test_no_slot_for_threads_is_free_while_coroutines_have_some(self, stored: Stored) -> None:
-        infos = (JobInfo("work", isolation="thread", args_schema={}), JobInfo("other", args_schema={}))
+        infos = (JobInfo("work", isolation=Isolation.THREAD, args_schema={}), JobInfo("other", args_schema={}))
         node = stored.do(join, NewNode("node-a", 5, "1", infos, 60.0, thread_slots=1), alone=False)
         stored.do(lambda tx: nodes.set_state(tx.conn, node.id, NodeState.ACTIVE))
         stored.enqueue()
@@ -318,7 +328,7 @@ class TestRun:
 
     def test_a_thread_that_cannot_be_stopped(self, stored: Stored) -> None:
         worker = stored.node()
-        stored.do(lambda tx: jobs.publish(tx.conn, [JobInfo("work", isolation="thread")]))
+        stored.do(lambda tx: jobs.publish(tx.conn, [JobInfo("work", isolation=Isolation.THREAD)]))
         run = stored.enqueue(timeout=5.0)
         worker.start()
         stored.at(60)

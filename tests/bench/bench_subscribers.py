@@ -54,7 +54,7 @@ EVENTS_OF_A_RUN = 5
 """Created, running, started, finished, succeeded."""
 KINDS = sorted(EventKind)
 FIELDS = {
-    "plain": "cursor at kind runId executionId taskName jobName groupName state",
+    "plain": "cursor at kind runId executionId taskName jobName group state",
     "detailed": "cursor at kind runId run { id state jobName group attempt } execution { id outcome completedAt }",
 }
 """What is asked of an event: only its own members, or also what it is about, which is read at delivery."""

@@ -4,7 +4,8 @@ import pytest
 
 from cronograph.jobs.builtin import builtin_jobs, register_builtin
 from cronograph.jobs.core.errors import ConfigurationError
-from cronograph.jobs.registry import Isolation, Registry, job
+from cronograph.jobs.core.model import Isolation
+from cronograph.jobs.registry import Registry, job
 
 SCHEDULES = {
     "cleanup_expired_sessions": "0 0 * * * *",

@@ -15,7 +15,7 @@ query($n: Int!) {
       schedule { humanized nextExecutions(count: 3) }
       lastStatus { id outcome run { id task { name } } logLines(first: 5) { lines { message } cut } }
       explain { sentence run { state } }
-      occurrences(first: 5) { nodes { run { id } skipped { reason } } totalCount }
+      occurrences(first: 5) { nodes { ... on Run { id } ... on SkippedOccurrence { reason run { id } } } totalCount }
       executions(first: 3) { nodes { id duration } totalCount }
       runs(first: 2, filter: { state: { ne: WAITING } }) { nodes { id explain { sentence } retriedFrom { id } } }
       skippedOccurrences(first: 2) { nodes { reason run { id } task { id } } totalCount }

@@ -3,8 +3,9 @@
 An operator reads these at night, so each sentence names the thing in the way and what would change it.
 """
 
+from .codes import ExplanationCode
 from .facts import COUNTED_AHEAD, Explanation, RunFacts, TaskFacts
 from .runs import explain_run
 from .tasks import explain_task
 
-__all__ = ["COUNTED_AHEAD", "Explanation", "RunFacts", "TaskFacts", "explain_run", "explain_task"]
+__all__ = ["COUNTED_AHEAD", "Explanation", "ExplanationCode", "RunFacts", "TaskFacts", "explain_run", "explain_task"]

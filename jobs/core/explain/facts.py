@@ -4,7 +4,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from ..model import Blockage, Group, Run, SkippedOccurrence
+from ..model import Blockage, Group, Isolation, Run, SkippedOccurrence
+from .codes import ExplanationCode as Code
 
 COUNTED_AHEAD = 1_000
 """Runs that were due before another are counted up to here."""
@@ -15,14 +16,14 @@ class Explanation:
     """An answer to "why?".
 
     Attributes:
-        code: Stable UPPER_CASE word for programs and colours.
+        code: A stable word for programs and colours.
         sentence: The answer.
         details: Further sentences, most important first.
         until: When this changes by time alone; None = not by time.
         run_id: The run that is in the way or that the answer is about.
     """
 
-    code: str
+    code: Code
     sentence: str
     details: tuple[str, ...] = ()
     until: datetime | None = None
@@ -54,7 +55,7 @@ class RunFacts:
 
     Attributes:
         job_known: Whether any node has published the job.
-        isolation: Where the job runs (``async``, ``thread``, ``process``); None if unknown.
+        isolation: Where the job runs; None if unknown.
         nodes: The live nodes that can run it and take new work.
         group: The settings of its group.
         group_occupied: How many runs of its group are scheduled or running.
@@ -68,7 +69,7 @@ class RunFacts:
     """
 
     job_known: bool
-    isolation: str | None
+    isolation: Isolation | None
     nodes: tuple[str, ...]
     group: Group
     group_occupied: int = 0
@@ -104,8 +105,8 @@ def no_job(
     """That no node knows the job, or no live one can run it; None = there is one that can."""
     if not known:
         sentence = f"No node knows the job '{job_name}', so {consequence}. Start a node whose code has it."
-        return Explanation("NO_JOB", sentence, details)
+        return Explanation(Code.NO_JOB, sentence, details)
     if not nodes:
         sentence = f"No live node can run the job '{job_name}' now. Start one; what is due then follows its policies."
-        return Explanation("NO_NODE", sentence, details)
+        return Explanation(Code.NO_NODE, sentence, details)
     return None

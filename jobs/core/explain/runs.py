@@ -3,8 +3,9 @@
 from dataclasses import replace
 from datetime import datetime, timedelta
 
-from ..model import Blockage, Run
+from ..model import Blockage, Isolation, Run
 from ..states import FINAL, RunState
+from .codes import ExplanationCode as Code
 from .facts import COUNTED_AHEAD, Explanation, RunFacts, moment, no_job, span
 
 
@@ -16,7 +17,7 @@ def explain_run(run: Run, facts: RunFacts, now: datetime) -> Explanation:
         return _running(run, facts, now)
     if run.state is RunState.SCHEDULED:
         sentence = f"It is handed to node {run.node_name} and starts as soon as that node has a free slot."
-        return Explanation("SCHEDULED", sentence)
+        return Explanation(Code.SCHEDULED, sentence)
     return _waiting(run, facts, now)
 
 
@@ -26,14 +27,16 @@ def _final(run: Run) -> Explanation:
     match run.state:
         case RunState.SUCCESS:
             tries = f" in attempt {run.attempt}" if run.attempt > 1 else ""
-            return Explanation("SUCCESS", f"It ended successfully{tries}{ended}.")
+            return Explanation(Code.SUCCESS, f"It ended successfully{tries}{ended}.")
         case RunState.FAILED:
             count = f"after {run.attempt} attempts" if run.attempt != 1 else "in its only attempt"
-            return Explanation("FAILED", f"It failed for good {count}{ended}{because}.", ("Retry it with retryRun.",))
+            return Explanation(
+                Code.FAILED, f"It failed for good {count}{ended}{because}.", ("Retry it with retryRun.",)
+            )
         case RunState.CANCELLED:
-            return Explanation("CANCELLED", f"It was cancelled{ended}{_cancelled_because(run)}.")
+            return Explanation(Code.CANCELLED, f"It was cancelled{ended}{_cancelled_because(run)}.")
         case _:
-            return Explanation("SKIPPED", f"It was dropped before its start{ended}{because}.")
+            return Explanation(Code.SKIPPED, f"It was dropped before its start{ended}{because}.")
 
 
 def _cancelled_because(run: Run) -> str:
@@ -48,22 +51,26 @@ def _running(run: Run, facts: RunFacts, now: datetime) -> Explanation:
     where = f"on node {run.node_name}, attempt {run.attempt}, since {elapsed}"
     deadline = None if run.timeout is None else started + timedelta(seconds=run.timeout)
     stopping = run.cancel_requested_at is not None or (deadline is not None and deadline < now)
-    if stopping and facts.isolation == "thread":
+    if stopping and facts.isolation is Isolation.THREAD:
         why = "was asked to cancel" if run.cancel_requested_at else f"passed its deadline {moment(deadline or now)}"
         sentence = (
             f"It {why}, but it runs in a thread, which cannot be killed; it ends when the job looks at should_stop."
         )
-        return Explanation("CANNOT_STOP", sentence, (f"It runs {where}.",))
+        return Explanation(Code.CANNOT_STOP, sentence, (f"It runs {where}.",))
     if run.cancel_requested_at is not None:
         reason = f" ({run.cancel_reason})" if run.cancel_reason else ""
-        return Explanation("CANCELLING", f"It was asked to stop{reason} and is stopped hard after a grace.", (where,))
+        return Explanation(
+            Code.CANCELLING, f"It was asked to stop{reason} and is stopped hard after a grace.", (where,)
+        )
     if deadline is not None and deadline < now:
-        return Explanation("TIMING_OUT", f"It passed its deadline {moment(deadline)} and is being stopped.", (where,))
+        return Explanation(
+            Code.TIMING_OUT, f"It passed its deadline {moment(deadline)} and is being stopped.", (where,)
+        )
     limit = f"; its time box ends at {moment(deadline)}" if deadline else ""
     blockage = facts.blockages.get(run.node_name or "")
     if blockage is not None:
         return _on_blocked_node(run, facts, blockage, now, f"It runs {where}{limit}.")
-    return Explanation("RUNNING", f"It runs {where}{limit}.", until=deadline)
+    return Explanation(Code.RUNNING, f"It runs {where}{limit}.", until=deadline)
 
 
 def _on_blocked_node(run: Run, facts: RunFacts, blockage: Blockage, now: datetime, where: str) -> Explanation:
@@ -73,11 +80,11 @@ def _on_blocked_node(run: Run, facts: RunFacts, blockage: Blockage, now: datetim
             f"{span((now - blockage.since).total_seconds())}: the other async jobs there stand still, and nothing new "
             "starts. Write the job as a plain function, which gets a thread of its own, or let it await now and then."
         )
-        return Explanation("BLOCKS_LOOP", sentence, (*_places(blockage), where), run_id=run.id)
+        return Explanation(Code.BLOCKS_LOOP, sentence, (*_places(blockage), where), run_id=run.id)
     who = f"{_blocker(blockage, now)} on node {run.node_name}"
-    if facts.isolation == "async":
-        return Explanation("LOOP_BLOCKED", f"It stands still: {who}.", (where,), run_id=blockage.run_id)
-    return Explanation("RUNNING", where, (f"Its end is stored once the event loop turns: {who}.",))
+    if facts.isolation is Isolation.ASYNC:
+        return Explanation(Code.LOOP_BLOCKED, f"It stands still: {who}.", (where,), run_id=blockage.run_id)
+    return Explanation(Code.RUNNING, where, (f"Its end is stored once the event loop turns: {who}.",))
 
 
 def _blocker(blockage: Blockage, now: datetime) -> str:
@@ -97,7 +104,7 @@ def _loops_blocked(facts: RunFacts, now: datetime) -> Explanation | None:
     name, blockage = blockages[0]
     sentence = f"No node that can run it starts anything: on node {name}, {_blocker(blockage, now)}."
     details = tuple(f"On node {other}, {_blocker(one, now)}." for other, one in blockages[1:])
-    return Explanation("LOOP_BLOCKED", sentence, details, run_id=blockage.run_id)
+    return Explanation(Code.LOOP_BLOCKED, sentence, details, run_id=blockage.run_id)
 
 
 def _waiting(run: Run, facts: RunFacts, now: datetime) -> Explanation:
@@ -119,11 +126,11 @@ def _not_due(run: Run, now: datetime) -> Explanation:
         sentence = (
             f"Attempt {run.attempt} failed; it is tried again after {at}, in {wait}, or at once by hand (retry now)."
         )
-        return Explanation("RETRY_LATER", sentence, details, until=run.available_at)
+        return Explanation(Code.RETRY_LATER, sentence, details, until=run.available_at)
     if run.attempt:
         sentence = f"The job asked to be tried again at {at}, in {wait} (snoozed)."
-        return Explanation("SNOOZED", sentence, until=run.available_at)
-    return Explanation("NOT_YET", f"It was enqueued for {at}, in {wait}.", until=run.available_at)
+        return Explanation(Code.SNOOZED, sentence, until=run.available_at)
+    return Explanation(Code.NOT_YET, f"It was enqueued for {at}, in {wait}.", until=run.available_at)
 
 
 def _group(run: Run, facts: RunFacts) -> Explanation | None:
@@ -135,12 +142,12 @@ def _group(run: Run, facts: RunFacts) -> Explanation | None:
             f"Its group '{run.group}' is paused{who} since {moment(group.paused_at)}{why}; "
             "it waits until the group is resumed."
         )
-        return Explanation("GROUP_PAUSED", sentence)
+        return Explanation(Code.GROUP_PAUSED, sentence)
     if group.max_running is not None and facts.group_occupied >= group.max_running:
         sentence = (
             f"Its group '{run.group}' may have {group.max_running} running at once, and has {facts.group_occupied} now."
         )
-        return Explanation("GROUP_LIMIT", sentence)
+        return Explanation(Code.GROUP_LIMIT, sentence)
     return None
 
 
@@ -148,7 +155,7 @@ def _blocked(facts: RunFacts) -> Explanation | None:
     if facts.blocked_by is None:
         return None
     sentence = f"Run {facts.blocked_by} of the same task must end first; a task's runs start one after another."
-    return Explanation("BLOCKED", sentence, run_id=facts.blocked_by)
+    return Explanation(Code.BLOCKED, sentence, run_id=facts.blocked_by)
 
 
 def _due_before(ahead: int) -> str:
@@ -172,8 +179,8 @@ def _place_in_line(facts: RunFacts) -> Explanation:
         turning = [name for name in facts.nodes if name not in facts.blockages]
         where = f"node {turning[0]}" if len(turning) == 1 else f"the {len(turning)} nodes that can run it"
         taken = f"{what} of {where} {'is' if facts.slots == 1 else 'are'} taken"
-        return Explanation("NO_SLOT", f"{taken}, and {_due_before(facts.ahead)}.")
+        return Explanation(Code.NO_SLOT, f"{taken}, and {_due_before(facts.ahead)}.")
     if facts.ahead:
         free = f"{facts.free_slots} slot{'s are' if facts.free_slots != 1 else ' is'} free"
-        return Explanation("IN_LINE", f"{_due_before(facts.ahead)}; {free}.")
-    return Explanation("NEXT", "It is due and next in line; a node is about to take it.")
+        return Explanation(Code.IN_LINE, f"{_due_before(facts.ahead)}; {free}.")
+    return Explanation(Code.NEXT, "It is due and next in line; a node is about to take it.")

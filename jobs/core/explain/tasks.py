@@ -6,6 +6,7 @@ from datetime import datetime
 from ..model import Run, SkippedOccurrence, Task
 from ..policies import effective_overlap, jitter_offset
 from ..states import RunState
+from .codes import ExplanationCode as Code
 from .facts import Explanation, RunFacts, TaskFacts, moment, no_job, span
 from .runs import explain_run
 
@@ -43,14 +44,14 @@ def _unfinished(facts: TaskFacts, now: datetime, details: tuple[str, ...]) -> Ex
     if running is not None and running.started_at is not None:
         elapsed = span((now - running.started_at).total_seconds())
         sentence = f"It is running: run {running.id} on node {running.node_name} since {elapsed}{more}."
-        return Explanation("RUNNING", sentence, details, run_id=running.id)
+        return Explanation(Code.RUNNING, sentence, details, run_id=running.id)
     if first.state is RunState.STUCK and first.available_at >= now:
         sentence = f"Run {first.id} failed and is tried again after {moment(first.available_at)}{more}."
-        return Explanation("RETRYING", sentence, details, until=first.available_at, run_id=first.id)
+        return Explanation(Code.RETRYING, sentence, details, until=first.available_at, run_id=first.id)
     return _queued(first, facts.waits, now, more, details)
 
 
-_TAKES_ITS_TURN = frozenset({"SCHEDULED", "NEXT", "IN_LINE"})
+_TAKES_ITS_TURN = frozenset({Code.SCHEDULED, Code.NEXT, Code.IN_LINE})
 """Why a run has not started although nothing but other runs is in its way."""
 
 
@@ -58,9 +59,9 @@ def _queued(run: Run, facts: RunFacts | None, now: datetime, more: str, details:
     """The task waits for a run that waits: what is in the way of the one is in the way of the other."""
     sentence = f"Run {run.id} is in the queue and has not started{more}."
     if facts is None:
-        return Explanation("QUEUED", sentence, details, run_id=run.id)
+        return Explanation(Code.QUEUED, sentence, details, run_id=run.id)
     why = explain_run(run, facts, now)
-    code = "QUEUED" if why.code in _TAKES_ITS_TURN else why.code
+    code = Code.QUEUED if why.code in _TAKES_ITS_TURN else why.code
     return Explanation(code, f"{sentence} {why.sentence}", (*why.details, *details), why.until, run.id)
 
 
@@ -71,7 +72,7 @@ def _paused(task: Task, details: tuple[str, ...]) -> Explanation | None:
     since = f" since {moment(task.paused_at)}" if task.paused_at else ""
     why = f": {task.paused_reason}" if task.paused_reason else ""
     return Explanation(
-        "PAUSED",
+        Code.PAUSED,
         f"It is paused{who}{since}{why}. Its occurrences are recorded as skipped until it is resumed.",
         details,
     )
@@ -82,24 +83,26 @@ def _finished(task: Task, details: tuple[str, ...]) -> Explanation | None:
         return None
     if task.spec.end_at is not None:
         sentence = f"It has no occurrence left: its window ended at {moment(task.spec.end_at)}."
-        return Explanation("WINDOW_ENDED", sentence, details)
-    return Explanation("FINISHED", "It has no occurrence left: its schedule has nothing after its last one.", details)
+        return Explanation(Code.WINDOW_ENDED, sentence, details)
+    return Explanation(
+        Code.FINISHED, "It has no occurrence left: its schedule has nothing after its last one.", details
+    )
 
 
 def _next(task: Task, now: datetime, details: tuple[str, ...]) -> Explanation:
     due = task.next_run_at
     if due is None:
-        return Explanation("FINISHED", "It has no occurrence left.", details)
+        return Explanation(Code.FINISHED, "It has no occurrence left.", details)
     if due <= now:
         late = span((now - due).total_seconds())
         sentence = f"It has been due since {moment(due)} ({late}) and is about to be dispatched by a live node."
-        return Explanation("DUE", sentence, details)
+        return Explanation(Code.DUE, sentence, details)
     wait = span((due - now).total_seconds())
     if task.spec.start_at is not None and task.spec.start_at > now:
         begin = moment(task.spec.start_at)
         sentence = f"Its window begins at {begin}; it runs for the first time in {wait}, at {moment(due)}."
-        return Explanation("NOT_STARTED", sentence, details, until=due)
-    return Explanation("WAITING", f"It waits for its next time, {moment(due)}, in {wait}.", details, until=due)
+        return Explanation(Code.NOT_STARTED, sentence, details, until=due)
+    return Explanation(Code.WAITING, f"It waits for its next time, {moment(due)}, in {wait}.", details, until=due)
 
 
 def _task_details(task: Task, facts: TaskFacts, now: datetime) -> list[str]:

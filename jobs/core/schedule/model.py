@@ -5,14 +5,16 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Final, Protocol, runtime_checkable
 
+from ..codes import ErrorCode
+
 MAX_VALUE_LENGTH: Final = 256
 """Longest schedule text that is looked at, in characters. It bounds the work of parsing any input."""
 
-INVALID_SCHEDULE: Final = "INVALID_SCHEDULE"
+INVALID_SCHEDULE: Final = ErrorCode.INVALID_SCHEDULE
 """Error code: the text does not follow its syntax."""
-NEVER_FIRES: Final = "NEVER_FIRES"
+NEVER_FIRES: Final = ErrorCode.NEVER_FIRES
 """Error code: the text is well formed, but no occurrence lies ahead."""
-UNKNOWN_TIMEZONE: Final = "UNKNOWN_TIMEZONE"
+UNKNOWN_TIMEZONE: Final = ErrorCode.UNKNOWN_TIMEZONE
 """Error code: the zone is not in the IANA database."""
 
 
@@ -45,7 +47,7 @@ class ScheduleError(ValueError):
         self,
         problem: str,
         *,
-        code: str = INVALID_SCHEDULE,
+        code: ErrorCode = INVALID_SCHEDULE,
         field: str | None = None,
         position: int | None = None,
         suggestion: str | None = None,

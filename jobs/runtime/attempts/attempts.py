@@ -10,9 +10,9 @@ from ...actions.checkpoints import save_checkpoint
 from ...actions.claim import Started
 from ...actions.finish import Finish
 from ...context import StopReason
-from ...core.model import Json
+from ...core.model import Isolation, Json
 from ...core.outcome import Failed, JobOutcome, Succeeded
-from ...registry import Isolation, Registry
+from ...registry import Registry
 from ...services import Services
 from ..job.host import LocalHost
 from ..job.stopping import StopSignal

@@ -4,8 +4,8 @@ import asyncio
 
 from ...context import JobContext, StopReason
 from ...core.errors import InvalidInput
+from ...core.model import Isolation
 from ...core.outcome import INVALID_ARGUMENTS, Failed, JobOutcome
-from ...registry import Isolation
 from ...services import Services
 from ..process.body import ProcessBody
 from ..process.spawner import Spawner

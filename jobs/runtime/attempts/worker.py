@@ -13,8 +13,8 @@ from ...actions.lane import LaneClaim, claim_lane
 from ...actions.runs import hand_back
 from ...actions.turn import Order, Turn, turn
 from ...core.fairness import CountingScheme, FairnessState
-from ...core.model import Node
-from ...registry import Isolation, Registry
+from ...core.model import Isolation, Node
+from ...registry import Registry
 from ...services import Services
 from ...store.db.database import Connection
 from ...store.db.transaction import Tx, Wake

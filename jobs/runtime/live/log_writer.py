@@ -17,6 +17,7 @@ from typing_extensions import override
 from ...actions.claim import Started
 from ...actions.logs import KEPT_LINES, append_lines, cut_lines
 from ...context import Host, current_host
+from ...core.levels import LogLevel
 from ...core.model import Json
 from ...store.db.database import Database, SQLAlchemyError
 from ...store.read.logs import LogLine
@@ -225,11 +226,11 @@ def _stored(execution_id: int, waiting: _Waiting) -> LogLine:
 
 
 _LEVELS = {
-    logging.DEBUG: "debug",
-    logging.INFO: "info",
-    logging.WARNING: "warning",
-    logging.ERROR: "error",
-    logging.CRITICAL: "critical",
+    logging.DEBUG: LogLevel.DEBUG.value,
+    logging.INFO: LogLevel.INFO.value,
+    logging.WARNING: LogLevel.WARNING.value,
+    logging.ERROR: LogLevel.ERROR.value,
+    logging.CRITICAL: LogLevel.CRITICAL.value,
 }
 
 

@@ -20,8 +20,9 @@ from typing import Any
 
 from ...context import JobContext, current_host
 from ...core.errors import ConfigurationError, InvalidInput
+from ...core.model import Isolation
 from ...core.outcome import INVALID_ARGUMENTS, Failed, JobOutcome, Succeeded
-from ...registry import Isolation, JobDefinition, default_registry, define
+from ...registry import JobDefinition, default_registry, define
 from ..attempts.results import from_exception, from_return
 from ..job.stopping import StopSignal
 from ..live.log_writer import JobLogHandler

@@ -11,9 +11,12 @@ from enum import StrEnum
 from operator import ge, gt, le, lt
 from typing import Any, TypeAlias
 
-from sqlalchemy import Boolean, ColumnElement, and_, false, literal_column, or_, true
+from sqlalchemy import BigInteger, Boolean, ColumnElement, and_, false, literal_column, or_, true
 
 from ..db.words import word, words
+
+MAX_BOUND = 1_000
+"""Longest list of keys that is passed as parameters."""
 
 
 class Operator(StrEnum):
@@ -102,6 +105,37 @@ def conjuncts(criteria: Criteria) -> Iterator[Condition]:
             return
 
 
+def mentions(criteria: Criteria, field: str) -> bool:
+    """Whether a condition asks anything of a field."""
+    match criteria:
+        case AllOf(parts) | AnyOf(parts):
+            return any(mentions(part, field) for part in parts)
+        case Not(part):
+            return mentions(part, field)
+        case Condition():
+            return criteria.field == field
+
+
+def stand_in(criteria: Criteria, field: str, ids: tuple[int, ...]) -> Criteria:
+    """The same with conditions on keys in place of those on a truth value that holds for just the rows ``ids``."""
+    match criteria:
+        case AllOf(parts):
+            return AllOf(tuple(stand_in(part, field, ids) for part in parts))
+        case AnyOf(parts):
+            return AnyOf(tuple(stand_in(part, field, ids) for part in parts))
+        case Not(part):
+            return Not(stand_in(part, field, ids))
+        case Condition(name, operator, value) if name == field:
+            if value is None or operator is Operator.IS_NULL:
+                # It always has a value.
+                always = (operator is Operator.NE) if value is None else not value
+                return AllOf(()) if always else AnyOf(())
+            holds = value is (operator is Operator.EQ)
+            return Condition("id", Operator.IN if holds else Operator.NOT_IN, ids)
+        case Condition():
+            return criteria
+
+
 def to_sql(criteria: Criteria, columns: Mapping[str, ColumnElement[Any]]) -> ColumnElement[bool]:
     """The SQL of a condition.
 
@@ -130,6 +164,9 @@ def _plain(value: Any) -> Any:
 def _several(values: Iterable[Any]) -> list[Any]:
     """Values in the order in which the conditions of the indexes name them, if they are words."""
     listed = list(values)
+    if len(listed) > MAX_BOUND and all(isinstance(value, int) for value in listed):
+        # Databases bound how many parameters a statement has.
+        return [literal_column(str(int(value)), BigInteger()) for value in listed]
     found = [value for value in listed if isinstance(value, StrEnum)]
     return words(found) if len(found) == len(listed) else [_plain(value) for value in listed]
 

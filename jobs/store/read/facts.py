@@ -7,7 +7,7 @@ from datetime import datetime
 from sqlalchemy import Connection, case, func, select, tuple_
 
 from ...core.explain import COUNTED_AHEAD, RunFacts, TaskFacts
-from ...core.model import COROUTINE, Blockage, Group, JobInfo, Node, NodeState, Run, Task
+from ...core.model import Blockage, Group, Isolation, JobInfo, Node, NodeState, Run, Task
 from ...core.states import CLAIMABLE, FINAL, OCCUPYING, UNFINISHED, RunState
 from ..db import dialect
 from ..db.words import word, words
@@ -94,7 +94,7 @@ def _facts(run: Run, queue: _Queue) -> RunFacts:
     knowing = [node for node in queue.nodes if run.job_name in node.jobs]
     # Without a node of that very version any may try, and so they may with arguments that nobody has checked.
     able = [node for node in knowing if node.signatures[run.job_name] == run.signature] or knowing
-    of_threads = job is not None and job.isolation != COROUTINE
+    of_threads = job is not None and job.isolation is not Isolation.ASYNC
     blocking = queue.blocking.get(run.task_id or 0) if run.exclusive else None
     return RunFacts(
         job_known=job is not None,
@@ -126,7 +126,7 @@ def _held(conn: Connection) -> dict[int, tuple[int, int]]:
     """How many runs each node executes, and how many of them in threads and child processes."""
     # The first condition says nothing new, but the index over what nodes hold is made for it.
     running = (r.c.state.in_(words(OCCUPYING)), r.c.state == word(RunState.RUNNING))
-    in_threads = func.sum(case((j.c.isolation == COROUTINE, 0), else_=1))
+    in_threads = func.sum(case((j.c.isolation == Isolation.ASYNC.value, 0), else_=1))
     statement = (
         select(r.c.node_id, func.count(), in_threads)
         .outerjoin_from(r, j, j.c.name == r.c.job_name)

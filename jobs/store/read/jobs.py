@@ -5,14 +5,14 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, Row, select
 
-from ...core.model import JobInfo
+from ...core.model import Isolation, JobInfo
 from ..schema.tables import job as j
 from .nodes import live
 
 
 def job_from(row: Row[Any], nodes: Sequence[str] = ()) -> JobInfo:
     """The job behind a whole row, with the live nodes that know it."""
-    return JobInfo(row.name, row.description, row.schedule, row.isolation, row.args_schema, tuple(nodes))
+    return JobInfo(row.name, row.description, row.schedule, Isolation(row.isolation), row.args_schema, tuple(nodes))
 
 
 def known(conn: Connection, names: Collection[str]) -> set[str]:

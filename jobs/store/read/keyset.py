@@ -18,10 +18,22 @@ Position: TypeAlias = tuple[Value, ...]
 
 @dataclass(frozen=True, slots=True)
 class OrderKey:
-    """One field to order by. Rows without a value come last, and first when descending."""
+    """One field to order by.
+
+    Attributes:
+        field: Its name in the list.
+        descending: Largest first.
+        nulls_first: Whether rows without a value come first; None = last, and first when descending.
+    """
 
     field: str
     descending: bool = False
+    nulls_first: bool | None = None
+
+    def nulls_lead(self, *, forwards: bool) -> bool:
+        """Whether rows without a value are met first when the list is read in this direction."""
+        first = self.descending if self.nulls_first is None else self.nulls_first
+        return first == forwards
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,10 +86,8 @@ def order_by(request: PageRequest, columns: Mapping[str, ColumnElement[Any]]) ->
     keys: list[UnaryExpression[Any]] = []
     for key in request.order:
         column = columns[key.field]
-        if key.descending != request.backwards:
-            keys.append(_nulls(column, column.desc(), first=True))
-        else:
-            keys.append(_nulls(column, column.asc(), first=False))
+        ordered = column.desc() if key.descending != request.backwards else column.asc()
+        keys.append(_nulls(column, ordered, first=key.nulls_lead(forwards=not request.backwards)))
     return keys
 
 
@@ -111,7 +121,8 @@ def _beyond(
     equal: list[ColumnElement[bool]] = []
     for key, value in zip(order, position, strict=True):
         column = columns[key.field]
-        alternatives.append(and_(*equal, _past(column, value, ascending=key.descending != forwards)))
+        ascending, lead = key.descending != forwards, key.nulls_lead(forwards=forwards)
+        alternatives.append(and_(*equal, _past(column, value, ascending=ascending, nulls_lead=lead)))
         equal.append(column.is_(None) if value is None else column == literal(value, column.type))
     beyond = or_(*alternatives)
     first = columns[order[0].field]
@@ -123,11 +134,10 @@ def _beyond(
     return and_(start, beyond)
 
 
-def _past(column: ColumnElement[Any], value: Value, *, ascending: bool) -> ColumnElement[bool]:
-    """Values behind ``value``; NULL is behind everything when ascending."""
+def _past(column: ColumnElement[Any], value: Value, *, ascending: bool, nulls_lead: bool) -> ColumnElement[bool]:
+    """Values behind ``value`` in the direction of reading, in which rows without a value are met first or last."""
     if value is None:
-        return false() if ascending else column.is_not(None)
+        return column.is_not(None) if nulls_lead else false()
     bound = literal(value, column.type)
-    if not ascending:
-        return column < bound
-    return or_(column > bound, column.is_(None)) if nullable(column) else column > bound
+    behind = column > bound if ascending else column < bound
+    return or_(behind, column.is_(None)) if nullable(column) and not nulls_lead else behind

@@ -1,21 +1,46 @@
 """What can be listed: the rows of each aggregate, and the fields by which they are filtered and ordered."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from datetime import datetime
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from typing import Any, Generic, TypeVar
 
-from sqlalchemy import Boolean, ColumnElement, Row, Select, and_, case, func, literal_column, select, text
+from sqlalchemy import (
+    Boolean,
+    ColumnElement,
+    Row,
+    Select,
+    and_,
+    case,
+    exists,
+    func,
+    literal,
+    literal_column,
+    select,
+    text,
+)
 
-from ...core.model import Execution, Group, Node, Outcome, OverlapPolicy, Run, SkippedOccurrence, Task
+from ...core.model import Execution, Group, JobInfo, Node, Outcome, OverlapPolicy, Run, SkippedOccurrence, Task
 from ...core.schedule import Syntax
+from ...core.states import CLAIMABLE, OCCUPYING, UNFINISHED
 from ..db.functions import duration
 from ..db.words import words
-from ..schema.tables import BY_HAND, UNUSUAL, job_execution, node, periodic_task, queue_group, run, skipped_occurrence
+from ..schema.tables import (
+    BY_HAND,
+    UNUSUAL,
+    job,
+    job_execution,
+    node,
+    periodic_task,
+    queue_group,
+    run,
+    skipped_occurrence,
+)
 from ..schema.types import UtcDateTime
 from .criteria import Condition, Criteria, conjuncts, to_sql
 from .executions import execution_from
 from .groups import all_names, group_from
+from .jobs import job_from
 from .keyset import OrderKey
 from .nodes import node_from
 from .runs import run_from, select_runs
@@ -32,7 +57,7 @@ class Listing(Generic[M]):
     Attributes:
         name: What cursors of this list are bound to.
         rows: Selects everything that ``model`` reads.
-        key: The unique field; all lists but that of groups have the primary key, and as the field ``id``.
+        key: The unique field; all lists but those of groups and jobs have the primary key, and as the field ``id``.
         fields: The expression behind each name that filters and orders may use.
         order: The order unless another is asked for.
         model: Makes the model of a row.
@@ -64,7 +89,8 @@ class Listing(Generic[M]):
             # What follows a unique field decides nothing.
             if self.fields[key.field] is self.key or getattr(self.fields[key.field], "unique", False):
                 return tuple(keys[: place + 1])
-        return (*keys, OrderKey("id", descending=keys[0].descending))
+        unique = next(name for name, one in self.fields.items() if one is self.key)
+        return (*keys, OrderKey(unique, descending=keys[0].descending))
 
 
 # What holds when nothing is set depends on the syntax; readers filter by what holds.
@@ -74,6 +100,15 @@ _EFFECTIVE_OVERLAP = func.coalesce(
         (periodic_task.c.schedule_syntax == Syntax.INTERVAL.value, OverlapPolicy.QUEUE.value),
         else_=OverlapPolicy.SKIP.value,
     ),
+)
+
+_FINISHED = job_execution.alias("newest")
+_LAST_OUTCOME = (
+    select(_FINISHED.c.outcome)
+    .where(_FINISHED.c.task_id == periodic_task.c.id, _FINISHED.c.completed_at.is_not(None))
+    .order_by(_FINISHED.c.id.desc())
+    .limit(1)
+    .scalar_subquery()
 )
 
 TASKS: Listing[Task] = Listing(
@@ -95,6 +130,8 @@ TASKS: Listing[Task] = Listing(
         "timezone": periodic_task.c.timezone,
         "overridden": periodic_task.c.overridden,
         "overlap": _EFFECTIVE_OVERLAP,
+        "finished": periodic_task.c.next_occurrence_at.is_(None),
+        "last_outcome": _LAST_OUTCOME,
         "next_execution": periodic_task.c.next_run_at,
         "paused_at": periodic_task.c.paused_at,
         "last_due_at": periodic_task.c.last_due_at,
@@ -103,9 +140,11 @@ TASKS: Listing[Task] = Listing(
         "created_at": periodic_task.c.created_at,
         "updated_at": periodic_task.c.updated_at,
     },
-    order=(OrderKey("name"),),
+    order=(OrderKey("id", descending=True),),
     model=task_from,
 )
+
+_AGAIN = run.alias("again")
 
 RUNS: Listing[Run] = Listing(
     name="runs",
@@ -131,6 +170,8 @@ RUNS: Listing[Run] = Listing(
         "failures": run.c.failures,
         "unique_key": run.c.unique_key,
         "retried_from": run.c.retried_from,
+        "retried": exists().where(_AGAIN.c.retried_from == run.c.id),
+        "node_id": run.c.node_id,
         "submitter": run.c.submitter,
         "description": run.c.description,
         "error": run.c.error,
@@ -138,6 +179,12 @@ RUNS: Listing[Run] = Listing(
     order=(OrderKey("id", descending=True),),
     model=run_from,
 )
+
+QUEUED: Listing[Run] = replace(RUNS, name="queued", rows=RUNS.rows.where(run.c.state.in_(words(UNFINISHED))))
+"""Runs that are not over."""
+
+HELD: Listing[Run] = replace(RUNS, name="held", rows=RUNS.rows.where(run.c.state.in_(words(OCCUPYING))))
+"""Runs that a node holds."""
 
 OCCURRENCES: Listing[Run] = Listing(
     name="occurrences",
@@ -213,6 +260,10 @@ SKIPPED: Listing[SkippedOccurrence] = Listing(
 )
 
 _NAMED = all_names()
+_QUEUED_IN = (run.c.group_name == _NAMED.c.name, run.c.state.in_(words(CLAIMABLE)))
+_FIRST_IN_LINE = select(func.min(run.c.available_at)).where(*_QUEUED_IN).scalar_subquery()
+FAR = datetime(2200, 1, 1, tzinfo=UTC)
+"""Waits are compared by how long before this time they began, so that pages read at different times agree."""
 
 GROUPS: Listing[Group] = Listing(
     name="groups",
@@ -228,11 +279,28 @@ GROUPS: Listing[Group] = Listing(
         "name": _NAMED.c.name,
         "paused": queue_group.c.paused_at.is_not(None),
         "max_running": queue_group.c.max_running,
+        "depth": select(func.count()).where(*_QUEUED_IN).scalar_subquery(),
+        "wait": func.coalesce(duration(_FIRST_IN_LINE, literal(FAR, UtcDateTime())), 0.0),
     },
     order=(OrderKey("name"),),
     model=group_from,
 )
 """All groups that a task or an unfinished run names, those that were once paused or limited, and the default one."""
+
+JOBS: Listing[JobInfo] = Listing(
+    name="jobs",
+    rows=select(job),
+    key=job.c.name,
+    fields={
+        "name": job.c.name,
+        "description": job.c.description,
+        "schedule": job.c.schedule,
+        "isolation": job.c.isolation,
+    },
+    order=(OrderKey("name"),),
+    model=job_from,
+)
+"""The jobs that nodes have published, without the nodes that know them."""
 
 NODES: Listing[Node] = Listing(
     name="nodes",

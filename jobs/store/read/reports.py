@@ -81,7 +81,7 @@ def overview(conn: Connection, now: datetime) -> Overview:
         failed_before=day_before.failures,
         succeeded=day.successes,
         per_minute=tuple(ended.get(start + timedelta(minutes=one), 0) for one in range(MINUTES)),
-        stalled=stalled(conn, now),
+        stalled=len(stalled(conn, now)),
         live_nodes=len(nodes),
         slots=sum(node.slots for node in nodes),
     )
@@ -99,7 +99,7 @@ def statistics(conn: Connection, scope: Scope, seconds: int, now: datetime, want
         total=totals(conn, scope) if wanted.total else _sum(counted),
         points=tuple(counted),
         lateness=lateness(conn, scope) if wanted.lateness else NOTHING,
-        stalled=stalled(conn, now, job_name=scope.job_name, task_name=scope.task_name),
+        stalled=len(stalled(conn, now, job_name=scope.job_name, task_name=scope.task_name)),
     )
 
 

@@ -93,8 +93,10 @@ def lateness(conn: Connection, scope: Scope) -> Figures:
     return _figures(conn, rows).get(0, NOTHING)
 
 
-def stalled(conn: Connection, now: datetime, *, job_name: str | None = None, task_name: str | None = None) -> int:
-    """How many tasks should have started and did not, as ``is_stalled`` judges; only those in question are read."""
+def stalled(
+    conn: Connection, now: datetime, *, job_name: str | None = None, task_name: str | None = None
+) -> tuple[int, ...]:
+    """The tasks that should have started and did not, as ``is_stalled`` judges; only those in question are read."""
     conditions = [
         t.c.enabled,
         t.c.last_due_at.is_not(None),
@@ -110,7 +112,8 @@ def stalled(conn: Connection, now: datetime, *, job_name: str | None = None, tas
         conditions.append(t.c.job_name == job_name)
     if task_name is not None:
         conditions.append(t.c.name == task_name)
-    return sum(is_stalled(task_from(row), now) for row in conn.execute(select(t).where(*conditions)))
+    asked = (task_from(row) for row in conn.execute(select(t).where(*conditions).order_by(t.c.id)))
+    return tuple(task.id for task in asked if is_stalled(task, now))
 
 
 def failures(conn: Connection, start: datetime, end: datetime, limit: int) -> list[FailureRow]:

@@ -199,6 +199,7 @@ run = Table(
     # task are left out of those that are asked for tasks, and what nearly all runs become has no index of its own.
     partial_index("ix_run_task", "task_id IS NOT NULL", "task_id", "id"),
     Index("ix_run_job", "job_name", "id"),
+    partial_index("ix_run_retried", "retried_from IS NOT NULL", "retried_from"),
     partial_index("ix_run_unusual", f"state IN ({quoted(FINAL - {RunState.SUCCESS})})", "state", "id"),
     **HOT,
 )

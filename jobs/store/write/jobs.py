@@ -21,7 +21,7 @@ def publish(conn: Connection, jobs: Sequence[JobInfo]) -> None:
             "name": job.name,
             "description": job.description,
             "schedule": job.schedule,
-            "isolation": job.isolation,
+            "isolation": job.isolation.value,
             "args_schema": job.args_schema,
             "signature": job.signature,
         }

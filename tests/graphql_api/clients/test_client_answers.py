@@ -36,7 +36,7 @@ Handler = Callable[[httpx.Request], httpx.Response]
 EVENT: dict[str, Any] = {
     "at": "2026-03-01T12:00:00.5Z",
     "kind": "RUN_UPDATED",
-    **dict.fromkeys(["taskId", "taskName", "runId", "executionId", "nodeName", "groupName", "jobName", "state"], None),
+    **dict.fromkeys(["taskId", "taskName", "runId", "executionId", "node", "group", "jobName", "state"], None),
 }
 AT_ONCE = Reconnect(first_pause=0, longest_pause=0)
 

@@ -145,11 +145,11 @@ def test_a_server_that_restarts_is_found_again(processes: ProcessStarter, sqlite
         place = client.as_of()
         other.pause_group("before")
         with closing(client.events(after=place, filter=EventFilter(kinds=[EventKind.GROUP_UPDATED]))) as events:
-            assert next(events).group_name == "before"
+            assert next(events).group == "before"
             assert first.stop() == 0
             processes.start(*first.arguments, port=first.port).wait_ready()
             other.pause_group("after")
-            assert next(events).group_name == "after"
+            assert next(events).group == "after"
 
 
 def test_the_proxy_of_these_tests_cuts(server: CronographProcess) -> None:

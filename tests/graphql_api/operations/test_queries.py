@@ -17,11 +17,11 @@ async def test_the_available_jobs_are_listed(api: Api) -> None:
     assert data["availableJobs"] == [
         {
             "name": "other", "description": "", "schedule": None, "known": True, "nodes": ["node-b"],
-            "argsSchema": {"type": "object"}, "isolation": "async",
+            "argsSchema": {"type": "object"}, "isolation": "ASYNC",
         },
         {
             "name": "work", "description": "", "schedule": None, "known": True, "nodes": ["node-a", "node-b"],
-            "argsSchema": {"type": "object"}, "isolation": "async",
+            "argsSchema": {"type": "object"}, "isolation": "ASYNC",
         },
     ]  # fmt: skip
 

@@ -20,8 +20,8 @@ from tests.support.waiting import eventually
 EVENTS = """
 subscription($after: String, $filter: EventFilter) {
   events(after: $after, filter: $filter) {
-    cursor kind taskName runId executionId jobName groupName nodeName state
-    task { name } run { state } execution { outcome } group { name paused } node { state }
+    cursor kind taskName runId executionId jobName group node state
+    task { name } run { state } execution { outcome } changedGroup { name paused } changedNode { state }
   }
 }
 """
@@ -46,11 +46,11 @@ async def test_every_change_comes_with_its_state_and_the_thing_as_it_is_now(api:
     assert [one["state"] for one in (created, running, started, finished, succeeded)] == [
         "WAITING", "RUNNING", "RUNNING", "SUCCESS", "SUCCESS",
     ]  # fmt: skip
-    assert created["groupName"] == "mail"
-    assert created["group"] == {"name": "mail", "paused": False}
+    assert created["group"] == "mail"
+    assert created["changedGroup"] == {"name": "mail", "paused": False}
     assert created["run"] is not None
-    assert finished["nodeName"] == "w"
-    assert finished["node"] == {"state": "ACTIVE"}
+    assert finished["node"] == "w"
+    assert finished["changedNode"] == {"state": "ACTIVE"}
     assert finished["execution"] == {"outcome": "SUCCESS"}
     assert created["task"] is None
 

@@ -12,9 +12,9 @@ from starlette.requests import HTTPConnection
 
 from cronograph.graphql.app import graphql_routes
 from cronograph.graphql.errors import UserFacingError
-from cronograph.graphql.fields import listed, resolved
+from cronograph.graphql.fields import resolved
 from cronograph.graphql.guard.limits import Limits
-from cronograph.graphql.guard.sizes import Size
+from cronograph.graphql.guard.sizes import PAGE, Size
 from cronograph.graphql.schema_factory import GuardedSchema, build_schema
 from cronograph.graphql.transport.streams import OpenStreams
 
@@ -64,7 +64,7 @@ class Task:
 
     name: str
 
-    @listed(description="Who follows it.")
+    @resolved(size=PAGE, description="Who follows it.")
     def followers(self, first: int = 50, after: str | None = None) -> "TaskConnection":
         return _page(first, after)
 
@@ -126,7 +126,7 @@ class Query:
     def task(self) -> Task:
         return Task(name="root")
 
-    @listed(description="All of them.")
+    @resolved(size=PAGE, description="All of them.")
     def tasks(self, first: int = 50, after: str | None = None) -> TaskConnection:
         return _page(first, after)
 

@@ -142,14 +142,14 @@ export const EventsDocument = graphql(
       taskName
       runId
       executionId
-      nodeName
-      groupName
+      node
+      group
       jobName
       state
       task @include(if: $tasks) { ...TaskRow }
       run @include(if: $runs) { ...RunRow }
       execution @include(if: $executions) { ...ExecutionFields }
-      node @include(if: $nodes) { ...NodeRow }
+      changedNode @include(if: $nodes) { ...NodeRow }
     }
   }
 `,

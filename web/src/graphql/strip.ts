@@ -3,9 +3,9 @@ import { graphql, type FragmentOf } from "./tada";
 /** One bar of an occurrence strip. */
 export const StripFragment = graphql(`
   fragment StripOccurrence on Occurrence {
-    scheduledFor
-    run { id state startedAt finishedAt }
-    skipped { reason count }
+    __typename
+    ... on Run { id state scheduledFor submittedAt startedAt finishedAt }
+    ... on SkippedOccurrence { id reason count lastScheduledFor }
   }
 `);
 

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { durations, logHeight, quantile, stripBars } from "./strip";
 
-const run = { id: "1", state: "SUCCESS", startedAt: "2026-01-01T00:00:00Z", finishedAt: "2026-01-01T00:00:10Z" };
+const run = { __typename: "Run" as const, id: "1", state: "SUCCESS", scheduledFor: "2026-01-01T00:01:00Z", submittedAt: "2026-01-01T00:01:00Z", startedAt: "2026-01-01T00:00:00Z", finishedAt: "2026-01-01T00:00:10Z" };
 
 test("heights grow with the logarithm and stay between 0 and 1", () => {
   expect([logHeight(0), logHeight(0.01), logHeight(3600), logHeight(99_999)]).toEqual([0, 0, 1, 1]);
@@ -11,8 +11,8 @@ test("heights grow with the logarithm and stay between 0 and 1", () => {
 test("bars stand in the order of their times, skipped ones among them", () => {
   const bars = stripBars(
     [
-      { scheduledFor: "2026-01-01T00:02:00Z", run: null, skipped: { reason: "OVERLAP", count: 3 } },
-      { scheduledFor: "2026-01-01T00:01:00Z", run, skipped: null },
+      { __typename: "SkippedOccurrence", id: "1", lastScheduledFor: "2026-01-01T00:02:00Z", reason: "OVERLAP", count: 3 },
+      run,
     ],
     (seconds) => `${seconds} s`,
   );
@@ -27,5 +27,5 @@ test("quantiles interpolate", () => {
 
 test("durations are those of ended runs", () => {
   const open = { ...run, id: "2", finishedAt: null };
-  expect(durations([{ scheduledFor: "x", run, skipped: null }, { scheduledFor: "y", run: open, skipped: null }])).toEqual([10]);
+  expect(durations([run, open])).toEqual([10]);
 });

@@ -11,17 +11,24 @@ export interface StripBar {
 }
 
 interface StripRun {
+  readonly __typename: "Run";
   readonly id: string;
   readonly state: string;
+  readonly scheduledFor: string | null;
+  readonly submittedAt: string;
   readonly startedAt: string | null;
   readonly finishedAt: string | null;
 }
 
-export interface StripOccurrence {
-  readonly scheduledFor: string;
-  readonly run: StripRun | null;
-  readonly skipped: { readonly reason: string; readonly count: number } | null;
+interface StripSkip {
+  readonly __typename: "SkippedOccurrence";
+  readonly id: string;
+  readonly reason: string;
+  readonly count: number;
+  readonly lastScheduledFor: string;
 }
+
+export type StripOccurrence = StripRun | StripSkip;
 
 const SHORTEST = 0.01;
 const LONGEST = 3600;
@@ -34,21 +41,24 @@ export function logHeight(seconds: number): number {
 
 /** The bars, oldest first. */
 export function stripBars(occurrences: readonly StripOccurrence[], describe: (seconds: number) => string): readonly StripBar[] {
-  return [...occurrences]
-    .sort((left, right) => Date.parse(left.scheduledFor) - Date.parse(right.scheduledFor))
-    .map((occurrence) => bar(occurrence, describe));
+  return occurrences
+    .map((occurrence) => bar(occurrence, describe))
+    .sort((left, right) => Date.parse(left.at) - Date.parse(right.at));
 }
 
-function bar({ scheduledFor, run, skipped }: StripOccurrence, describe: (seconds: number) => string): StripBar {
-  if (run !== null) {
-    const seconds = run.startedAt !== null && run.finishedAt !== null ? (Date.parse(run.finishedAt) - Date.parse(run.startedAt)) / 1000 : null;
-    const text = `${run.state.toLowerCase()}${seconds === null ? "" : `, ${describe(seconds)}`}`;
-    return { key: `r${run.id}`, status: run.state, at: scheduledFor, height: seconds === null ? 0.15 : logHeight(seconds), text };
+function bar(one: StripOccurrence, describe: (seconds: number) => string): StripBar {
+  if (one.__typename === "Run") {
+    const seconds = length(one);
+    const text = `${one.state.toLowerCase()}${seconds === null ? "" : `, ${describe(seconds)}`}`;
+    return { key: `r${one.id}`, status: one.state, at: one.scheduledFor ?? one.submittedAt, height: seconds === null ? 0.15 : logHeight(seconds), text };
   }
-  const reason = skipped?.reason ?? "SKIPPED";
-  const count = skipped?.count ?? 1;
-  const text = `skipped: ${reason.toLowerCase()}${count > 1 ? ` (${count} times)` : ""}`;
-  return { key: `s${scheduledFor}`, status: "SKIPPED", at: scheduledFor, height: 0, text };
+  const text = `skipped: ${one.reason.toLowerCase()}${one.count > 1 ? ` (${one.count} times)` : ""}`;
+  return { key: `s${one.id}`, status: "SKIPPED", at: one.lastScheduledFor, height: 0, text };
+}
+
+/** The seconds from start to end of a run; null until it has ended. */
+function length({ startedAt, finishedAt }: StripRun): number | null {
+  return startedAt !== null && finishedAt !== null ? (Date.parse(finishedAt) - Date.parse(startedAt)) / 1000 : null;
 }
 
 /** A quantile of numbers by linear interpolation; null of none. */
@@ -63,7 +73,5 @@ export function quantile(values: readonly number[], q: number): number | null {
 
 /** Durations in seconds of the runs that have ended. */
 export function durations(occurrences: readonly StripOccurrence[]): readonly number[] {
-  return occurrences.flatMap(({ run }) =>
-    run !== null && run.startedAt !== null && run.finishedAt !== null ? [(Date.parse(run.finishedAt) - Date.parse(run.startedAt)) / 1000] : [],
-  );
+  return occurrences.flatMap((one) => (one.__typename === "Run" ? (length(one) ?? []) : []));
 }

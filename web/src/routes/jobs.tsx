@@ -55,7 +55,7 @@ const COLUMNS: readonly Column<JobRow, JobContext>[] = [
   { key: "tasks", title: "Tasks", width: 150, grow: 1, rank: 2, card: "wide", cell: (job) => <Tasks job={job} /> },
   { key: "nodes", title: "Nodes", width: 120, rank: 1, card: "pair", cell: (job) => (job.known ? <span title={job.nodes.join(", ")}>{plural(job.nodes.length, "node")}</span> : <Status name="NO_JOB" />) },
   { key: "usually", title: "Usually", width: 96, rank: 5, card: "pair", number: true, cell: (job) => <Usual job={job} /> },
-  { key: "isolation", title: "Runs as", width: 96, rank: 6, card: "pair", cell: (job) => <span class="dim">{job.isolation}</span> },
+  { key: "isolation", title: "Runs as", width: 96, rank: 6, card: "pair", cell: (job) => <span class="dim">{job.isolation.toLowerCase()}</span> },
   { key: "last", title: "Last", width: 124, rank: 1, card: "pair", cell: (job) => <Last job={job} /> },
   { key: "actions", title: "Actions", untitled: true, width: 196, rank: 0, card: "wide", bare: true, cell: (job, context) => <JobButtons job={job} context={context} /> },
 ];

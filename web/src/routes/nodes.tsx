@@ -145,7 +145,7 @@ function useNodes(params: URLSearchParams, after: string | null, key: string) {
     variables: () => ({ first: PAGE, after, filter: nodeFilter(params) }),
     page: ({ nodes }) => nodes,
     parts: ["nodes"],
-    change: ({ kind, node }) => (!kind.startsWith("NODE_") || node === null || node === undefined ? null : { id: node.id, row: node }),
+    change: ({ kind, changedNode: node }) => (!kind.startsWith("NODE_") || node === null || node === undefined ? null : { id: node.id, row: node }),
     id: (node) => node.id,
     matches: (node) => matches(params, node),
     order: (left, right) => byNumber(right.id, left.id),

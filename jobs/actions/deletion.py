@@ -1,0 +1,79 @@
+"""How tasks are deleted, and what becomes of their unfinished runs."""
+
+from dataclasses import dataclass
+
+from ..core.codes import ErrorCode
+from ..core.errors import InvalidState
+from ..core.events import EventKind
+from ..core.model import Run, Task, TaskSource
+from ..core.rules import MAX_NAME, check_text
+from ..store.db.transaction import Tx, Wake
+from ..store.read import runs as run_store
+from ..store.read import tasks as stored_tasks
+from ..store.write import tasks
+from .cancel import cancel_all
+from .changes import task_change
+from .dispatch import catch_up
+from .tasks import by, locked
+
+
+@dataclass(frozen=True, slots=True)
+class DeletedTask:
+    """What a deletion did, or would do.
+
+    Attributes:
+        task: The task.
+        runs: Its runs that were cancelled or asked to stop, as they are now; of a dry run those that would be.
+    """
+
+    task: Task
+    runs: list[Run]
+
+
+def delete_task(tx: Tx, name: str, *, dry_run: bool = False, actor: str | None = None) -> DeletedTask:
+    """Delete a task: its waiting runs are cancelled, running ones are asked to stop, its history stays.
+
+    With ``dry_run`` nothing is changed.
+
+    Raises:
+        InvalidState: the task is declared in code; it can only be paused.
+    """
+    task = locked(tx, name)
+    if task.source is TaskSource.CODE:
+        raise InvalidState(
+            f"task '{name}' is declared in code and would come back at the next start; pause it with pauseTask instead",
+            path=("name",),
+            code=ErrorCode.CODE_TASK,
+        )
+    if dry_run:
+        unfinished = run_store.unfinished_of_tasks(tx.conn, [task.id])
+        found = run_store.by_ids(tx.conn, unfinished)
+        return DeletedTask(task, [found[run_id] for run_id in unfinished if run_id in found])
+    task = catch_up(tx, task)
+    return DeletedTask(task, _delete(tx, task, f"task '{name}' was deleted{by(actor)}"))
+
+
+def delete_tasks_of_owner(tx: Tx, owner: str, *, dry_run: bool = False, actor: str | None = None) -> list[Task]:
+    """Delete all tasks of an owner that are not declared in code, as ``delete_task`` does; returns them.
+
+    With ``dry_run`` nothing is changed.
+
+    Raises:
+        InvalidInput: the owner is empty or no name of one.
+    """
+    check_text(owner, "owner", least=1, most=MAX_NAME)
+    doomed = [
+        task for task in stored_tasks.of_owner(tx.conn, owner, lock=not dry_run) if task.source is not TaskSource.CODE
+    ]
+    if not dry_run:
+        for task in doomed:
+            _delete(tx, catch_up(tx, task), f"the tasks of owner '{owner}' were deleted{by(actor)}")
+    return doomed
+
+
+def _delete(tx: Tx, task: Task, reason: str) -> list[Run]:
+    runs = cancel_all(tx, run_store.unfinished_of_tasks(tx.conn, [task.id]), reason=reason)
+    tasks.remove(tx.conn, task.id)
+    tx.emit([task_change(EventKind.TASK_DELETED, task)])
+    tx.wake(Wake.TASKS)
+    return runs

@@ -1,0 +1,38 @@
+"""The answers of ``explain`` as words that programs can test."""
+
+from enum import StrEnum
+
+
+class ExplanationCode(StrEnum):
+    """What an explanation says, whether of a task or of a run; the schema describes each."""
+
+    BLOCKED = "BLOCKED"
+    BLOCKS_LOOP = "BLOCKS_LOOP"
+    CANCELLED = "CANCELLED"
+    CANCELLING = "CANCELLING"
+    CANNOT_STOP = "CANNOT_STOP"
+    DUE = "DUE"
+    FAILED = "FAILED"
+    FINISHED = "FINISHED"
+    GROUP_LIMIT = "GROUP_LIMIT"
+    GROUP_PAUSED = "GROUP_PAUSED"
+    IN_LINE = "IN_LINE"
+    LOOP_BLOCKED = "LOOP_BLOCKED"
+    NEXT = "NEXT"
+    NOT_STARTED = "NOT_STARTED"
+    NOT_YET = "NOT_YET"
+    NO_JOB = "NO_JOB"
+    NO_NODE = "NO_NODE"
+    NO_SLOT = "NO_SLOT"
+    PAUSED = "PAUSED"
+    QUEUED = "QUEUED"
+    RETRYING = "RETRYING"
+    RETRY_LATER = "RETRY_LATER"
+    RUNNING = "RUNNING"
+    SCHEDULED = "SCHEDULED"
+    SKIPPED = "SKIPPED"
+    SNOOZED = "SNOOZED"
+    SUCCESS = "SUCCESS"
+    TIMING_OUT = "TIMING_OUT"
+    WAITING = "WAITING"
+    WINDOW_ENDED = "WINDOW_ENDED"

@@ -21,6 +21,7 @@ describe(
         ErrorCode.INVALID_SCHEDULE: "The text of the schedule does not follow its syntax.",
         ErrorCode.INVALID_STATE: "The thing exists, but in its present state this cannot be done to it.",
         ErrorCode.LAST_ADMINISTRATOR: "Nobody would be left who may manage accounts.",
+        ErrorCode.LAST_WAY_IN: "The account would have nothing left to sign in with.",
         ErrorCode.NEVER_FIRES: "The schedule has no occurrence ahead.",
         ErrorCode.NOT_FOUND: "What the input names does not exist.",
         ErrorCode.OVERLAP: "The overlap policy of the task allows no further unfinished run.",

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from ..core.accounts import Account, Actor
+from ..core.codes import ErrorCode
 from ..core.errors import AlreadyExists, InvalidState, NotFound
 from ..core.passkeys import MAX_PASSKEYS, Ceremony, DeviceKey, Passkey
 from ..core.roles import Role
@@ -133,7 +134,7 @@ def delete(tx: Tx, passkey_id: int, account_id: int) -> Passkey:
         raise InvalidState(
             f"id: '{deleted.name}' is the last way into this account; set a password or add another passkey first",
             path=("id",),
-            code="LAST_WAY_IN",
+            code=ErrorCode.LAST_WAY_IN,
         )
     tx.record("passkey.deleted", _owner(tx, deleted), before=_described(deleted))
     return deleted

@@ -10,8 +10,9 @@ from tests.support.storage import START
 TASKS = """query($filter: TaskFilter, $order: [TaskOrder!]) {
   tasks(filter: $filter, orderBy: $order) { nodes { name } }
 }"""
-GROUPS = "query($order: [GroupOrder!], $after: String) { groups(first: 2, after: $after, orderBy: $order) {"
-GROUPS += " nodes { name } pageInfo { endCursor } } }"
+GROUPS = """query($order: [GroupOrder!], $after: String) {
+  groups(first: 2, after: $after, orderBy: $order) { nodes { name } pageInfo { endCursor } }
+}"""
 
 
 async def names(api: Api, filter: dict[str, Any] | None = None, order: list[dict[str, str]] | None = None) -> str:

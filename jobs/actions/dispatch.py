@@ -6,20 +6,19 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from itertools import accumulate
 
-from ..core.dispatch import Decision, PlannedRun, decide
+from ..core.dispatch import Decision, decide
 from ..core.errors import InvalidState
-from ..core.events import EventKind
+from ..core.events import Change, EventKind
 from ..core.model import Json, NewRun, OverlapPolicy, Task, Trigger
 from ..core.policies import effective_overlap, effective_timeout
-from ..core.states import RunState
 from ..store.db.transaction import Tx, Wake
 from ..store.read import jobs, skipped
 from ..store.read import runs as stored_runs
 from ..store.read import tasks as stored_tasks
-from ..store.write import runs as run_store
 from ..store.write import tasks
+from ..store.write.occurrences import REPLACED, Made, Occurrence, insert_occurrences
 from .cancel import cancel_all
-from .changes import run_change, task_change
+from .changes import task_change
 from .skips import record_skips
 
 log = logging.getLogger(__name__)
@@ -177,28 +176,32 @@ def new_run(
     )
 
 
-def _occurrence_run(task: Task, planned: PlannedRun) -> NewRun:
-    run = replace(new_run(task, Trigger.SCHEDULE), scheduled_for=planned.scheduled_for, exclusive=planned.exclusive)
-    if planned.replaced:
-        run = replace(run, state=RunState.CANCELLED, error="replaced by a newer occurrence of its task")
-    return run
-
-
 def _insert_runs(tx: Tx, pairs: Sequence[tuple[Task, Decision]]) -> int:
-    wanted = [_occurrence_run(task, planned) for task, decision in pairs for planned in decision.runs]
+    wanted = [
+        Occurrence(task.id, planned.scheduled_for, timeout, planned.exclusive, planned.replaced)
+        for task, decision in pairs
+        for timeout in (effective_timeout(task.spec),)
+        for planned in decision.runs
+    ]
     if not wanted:
         return 0
-    inserted = run_store.insert_occurrences(tx.conn, wanted, tx.now)
-    tx.emit(run_change(run, run.state, kind=EventKind.RUN_CREATED) for run in inserted)
+    inserted = insert_occurrences(tx.conn, wanted, tx.now)
+    about = {task.id: task for task, _ in pairs}
+    tx.emit(_created(about[made.task_id], made) for made in inserted)
     tx.wake(Wake.RUNS)
     return len(inserted)
+
+
+def _created(task: Task, made: Made) -> Change:
+    change = task_change(EventKind.RUN_CREATED, task)
+    return replace(change, run_id=made.run_id, state=made.state.value)
 
 
 def _cancel_replaced(tx: Tx, pairs: Sequence[tuple[Task, Decision]]) -> None:
     replaced = [task.id for task, decision in pairs if decision.cancel_unfinished]
     if replaced:
         older = stored_runs.unfinished_of_tasks(tx.conn, replaced)
-        cancel_all(tx, older, reason="replaced by a newer occurrence of its task")
+        cancel_all(tx, older, reason=REPLACED)
 
 
 def _write_skips(tx: Tx, pairs: Sequence[tuple[Task, Decision]], node: str | None, blockers: dict[int, int]) -> None:

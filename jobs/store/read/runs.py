@@ -9,6 +9,7 @@ from sqlalchemy import Connection, Select, func, select
 
 from ...core.model import Priority, Run, Trigger
 from ...core.states import CLAIMABLE, OCCUPYING, UNFINISHED, RunState
+from ..db import dialect
 from ..db.words import words
 from ..schema.rows import RowReader
 from ..schema.tables import node as n
@@ -42,12 +43,13 @@ def by_ids(conn: Connection, ids: Sequence[int]) -> dict[int, Run]:
 
 def unfinished_counts(conn: Connection, task_ids: Sequence[int]) -> dict[int, tuple[int, int]]:
     """For each of these tasks that has any: how many unfinished runs, and the oldest of them."""
+    wanted, parameters = dialect.batch(conn, {"task": dialect.KINDS[int]}, [(one,) for one in task_ids], name="wanted")
     statement = (
         select(r.c.task_id, func.count(), func.min(r.c.id))
-        .where(r.c.task_id.in_(task_ids), r.c.state.in_(words(UNFINISHED)))
+        .where(r.c.task_id == wanted.c.task, r.c.state.in_(words(UNFINISHED)))
         .group_by(r.c.task_id)
     )
-    return {task_id: (count, oldest) for task_id, count, oldest in conn.execute(statement)}
+    return {task_id: (count, oldest) for task_id, count, oldest in conn.execute(statement, parameters)}
 
 
 def unfinished_of_tasks(conn: Connection, task_ids: Sequence[int]) -> list[int]:

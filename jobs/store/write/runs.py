@@ -100,11 +100,6 @@ def insert_all(conn: Connection, runs: Sequence[NewRun], now: datetime) -> list[
     return stored
 
 
-def insert_occurrences(conn: Connection, runs: Sequence[NewRun], now: datetime) -> list[Run]:
-    """Insert runs of due occurrences; those that no one had inserted before."""
-    return _insert(conn, runs, now)
-
-
 def insert_unique(conn: Connection, run: NewRun, now: datetime) -> Run | None:
     """Insert a run with a unique key; None if an unfinished run has that key."""
     inserted = _insert(conn, [run], now)

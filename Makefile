@@ -31,7 +31,7 @@ test-web: install-test ## Type-check and test the dashboard's sources
 
 # Tests start hundreds of processes: without byte code each would compile the whole package anew.
 test-python: export PYTHONDONTWRITEBYTECODE =
-test-python: install-test ## Run pytest, one worker a core; PYTEST_ARGS="-n 0 tests/core" replaces the options
+test-python: install-test ## Run pytest, with more workers than cores; PYTEST_ARGS="-n 0 tests/core" replaces the options
 	@$(BIN)/python -m pytest $(PYTEST_ARGS)
 
 check: check-style check-types check-imports check-schema ## Style, types, import contracts, the committed schema (-k shows all failures)

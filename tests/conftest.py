@@ -24,6 +24,12 @@ def anyio_backend() -> str:
     return "asyncio"
 
 
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers() -> int:
+    """Two workers more than there are cores: the tests wait as long as they compute, for real nodes and real pages."""
+    return (os.cpu_count() or 1) + 2
+
+
 def pytest_configure() -> None:
     """Have the tests' files in memory where there is room: SQLite waits for the disk after every transaction."""
     os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(roomy_folder()))

@@ -199,7 +199,7 @@ class Cluster:
         counted: int = self.rows(f"SELECT count(*) FROM {table} WHERE {condition}", **parameters)[0][0]
         return counted
 
-    def wait_rows(self, table: str, condition: str, more_than: int = 0, within: float = 30) -> None:
+    def wait_rows(self, table: str, condition: str, more_than: int = 0, within: float = 120) -> None:
         """Wait until more than so many rows of a table meet a condition."""
         wait_until(
             lambda: self.count(table, condition) > more_than,
@@ -208,12 +208,12 @@ class Cluster:
             message=f"more than {more_than} rows of {table} with {condition}",
         )
 
-    def wait_executions(self, more: int, within: float = 60) -> None:
+    def wait_executions(self, more: int, within: float = 120) -> None:
         """Wait until so many more executions than now have ended well."""
         condition = "success = true"
         self.wait_rows("job_execution", condition, self.count("job_execution", condition) + more - 1, within)
 
-    def wait_caught_up(self, within: float = 30) -> None:
+    def wait_caught_up(self, within: float = 120) -> None:
         """Wait until every task is past this moment: nothing that was due before is left undecided."""
         now = self.history().read_at
         wait_until(lambda: self._is_past(now), within=within, interval=0.1, message=f"every task to be past {now}")

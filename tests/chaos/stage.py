@@ -117,7 +117,7 @@ class Stage:
         clock.with_suffix(".new").write_text(str(off))
         clock.with_suffix(".new").rename(clock)
 
-    def wait_ready(self, within: float = 60) -> None:
+    def wait_ready(self, within: float = 120) -> None:
         """Wait until every node serves."""
         for process in list(self.cluster.nodes.values()):
             process.wait_ready(within)
@@ -135,7 +135,7 @@ class Stage:
     def come_to_rest(self) -> None:
         """Wait until the queue is empty of what was promised, and the schedules have caught up."""
         self.wait_ready()
-        self.cluster.wait_caught_up(within=60)
+        self.cluster.wait_caught_up(within=120)
         # Runs of tasks come as fast as they go; all others have an end, and nothing that failed may be left behind.
         busy = "state = 'stuck' OR task_id IS NULL AND state IN ('waiting', 'scheduled', 'running')"
         wait_until(lambda: not self.cluster.count("run", busy), 90, "the queue to be worked off")

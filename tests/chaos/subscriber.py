@@ -13,7 +13,7 @@ from cronograph.jobs.core.events import Cursor
 from tests.support.processes import CronographProcess
 
 QUERY = "subscription ($after: String) { events(after: $after) { cursor kind runId executionId state } }"
-PATIENCE = 20.0
+PATIENCE = 60.0
 """Seconds without any message after which the reader gives up: something changes every second in these tests."""
 
 

@@ -8,16 +8,13 @@ from tests.support.sources import ROOT
 
 from .conftest import Site
 
-START_UP = 30_000
-"""Milliseconds for three megabytes of editor on a busy machine."""
-
 
 @pytest.fixture
 def page(site: Site, new_page: PageOpener) -> Page:
     """The explorer, ready to be used."""
     page = new_page(site.url)
     page.goto("/graphiql")
-    expect(page.locator(".graphiql-query-editor .view-lines")).to_contain_text("availableJobs", timeout=START_UP)
+    expect(page.locator(".graphiql-query-editor .view-lines")).to_contain_text("availableJobs")
     return page
 
 
@@ -26,7 +23,7 @@ def test_its_files_are_at_most_1300_kilobytes_on_the_wire(site: Site, new_page: 
     files: list[Request] = []
     page.on("requestfinished", lambda request: files.append(request) if "/assets/" in request.url else None)
     page.goto("/graphiql")
-    expect(page.locator(".graphiql-query-editor .view-lines")).to_contain_text("availableJobs", timeout=START_UP)
+    expect(page.locator(".graphiql-query-editor .view-lines")).to_contain_text("availableJobs")
     page.wait_for_load_state("networkidle")
     # The browser does not tell of what workers fetch.
     workers = list((ROOT / "server" / "static" / "assets").glob("*.worker-*.js.br"))
@@ -73,4 +70,4 @@ def test_the_editor_completes_by_the_schema(page: Page) -> None:
 def test_a_page_of_the_dashboard_hands_over_its_query(site: Site, new_page: PageOpener) -> None:
     page = new_page(site.url)
     page.goto("/graphiql?query=%7B%20serverTime%20%7D")
-    expect(page.locator(".graphiql-query-editor .view-lines")).to_contain_text("serverTime", timeout=START_UP)
+    expect(page.locator(".graphiql-query-editor .view-lines")).to_contain_text("serverTime")

@@ -53,7 +53,7 @@ def test_a_lost_connection_is_said_and_what_happened_meanwhile_shows_afterwards(
     expect(page.locator(".next-item button").first).to_be_disabled()
     back = start_site(site.folder, starter, site.process.port)
     back.trigger("broken", reason="behind your back")
-    expect(pill).to_have_text("live", timeout=30_000)
+    expect(pill).to_have_text("live")
     expect(rows.first).to_contain_text("behind your back")
     expect(rows).to_have_count(2)
     expect(page.locator(".tile").first).to_contain_text("right now")
@@ -68,11 +68,11 @@ def test_timers_stand_still_while_the_connection_is_down(
     page.goto("/")
     site.trigger("gated")
     elapsed = page.get_by_role("region", name="Running now").locator(".run-elapsed .num")
-    expect(elapsed).to_have_text("1 s")
+    expect(elapsed).to_have_text(re.compile(r"^\d+ s$"))
     site.process.kill()
     expect(elapsed).to_have_class("num frozen")
     stopped_at = elapsed.text_content()
-    expect(page.locator(".pill")).to_contain_text("offline since", timeout=40_000)
+    expect(page.locator(".pill")).to_contain_text("offline since")
     assert elapsed.text_content() == stopped_at
 
 
@@ -88,5 +88,5 @@ def test_a_page_opened_without_a_server_recovers_by_itself(
     page.get_by_role("link", name="Nodes").click()
     expect(page.get_by_role("alert")).to_contain_text("cannot be reached")
     start_site(site.folder, starter, site.process.port)
-    expect(page.get_by_role("region", name="Nodes").locator("tbody tr").first).to_contain_text("active", timeout=30_000)
+    expect(page.get_by_role("region", name="Nodes").locator("tbody tr").first).to_contain_text("active")
     expect(page.get_by_role("alert")).to_have_count(0)

@@ -68,7 +68,7 @@ class TestLists:
         wait_until(lambda: site.ask(COUNT, job="quick")["executions"]["totalCount"] >= 130, message="the burst to end")
         total = site.ask(COUNT, job="quick")["executions"]["totalCount"]
         seen: list[int] = []
-        expect(page.locator("tbody tr").first).to_contain_text(f"#{self.newest(site)}", timeout=30_000)
+        expect(page.locator("tbody tr").first).to_contain_text(f"#{self.newest(site)}")
         while True:
             links = page.locator("tbody a.row-main").all_text_contents()
             seen += [int(text.removeprefix("#")) for text in links]
@@ -164,10 +164,10 @@ class TestFeed:
         page.route_web_socket("**/graphql", route)
         live(page, "/")
         tile = page.locator(".tile").first
-        expect(tile).to_contain_text("as of", timeout=15_000)
+        expect(tile).to_contain_text("as of")
         expect(page.locator(".pill")).to_have_text("live")
         hiccups.clear()
-        expect(tile).to_contain_text("right now", timeout=15_000)
+        expect(tile).to_contain_text("right now")
         assert len(refused) > 3
 
 

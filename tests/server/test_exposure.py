@@ -146,9 +146,7 @@ def test_a_server_with_tls_is_reached_by_its_name_and_gives_host_cookies(
     assert processes.run(*add)[0] == 0
     token = processes.run("token", "create", "--user", "ada", "--database-url", sqlite_url)[1].strip()
     server = processes.begin_serve(sqlite_url, "--host", "0.0.0.0", *arguments_of_tls(), auth=True)
-    wait_until(
-        lambda: "is ready: https://cron.example.com" in server.output(), within=45, message="the server is ready"
-    )
+    wait_until(lambda: "is ready: https://cron.example.com" in server.output(), message="the server is ready")
     with httpx.Client(base_url=f"https://127.0.0.1:{server.port}", verify=False, trust_env=False) as client:
         named = {"host": "cron.example.com"}
         assert client.post("/graphql", json={"query": WHO}, headers=named).status_code == 401

@@ -22,6 +22,7 @@ from playwright.sync_api import (
     Page,
     Request,
     ViewportSize,
+    expect,
     sync_playwright,
 )
 
@@ -83,12 +84,17 @@ def find_chromium() -> str | None:
     return chosen or next((path for name in CANDIDATES if (path := shutil.which(name))), None)
 
 
+PATIENCE = 30_000.0
+"""Milliseconds: how long a page may take to show what is expected, on a machine that does everything else too."""
+
+
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
     """A headless Chromium, started once per test module."""
     path = find_chromium()
     if path is None:
         unavailable("Chromium", "apt-get install chromium, or name one in CRONOGRAPH_TEST_CHROMIUM")
+    expect.set_options(timeout=PATIENCE)
     with sync_playwright() as playwright:
         started = playwright.chromium.launch(executable_path=path, args=LAUNCH_OPTIONS)
         yield started

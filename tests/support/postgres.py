@@ -63,6 +63,7 @@ class PostgresServer:
     folders: tuple[Path, ...]
     _templates: dict[str, str] = field(default_factory=dict[str, str])
     _made: int = 0
+    _admin: psycopg.Connection | None = None
 
     def url(self, database: str = "postgres") -> str:
         """The address of one database, in the form that `CRONOGRAPH_DATABASE_URL` takes."""
@@ -71,8 +72,9 @@ class PostgresServer:
     def execute(self, statement: LiteralString, *identifiers: str) -> None:
         """Run one administrative statement outside a transaction; `{}` in it stands for a quoted identifier."""
         query = sql.SQL(statement).format(*map(sql.Identifier, identifiers))
-        with psycopg.connect(self.url(), autocommit=True) as connection:
-            connection.execute(query)
+        # Kept: to connect costs as much as to copy a database.
+        self._admin = self._admin or psycopg.connect(self.url(), autocommit=True)
+        self._admin.execute(query)
 
     def create_database(self, template: str = "template1") -> str:
         """Create an empty database, or a copy of `template` (which nobody may be connected to); return its name."""
@@ -106,6 +108,8 @@ class PostgresServer:
 
     def stop(self) -> None:
         """Stop the server at once and remove its data."""
+        if self._admin is not None:
+            self._admin.close()
         self.process.send_signal(signal.SIGQUIT)
         try:
             self.process.wait(timeout=10)

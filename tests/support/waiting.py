@@ -10,8 +10,8 @@ from typing import TypeVar, overload
 
 import anyio
 
-DEFAULT_WAIT = 20.0
-"""Seconds: long enough for a busy machine with two cores; a test that passes never waits this long."""
+DEFAULT_WAIT = 60.0
+"""Seconds: long enough for a busy machine that is slow besides; a test that passes never waits this long."""
 
 POLL_INTERVAL = 0.01
 """Seconds between two looks at the condition."""

@@ -73,14 +73,16 @@ async def order({parameters}) -> None:
     pass
 """
 OLD, NEW = "orders_old", "orders_new"
+POISONOUS = "poisonous_jobs"
+"""Some of these run in child processes: a node that has them starts a launcher."""
 SOURCES = {
     "chaos_jobs": SOURCE,
-    "poisonous_jobs": Path(__file__).with_name("poisonous_jobs.py").read_text(),
+    POISONOUS: Path(__file__).with_name("poisonous_jobs.py").read_text(),
     OLD: ORDERS.replace("{parameters}", "amount: int"),
     NEW: ORDERS.replace("{parameters}", "amount: int, currency: str"),
 }
 """The sources of the jobs, by the names of their modules; the last two are versions of one."""
-MODULES = ("chaos_jobs", "poisonous_jobs")
+MODULES = ("chaos_jobs",)
 """What every node has."""
 
 

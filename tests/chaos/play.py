@@ -7,6 +7,7 @@ from pathlib import Path
 
 from tests.chaos.client import Asked, Client
 from tests.chaos.cluster import figures
+from tests.chaos.disturbances import poison
 from tests.chaos.history import History
 from tests.chaos.rules import Violation, broken_promises
 from tests.chaos.scenarios import Scenario
@@ -55,7 +56,7 @@ def play(scenario: Scenario, seed: int, seconds: float, folder: Path, nursery: N
     """
     chance = random.Random(f"{scenario.name} {seed}")
     folder.mkdir(parents=True, exist_ok=True)
-    with staged(scenario.kind, folder, chance, nursery) as stage:
+    with staged(scenario.kind, folder, chance, nursery, poisonous=poison in scenario.disturbances) as stage:
         stage.patience = seconds / 2
         _open(stage, scenario)
         with Client(stage.cluster, *ORDERS if stage.versions else WORK) as client:

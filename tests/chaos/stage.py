@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
 
-from tests.chaos.cluster import MODULES, NEW, OLD, SETTINGS, Cluster
+from tests.chaos.cluster import MODULES, NEW, OLD, POISONOUS, SETTINGS, Cluster
 from tests.chaos.disk import SmallDisk
 from tests.chaos.pooler import Pooler
 from tests.chaos.postmaster import DATABASE, ROLE, Postmaster
@@ -51,6 +51,7 @@ class Stage:
         pooler: What stands between the nodes and the line, if anything does.
         stepped: Whether the nodes go by clocks that are set by ``set_clock``.
         versions: Whether some of the nodes have another version of a job.
+        poisonous: Whether the nodes have jobs that do what no job should.
         patience: Seconds that the longest disturbance may take.
         log: What was done, for the report.
     """
@@ -63,6 +64,7 @@ class Stage:
     pooler: Pooler | None = None
     stepped: bool = False
     versions: bool = False
+    poisonous: bool = False
     patience: float = 3.0
     log: list[str] = field(default_factory=list[str])
     _lives: int = 0
@@ -92,7 +94,8 @@ class Stage:
         if self.stepped:
             return self._begin_stepped(url, full_name)
         versions = (NEW if name.startswith(NEWER) else OLD,) if self.versions else ()
-        return self.cluster.begin(full_name, url=url, modules=(*MODULES, *versions), **NODE_SETTINGS)
+        poisons = (POISONOUS,) if self.poisonous else ()
+        return self.cluster.begin(full_name, url=url, modules=(*MODULES, *poisons, *versions), **NODE_SETTINGS)
 
     def _begin_stepped(self, url: str, name: str) -> CronographProcess:
         self.cluster.write_modules()
@@ -138,14 +141,16 @@ class Stage:
         self.cluster.wait_caught_up(within=120)
         # Runs of tasks come as fast as they go; all others have an end, and nothing that failed may be left behind.
         busy = "state = 'stuck' OR task_id IS NULL AND state IN ('waiting', 'scheduled', 'running')"
-        wait_until(lambda: not self.cluster.count("run", busy), 90, "the queue to be worked off")
+        wait_until(lambda: not self.cluster.count("run", busy), 180, "the queue to be worked off")
         # A node that was killed with nothing in hand holds nobody up, and is found dead when its lease is over.
         alive = "state NOT IN ('stopped', 'expired')"
-        wait_until(lambda: self.cluster.count("node", alive) <= len(self.cluster.nodes), 60, "dead nodes to be found")
+        wait_until(lambda: self.cluster.count("node", alive) <= len(self.cluster.nodes), 180, "dead nodes to be found")
 
 
 @contextmanager
-def staged(kind: Kind, folder: Path, chance: random.Random, nursery: Nursery | None) -> Generator[Stage]:
+def staged(
+    kind: Kind, folder: Path, chance: random.Random, nursery: Nursery | None, *, poisonous: bool = False
+) -> Generator[Stage]:
     """A stage in `folder`; whatever was started there is ended with the block."""
     starter = ProcessStarter(folder, nursery)
     with ExitStack() as ends:
@@ -163,4 +168,6 @@ def staged(kind: Kind, folder: Path, chance: random.Random, nursery: Nursery | N
         cluster = Cluster(starter, postmaster.judging_url)
         stepped = kind is Kind.STEPPED_CLOCKS
         versions = kind is Kind.TWO_VERSIONS
-        yield Stage(cluster, chance, postmaster, proxy, pooler=pooler, stepped=stepped, versions=versions)
+        yield Stage(
+            cluster, chance, postmaster, proxy, pooler=pooler, stepped=stepped, versions=versions, poisonous=poisonous
+        )

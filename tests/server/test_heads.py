@@ -51,7 +51,7 @@ async def exchange(port: int, *parts: str) -> bytes:
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
     try:
         writer.write("".join(parts).encode())
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(60):
             return await reader.read()
     finally:
         writer.close()

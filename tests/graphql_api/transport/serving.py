@@ -66,7 +66,7 @@ class Socket:
 
     async def receive(self) -> Any:
         """The next message."""
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(60):
             return json.loads(await self.connection.recv())
 
     async def subscribe(self, operation_id: str, document: str, **members: object) -> None:
@@ -77,7 +77,7 @@ class Socket:
         """Code and reason with which the server closes; messages before that are dropped."""
         frame = None
         try:
-            async with asyncio.timeout(20):
+            async with asyncio.timeout(60):
                 while True:
                     await self.connection.recv()
         except ConnectionClosed as error:

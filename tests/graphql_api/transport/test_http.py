@@ -56,7 +56,7 @@ async def raw_request(server: Served, body: bytes, *headers: str) -> bytes:
     head = ["POST /graphql HTTP/1.1", "host: localhost", "content-type: application/json", *headers]
     try:
         writer.write("\r\n".join([*head, "", ""]).encode() + body)
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(60):
             return await reader.read()
     finally:
         writer.close()

@@ -131,7 +131,7 @@ class Socket:
 
     async def receive(self) -> Any:
         """The next message."""
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(60):
             return json.loads(await self.connection.recv())
 
     async def first_of(self, document: str, operation_id: str = "1") -> Any:
@@ -146,7 +146,7 @@ class Socket:
         """Code and reason with which the server closes."""
         frame = None
         try:
-            async with asyncio.timeout(20):
+            async with asyncio.timeout(60):
                 while True:
                     await self.connection.recv()
         except ConnectionClosed as error:

@@ -342,7 +342,8 @@ class Node:
     """One running process, or one that was. ``clock_skew`` is its clock minus the database's, in seconds.
 
     ``signatures``: of its version of each job, by the job's name. ``thread_slots``: how many of its slots runs in
-    threads and child processes may take; None = all.
+    threads and child processes may take; None = all. ``launcher_fault``: why it can start no child process, and so
+    takes no run that needs one; None = it can.
     """
 
     id: int
@@ -360,6 +361,7 @@ class Node:
     jobs: tuple[str, ...]
     signatures: dict[str, str]
     blockage: Blockage | None = None
+    launcher_fault: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

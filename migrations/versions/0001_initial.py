@@ -301,6 +301,7 @@ def _node() -> None:
         Column("jobs", DOCUMENT, nullable=False),
         Column("signatures", DOCUMENT, nullable=False),
         Column("blockage", DOCUMENT),
+        Column("launcher_fault", String(500)),
         PrimaryKeyConstraint("id", name="pk_node"),
         CheckConstraint(
             "state IN ('active', 'draining', 'expired', 'starting', 'stopped', 'stopping')", name="ck_node_state"

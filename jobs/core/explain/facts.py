@@ -61,11 +61,12 @@ class RunFacts:
         group_occupied: How many runs of its group are scheduled or running.
         blocked_by: The scheduled or running run of the same task that must end first.
         ahead: How many runs of its group and priority were due before it; counted up to ``COUNTED_AHEAD``.
-        slots: The slots together of those ``nodes`` whose event loop turns.
+        slots: The slots together of those ``nodes`` that start what they take.
         free_slots: How many of these are free.
         other_version: Further live nodes that know the job, but leave this run to ``nodes``: its arguments were checked
             against another version of the job than theirs.
         blockages: What keeps the event loops of live nodes from turning, by the node's name.
+        launcher_faults: Why some of the ``nodes`` can start no child process, which the run needs, by the node's name.
     """
 
     job_known: bool
@@ -79,6 +80,7 @@ class RunFacts:
     free_slots: int = 0
     other_version: tuple[str, ...] = ()
     blockages: Mapping[str, Blockage] = field(default_factory=dict[str, Blockage])
+    launcher_faults: Mapping[str, str] = field(default_factory=dict[str, str])
 
 
 def moment(instant: datetime) -> str:

@@ -107,6 +107,16 @@ def _loops_blocked(facts: RunFacts, now: datetime) -> Explanation | None:
     return Explanation(Code.LOOP_BLOCKED, sentence, details, run_id=blockage.run_id)
 
 
+def _no_children(facts: RunFacts) -> Explanation | None:
+    """Of those nodes that can take a run, none can start the child process that it needs."""
+    faults = [(name, facts.launcher_faults[name]) for name in facts.nodes if name in facts.launcher_faults]
+    if not faults or len(faults) < len(facts.nodes):
+        return None
+    told = [f"Node {name}: {fault}." for name, fault in faults]
+    sentence = "It needs a child process, and no node that can run it can start one."
+    return Explanation(Code.NO_CHILD_PROCESS, f"{sentence} {told[0]}", tuple(told[1:]))
+
+
 def _waiting(run: Run, facts: RunFacts, now: datetime) -> Explanation:
     due = run.available_at < now if run.state is RunState.STUCK else run.available_at <= now
     lacking = no_job(run.job_name, facts.job_known, facts.nodes, (), "this run waits")
@@ -114,7 +124,10 @@ def _waiting(run: Run, facts: RunFacts, now: datetime) -> Explanation:
         later = _not_due(run, now)
         # What will be in its way when its time has come should be known before.
         return later if lacking is None else replace(later, sentence=f"{later.sentence} {lacking.sentence}")
-    return lacking or _group(run, facts) or _blocked(facts) or _loops_blocked(facts, now) or _in_line(facts)
+    if lacking is not None:
+        return lacking
+    standing = _group(run, facts) or _blocked(facts) or _loops_blocked(facts, now) or _no_children(facts)
+    return standing or _in_line(facts)
 
 
 def _not_due(run: Run, now: datetime) -> Explanation:
@@ -176,7 +189,7 @@ def _in_line(facts: RunFacts) -> Explanation:
 def _place_in_line(facts: RunFacts) -> Explanation:
     if facts.free_slots <= 0:
         what = "The only slot" if facts.slots == 1 else f"All {facts.slots} slots"
-        turning = [name for name in facts.nodes if name not in facts.blockages]
+        turning = [name for name in facts.nodes if name not in facts.blockages and name not in facts.launcher_faults]
         where = f"node {turning[0]}" if len(turning) == 1 else f"the {len(turning)} nodes that can run it"
         taken = f"{what} of {where} {'is' if facts.slots == 1 else 'are'} taken"
         return Explanation(Code.NO_SLOT, f"{taken}, and {_due_before(facts.ahead)}.")

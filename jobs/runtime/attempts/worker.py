@@ -10,6 +10,7 @@ from typing_extensions import override
 from ...actions.claim import Claimant, Standing
 from ...actions.finish import Finish, disown
 from ...actions.lane import LaneClaim, claim_lane
+from ...actions.nodes import note_launcher_fault
 from ...actions.runs import hand_back
 from ...actions.turn import Order, Turn, turn
 from ...core.fairness import CountingScheme, FairnessState
@@ -22,14 +23,15 @@ from ...store.read import runs as run_store
 from ..live.log_writer import LogWriter
 from ..live.progress import ProgressWriter
 from ..process.child import check_findable
-from ..process.spawner import Spawner
+from ..process.spawner import LauncherError, Spawner
 from ..service import Service
 from ..settings import EngineSettings
 from .attempts import Attempts
 
 log = logging.getLogger(__name__)
 
-_LAUNCHER_PAUSE = 5.0
+_FIRST_PAUSE, _LONGEST_PAUSE = 0.2, 5.0
+"""Seconds until the launcher of child processes is started again; doubled as long as it does not start."""
 
 
 class Worker(Service):
@@ -70,8 +72,10 @@ class Worker(Service):
         for definition in in_process:
             check_findable(definition)
         self._has_process_jobs = bool(in_process)
-        at_once = tuple(one.name for one in registry if one.isolation is not Isolation.PROCESS)
-        self._claimant = Claimant(node.id, node.name, at_once)
+        self._without_children = tuple(one.name for one in registry if one.isolation is not Isolation.PROCESS)
+        self._node = node
+        self._noted_fault: str | None = None
+        self._claimant = Claimant(node.id, node.name, self._without_children)
         self.fenced = asyncio.Event()
         self._work = asyncio.Event()
         self._cancels = asyncio.Event()
@@ -127,18 +131,44 @@ class Worker(Service):
         """Take and execute until stopped."""
         self.poke()
         async with asyncio.TaskGroup() as group:
-            group.create_task(self._open_process_jobs())
+            group.create_task(self._keep_process_jobs())
             group.create_task(self._take_work())
             group.create_task(self._watch_cancels())
 
-    async def _open_process_jobs(self) -> None:
-        """Take runs of process jobs once child processes can be had at once; their time boxes begin with the claim."""
-        if not self._has_process_jobs:
-            return
-        while not await self._spawner.ready():
-            log.error("the launcher of child processes does not start; again in %g s", _LAUNCHER_PAUSE)
-            await asyncio.sleep(_LAUNCHER_PAUSE)
-        self._claimant = replace(self._claimant, jobs=self._registry.names())
+    async def _keep_process_jobs(self) -> None:
+        """Take runs of process jobs while child processes can be had at once; their time boxes begin with the claim.
+
+        Without a launcher these runs wait, for this node or another one; all other jobs go on.
+        """
+        pause = _FIRST_PAUSE
+        while self._has_process_jobs:
+            fault = await self._launcher_fault()
+            await self._note(fault)
+            if fault is None:
+                pause = _FIRST_PAUSE
+                self._take_jobs(self._registry.names())
+                await self._spawner.lost()
+            else:
+                self._take_jobs(self._without_children)
+            await asyncio.sleep(pause)
+            pause = min(_LONGEST_PAUSE, pause * 2)
+
+    async def _launcher_fault(self) -> str | None:
+        """Start the launcher of child processes; why it does not start."""
+        try:
+            await self._spawner.ready()
+        except LauncherError as error:
+            log.error("%s; runs that need one wait", error)
+            return str(error)
+        return None
+
+    async def _note(self, fault: str | None) -> None:
+        if fault != self._noted_fault:
+            await self._database.write(note_launcher_fault, self._node, fault)
+            self._noted_fault = fault
+
+    def _take_jobs(self, names: tuple[str, ...]) -> None:
+        self._claimant = replace(self._claimant, jobs=names)
         self._work.set()
 
     async def _take_work(self) -> None:

@@ -5,6 +5,7 @@ import contextlib
 import logging
 import signal
 import sys
+from collections.abc import Sequence
 
 from ...core.model import Json
 from ...core.outcome import Failed, JobOutcome
@@ -58,7 +59,7 @@ class ProcessBody:
             info=attempt.info(),
             remaining=attempt.signal.remaining(),
             checkpoint=attempt.host.checkpoint(),
-            path=sys.path,
+            path=_places(sys.path),
             log_levels=log_levels(),
         )
         child.send(begin)
@@ -104,6 +105,11 @@ class ProcessBody:
         with contextlib.suppress(asyncio.CancelledError):
             await running
         return stopped(self._attempt.signal.reason)
+
+
+def _places(path: Sequence[object]) -> list[str]:
+    """Where modules are looked for: as the import system does, without what is no text, e.g. a ``Path``."""
+    return [place for place in path if isinstance(place, str)]
 
 
 def described(status: int | None) -> str:

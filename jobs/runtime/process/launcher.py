@@ -6,10 +6,11 @@ every child starts from the same clean state, and whatever a job does, the launc
 
 - it reports how each child exited, and kills what is left of its process group;
 - when the node goes, however it goes, the launcher kills all children and their groups, and exits;
-- when the launcher goes, the kernel kills its children (Linux; elsewhere they notice the end of their connection).
+- when the launcher goes, the kernel kills its children (Linux; elsewhere they notice the end of their connection), and
+  the node what these have started.
 
 The node and the launcher speak in lines. To the launcher: ``spawn ID`` (with the child's socket), ``kill ID``. To the
-node: ``ready 0 0`` once, then ``exited ID STATUS`` for each child.
+node: ``ready 0 0`` once, then for each child ``forked ID PID`` and ``exited ID STATUS``.
 """
 
 import ctypes
@@ -26,6 +27,7 @@ from contextlib import suppress
 from types import FrameType
 
 from .child import run_child
+from .killing import kill_group
 from .outbox import NodeGoneError
 
 PR_SET_PDEATHSIG = 1
@@ -111,7 +113,7 @@ class Launcher:
             pid = os.fork()
         except OSError:
             peer.close()
-            self._report(identity, NOT_FORKED)
+            self._say(b"exited", identity, NOT_FORKED)
             return None
         if pid == 0:
             self._become_child(launcher)
@@ -119,6 +121,8 @@ class Launcher:
             return peer
         peer.close()
         self._pids[identity] = pid
+        # Whoever is left when this process is killed has to know whom to end.
+        self._say(b"forked", identity, pid)
         return None
 
     def _become_child(self, launcher: int) -> None:
@@ -145,21 +149,14 @@ class Launcher:
                 if identity is not None:
                     kill_group(pid)
                     del self._pids[identity]
-                    self._report(identity, os.waitstatus_to_exitcode(status))
+                    self._say(b"exited", identity, os.waitstatus_to_exitcode(status))
 
-    def _report(self, identity: int, status: int) -> None:
-        self._control.sendall(b"exited %d %d\n" % (identity, status))
+    def _say(self, word: bytes, identity: int, number: int) -> None:
+        self._control.sendall(b"%b %d %d\n" % (word, identity, number))
 
     def _end_all(self) -> None:
         for pid in self._pids.values():
             kill_group(pid)
-
-
-def kill_group(pid: int) -> None:
-    """Kill a child with all that it started; what is gone already, or belongs to somebody else, is left alone."""
-    for kill in (os.kill, os.killpg):
-        with suppress(ProcessLookupError, PermissionError):
-            kill(pid, signal.SIGKILL)
 
 
 def control_process(option: int, value: int) -> None:

@@ -1,6 +1,7 @@
 """A node's side of its launcher: starts it, asks it for child processes, and hears how they ended."""
 
 import asyncio
+import contextlib
 import itertools
 import logging
 import socket
@@ -10,6 +11,7 @@ from collections import deque
 from collections.abc import Callable
 from typing import Protocol, TypeAlias
 
+from .killing import kill_group
 from .wire import HEADER, ToChild, ToNode, frame, length_of, to_node
 
 log = logging.getLogger(__name__)
@@ -128,7 +130,9 @@ class Spawner:
         self._process: LauncherProcess | None = None
         self._control: socket.socket | None = None
         self._exits: dict[int, asyncio.Future[int | None]] = {}
+        self._pids: dict[int, int] = {}
         self._ready: asyncio.Future[bool] | None = None
+        self._lost = asyncio.Event()
         self._reaping: asyncio.Future[None] | None = None
         self._numbers = itertools.count(1)
         self._rest = b""
@@ -136,22 +140,41 @@ class Spawner:
         self._orders: deque[tuple[bytes, socket.socket | None]] = deque()
 
     def start(self) -> None:
-        """Start the launcher if there is none; it is ready for orders at once, and carries them out when it can."""
+        """Start the launcher if there is none; it is ready for orders at once, and carries them out when it can.
+
+        Raises:
+            OSError: this process is short of something, or its interpreter is gone.
+        """
         if self._process is not None:
             return
         ours, theirs = socket.socketpair()
-        with theirs:
+        with contextlib.ExitStack() as unless_started, theirs:
+            unless_started.enter_context(ours)
             self._process = self._launch(theirs)
+            unless_started.pop_all()
+        self._lost.clear()
         ours.setblocking(False)
         self._control, self._rest = ours, b""
         loop = asyncio.get_running_loop()
         self._ready = loop.create_future()
         loop.add_reader(ours.fileno(), self._hear)
 
-    async def ready(self) -> bool:
-        """Start the launcher and wait until it can fork at once; False if it ended instead."""
-        self.start()
-        return self._ready is not None and await asyncio.shield(self._ready)
+    async def ready(self) -> None:
+        """Start the launcher and wait until it can fork at once.
+
+        Raises:
+            LauncherError: it cannot be started, or ended instead.
+        """
+        try:
+            self.start()
+        except OSError as error:
+            raise LauncherError(f"the launcher of child processes cannot be started: {error}") from error
+        if self._ready is None or not await asyncio.shield(self._ready):
+            raise LauncherError("the launcher of child processes ends at once")
+
+    async def lost(self) -> None:
+        """Wait until the launcher is gone."""
+        await self._lost.wait()
 
     async def spawn(self) -> Child:
         """A new child process, which waits for ``Begin``.
@@ -231,10 +254,15 @@ class Spawner:
             return
         *lines, self._rest = (self._rest + data).split(b"\n")
         for line in lines:
-            word, identity, status = line.split()
-            if word == b"exited":
-                self._ended(int(identity), int(status))
-            else:
+            self._learn(*line.split())
+
+    def _learn(self, word: bytes, identity: bytes, number: bytes) -> None:
+        match word:
+            case b"forked":
+                self._pids[int(identity)] = int(number)
+            case b"exited":
+                self._ended(int(identity), int(number))
+            case _:
                 self._answer_ready(ready=True)
 
     def _answer_ready(self, *, ready: bool) -> None:
@@ -242,12 +270,13 @@ class Spawner:
             self._ready.set_result(ready)
 
     def _ended(self, identity: int, status: int | None) -> None:
+        self._pids.pop(identity, None)
         exited = self._exits.pop(identity, None)
         if exited is not None and not exited.done():
             exited.set_result(status)
 
     def _lose(self) -> None:
-        """Let go of the launcher; its children end with it."""
+        """Let go of the launcher; its children end with it, and all that they started."""
         loop = asyncio.get_running_loop()
         process, self._process = self._process, None
         control, self._control = self._control, None
@@ -259,9 +288,13 @@ class Spawner:
             if handed_over is not None:
                 handed_over.close()
         self._orders.clear()
+        # The kernel ends the launcher's children with it, but not what these have started.
+        for pid in self._pids.values():
+            kill_group(pid)
         for identity in list(self._exits):
             self._ended(identity, None)
         self._answer_ready(ready=False)
+        self._lost.set()
         if process is not None:
             self._reaping = loop.run_in_executor(None, _wait_for, process, self._end_within)
 

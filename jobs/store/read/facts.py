@@ -95,6 +95,9 @@ def _facts(run: Run, queue: _Queue) -> RunFacts:
     # Without a node of that very version any may try, and so they may with arguments that nobody has checked.
     able = [node for node in knowing if node.signatures[run.job_name] == run.signature] or knowing
     of_threads = job is not None and job.isolation is not Isolation.ASYNC
+    in_children = job is not None and job.isolation is Isolation.PROCESS
+    faults = {node.name: node.launcher_fault for node in able if in_children and node.launcher_fault is not None}
+    starting = [node for node in able if node.blockage is None and node.name not in faults]
     blocking = queue.blocking.get(run.task_id or 0) if run.exclusive else None
     return RunFacts(
         job_known=job is not None,
@@ -104,10 +107,11 @@ def _facts(run: Run, queue: _Queue) -> RunFacts:
         group_occupied=queue.occupied.get(run.group, 0),
         blocked_by=None if blocking == run.id else blocking,
         ahead=queue.ahead.get(run.id, 0),
-        slots=sum(_slots(node, of_threads) for node in able if node.blockage is None),
+        slots=sum(_slots(node, of_threads) for node in starting),
         other_version=tuple(node.name for node in knowing if node not in able),
-        free_slots=sum(_free(node, queue, of_threads) for node in able if node.blockage is None),
+        free_slots=sum(_free(node, queue, of_threads) for node in starting),
         blockages=queue.blockages,
+        launcher_faults=faults,
     )
 
 

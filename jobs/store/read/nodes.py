@@ -33,6 +33,7 @@ def node_from(row: Row[Any]) -> Node:
         jobs=tuple(row.jobs),
         signatures=row.signatures,
         blockage=None if row.blockage is None else _blockage_from(row.blockage),
+        launcher_fault=row.launcher_fault,
     )
 
 

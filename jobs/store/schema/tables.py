@@ -337,6 +337,7 @@ node = Table(
     Column("jobs", JsonDocument, nullable=False),
     Column("signatures", JsonDocument, nullable=False),
     Column("blockage", JsonDocument),
+    Column("launcher_fault", String(500)),
     one_of("state", NodeState),
     partial_index("uq_node_live_name", "state IN ('active', 'draining', 'starting', 'stopping')", "name", unique=True),
     **NO_REUSE,

@@ -87,8 +87,16 @@ def set_state(conn: Connection, node_id: int, state: NodeState, sources: Collect
 
 def set_blockage(conn: Connection, node_id: int, blockage: Blockage | None) -> NodeState | None:
     """Say what keeps a live node's loop from turning, None = it turns; the node's state, None if it is not live."""
-    values = None if blockage is None else _blockage_values(blockage)
-    statement = update(n).where(n.c.id == node_id, n.c.state.in_(LIVE)).values(blockage=values).returning(n.c.state)
+    return _set(conn, node_id, blockage=None if blockage is None else _blockage_values(blockage))
+
+
+def set_launcher_fault(conn: Connection, node_id: int, fault: str | None) -> NodeState | None:
+    """Say why a live node can start no child process, None = it can; the node's state, None if it is not live."""
+    return _set(conn, node_id, launcher_fault=fault)
+
+
+def _set(conn: Connection, node_id: int, **values: Json) -> NodeState | None:
+    statement = update(n).where(n.c.id == node_id, n.c.state.in_(LIVE)).values(values).returning(n.c.state)
     state = conn.execute(statement).scalar_one_or_none()
     return None if state is None else NodeState(state)
 

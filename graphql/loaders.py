@@ -8,8 +8,9 @@ from typing import Any, Final, Generic, TypeVar
 
 from strawberry.dataloader import DataLoader
 
+from ..jobs.core.defaults import JobInfo
 from ..jobs.core.explain import RunFacts, TaskFacts
-from ..jobs.core.model import Execution, Group, JobInfo, Node, Run, SkippedOccurrence, Task
+from ..jobs.core.model import Execution, Group, Node, Run, SkippedOccurrence, Task
 from ..jobs.store.db.database import Database
 from ..jobs.store.read import executions, facts, logs, pages, runs, statistics, tasks
 from ..jobs.store.read import groups as stored_groups

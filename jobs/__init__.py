@@ -1,7 +1,7 @@
 """Cronograph's engine, and all that a job author imports.
 
 >>> from cronograph.jobs import job, JobContext
->>> @job("greet", description="Says hello")
+>>> @job(retries=5)
 ... async def greet(ctx: JobContext, name: str) -> int:
 ...     ctx.log.info("hello", name=name)
 ...     return 1
@@ -11,12 +11,15 @@ from .actions.enqueue import enqueue, enqueue_sync
 from .actions.enqueue_many import RunSpec, enqueue_many, enqueue_many_sync
 from .context import JobContext
 from .core.model import Isolation
+from .declared import Job, job
 from .outcomes import Cancel, PermanentFailure, Result, Snooze
-from .registry import job
+from .registry import Backoff
 
 __all__ = [
+    "Backoff",
     "Cancel",
     "Isolation",
+    "Job",
     "JobContext",
     "PermanentFailure",
     "Result",

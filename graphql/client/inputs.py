@@ -31,13 +31,13 @@ class NewRun:
     Attributes:
         job_name: the job; see ``availableJobs``.
         args: its arguments, an object; none unless given.
-        group: its group; ``default`` unless given.
-        priority: its priority; LOW unless given.
+        group: its group; the job's, or else ``default``, unless given.
+        priority: its priority; the job's, or else LOW, unless given.
         run_at: it does not start before this time.
         unique_key: while a run with this key is unfinished, that one is answered instead.
-        retries: how many failures it survives; 2 unless given.
-        retry_delay: seconds before the first retry, doubled each time; 60 unless given.
-        timeout: the time box of an attempt in seconds; none unless given.
+        retries: how many failures it survives; as the job says, or else 2, unless given.
+        retry_delay: seconds before the first retry; as the job says, or else 60, unless given.
+        timeout: the time box of an attempt in seconds; the job's, or else none, unless given.
         description: what it is for.
     """
 

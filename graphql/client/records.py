@@ -153,6 +153,7 @@ class Task(Record):
     timeout: float | None
     retries: int
     retry_delay: float
+    inherits: tuple[str, ...]
     jitter: float
     start_at: datetime | None
     end_at: datetime | None

@@ -1,7 +1,7 @@
 """The input objects of mutations, and how they become values of the engine.
 
-``UNSET`` means absent. Where a mutation creates, absent and null are the product's default; where it updates, absent
-means unchanged and null the default.
+``UNSET`` means absent. Where a mutation creates, absent and null are the default (the job's, or else the product's);
+where it updates, absent means unchanged and null the default.
 """
 
 from collections.abc import Iterator
@@ -12,6 +12,7 @@ from typing import Any, Final
 import strawberry
 from strawberry.scalars import JSON
 
+from ...jobs.core.defaults import RUN_POLICIES, TASK_POLICIES
 from ...jobs.core.errors import UserError
 from ...jobs.core.model import MisfirePolicy, NewRun, OverlapPolicy, Priority, ScheduleSpec, TaskSpec, Trigger
 from ...jobs.core.rules import new_run_faults, task_faults
@@ -53,19 +54,25 @@ class TaskSettings:
     args: JSON | None = _optional("The arguments of its runs, an object; none unless given.")
     description: str | None = _optional("What it is for; copied to its runs.")
     enabled: bool | None = _optional("Whether its occurrences become runs; true unless given.")
-    group: str | None = _optional("The group of its runs; `default` unless given.")
-    priority: Priority | None = _optional("The priority of its runs; LOW unless given.")
+    group: str | None = _optional("The group of its runs; the job's, or else `default`, unless given.")
+    priority: Priority | None = _optional("The priority of its runs; the job's, or else LOW, unless given.")
     owner: str | None = _optional("The outside thing on whose behalf it exists, e.g. `channel:42`.")
-    overlap: OverlapPolicy | None = _optional("What happens while a run of it is unfinished; SKIP, for INTERVAL QUEUE.")
-    misfire: MisfirePolicy | None = _optional("What happens to occurrences that are late; LAST unless given.")
+    overlap: OverlapPolicy | None = _optional(
+        "What happens while a run of it is unfinished; as the job says, or else SKIP, for INTERVAL QUEUE."
+    )
+    misfire: MisfirePolicy | None = _optional(
+        "What happens to occurrences that are late; as the job says, or else LAST, unless given."
+    )
     misfire_grace: float | None = _optional("Seconds by which an occurrence may be late; 60 unless given.")
     catch_up_limit: int | None = _optional("How many missed occurrences policy ALL makes up for; 100 unless given.")
     tolerance: float | None = _optional(
         "INTERVAL only: seconds a run may start early; 5, at most a tenth, unless given."
     )
-    timeout: float | None = _optional("The time box of an attempt in seconds; none, for INTERVAL half the interval.")
-    retries: int | None = _optional("How many failures a run survives; 2 unless given.")
-    retry_delay: float | None = _optional("Seconds before the first retry, doubled each time; 60 unless given.")
+    timeout: float | None = _optional(
+        "The time box of an attempt in seconds; as the job says, or else none, for INTERVAL half the interval."
+    )
+    retries: int | None = _optional("How many failures a run survives; as the job says, or else 2, unless given.")
+    retry_delay: float | None = _optional("Seconds before the first retry; as the job says, or else 60, unless given.")
     jitter: float | None = _optional("Most seconds by which the task is delayed, by one fixed offset; 0 unless given.")
     start_at: datetime | None = _optional("No occurrence before this time.")
     end_at: datetime | None = _optional("No occurrence after this time.")
@@ -83,9 +90,11 @@ class CreateTaskInput(TaskSettings):
     idempotency_key: str | None = _optional(KEY)
 
     def to_spec(self) -> TaskSpec:
-        """The engine's form; what is absent or null has the product's default."""
+        """The engine's form; what is absent or null is as the job says, or else the product's default."""
         given = {name: value for name, value in settings_of(self).items() if value is not None}
-        return TaskSpec(name=self.name, job_name=self.job_name, schedule=self.schedule.to_spec(), **given)
+        inherits = frozenset(TASK_POLICIES).difference(given)
+        schedule = self.schedule.to_spec()
+        return TaskSpec(name=self.name, job_name=self.job_name, schedule=schedule, inherits=inherits, **given)
 
     def faults(self) -> Iterator[UserError]:
         """What the engine's rules say against the task's settings."""
@@ -171,13 +180,13 @@ class EnqueueRunInput:
 
     job_name: str = strawberry.field(description="The job; see `availableJobs`.")
     args: JSON | None = _optional("Its arguments, an object; none unless given.")
-    group: str | None = _optional("Its group; `default` unless given.")
-    priority: Priority | None = _optional("Its priority; LOW unless given.")
+    group: str | None = _optional("Its group; the job's, or else `default`, unless given.")
+    priority: Priority | None = _optional("Its priority; the job's, or else LOW, unless given.")
     run_at: datetime | None = _optional("It does not start before this time.")
     unique_key: str | None = _optional("While a run with this key is unfinished, that one is answered instead.")
-    retries: int | None = _optional("How many failures it survives; 2 unless given.")
-    retry_delay: float | None = _optional("Seconds before the first retry, doubled each time; 60 unless given.")
-    timeout: float | None = _optional("The time box of an attempt in seconds; none unless given.")
+    retries: int | None = _optional("How many failures it survives; as the job says, or else 2, unless given.")
+    retry_delay: float | None = _optional("Seconds before the first retry; as the job says, or else 60, unless given.")
+    timeout: float | None = _optional("The time box of an attempt in seconds; the job's, or else none, unless given.")
     description: str | None = _optional("What it is for.")
 
     def to_run(self, submitter: str) -> NewRun:
@@ -196,7 +205,8 @@ class EnqueueRunInput:
         chosen: dict[str, Any] = {
             name: value for name, value in given.items() if value is not None and value is not strawberry.UNSET
         }
-        return NewRun(job_name=self.job_name, trigger=Trigger.API, submitter=submitter, **chosen)
+        inherits = frozenset(RUN_POLICIES).difference(chosen)
+        return NewRun(job_name=self.job_name, trigger=Trigger.API, submitter=submitter, inherits=inherits, **chosen)
 
 
 @strawberry.input(description="Runs to be put into the queue, all or none.")

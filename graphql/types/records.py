@@ -7,9 +7,30 @@ import strawberry
 from strawberry.scalars import JSON
 
 from ...jobs.core import model
+from ...jobs.core.defaults import TASK_POLICIES, JobInfo, value_of
 from ..context import Info
 from ..fields import resolved
 from ..scalars import BigInt
+
+
+@strawberry.type(description="What a job's runs and tasks have unless they say otherwise. Durations in seconds.")
+class JobDefaults:
+    """The policies of a job, the product's where the job says nothing."""
+
+    group: str = strawberry.field(description="The group.")
+    priority: model.Priority = strawberry.field(description="The priority.")
+    retries: int = strawberry.field(description="How many failures a run survives.")
+    retry_delay: float = strawberry.field(description="Seconds before the first retry.")
+    timeout: float | None = strawberry.field(description="The time box of each attempt; null = none.")
+    overlap: model.OverlapPolicy | None = strawberry.field(
+        description="What a task does while a run of it is unfinished; null = SKIP, for INTERVAL QUEUE."
+    )
+    misfire: model.MisfirePolicy = strawberry.field(description="What a task does with occurrences that are late.")
+
+    @classmethod
+    def from_model(cls, job: JobInfo) -> Self:
+        """The GraphQL object of a job's defaults."""
+        return cls(**{name: value_of(job.defaults, name) for name in TASK_POLICIES})
 
 
 @strawberry.type
@@ -21,9 +42,10 @@ class JobFields:
     schedule: str | None = strawberry.field(description="The cron expression that its code declares, if any.")
     isolation: model.Isolation = strawberry.field(description="Where it runs.")
     args_schema: JSON | None = strawberry.field(description="The JSON Schema of its arguments.")
+    defaults: JobDefaults = strawberry.field(description="What its runs and tasks have unless they say otherwise.")
 
     @classmethod
-    def from_model(cls, job: model.JobInfo) -> Self:
+    def from_model(cls, job: JobInfo) -> Self:
         """The GraphQL object of a published job."""
         return cls(
             name=job.name,
@@ -31,6 +53,7 @@ class JobFields:
             schedule=job.schedule,
             isolation=job.isolation,
             args_schema=JSON(job.args_schema),
+            defaults=JobDefaults.from_model(job),
         )
 
     @resolved(description="Whether a live node can run it now.")

@@ -8,6 +8,7 @@ from strawberry.scalars import JSON
 
 from ...jobs.core import model
 from ...jobs.core.policies import effective_overlap, effective_timeout, effective_tolerance
+from ..arguments import camel
 from ..scalars import BigInt
 from .schedule import Schedule
 
@@ -46,6 +47,9 @@ class TaskFields:
     timeout: float | None = strawberry.field(description="The time box of each attempt in seconds; null = none.")
     retries: int = strawberry.field(description="How many failures a run survives.")
     retry_delay: float = strawberry.field(description="Seconds before the first retry; doubled with each further one.")
+    inherits: list[str] = strawberry.field(
+        description="Which of its settings follow its job, because nobody has set them for this task; by name, sorted."
+    )
     jitter: float = strawberry.field(description="Most seconds by which the task is delayed, by one fixed offset.")
     start_at: datetime | None = strawberry.field(description="No occurrence before this time.")
     end_at: datetime | None = strawberry.field(description="No occurrence after this time.")
@@ -91,6 +95,7 @@ class TaskFields:
             timeout=effective_timeout(spec),
             retries=spec.retries,
             retry_delay=spec.retry_delay,
+            inherits=sorted(camel(name) for name in spec.inherits),
             jitter=spec.jitter,
             start_at=spec.start_at,
             end_at=spec.end_at,

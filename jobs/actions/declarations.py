@@ -8,10 +8,8 @@ from ..store.db.transaction import Tx
 from ..store.read import tasks as stored_tasks
 from ..store.write import tasks
 from .dispatch import catch_up_some
-from .tasks import declare_task, follow_declaration, pause_task, resume_task
+from .tasks import BY_CODE, declare_task, follow_declaration, pause_task, resume_task
 
-_BY_CODE = "code"
-"""Who paused a task whose job declares no schedule any more."""
 _CAUGHT_UP = 60.0
 """Seconds: what became due longer ago is left to the dispatcher, so that no start waits for a long downtime."""
 
@@ -75,8 +73,17 @@ def _differs(task: Task, spec: TaskSpec | None) -> bool:
     """Whether a task is not yet what its code declares; ``spec`` None = its job declares no schedule any more."""
     if spec is None:
         return task.spec.enabled and not task.overridden
-    changed = task.declared != spec.schedule or task.spec.description != spec.description
-    return changed or (task.paused and task.paused_by == _BY_CODE)
+    return _is_other(task, spec) or _is_to_resume(task, spec)
+
+
+def _is_other(task: Task, spec: TaskSpec) -> bool:
+    declared = (task.declared, task.declared_args, task.spec.description)
+    return declared != (spec.schedule, spec.args, spec.description)
+
+
+def _is_to_resume(task: Task, spec: TaskSpec) -> bool:
+    """Whether only the code has paused the task, and does so no more."""
+    return task.paused and task.paused_by == BY_CODE and spec.enabled
 
 
 def _bring(tx: Tx, task: Task, spec: TaskSpec | None) -> bool:
@@ -88,10 +95,10 @@ def _bring(tx: Tx, task: Task, spec: TaskSpec | None) -> bool:
     if task.next_run_at is not None and task.next_run_at <= tx.now:
         return False
     if spec is None:
-        pause_task(tx, task.name, reason="its job declares no schedule any more", actor=_BY_CODE)
+        pause_task(tx, task.name, reason="its job declares no schedule any more", actor=BY_CODE)
         return True
-    if task.declared != spec.schedule or task.spec.description != spec.description:
+    if _is_other(task, spec):
         task = follow_declaration(tx, task, spec)
-    if task.paused and task.paused_by == _BY_CODE:
-        resume_task(tx, task.name, actor=_BY_CODE)
+    if _is_to_resume(task, spec):
+        resume_task(tx, task.name, actor=BY_CODE)
     return True

@@ -8,14 +8,15 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
-from typing import cast
+from typing import Any, cast
 
 from sqlalchemy import Connection
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncSession
 from sqlalchemy.orm import Session
 
+from ..core.defaults import RUN_POLICIES
 from ..core.errors import InvalidInput, refuse
-from ..core.model import DEFAULT_GROUP, DEFAULT_RETRIES, DEFAULT_RETRY_DELAY, Json, NewRun, Priority, Run, Trigger
+from ..core.model import Json, NewRun, Priority, Run, Trigger
 from ..core.rules import name_faults, new_run_faults
 from ..store.db import dialect, outbox
 from ..store.db.transaction import Tx, Wake
@@ -31,43 +32,38 @@ def enqueue_sync(
     job_name: str,
     args: Mapping[str, Json] | None = None,
     *,
-    group: str = DEFAULT_GROUP,
-    priority: Priority | str = Priority.LOW,
+    group: str | None = None,
+    priority: Priority | str | None = None,
     run_at: datetime | None = None,
     unique_key: str | None = None,
-    retries: int = DEFAULT_RETRIES,
-    retry_delay: float = DEFAULT_RETRY_DELAY,
+    retries: int | None = None,
+    retry_delay: float | None = None,
     timeout: float | None = None,
 ) -> Run:
     """Put a run into the queue as part of ``session``'s transaction.
 
-    The caller commits. Any job name is accepted: the node that knows it may not have started yet.
+    The caller commits. Any job name is accepted: the node that knows it may not have started yet. What is not given
+    (None) is as the job says that the nodes have published, or else the product's default.
 
     Args:
         session: A SQLAlchemy session or connection to the database that Cronograph uses.
         job_name: Which job.
         args: Its arguments, plain JSON; validated when the run starts.
-        group: The unit of fairness and limits.
-        priority: ``"high"`` or ``"low"`` (or a ``Priority``) within the group.
+        group: The unit of fairness and limits; ``default`` unless the job says otherwise.
+        priority: ``"high"`` or ``"low"`` (or a ``Priority``) within the group; low unless the job says otherwise.
         run_at: Not before this time, with a time zone; None = at once.
         unique_key: If an unfinished run has this key, that run is returned and nothing is added.
-        retries: How many failures the run survives.
-        retry_delay: Seconds before the first retry; doubles each time.
-        timeout: Seconds each attempt may take; None = no limit.
+        retries: How many failures the run survives; 2 unless the job says otherwise.
+        retry_delay: Seconds before the first retry, doubled each time; 60 unless the job says otherwise.
+        timeout: Seconds each attempt may take; no limit unless the job says otherwise.
 
     Raises:
         UserError: values are not what they must be.
     """
-    settings = NewRun(
-        job_name=job_name,
-        trigger=Trigger.API,
-        group=group,
-        unique_key=unique_key,
-        retries=retries,
-        retry_delay=retry_delay,
-        timeout=timeout,
-    )
-    run = new_run(settings, args, priority, run_at)
+    given = {
+        "group": group, "priority": priority, "retries": retries, "retry_delay": retry_delay, "timeout": timeout,
+    }  # fmt: skip
+    run = new_run(job_name, given, args, run_at=run_at, unique_key=unique_key)
     conn = session if isinstance(session, Connection) else session.connection()
     if unique_key is None and dialect.is_postgresql(conn):
         return insert_one(conn, plain_run(run, args_text(args or {})))
@@ -79,12 +75,12 @@ async def enqueue(
     job_name: str,
     args: Mapping[str, Json] | None = None,
     *,
-    group: str = DEFAULT_GROUP,
-    priority: Priority | str = Priority.LOW,
+    group: str | None = None,
+    priority: Priority | str | None = None,
     run_at: datetime | None = None,
     unique_key: str | None = None,
-    retries: int = DEFAULT_RETRIES,
-    retry_delay: float = DEFAULT_RETRY_DELAY,
+    retries: int | None = None,
+    retry_delay: float | None = None,
     timeout: float | None = None,
 ) -> Run:
     """``enqueue_sync`` for an asynchronous session or connection; the arguments are the same."""
@@ -105,21 +101,43 @@ async def enqueue(
 
 
 def new_run(
-    settings: NewRun, args: Mapping[str, Json] | None, priority: Priority | str, run_at: datetime | None
+    job_name: str,
+    given: Mapping[str, Any],
+    args: Mapping[str, Json] | None = None,
+    *,
+    run_at: datetime | None,
+    unique_key: str | None,
 ) -> NewRun:
-    """``settings`` with the rest, if all of it is what it must be.
+    """A run to be, if all of it is what it must be.
+
+    Args:
+        job_name: Which job.
+        given: Its policies by name; what is None is inherited from the job.
+        args: Its arguments.
+        run_at: See ``enqueue_sync``.
+        unique_key: See ``enqueue_sync``.
 
     Raises:
         UserError: it is not.
     """
+    chosen: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
+    priority = chosen.pop("priority", Priority.LOW)
+    inherits = frozenset(name for name, value in given.items() if value is None)
+    settings = NewRun(job_name, Trigger.API, unique_key=unique_key, inherits=inherits, **chosen)
     refuse(_faults(settings, args, priority, run_at))
     return replace(settings, args=dict(args or {}), priority=Priority(priority.lower()), available_at=run_at)
 
 
 def plain_run(run: NewRun, args: str) -> PlainRun:
-    """``run``, which has no unique key, with its arguments as JSON."""
+    """``run``, which has no unique key, with its arguments as JSON; None where it follows its job."""
+    own = {name: None if name in run.inherits else getattr(run, name) for name in RUN_POLICIES}
+    priority = own.pop("priority")
     return PlainRun(
-        run.job_name, args, run.group, run.priority.value, run.available_at, run.retries, run.retry_delay, run.timeout
+        job_name=run.job_name,
+        args=args,
+        available_at=run.available_at,
+        priority=None if priority is None else priority.value,
+        **own,
     )
 
 

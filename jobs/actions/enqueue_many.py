@@ -9,8 +9,9 @@ from sqlalchemy import Connection
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncSession
 from sqlalchemy.orm import Session
 
+from ..core.defaults import RUN_POLICIES
 from ..core.errors import UserError
-from ..core.model import DEFAULT_GROUP, DEFAULT_RETRIES, DEFAULT_RETRY_DELAY, Json, NewRun, Priority, Trigger
+from ..core.model import Json, NewRun, Priority
 from ..store.db import dialect
 from ..store.write.enqueueing import insert_plain
 from .enqueue import args_text, enqueue_all, new_run, plain_run
@@ -22,12 +23,12 @@ class RunSpec:
 
     job_name: str
     args: Mapping[str, Json] | None = None
-    group: str = DEFAULT_GROUP
-    priority: Priority | str = Priority.LOW
+    group: str | None = None
+    priority: Priority | str | None = None
     run_at: datetime | None = None
     unique_key: str | None = None
-    retries: int = DEFAULT_RETRIES
-    retry_delay: float = DEFAULT_RETRY_DELAY
+    retries: int | None = None
+    retry_delay: float | None = None
     timeout: float | None = None
 
 
@@ -63,20 +64,9 @@ def _checked(runs: Iterable[RunSpec]) -> list[tuple[NewRun, str]]:
         try:
             run = known.get(settings)
             if run is None:
-                run = known[settings] = new_run(
-                    NewRun(
-                        spec.job_name,
-                        Trigger.API,
-                        group=spec.group,
-                        unique_key=spec.unique_key,
-                        retries=spec.retries,
-                        retry_delay=spec.retry_delay,
-                        timeout=spec.timeout,
-                    ),
-                    None,
-                    spec.priority,
-                    spec.run_at,
-                )
+                given = {name: getattr(spec, name) for name in RUN_POLICIES}
+                run = new_run(spec.job_name, given, run_at=spec.run_at, unique_key=spec.unique_key)
+                known[settings] = run
             checked.append((run, "{}" if not spec.args else args_text(spec.args)))
         except UserError as error:
             raise error.within("runs", str(place)) from error

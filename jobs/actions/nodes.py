@@ -4,15 +4,18 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
+from ..core.defaults import JobInfo
 from ..core.errors import InvalidState
 from ..core.events import Change, EventKind
-from ..core.model import LIVE_NODES, TAKING_NODES, Blockage, JobInfo, Node, NodeState
+from ..core.model import LIVE_NODES, TAKING_NODES, Blockage, Node, NodeState
 from ..core.outcome import JobOutcome
 from ..core.rules import unknown
 from ..store.db.transaction import Tx, Wake
+from ..store.read import jobs as stored_jobs
 from ..store.read import nodes as stored_nodes
 from ..store.write import jobs, nodes
 from .finish import release, rescue
+from .tasks import follow_defaults
 
 FORGET_AFTER = timedelta(hours=24)
 """A job that no node has known for this long is forgotten when a node starts (at once on SQLite)."""
@@ -43,7 +46,7 @@ def join(tx: Tx, new: NewNode, *, alone: bool) -> Node:
         for dead in stored_nodes.live(tx.conn):
             rescue(tx, dead, reason="its process ended without a clean stop")
     signatures = {job.name: job.signature for job in new.jobs}
-    jobs.publish(tx.conn, new.jobs)
+    _publish(tx, new.jobs)
     others = [] if alone else stored_nodes.heard_of_since(tx.conn, tx.now - FORGET_AFTER)
     jobs.forget(tx.conn, keep={name for node in others for name in node.jobs} | set(signatures))
     node = nodes.register(
@@ -60,6 +63,15 @@ def join(tx: Tx, new: NewNode, *, alone: bool) -> Node:
     tx.emit([_change(EventKind.NODE_STARTED, node.name, node.state)])
     tx.wake(Wake.NODES)
     return node
+
+
+def _publish(tx: Tx, infos: Sequence[JobInfo]) -> None:
+    """Write what a node can run; tasks follow a job that says something else about its runs than before."""
+    before = stored_jobs.defaults(tx.conn, [job.name for job in infos])
+    jobs.publish(tx.conn, infos)
+    changed = [job.name for job in infos if before[job.name] != job.defaults]
+    if changed:
+        follow_defaults(tx, changed)
 
 
 def live_names(tx: Tx) -> set[str]:

@@ -7,6 +7,7 @@ from itertools import chain
 from typing import Any
 
 from ..core.arguments import argument_faults
+from ..core.defaults import RUN_POLICIES, run_of_job
 from ..core.errors import InvalidState, UserError, refuse
 from ..core.events import Change, EventKind
 from ..core.model import Json, NewRun, Priority, Run, Trigger
@@ -56,7 +57,14 @@ def trigger_job(tx: Tx, job_name: str, *, args: dict[str, Json] | None = None, a
         UserError: code ``UNKNOWN_JOB`` or ``INVALID_ARGS``.
     """
     signature = check_job_args(tx, job_name, args or {})
-    run = NewRun(job_name=job_name, trigger=Trigger.MANUAL, args=args or {}, submitter=actor, signature=signature)
+    run = NewRun(
+        job_name=job_name,
+        trigger=Trigger.MANUAL,
+        args=args or {},
+        submitter=actor,
+        signature=signature,
+        inherits=frozenset(RUN_POLICIES),
+    )
     return submit(tx, [run])[0]
 
 
@@ -78,10 +86,16 @@ def enqueue_runs(tx: Tx, runs: Sequence[NewRun]) -> list[Enqueued]:
 def put(tx: Tx, runs: Sequence[NewRun]) -> list[Enqueued]:
     """Insert runs without judging them; ``enqueue`` in the user's own transaction accepts any job.
 
+    What a run inherits, it has from its job as that is published now.
+
     Raises:
         UserError: code ``FORBIDDEN``: see ``check_submitter``.
     """
     check_submitter(tx, (run.job_name for run in runs))
+    inheriting = {run.job_name for run in runs if run.inherits}
+    if inheriting:
+        defaults = jobs.defaults(tx.conn, inheriting)
+        runs = [run_of_job(run, defaults[run.job_name]) if run.inherits else run for run in runs]
     plain = [run for run in runs if run.unique_key is None]
     inserted = iter(run_store.insert_all(tx.conn, plain, tx.now) if plain else ())
     enqueued = [

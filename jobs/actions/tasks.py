@@ -1,19 +1,19 @@
 """What can be done to tasks, each in one transaction."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, fields, replace
 from datetime import datetime
 from typing import Any
 
-from ..core.codes import ErrorCode
+from ..core.defaults import TASK_POLICIES, task_of_job
 from ..core.dispatch import Skip
-from ..core.errors import AlreadyExists, InvalidInput, InvalidState, Overlap, UserError, VersionConflict, refuse
+from ..core.errors import AlreadyExists, InvalidState, Overlap, UserError, VersionConflict, refuse
 from ..core.events import EventKind
 from ..core.model import Json, OverlapPolicy, Run, ScheduleSpec, SkipReason, Task, TaskSource, TaskSpec, Trigger
-from ..core.occurrence import effective, first_occurrence
+from ..core.occurrence import effective
 from ..core.policies import effective_overlap, overlap_limit
-from ..core.rules import task_faults, unknown, window_faults
-from ..core.schedule import ScheduleError, Syntax, parse
+from ..core.rules import task_faults, unknown
+from ..core.schedule import Syntax
 from ..core.wording import time_text
 from ..store.db.transaction import Tx, Wake
 from ..store.read import jobs
@@ -27,10 +27,14 @@ from .dispatch import catch_up, new_run
 from .runs import check_job_args, job_faults, submit
 from .skips import record_skips
 from .submitting import check_submitter
+from .timing import anchor_of, first_of, retimed, schedule_faults
 
+BY_CODE = "code"
+"""Who paused a task that is declared paused, or whose job declares no schedule any more."""
+DECLARED = frozenset({*TASK_POLICIES, "args"})
+"""What a task that is declared in code has from there until somebody sets it."""
 _REQUIRED = TaskSpec(name="", job_name="", schedule=ScheduleSpec(Syntax.CRON, ""))
 _DEFAULTS: Mapping[str, Any] = {one.name: getattr(_REQUIRED, one.name) for one in fields(TaskSpec)}
-_TIMING = frozenset({"schedule", "start_at", "end_at", "jitter"})
 
 
 def create_task(tx: Tx, spec: TaskSpec, *, source: TaskSource = TaskSource.API, submitter: str | None = None) -> Task:
@@ -42,13 +46,15 @@ def create_task(tx: Tx, spec: TaskSpec, *, source: TaskSource = TaskSource.API, 
     """
     check_submitter(tx, [spec.job_name])
     anchor, schemas = spec.start_at or tx.now, jobs.schemas(tx.conn)
+    if spec.job_name in schemas:
+        spec = task_of_job(spec, schemas[spec.job_name].defaults)
     faults = [*task_faults(spec), *job_faults(schemas, spec.job_name, spec.args)]
-    faults += _schedule_faults(spec, anchor, tx.now)
+    faults += schedule_faults(spec, anchor, tx.now)
     # A name that cannot be is not looked for.
     if faults and all(fault.path != ("name",) for fault in faults) and stored_tasks.by_name(tx.conn, spec.name):
         faults.insert(0, _taken(spec.name))
     refuse(faults)
-    occurrence, signature = _first(spec, anchor, tx.now), schemas[spec.job_name].signature
+    occurrence, signature = first_of(spec, anchor, tx.now), schemas[spec.job_name].signature
     created = _insert(tx, spec, anchor, occurrence, source=source, submitter=submitter, signature=signature)
     if created is None:
         raise _taken(spec.name)
@@ -69,7 +75,7 @@ def update_task(
     Args:
         tx: The transaction.
         name: Which task; the name itself cannot change.
-        changes: Field names of ``TaskSpec`` to new values; None = the product's default.
+        changes: Field names of ``TaskSpec`` to new values; None = the job's default, or else the product's.
         expected_version: Refuse if the task was edited since this version was read.
         actor: Who edits; noted as the one who paused, if ``enabled`` becomes false, and as the submitter, in whose name
             the task runs, if what it runs changes.
@@ -81,17 +87,16 @@ def update_task(
             "read it again and repeat the change on what it is now",
             path=("expectedVersion",),
         )
-    filled: dict[str, Any] = {key: _DEFAULTS[key] if value is None else value for key, value in changes.items()}
-    spec = replace(task.spec, **filled)
+    spec = _edited(tx, task.spec, changes)
     faults: list[UserError] = list(task_faults(spec))
     rebound = spec.job_name != task.spec.job_name or spec.args != task.spec.args
     schemas = jobs.schemas(tx.conn) if rebound else {}
     if rebound:
         faults += job_faults(schemas, spec.job_name, spec.args)
     if spec.schedule != task.spec.schedule:
-        faults += _schedule_faults(spec, _anchor(task, spec, tx.now), tx.now)
+        faults += schedule_faults(spec, anchor_of(task, spec, tx.now), tx.now)
     refuse(faults)
-    values = {**spec_values(spec), **_retimed(tx, task, spec), **_paused(tx, task, spec, actor)}
+    values = {**spec_values(spec), **retimed(tx, task, spec), **_paused(tx, task, spec, actor)}
     if rebound:
         check_submitter(tx, [spec.job_name])
         values["signature"] = schemas[spec.job_name].signature
@@ -102,6 +107,16 @@ def update_task(
     _record_left_out(tx, task, spec)
     _record_changes(tx, task.spec, spec)
     return _change(tx, task, values)
+
+
+def _edited(tx: Tx, spec: TaskSpec, changes: Mapping[str, Any]) -> TaskSpec:
+    """``spec`` after an edit: what is set does not follow the job any more, a policy set to None does so again."""
+    filled: dict[str, Any] = {key: _DEFAULTS[key] if value is None else value for key, value in changes.items()}
+    given_up = {key for key, value in changes.items() if value is None and key in TASK_POLICIES}
+    edited = replace(spec, **filled, inherits=spec.inherits.difference(filled).union(given_up))
+    if not edited.inherits or not (given_up or edited.job_name != spec.job_name):
+        return edited
+    return task_of_job(edited, jobs.defaults(tx.conn, [edited.job_name])[edited.job_name])
 
 
 def _record_changes(tx: Tx, old: TaskSpec, new: TaskSpec) -> None:
@@ -115,6 +130,8 @@ def _record_changes(tx: Tx, old: TaskSpec, new: TaskSpec) -> None:
 
 
 def _shown(value: object) -> object:
+    if isinstance(value, frozenset):
+        return sorted(value)
     return asdict(value) if isinstance(value, ScheduleSpec) else value
 
 
@@ -132,14 +149,14 @@ def resume_task(tx: Tx, name: str, *, actor: str | None = None) -> Task:
     values: dict[str, Any] = {"enabled": True, "paused_at": None, "paused_by": None, "paused_reason": None}
     if task.finished:
         # A task that was set aside because its schedule could not be computed, or one that is really over.
-        occurrence = _first(task.spec, task.anchor_at, tx.now)
+        occurrence = first_of(task.spec, task.anchor_at, tx.now)
         due = effective(task.id, task.spec.jitter, occurrence)
         values |= {"next_occurrence_at": occurrence, "next_run_at": due}
     return _change(tx, task, values)
 
 
 def reset_task(tx: Tx, name: str, *, actor: str | None = None) -> Task:
-    """Give a task that is declared in code its declared schedule back.
+    """Give a task that is declared in code what its code declares: schedule, arguments and policies.
 
     Raises:
         InvalidState: the task is not declared in code.
@@ -151,8 +168,9 @@ def reset_task(tx: Tx, name: str, *, actor: str | None = None) -> Task:
             f"task '{name}' is not declared in code (source {task.source.name}), so there is nothing to reset it to",
             path=("name",),
         )
-    spec = replace(task.spec, schedule=task.declared)
-    return _change(tx, task, {**spec_values(spec), **_retimed(tx, task, spec), "overridden": False})
+    declared = replace(task.spec, schedule=task.declared, args=task.declared_args or {}, inherits=DECLARED)
+    spec = task_of_job(declared, jobs.defaults(tx.conn, [declared.job_name])[declared.job_name])
+    return _change(tx, task, {**spec_values(spec), **retimed(tx, task, spec), "overridden": False})
 
 
 def trigger_task(tx: Tx, name: str, *, args: dict[str, Json] | None = None, actor: str | None = None) -> Run:
@@ -183,17 +201,28 @@ def trigger_task(tx: Tx, name: str, *, args: dict[str, Json] | None = None, acto
 
 def declare_task(tx: Tx, spec: TaskSpec) -> Task | None:
     """Write a schedule that is declared in code as a task; None if its name is taken."""
-    occurrence = _first(spec, tx.now, tx.now)
-    return _insert(tx, spec, tx.now, occurrence, source=TaskSource.CODE, submitter=None, declared=spec.schedule)
+    occurrence = first_of(spec, tx.now, tx.now)
+    return _insert(tx, spec, tx.now, occurrence, source=TaskSource.CODE, submitter=None, declared=spec)
 
 
 def follow_declaration(tx: Tx, task: Task, spec: TaskSpec) -> Task:
-    """Give a task what its code declares now; a schedule that an operator overrode stays in force."""
-    values: dict[str, Any] = {**declared_values(spec.schedule), "description": spec.description}
+    """Give a task what its code declares now; what an operator set instead stays in force."""
+    declared: dict[str, Any] = {**declared_values(spec.schedule), "declared_args": spec.args}
+    followed = replace(task.spec, description=spec.description)
+    if "args" in task.spec.inherits:
+        followed = replace(followed, args=spec.args)
     if not task.overridden:
-        followed = replace(task.spec, schedule=spec.schedule, description=spec.description)
-        values |= {**spec_values(followed), **_retimed(tx, task, followed)}
-    return _change(tx, task, values)
+        followed = replace(followed, schedule=spec.schedule)
+    return _change(tx, task, {**declared, **spec_values(followed), **retimed(tx, task, followed)})
+
+
+def follow_defaults(tx: Tx, job_names: Sequence[str]) -> None:
+    """Give the tasks of jobs whose defaults have changed those that they inherit."""
+    defaults = jobs.defaults(tx.conn, job_names)
+    for task in tasks.of_jobs(tx.conn, job_names):
+        spec = task_of_job(task.spec, defaults[task.spec.job_name])
+        if spec != task.spec:
+            _change(tx, task, spec_values(spec))
 
 
 def locked(tx: Tx, name: str) -> Task:
@@ -216,12 +245,13 @@ def _insert(
     *,
     source: TaskSource,
     submitter: str | None,
-    declared: ScheduleSpec | None = None,
+    declared: TaskSpec | None = None,
     signature: str | None = None,
 ) -> Task | None:
     values: dict[str, Any] = {
         **spec_values(spec),
-        **declared_values(declared),
+        **declared_values(None if declared is None else declared.schedule),
+        "declared_args": None if declared is None else declared.args,
         "source": source.value,
         "submitter": submitter,
         "overridden": False,
@@ -230,7 +260,7 @@ def _insert(
         # Without jitter at first: the offset comes from the id, which is known only after the insert.
         "next_run_at": occurrence,
         "paused_at": None if spec.enabled else tx.now,
-        "paused_by": None if spec.enabled else submitter,
+        "paused_by": None if spec.enabled else BY_CODE if source is TaskSource.CODE else submitter,
         "counter": 0,
         "signature": signature,
         "version": 1,
@@ -261,63 +291,6 @@ def _change(tx: Tx, task: Task, values: Mapping[str, Any]) -> Task:
 def by(actor: str | None) -> str:
     """`` by ada`` at the end of a reason, if it is known who did it."""
     return f" by {actor}" if actor else ""
-
-
-def _first(spec: TaskSpec, anchor: datetime, now: datetime) -> datetime | None:
-    """The first occurrence after now; refuses a string that is no schedule."""
-    try:
-        schedule = parse(spec.schedule.syntax, spec.schedule.value, spec.schedule.timezone, anchor=anchor)
-    except ScheduleError as error:
-        raise schedule_fault(error) from error
-    return first_occurrence(spec, schedule, now)
-
-
-def _schedule_faults(spec: TaskSpec, anchor: datetime, now: datetime) -> Iterator[UserError]:
-    """A string that is no schedule, or one without any occurrence after now in its window."""
-    try:
-        occurrence = _first(spec, anchor, now)
-    except UserError as error:
-        yield error
-        return
-    # In a window that ends before it begins nothing lies, but that is a fault of the window.
-    if occurrence is None and not any(window_faults(spec.start_at, spec.end_at)):
-        yield _never_fires(spec, now)
-
-
-def schedule_fault(error: ScheduleError) -> InvalidInput:
-    """A refused schedule as an error of the API: the sentence with the suggestion, and where the fault is."""
-    hint = f" (suggestion: {error.suggestion})" if error.suggestion and error.suggestion not in error.message else ""
-    field = "timezone" if error.field == "timezone" else "value"
-    return InvalidInput(f"{error.message}{hint}", path=("schedule", field), code=error.code)
-
-
-def _never_fires(spec: TaskSpec, now: datetime) -> InvalidInput:
-    window = " inside startAt and endAt" if spec.start_at or spec.end_at else ""
-    return InvalidInput(
-        f"schedule: '{spec.schedule.value}' has no occurrence after {time_text(now)}{window}; "
-        "choose a time in the future",
-        path=("schedule", "value"),
-        code=ErrorCode.NEVER_FIRES,
-    )
-
-
-def _retimed(tx: Tx, task: Task, spec: TaskSpec) -> dict[str, Any]:
-    """The columns that follow from a changed schedule, window or jitter; an edited INTERVAL is anchored anew."""
-    if all(getattr(spec, name) == getattr(task.spec, name) for name in _TIMING):
-        return {}
-    anchor = _anchor(task, spec, tx.now)
-    occurrence = _first(spec, anchor, tx.now)
-    return {
-        "anchor_at": anchor,
-        "next_occurrence_at": occurrence,
-        "next_run_at": effective(task.id, spec.jitter, occurrence),
-    }
-
-
-def _anchor(task: Task, spec: TaskSpec, now: datetime) -> datetime:
-    """Where the grid of an INTERVAL begins once the task is as ``spec`` says."""
-    moved = spec.schedule != task.spec.schedule or spec.start_at != task.spec.start_at
-    return (spec.start_at or now) if spec.schedule.syntax is Syntax.INTERVAL and moved else task.anchor_at
 
 
 def _record_left_out(tx: Tx, task: Task, spec: TaskSpec) -> None:

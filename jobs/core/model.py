@@ -6,7 +6,6 @@ from enum import StrEnum
 from typing import Any, TypeAlias
 
 from .schedule import Syntax
-from .signature import signature_of
 from .states import RunState
 
 Json: TypeAlias = Any
@@ -137,6 +136,7 @@ class TaskSpec:
 
     Durations are seconds. ``overlap`` None = SKIP, for INTERVAL schedules QUEUE. ``tolerance`` None = 5 s, at most a
     tenth of the interval (INTERVAL only). ``timeout`` None = half the interval (INTERVAL), else no timeout.
+    ``inherits`` names the fields that follow the job (see ``core.defaults``): nobody has set them for this task.
     """
 
     name: str
@@ -159,6 +159,7 @@ class TaskSpec:
     jitter: float = 0.0
     start_at: datetime | None = None
     end_at: datetime | None = None
+    inherits: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,6 +173,7 @@ class Task:
     spec: TaskSpec
     source: TaskSource
     declared: ScheduleSpec | None
+    declared_args: dict[str, Json] | None
     overridden: bool
     submitter: str | None
     checkpoint: Json
@@ -207,7 +209,10 @@ class Task:
 
 @dataclass(frozen=True, slots=True)
 class NewRun:
-    """A run about to be put into the queue. Times are UTC; ``available_at`` None = at once; durations in seconds."""
+    """A run about to be put into the queue. Times are UTC; ``available_at`` None = at once; durations in seconds.
+
+    ``inherits`` names the fields that it takes from its job (see ``core.defaults``), because nobody has set them.
+    """
 
     job_name: str
     trigger: Trigger
@@ -229,6 +234,7 @@ class NewRun:
     state: RunState = RunState.WAITING
     error: str | None = None
     signature: str | None = None
+    inherits: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -381,20 +387,3 @@ class Isolation(StrEnum):
     ASYNC = "async"
     THREAD = "thread"
     PROCESS = "process"
-
-
-@dataclass(frozen=True, slots=True)
-class JobInfo:
-    """A job as the nodes publish it. ``schedule`` is the declared cron string, ``args_schema`` a JSON Schema."""
-
-    name: str
-    description: str = ""
-    schedule: str | None = None
-    isolation: Isolation = Isolation.ASYNC
-    args_schema: dict[str, Json] = field(default_factory=dict[str, Json])
-    nodes: tuple[str, ...] = ()
-
-    @property
-    def signature(self) -> str:
-        """Tells this version of the job from others that take other arguments."""
-        return signature_of(self.name, self.args_schema)

@@ -26,20 +26,22 @@ class Succeeded:
 
 @dataclass(frozen=True, slots=True)
 class Failed:
-    """The job raised. ``permanent``: no retry (PermanentFailure)."""
+    """The job raised. ``permanent``: no retry (PermanentFailure); ``retry_in``: seconds, unless as is usual."""
 
     error_type: str
     message: str
     traceback: str | None = None
     permanent: bool = False
+    retry_in: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class TimedOut:
-    """The job used up its time box and was stopped, or left because of it with an error."""
+    """The job used up its time box and was stopped, or left because of it with an error. ``retry_in`` as ``Failed``."""
 
     message: str
     traceback: str | None = None
+    retry_in: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,11 +117,11 @@ def _judge(outcome: JobOutcome, failures: int, retries: int, base_delay: float) 
             return Verdict(
                 RunState.SUCCESS, failures, None, Outcome.SUCCESS, None, records_processed=records, value=value
             )
-        case Failed(error_type, message, traceback, permanent):
-            state, delay = _after_failure(failures, -1 if permanent else retries, base_delay)
+        case Failed(error_type, message, traceback, permanent, retry_in):
+            state, delay = _after_failure(failures, -1 if permanent else retries, base_delay, retry_in)
             return Verdict(state, failures + 1, delay, Outcome.FAILED, message, error_type, traceback)
-        case TimedOut(message, traceback):
-            state, delay = _after_failure(failures, retries, base_delay)
+        case TimedOut(message, traceback, retry_in):
+            state, delay = _after_failure(failures, retries, base_delay, retry_in)
             return Verdict(state, failures + 1, delay, Outcome.TIMED_OUT, message, "TimeoutError", traceback)
         case Lost(message, error_type):
             # A used attempt, but no back-off: the fault was the node's.
@@ -133,10 +135,12 @@ def _judge(outcome: JobOutcome, failures: int, retries: int, base_delay: float) 
             return Verdict(RunState.WAITING, failures, None, Outcome.HANDED_BACK, reason)
 
 
-def _after_failure(failures: int, retries: int, base_delay: float) -> tuple[RunState, float | None]:
+def _after_failure(
+    failures: int, retries: int, base_delay: float, retry_in: float | None = None
+) -> tuple[RunState, float | None]:
     if failures + 1 > retries:
         return RunState.FAILED, None
-    return RunState.STUCK, retry_delay(failures, base_delay)
+    return RunState.STUCK, retry_delay(failures, base_delay) if retry_in is None else retry_in
 
 
 def _as_cancelled(outcome: JobOutcome, verdict: Verdict) -> Verdict:

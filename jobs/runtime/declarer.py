@@ -4,8 +4,10 @@ import asyncio
 import logging
 
 from ..actions.declarations import declare_tasks
-from ..core.model import TaskSpec
-from ..registry import Registry
+from ..actions.tasks import DECLARED
+from ..core.defaults import task_of_job
+from ..core.model import ScheduleSpec, TaskSpec
+from ..registry import JobDefinition, Registry
 from ..store.db.database import Database
 from ..store.db.transaction import Wake
 from .service import Service
@@ -63,7 +65,19 @@ class Declarer(Service):
 
     def _declarations(self) -> list[TaskSpec]:
         return [
-            TaskSpec(job.name, job.name, job.schedule, description=job.description)
+            task_of_job(_declared(job, job.schedule), job.policies.defaults)
             for job in self._registry
             if job.schedule is not None
         ]
+
+
+def _declared(job: JobDefinition, schedule: ScheduleSpec) -> TaskSpec:
+    return TaskSpec(
+        job.name,
+        job.name,
+        schedule,
+        args=job.declared_args,
+        description=job.description,
+        enabled=job.enabled,
+        inherits=DECLARED,
+    )

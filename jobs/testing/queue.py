@@ -6,17 +6,19 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
 from types import TracebackType
-from typing import Self, TypedDict, Unpack
+from typing import Any, Self, TypedDict, Unpack
 
 from ..actions.checkpoints import save_checkpoint
 from ..actions.claim import Claimant, Started, claim
 from ..actions.dispatch import dispatch_due, next_due
+from ..actions.enqueue import new_run
 from ..actions.finish import Finish, finish
 from ..actions.nodes import NewNode, join
 from ..actions.runs import enqueue_runs
 from ..actions.tasks import create_task, trigger_task
+from ..core.defaults import RUN_POLICIES, TASK_POLICIES
 from ..core.fairness import FairnessState
-from ..core.model import Json, MisfirePolicy, NewRun, OverlapPolicy, Priority, Run, ScheduleSpec, TaskSpec, Trigger
+from ..core.model import Json, MisfirePolicy, OverlapPolicy, Priority, Run, ScheduleSpec, TaskSpec
 from ..core.schedule import Syntax
 from ..core.states import RunState
 from ..registry import Registry, default_registry
@@ -27,31 +29,31 @@ from ..store.db.transaction import Tx
 from ..store.read import runs as run_store
 from ..store.read import tasks as task_store
 from .clock import FakeClock
-from .single import AttemptResult, Recorder, carry
+from .single import AnyJob, AttemptResult, Recorder, carry, find
 
 _TICK = timedelta(microseconds=1)
 _FOREVER = 366 * 86400.0
 
 
 class RunSettings(TypedDict, total=False):
-    """What ``enqueue`` takes beside job and arguments; seconds, times in UTC, and defaults as in ``NewRun``."""
+    """What ``enqueue`` takes beside job and arguments, as ``cronograph.jobs.enqueue`` does."""
 
-    group: str
-    priority: Priority
-    available_at: datetime | None
-    retries: int
-    retry_delay: float
+    group: str | None
+    priority: Priority | str | None
+    run_at: datetime | None
+    retries: int | None
+    retry_delay: float | None
     timeout: float | None
     unique_key: str | None
 
 
 class TaskSettings(TypedDict, total=False):
-    """What ``schedule`` takes beside job, schedule and arguments; as in ``TaskSpec``."""
+    """What ``schedule`` takes beside job, schedule and arguments, as ``createTask`` does. Durations in seconds."""
 
     group: str
-    priority: Priority
-    overlap: OverlapPolicy | None
-    misfire: MisfirePolicy
+    priority: Priority | str
+    overlap: OverlapPolicy | str
+    misfire: MisfirePolicy | str
     misfire_grace: float
     catch_up_limit: int
     tolerance: float | None
@@ -130,24 +132,28 @@ class Queue:
         await self.database.close()
         self._folder.cleanup()
 
-    async def enqueue(self, job: str, args: Mapping[str, Json] | None = None, **settings: Unpack[RunSettings]) -> int:
+    async def enqueue(
+        self, job: AnyJob, args: Mapping[str, Json] | None = None, **settings: Unpack[RunSettings]
+    ) -> int:
         """Put a run into the queue; its id.
 
         Args:
-            job: The job's name.
+            job: The job, or its name.
             args: Its arguments.
             settings: See ``RunSettings``.
 
         Raises:
             UserError: unknown job, arguments that do not fit.
         """
-        new = NewRun(job, Trigger.API, args=dict(args or {}), **settings)
+        given = {name: settings.get(name) for name in RUN_POLICIES}
+        run_at, key = settings.get("run_at"), settings.get("unique_key")
+        new = new_run(find(job, self.registry).name, given, args, run_at=run_at, unique_key=key)
         (enqueued,) = await self.database.write(enqueue_runs, [new])
         return enqueued.run.id
 
     async def schedule(
         self,
-        job: str,
+        job: AnyJob,
         schedule: str | ScheduleSpec,
         args: Mapping[str, Json] | None = None,
         *,
@@ -157,7 +163,7 @@ class Queue:
         """Make a task; its name. Its occurrences become runs while ``drain`` moves the clock.
 
         Args:
-            job: The job's name.
+            job: The job, or its name.
             schedule: A six-field cron string in UTC, or a ``ScheduleSpec``.
             args: The job's arguments.
             name: The task's name; the job's unless given.
@@ -167,7 +173,14 @@ class Queue:
             UserError: what the API would refuse.
         """
         spec = ScheduleSpec(Syntax.CRON, schedule) if isinstance(schedule, str) else schedule
-        task = TaskSpec(name or job, job, spec, args=dict(args or {}), **settings)
+        job_name = find(job, self.registry).name
+        policies = {"overlap": OverlapPolicy, "misfire": MisfirePolicy, "priority": Priority}
+        given: dict[str, Any] = {
+            key: policies[key](value.lower()) if key in policies and isinstance(value, str) else value
+            for key, value in settings.items()
+        }
+        inherits = frozenset(TASK_POLICIES).difference(given)
+        task = TaskSpec(name or job_name, job_name, spec, args=dict(args or {}), inherits=inherits, **given)
         await self.database.write(create_task, task, submitter=None)
         return task.name
 

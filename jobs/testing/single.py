@@ -7,11 +7,13 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from difflib import get_close_matches
 from inspect import iscoroutinefunction
+from typing import Any, TypeAlias
 
 from ..actions.claim import Started
 from ..context import StopReason, current_host
 from ..core.arguments import check_args
 from ..core.codes import ErrorCode
+from ..core.defaults import value_of
 from ..core.errors import NotFound
 from ..core.model import (
     DEFAULT_GROUP,
@@ -26,9 +28,11 @@ from ..core.model import (
 )
 from ..core.outcome import JobOutcome, judge
 from ..core.states import FINAL, RunState
+from ..declared import Job
 from ..registry import Handler, JobDefinition, Registry, default_registry, define
 from ..runtime.attempts.attempt import Attempt
 from ..runtime.attempts.executor import execute
+from ..runtime.attempts.retrying import retried
 from ..runtime.job.host import LocalHost, SaveCheckpoint
 from ..runtime.job.stopping import StopSignal
 from ..runtime.live.log_writer import JobLogHandler, RawLine, level_name
@@ -36,6 +40,8 @@ from ..runtime.process.spawner import Spawner
 from ..services import Services
 from .clock import FakeClock
 
+AnyJob: TypeAlias = str | Handler | Job[..., ..., Any] | JobDefinition
+"""A job's name, the job itself, a function that is none yet, or a definition."""
 GRACE = 10.0
 """Seconds of real time between "please stop" and the hard stop."""
 
@@ -196,7 +202,7 @@ async def carry(
         host.ask_to_stop(stop)
     attempt = Attempt(started, in_this_process(definition), signal, host)
     with _ordinary_logging(host):
-        outcome = await execute(attempt, services, Spawner(), grace=GRACE)
+        outcome = retried(attempt, await execute(attempt, services, Spawner(), grace=GRACE))
     fault = await host.await_checkpoints()
     if fault is not None:
         raise fault
@@ -222,13 +228,15 @@ def in_this_process(definition: JobDefinition) -> JobDefinition:
     return replace(definition, isolation=kind)
 
 
-def find(job: str | Handler | JobDefinition, registry: Registry | None) -> JobDefinition:
+def find(job: AnyJob, registry: Registry | None) -> JobDefinition:
     """The job that a test names.
 
     Raises:
         NotFound: no job has this name; with the nearest one that exists.
     """
     known = registry if registry is not None else default_registry()
+    if isinstance(job, Job):
+        return job.definition
     if isinstance(job, JobDefinition):
         return job
     if not isinstance(job, str):
@@ -243,14 +251,14 @@ def find(job: str | Handler | JobDefinition, registry: Registry | None) -> JobDe
 
 
 async def run_job(  # noqa: PLR0913 - every setting of a test has a name of its own
-    job: str | Handler | JobDefinition,
+    job: AnyJob,
     args: Mapping[str, Json] | None = None,
     *,
     registry: Registry | None = None,
     clock: FakeClock | None = None,
     attempt: int = 1,
-    retries: int = DEFAULT_RETRIES,
-    retry_delay: float = DEFAULT_RETRY_DELAY,
+    retries: int | None = None,
+    retry_delay: float | None = None,
     timeout: float | None = None,
     checkpoint: Json = None,
     scheduled_for: datetime | None = None,
@@ -266,9 +274,9 @@ async def run_job(  # noqa: PLR0913 - every setting of a test has a name of its 
         registry: Where to look the job up; the default registry unless given.
         clock: Judges the time box and stamps the lines; real time unless given. A job moves it by ``clock.advance``.
         attempt: Which attempt this is; the earlier ones count as failed.
-        retries: How many failures the run survives.
-        retry_delay: Seconds before the first retry.
-        timeout: Seconds of the time box; None = none.
+        retries: How many failures the run survives; as the job says, or else 2, unless given.
+        retry_delay: Seconds before the first retry; as the job says, or else 60, unless given.
+        timeout: Seconds of the time box; as the job says, or else none, unless given.
         checkpoint: What ``ctx.checkpoint`` reads.
         scheduled_for: The nominal time of the occurrence; None = as if triggered by hand.
         stop: ``ctx.should_stop`` is true from the start, for this reason.
@@ -284,11 +292,18 @@ async def run_job(  # noqa: PLR0913 - every setting of a test has a name of its 
     check_args(definition.name, definition.args_schema, given)
     now = clock if clock is not None else _real_now
     run = _run(definition.name, given, now(), scheduled_for)
-    run = replace(run, attempt=attempt, failures=attempt - 1, retries=retries, retry_delay=retry_delay, timeout=timeout)
+    given = {"retries": retries, "retry_delay": retry_delay, "timeout": timeout}
+    run = replace(run, attempt=attempt, failures=attempt - 1, **_policies(definition, given))
     recorder = Recorder(now, checkpoint, stop_after)
     started = Started(run, 1, checkpoint)
     carried = await carry(started, definition, recorder, clock=clock, stop=stop, services=services)
     return carried.result()
+
+
+def _policies(definition: JobDefinition, given: Mapping[str, Any]) -> dict[str, Any]:
+    """What the test says of a run, and else its job, and else the product."""
+    defaults = definition.policies.defaults
+    return {name: value_of(defaults, name) if value is None else value for name, value in given.items()}
 
 
 def _real_now() -> datetime:

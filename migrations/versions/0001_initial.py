@@ -202,6 +202,7 @@ def _job() -> None:
         Column("schedule", Text()),
         Column("isolation", String(8), nullable=False),
         Column("args_schema", DOCUMENT, nullable=False),
+        Column("defaults", DOCUMENT, nullable=False),
         Column("signature", String(16), nullable=False),
         PrimaryKeyConstraint("name", name="pk_job"),
     )
@@ -336,6 +337,8 @@ def _periodic_task() -> None:
         Column("declared_syntax", String(12)),
         Column("declared_value", Text()),
         Column("declared_timezone", String(64)),
+        Column("declared_args", DOCUMENT),
+        Column("inherits", DOCUMENT, nullable=False),
         Column("overridden", Boolean(), nullable=False),
         Column("jitter", Float(), nullable=False),
         Column("start_at", TIME),

@@ -7,11 +7,11 @@ from cronograph.jobs.actions.groups import pause_group, update_group
 from cronograph.jobs.actions.nodes import NewNode, join
 from cronograph.jobs.actions.runs import cancel_runs, enqueue_runs, submit
 from cronograph.jobs.actions.tasks import pause_task, update_task
+from cronograph.jobs.core.defaults import JobInfo
 from cronograph.jobs.core.explain import Explanation, RunFacts, explain_run, explain_task
 from cronograph.jobs.core.model import (
     Group,
     Isolation,
-    JobInfo,
     NewRun,
     NodeState,
     OverlapPolicy,

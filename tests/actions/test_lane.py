@@ -18,9 +18,10 @@ from cronograph.jobs.actions.nodes import NewNode, join
 from cronograph.jobs.actions.runs import put
 from cronograph.jobs.actions.tasks import create_task
 from cronograph.jobs.actions.turn import Order, turn
+from cronograph.jobs.core.defaults import JobInfo
 from cronograph.jobs.core.events import Change, spread
 from cronograph.jobs.core.fairness import FairnessState
-from cronograph.jobs.core.model import JobInfo, NewRun, NodeState, Priority, ScheduleSpec, TaskSpec, Trigger
+from cronograph.jobs.core.model import NewRun, NodeState, Priority, ScheduleSpec, TaskSpec, Trigger
 from cronograph.jobs.core.outcome import Failed, JobOutcome, Succeeded
 from cronograph.jobs.core.schedule import Syntax
 from cronograph.jobs.store.db.database import Database

@@ -17,13 +17,14 @@ from functools import partial
 import uvloop
 from sqlalchemy import func, select
 
+from cronograph.jobs import job
 from cronograph.jobs.actions.enqueue import enqueue_sync
 from cronograph.jobs.actions.runs import put
 from cronograph.jobs.actions.tasks import create_task
 from cronograph.jobs.context import JobContext
 from cronograph.jobs.core.model import NewRun, ScheduleSpec, TaskSpec, Trigger
 from cronograph.jobs.core.schedule import Syntax
-from cronograph.jobs.registry import Registry, job
+from cronograph.jobs.registry import Registry
 from cronograph.jobs.runtime.engine import Engine
 from cronograph.jobs.runtime.settings import EngineSettings
 from cronograph.jobs.services import Services

@@ -2,10 +2,11 @@
 
 import pytest
 
+from cronograph.jobs import job
 from cronograph.jobs.builtin import builtin_jobs, register_builtin
 from cronograph.jobs.core.errors import ConfigurationError
 from cronograph.jobs.core.model import Isolation
-from cronograph.jobs.registry import Registry, job
+from cronograph.jobs.registry import Registry
 
 SCHEDULES = {
     "cleanup_expired_sessions": "0 0 * * * *",

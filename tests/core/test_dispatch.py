@@ -34,6 +34,7 @@ def a_task(
         spec=spec,
         source=TaskSource.API,
         declared=None,
+        declared_args=None,
         overridden=False,
         submitter=None,
         checkpoint=None,

@@ -2,10 +2,11 @@
 
 from typing import Any
 
+from cronograph.jobs import job
 from cronograph.jobs.actions.nodes import NewNode, join
 from cronograph.jobs.builtin.prune import prune_history
-from cronograph.jobs.core.model import JobInfo
-from cronograph.jobs.registry import Registry, job
+from cronograph.jobs.core.defaults import JobInfo
+from cronograph.jobs.registry import Registry
 from tests.graphql_api.api import Api
 
 CREATE = "mutation($input: CreateTaskInput!) { it: createTask(input: $input) { errors { code message path } } }"

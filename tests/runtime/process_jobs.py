@@ -18,7 +18,7 @@ import time
 from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 from pydantic import BaseModel
 
@@ -26,13 +26,11 @@ from cronograph.jobs import JobContext, Result, job
 from cronograph.jobs.registry import Registry
 
 JOBS = Registry()
-H = TypeVar("H", bound=Callable[..., Any])
 log = logging.getLogger("tests.of.a.job")
 
 
-def in_process(handler: H) -> H:
-    """Register under the function's own name."""
-    return job(handler.__name__, isolation="process", registry=JOBS)(handler)
+in_process = job(isolation="process", registry=JOBS)
+"""Registers under the function's own name."""
 
 
 class Point(BaseModel):

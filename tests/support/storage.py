@@ -14,8 +14,9 @@ from cronograph.jobs.actions.finish import Finish, Finished, finish
 from cronograph.jobs.actions.nodes import NewNode, join
 from cronograph.jobs.actions.runs import enqueue_runs
 from cronograph.jobs.actions.tasks import create_task
+from cronograph.jobs.core.defaults import JobInfo
 from cronograph.jobs.core.fairness import FairnessState
-from cronograph.jobs.core.model import JobInfo, NewRun, Node, NodeState, Run, ScheduleSpec, Task, TaskSpec, Trigger
+from cronograph.jobs.core.model import NewRun, Node, NodeState, Run, ScheduleSpec, Task, TaskSpec, Trigger
 from cronograph.jobs.core.outcome import JobOutcome, Succeeded
 from cronograph.jobs.core.schedule import Syntax
 from cronograph.jobs.store.db.database import Database

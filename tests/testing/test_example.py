@@ -1,7 +1,7 @@
 """The test that the guide for job authors shows."""
 
-from cronograph.jobs import JobContext
-from cronograph.jobs.registry import Registry, job
+from cronograph.jobs import JobContext, job
+from cronograph.jobs.registry import Registry
 from cronograph.jobs.testing import Queue, drain
 
 SHOP = Registry()

@@ -55,7 +55,7 @@ async def test_a_retry_without_a_delay_comes_a_moment_later() -> None:
 
 async def test_snoozes_and_later_runs_are_waited_for() -> None:
     async with Queue(JOBS) as queue:
-        later = await queue.enqueue("snoozes", {"seconds": 3600, "times": 2}, available_at=START + timedelta(days=1))
+        later = await queue.enqueue("snoozes", {"seconds": 3600, "times": 2}, run_at=START + timedelta(days=1))
         at_once = await queue.enqueue("fails", {"times": 0})
         runs = await drain(queue)
     assert [run.run.id for run in runs] == [at_once, later]

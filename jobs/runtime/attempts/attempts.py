@@ -24,6 +24,7 @@ from .bodies import Body, Running
 from .executor import body_of, ended, supervise
 from .finisher import Finisher
 from .results import message_of
+from .retrying import retried
 
 log = logging.getLogger(__name__)
 
@@ -130,7 +131,7 @@ class Attempts:
     def _ended_alone(self, attempt: Attempt, running: Running) -> None:
         if self._alone.pop(attempt.started.execution_id, None) is None:
             return
-        outcome = ended(running, None)
+        outcome = retried(attempt, ended(running, None))
         host = attempt.host
         if host.has_savings or not self._logs.close_unwritten(attempt.started.execution_id):
             self._accompany(attempt, self._complete(attempt, outcome))
@@ -169,7 +170,7 @@ class Attempts:
             return
         try:
             running = running or asyncio.ensure_future(body.run())
-            outcome = await supervise(body, running, attempt, self._grace)
+            outcome = retried(attempt, await supervise(body, running, attempt, self._grace))
         except Exception as error:
             outcome = _executor_failed(attempt, error)
         await self._complete(attempt, outcome)

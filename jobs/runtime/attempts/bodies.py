@@ -49,7 +49,7 @@ class CoroutineBody:
             raise
         except BaseException as error:
             # A SystemExit inside a job must not end the server, nor a GeneratorExit its attempt without a result.
-            return from_exception(error, self.attempt.signal.reason)
+            return from_exception(error, self.attempt.signal.reason, self.attempt.definition.policies)
 
     async def stop_hard(self, running: Running) -> JobOutcome:
         """Cancel it until it ends; on shutdown one that swallows every cancel is left behind."""
@@ -94,7 +94,7 @@ class ThreadBody:
             return from_return(self._attempt.definition.handler(**self._arguments))
         except BaseException as error:
             # A SystemExit inside a job must not pass for success.
-            return from_exception(error, self._attempt.signal.reason)
+            return from_exception(error, self._attempt.signal.reason, self._attempt.definition.policies)
 
     async def stop_hard(self, running: Running) -> JobOutcome:
         """Wait: its run stays running until the thread ends by itself; on shutdown it is left behind."""

@@ -5,6 +5,7 @@ import traceback
 from ...context import StopReason
 from ...core.outcome import MAX_RECORDS, Cancelled, Failed, HandedBack, JobOutcome, Snoozed, Succeeded, TimedOut
 from ...outcomes import Cancel, PermanentFailure, Result, Snooze
+from ...registry.policies import NO_POLICIES, JobPolicies
 from ..job.values import plain_json, plain_text
 
 MAX_MESSAGE = 4_000
@@ -42,11 +43,12 @@ def _records(records: object) -> int | None:
     return int(records)
 
 
-def from_exception(error: BaseException, stop: StopReason | None) -> JobOutcome:
+def from_exception(error: BaseException, stop: StopReason | None, policies: JobPolicies = NO_POLICIES) -> JobOutcome:
     """The outcome of a handler that raised.
 
     Args:
         error: What it raised.
+        policies: Of its job, which may give up on it.
         stop: Why it had been asked to stop by then. Leaving with an exception after the deadline is a time-out, and
             during a shutdown a hand-back: neither is the job's fault.
     """
@@ -55,7 +57,7 @@ def from_exception(error: BaseException, stop: StopReason | None) -> JobOutcome:
     if isinstance(error, Cancel):
         return Cancelled(plain_text(str(error.reason), MAX_MESSAGE) or "the job cancelled itself")
     trace = plain_text("".join(traceback.format_exception(error)), MAX_TRACEBACK)
-    if isinstance(error, PermanentFailure):
+    if isinstance(error, PermanentFailure) or (stop is None and policies.gives_up(error)):
         return Failed(type(error).__name__, message_of(error), trace, permanent=True)
     return failure(type(error).__name__, message_of(error), trace, stop)
 

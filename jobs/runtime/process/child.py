@@ -22,7 +22,9 @@ from ...context import JobContext, current_host
 from ...core.errors import ConfigurationError, InvalidInput
 from ...core.model import Isolation
 from ...core.outcome import INVALID_ARGUMENTS, Failed, JobOutcome, Succeeded
+from ...declared import Job
 from ...registry import JobDefinition, default_registry, define
+from ...registry.policies import NO_POLICIES
 from ..attempts.results import from_exception, from_return
 from ..job.stopping import StopSignal
 from ..live.log_writer import JobLogHandler
@@ -67,15 +69,17 @@ class ChildRun:
         self._connection.send(Ended.of(outcome))
 
     def _outcome(self) -> JobOutcome:
+        policies = NO_POLICIES
         try:
             sys.path[:] = self._begin.path
             definition = find_job(self._begin.info.job_name, self._begin.module, self._begin.qualname)
+            policies = definition.policies
             arguments = definition.bind(self._begin.info.args, JobContext(self._begin.info, self._host))
             return from_return(self._call(definition, arguments))
         except InvalidInput as error:
             return Failed(INVALID_ARGUMENTS, error.message, permanent=True)
         except BaseException as error:
-            return from_exception(error, self._signal.reason)
+            return from_exception(error, self._signal.reason, policies)
 
     def _call(self, definition: JobDefinition, arguments: Mapping[str, Any]) -> object:
         if not inspect.iscoroutinefunction(definition.handler):
@@ -143,6 +147,8 @@ def find_job(name: str, module_name: str, qualname: str) -> JobDefinition:
         return registered
     # Registered in a registry of its own, which cannot be found by name: its function can.
     handler = looked_up(module, qualname)
+    if isinstance(handler, Job):
+        return handler.definition
     if not callable(handler):
         raise JobNotFoundError(f"job '{name}': module {module_name} has no function '{qualname}' in a new process")
     return define(name, handler, isolation=Isolation.PROCESS)
@@ -164,7 +170,8 @@ def check_findable(definition: JobDefinition) -> None:
     """
     module_name, qualname = _place(definition.handler)
     is_registered = default_registry().get(definition.name) is definition
-    if is_registered or looked_up(sys.modules.get(module_name), qualname) is definition.handler:
+    found = looked_up(sys.modules.get(module_name), qualname)
+    if is_registered or found is definition.handler or (isinstance(found, Job) and found.definition is definition):
         return
     raise ConfigurationError(
         f"job '{definition.name}' at {definition.where}: isolation 'process' needs a function that a new process can "

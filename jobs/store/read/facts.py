@@ -6,8 +6,9 @@ from datetime import datetime
 
 from sqlalchemy import Connection, case, func, select, tuple_
 
+from ...core.defaults import JobInfo
 from ...core.explain import COUNTED_AHEAD, RunFacts, TaskFacts
-from ...core.model import Blockage, Group, Isolation, JobInfo, Node, NodeState, Run, Task
+from ...core.model import Blockage, Group, Isolation, Node, NodeState, Run, Task
 from ...core.states import CLAIMABLE, FINAL, OCCUPYING, UNFINISHED, RunState
 from ..db import dialect
 from ..db.words import word, words

@@ -5,14 +5,17 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, Row, select
 
-from ...core.model import Isolation, JobInfo
+from ...core.defaults import NOTHING_SAID, JobDefaults, JobInfo
+from ...core.model import Isolation
+from ..schema.specs import defaults_from
 from ..schema.tables import job as j
 from .nodes import live
 
 
 def job_from(row: Row[Any], nodes: Sequence[str] = ()) -> JobInfo:
     """The job behind a whole row, with the live nodes that know it."""
-    return JobInfo(row.name, row.description, row.schedule, Isolation(row.isolation), row.args_schema, tuple(nodes))
+    kind, defaults = Isolation(row.isolation), defaults_from(row.defaults)
+    return JobInfo(row.name, row.description, row.schedule, kind, row.args_schema, tuple(nodes), defaults)
 
 
 def known(conn: Connection, names: Collection[str]) -> set[str]:
@@ -26,16 +29,26 @@ def all_names(conn: Connection) -> list[str]:
 
 
 class Schema(NamedTuple):
-    """What arguments a published job takes: a JSON Schema, and its signature."""
+    """What arguments a published job takes: a JSON Schema, its signature, and what its runs have by default."""
 
     args_schema: dict[str, Any]
     signature: str
+    defaults: JobDefaults = NOTHING_SAID
 
 
 def schemas(conn: Connection) -> dict[str, Schema]:
     """What arguments every published job takes, by name."""
-    statement = select(j.c.name, j.c.args_schema, j.c.signature).order_by(j.c.name)
-    return {row.name: Schema(row.args_schema, row.signature) for row in conn.execute(statement)}
+    statement = select(j.c.name, j.c.args_schema, j.c.signature, j.c.defaults).order_by(j.c.name)
+    return {
+        row.name: Schema(row.args_schema, row.signature, defaults_from(row.defaults)) for row in conn.execute(statement)
+    }
+
+
+def defaults(conn: Connection, names: Collection[str]) -> dict[str, JobDefaults]:
+    """What each of these jobs says about its runs and tasks; nothing for one that nobody has published."""
+    statement = select(j.c.name, j.c.defaults).where(j.c.name.in_(sorted(names)))
+    found = {row.name: defaults_from(row.defaults) for row in conn.execute(statement)}
+    return {name: found.get(name, NOTHING_SAID) for name in names}
 
 
 def everything(conn: Connection) -> list[JobInfo]:

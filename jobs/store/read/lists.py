@@ -20,7 +20,8 @@ from sqlalchemy import (
     text,
 )
 
-from ...core.model import Execution, Group, JobInfo, Node, Outcome, OverlapPolicy, Run, SkippedOccurrence, Task
+from ...core.defaults import JobInfo
+from ...core.model import Execution, Group, Node, Outcome, OverlapPolicy, Run, SkippedOccurrence, Task
 from ...core.schedule import Syntax
 from ...core.states import CLAIMABLE, OCCUPYING, UNFINISHED
 from ..db.functions import duration

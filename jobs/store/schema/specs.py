@@ -1,11 +1,12 @@
-"""What a user decides about a task, and the columns of ``periodic_task`` that hold it: one map, used both ways."""
+"""What a user decides about a task or says at a job, and how tables hold it: one map, used both ways."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from enum import Enum
 from typing import Any, Final
 
-from ...core.model import MisfirePolicy, OverlapPolicy, Priority, ScheduleSpec, TaskSpec
+from ...core.defaults import JobDefaults
+from ...core.model import Json, MisfirePolicy, OverlapPolicy, Priority, ScheduleSpec, TaskSpec
 from ...core.schedule import Syntax
 
 _SPEC: Final[Mapping[str, str]] = {
@@ -34,7 +35,8 @@ _OWN, _SCHEDULE = len(_SPEC), len(_IN_FORCE)
 def spec_of(values: Sequence[Any]) -> TaskSpec:
     """What a user decided, of the values of ``COLUMNS``."""
     schedule = ScheduleSpec(*values[_OWN : _OWN + _SCHEDULE])
-    return TaskSpec(schedule=schedule, **dict(zip(_SPEC, values, strict=False)))
+    own = dict(zip(_SPEC, values, strict=False))
+    return TaskSpec(schedule=schedule, **{**own, "inherits": frozenset(own["inherits"])})
 
 
 def spec_values(spec: TaskSpec) -> dict[str, Any]:
@@ -53,6 +55,25 @@ def declared_values(declared: ScheduleSpec | None) -> dict[str, Any]:
     return dict.fromkeys(_DECLARED.values()) if declared is None else _written(declared, _DECLARED)
 
 
+def defaults_from(document: Mapping[str, Json]) -> JobDefaults:
+    """What a job says about its runs and tasks, read back from the column ``defaults``."""
+    said: dict[str, Any] = {name: WORDS[name](value) if name in WORDS else value for name, value in document.items()}
+    return JobDefaults(**said)
+
+
+def defaults_document(defaults: JobDefaults) -> dict[str, Json]:
+    """The column ``defaults``: what a job says, without what it leaves open."""
+    said = {one.name: getattr(defaults, one.name) for one in fields(JobDefaults)}
+    return {
+        name: value.value if isinstance(value, Enum) else value for name, value in said.items() if value is not None
+    }
+
+
 def _written(of: TaskSpec | ScheduleSpec, columns: Mapping[str, str]) -> dict[str, Any]:
-    values = {column: getattr(of, name) for name, column in columns.items()}
-    return {column: value.value if isinstance(value, Enum) else value for column, value in values.items()}
+    return {column: _stored(getattr(of, name)) for name, column in columns.items()}
+
+
+def _stored(value: Any) -> Any:
+    if isinstance(value, frozenset):
+        return sorted(value)
+    return value.value if isinstance(value, Enum) else value

@@ -83,6 +83,8 @@ periodic_task = Table(
     Column("declared_syntax", String(12)),
     Column("declared_value", Text),
     Column("declared_timezone", String(64)),
+    Column("declared_args", JsonDocument),
+    Column("inherits", JsonDocument, nullable=False),
     Column("overridden", Boolean, nullable=False),
     Column("jitter", Float, nullable=False),
     Column("start_at", UtcDateTime),
@@ -316,6 +318,7 @@ job = Table(
     Column("schedule", Text),
     Column("isolation", String(8), nullable=False),
     Column("args_schema", JsonDocument, nullable=False),
+    Column("defaults", JsonDocument, nullable=False),
     Column("signature", String(16), nullable=False),
 )
 

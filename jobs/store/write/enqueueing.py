@@ -9,6 +9,7 @@ from sqlalchemy import BigInteger, Connection, Float, Integer, Text, TextualSele
 from sqlalchemy.dialects.postgresql import ARRAY, TIMESTAMP
 from sqlalchemy.types import TypeEngine
 
+from ...core.defaults import NOTHING_SAID, RUN_POLICIES, value_of
 from ...core.events import CREATED
 from ...core.model import Run
 from ..db.transaction import Wake
@@ -29,6 +30,18 @@ _COLUMNS: dict[str, TypeEngine[Any]] = {
     "timeout": Float(),
 }
 _CASTS = {"available_at": "timestamptz", "retries": "int", "retry_delay": "float8", "timeout": "float8"}
+
+
+def _of_job(name: str) -> str:
+    """A policy of a new run: as it says, else as its job says, else the product's default."""
+    column = "group_name" if name == "group" else name
+    said = f"CAST(j.defaults->>'{name}' AS {_CASTS.get(column, 'text')})"
+    product = value_of(NOTHING_SAID, name)
+    literal = f"'{product}'" if isinstance(product, str) else product
+    return f"coalesce(n.{column}, {said})" if product is None else f"coalesce(n.{column}, {said}, {literal})"
+
+
+_OF_JOB = {name: _of_job(name) for name in RUN_POLICIES}
 _WAKES = (Wake.RUNS | Wake.EVENTS).value
 
 
@@ -39,9 +52,11 @@ def _inserting(returned: str, answered: str) -> str:
         inserted AS (
             INSERT INTO run (job_name, args, group_name, priority, available_at, retries, retry_delay, timeout,
                 submitted_at, state, trigger, attempt, failures, exclusive, description)
-            SELECT n.job_name, CAST(n.args AS jsonb), n.group_name, n.priority, coalesce(n.available_at, m.at),
-                n.retries, n.retry_delay, n.timeout, m.at, 'waiting', 'api', 0, 0, false, ''
-            FROM unnest({arrays}) WITH ORDINALITY AS n({", ".join(_COLUMNS)}, place), moment m
+            SELECT n.job_name, CAST(n.args AS jsonb), {_OF_JOB["group"]}, {_OF_JOB["priority"]},
+                coalesce(n.available_at, m.at), {_OF_JOB["retries"]}, {_OF_JOB["retry_delay"]}, {_OF_JOB["timeout"]},
+                m.at, 'waiting', 'api', 0, 0, false, ''
+            FROM unnest({arrays}) WITH ORDINALITY AS n({", ".join(_COLUMNS)}, place)
+                LEFT JOIN job j ON j.name = n.job_name, moment m
             ORDER BY n.place RETURNING {returned}),
         told AS (
             INSERT INTO event (at, changes) SELECT m.at, jsonb_build_array(jsonb_build_object('{CREATED}', (
@@ -65,15 +80,18 @@ _ROWS: TextualSelect = _bound(_inserting(", ".join(_NAMES), f"{_STORED}, CAST(NU
 
 @dataclass(frozen=True, slots=True)
 class PlainRun:
-    """A new run of a job that is available at once or later; ``args`` is the text of a JSON object."""
+    """A new run of a job that is available at once or later; ``args`` is the text of a JSON object.
+
+    What is None is as its job says.
+    """
 
     job_name: str
     args: str
-    group: str
-    priority: str
+    group: str | None
+    priority: str | None
     available_at: datetime | None
-    retries: int
-    retry_delay: float
+    retries: int | None
+    retry_delay: float | None
     timeout: float | None
 
 

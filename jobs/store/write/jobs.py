@@ -4,11 +4,12 @@ from collections.abc import Collection, Sequence
 
 from sqlalchemy import Connection, delete
 
-from ...core.model import JobInfo
+from ...core.defaults import JobInfo
 from ..db import dialect
+from ..schema.specs import defaults_document
 from ..schema.tables import job as j
 
-_PUBLISHED = ("description", "schedule", "isolation", "args_schema", "signature")
+_PUBLISHED = ("description", "schedule", "isolation", "args_schema", "defaults", "signature")
 
 
 def publish(conn: Connection, jobs: Sequence[JobInfo]) -> None:
@@ -23,6 +24,7 @@ def publish(conn: Connection, jobs: Sequence[JobInfo]) -> None:
             "schedule": job.schedule,
             "isolation": job.isolation.value,
             "args_schema": job.args_schema,
+            "defaults": defaults_document(job.defaults),
             "signature": job.signature,
         }
         # In one order everywhere, so that two starting nodes never wait for each other.

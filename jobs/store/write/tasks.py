@@ -18,6 +18,7 @@ def edited_values(task: Task) -> dict[str, Any]:
     return {
         **spec_values(task.spec),
         **declared_values(task.declared),
+        "declared_args": task.declared_args,
         "overridden": task.overridden,
         "signature": task.signature,
         "anchor_at": task.anchor_at,
@@ -94,4 +95,10 @@ def save_checkpoint(conn: Connection, task_id: int, value: Json, now: datetime) 
 def declared(conn: Connection) -> list[Task]:
     """All tasks declared in code, locked."""
     statement = select(t).where(t.c.source == TaskSource.CODE.value).order_by(t.c.name).with_for_update()
+    return [task_from(row) for row in conn.execute(statement)]
+
+
+def of_jobs(conn: Connection, names: Sequence[str]) -> list[Task]:
+    """All tasks of these jobs, locked."""
+    statement = select(t).where(t.c.job_name.in_(names)).order_by(t.c.name).with_for_update()
     return [task_from(row) for row in conn.execute(statement)]

@@ -8,8 +8,8 @@ import time
 import uvloop
 from sqlalchemy import func, select
 
-from cronograph.jobs import RunSpec, enqueue_many_sync
-from cronograph.jobs.registry import Registry, job
+from cronograph.jobs import RunSpec, enqueue_many_sync, job
+from cronograph.jobs.registry import Registry
 from cronograph.jobs.runtime.engine import Engine
 from cronograph.jobs.runtime.settings import EngineSettings
 from cronograph.jobs.services import Services

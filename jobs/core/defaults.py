@@ -1,0 +1,83 @@
+"""What runs and tasks take from their job: order of precedence is enqueue or task, job, product."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields, replace
+from typing import Any, Final
+
+from .model import (
+    DEFAULT_GROUP,
+    DEFAULT_RETRIES,
+    DEFAULT_RETRY_DELAY,
+    Isolation,
+    Json,
+    MisfirePolicy,
+    NewRun,
+    OverlapPolicy,
+    Priority,
+    TaskSpec,
+)
+from .signature import signature_of
+
+
+@dataclass(frozen=True, slots=True)
+class JobDefaults:
+    """What a job says about its runs and tasks; None = nothing, so the product's default holds. Seconds."""
+
+    group: str | None = None
+    priority: Priority | None = None
+    retries: int | None = None
+    retry_delay: float | None = None
+    timeout: float | None = None
+    overlap: OverlapPolicy | None = None
+    misfire: MisfirePolicy | None = None
+
+
+NOTHING_SAID: Final = JobDefaults()
+TASK_POLICIES: Final = tuple(one.name for one in fields(JobDefaults))
+"""What a task has from its job unless it says otherwise."""
+RUN_POLICIES: Final = ("group", "priority", "retries", "retry_delay", "timeout")
+"""What a run has from its job unless it says otherwise."""
+_PRODUCT: Final[Mapping[str, Any]] = {
+    "group": DEFAULT_GROUP,
+    "priority": Priority.LOW,
+    "retries": DEFAULT_RETRIES,
+    "retry_delay": DEFAULT_RETRY_DELAY,
+    "misfire": MisfirePolicy.LAST,
+}
+
+
+def value_of(defaults: JobDefaults, name: str) -> Any:  # noqa: ANN401 - each policy has its own type
+    """What a run or task has of a policy that it does not set: the job's, or else the product's."""
+    said = getattr(defaults, name)
+    return _PRODUCT.get(name) if said is None else said
+
+
+def run_of_job(run: NewRun, defaults: JobDefaults) -> NewRun:
+    """``run`` with what it inherits from its job."""
+    if not run.inherits:
+        return run
+    return replace(run, inherits=frozenset(), **{name: value_of(defaults, name) for name in run.inherits})
+
+
+def task_of_job(spec: TaskSpec, defaults: JobDefaults) -> TaskSpec:
+    """``spec`` with the policies that it inherits from its job as they are now."""
+    inherited = spec.inherits.intersection(TASK_POLICIES)
+    return replace(spec, **{name: value_of(defaults, name) for name in inherited}) if inherited else spec
+
+
+@dataclass(frozen=True, slots=True)
+class JobInfo:
+    """A job as the nodes publish it. ``schedule`` is the declared cron string, ``args_schema`` a JSON Schema."""
+
+    name: str
+    description: str = ""
+    schedule: str | None = None
+    isolation: Isolation = Isolation.ASYNC
+    args_schema: dict[str, Json] = field(default_factory=dict[str, Json])
+    nodes: tuple[str, ...] = ()
+    defaults: JobDefaults = NOTHING_SAID
+
+    @property
+    def signature(self) -> str:
+        """Tells this version of the job from others that take other arguments."""
+        return signature_of(self.name, self.args_schema)

@@ -1,0 +1,17 @@
+"""Jobs by name: what a function that was made a job takes, where it runs, and the policies that it carries."""
+
+from .define import define
+from .definition import Handler, JobDefinition, Registry, default_registry
+from .options import JobOptions
+from .policies import Backoff, JobPolicies
+
+__all__ = [
+    "Backoff",
+    "Handler",
+    "JobDefinition",
+    "JobOptions",
+    "JobPolicies",
+    "Registry",
+    "default_registry",
+    "define",
+]

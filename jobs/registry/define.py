@@ -1,0 +1,193 @@
+"""A function becomes a job: what it takes and what is said about it is judged at the import."""
+
+import inspect
+import json
+import typing
+from datetime import UTC, datetime
+from typing import Any, Final, Unpack
+
+from pydantic import ValidationError
+
+from ..core.errors import ConfigurationError, InvalidInput
+from ..core.model import Isolation, Json, ScheduleSpec
+from ..core.rules import check_name
+from ..core.schedule import ScheduleError, Syntax, parse
+from ..outcomes import Result
+from .definition import Handler, JobDefinition
+from .options import JobOptions, unknown_option
+from .parameters import arguments_of, hints_of
+from .policies import JobPolicies, policies_of
+
+# Declared schedules are only judged here; where an INTERVAL begins is decided when its task is made.
+_ANY_TIME = datetime(2000, 1, 1, tzinfo=UTC)
+_RESULTS: Final = frozenset({Any, object, None, type(None), int, Result, typing.NoReturn, typing.Never})
+"""What the annotation of a job's result may be made of."""
+_POLICIES: Final = (
+    "retries", "retry_delay", "backoff", "retry_on", "give_up_on", "timeout", "group", "priority", "overlap", "misfire",
+    "unique_key",
+)  # fmt: skip
+
+
+def define(name: str | None, handler: Handler, **options: Unpack[JobOptions]) -> JobDefinition:
+    """What ``@job`` registers, without registering it.
+
+    Args:
+        name: 1 to 200 characters; None = the function's name.
+        handler: The function.
+        options: See ``JobOptions``.
+
+    Raises:
+        ConfigurationError: something that cannot work, naming the place.
+    """
+    chosen = getattr(handler, "__name__", "") if name is None else name
+    where = place_of(handler)
+    try:
+        return _defined(chosen, handler, where, options)
+    except (InvalidInput, ValueError) as error:
+        raise ConfigurationError(f"job '{chosen}' at {where}: {error}") from error
+
+
+def _defined(name: str, handler: Handler, where: str, options: JobOptions) -> JobDefinition:
+    wrong = unknown_option({**options})
+    if wrong is not None:
+        raise ValueError(wrong)
+    check_name(name, "name")
+    _check_function(handler)
+    hints = hints_of(handler)
+    model, context_parameter = arguments_of(name, handler, hints)
+    _check_result(hints.get("return", Any))
+    description = options.get("description")
+    definition = JobDefinition(
+        name=name,
+        handler=handler,
+        description=_first_line(handler) if description is None else description,
+        schedule=_declared(options),
+        isolation=_isolation(handler, options.get("isolation")),
+        args_model=model,
+        context_parameter=context_parameter,
+        where=where,
+        policies=_policies(options),
+        declared_args=dict(options.get("args", {})),
+        enabled=_flag(options.get("enabled", True)),
+    )
+    _check_declared_args(definition, options)
+    return definition
+
+
+def place_of(handler: Handler) -> str:
+    """``module.function (file:line)``, for messages."""
+    code = getattr(handler, "__code__", None)
+    place = f" ({code.co_filename}:{code.co_firstlineno})" if code is not None else ""
+    return f"{getattr(handler, '__module__', '?')}.{getattr(handler, '__qualname__', repr(handler))}{place}"
+
+
+def _first_line(handler: Handler) -> str:
+    return (inspect.getdoc(handler) or "").partition("\n")[0]
+
+
+def _policies(options: JobOptions) -> JobPolicies:
+    given: dict[str, Any] = {**options}
+    return policies_of({name: given[name] for name in _POLICIES if name in given})
+
+
+def _flag(value: object) -> bool:
+    if not isinstance(value, bool):
+        raise ValueError(f"enabled: must be True or False, got {value!r:.60}")  # noqa: TRY004 - one fault among others
+    return value
+
+
+def _check_function(handler: Handler) -> None:
+    """Let pass what can be called without an object of its class."""
+    if isinstance(handler, classmethod | staticmethod):
+        raise ValueError("@job must be on a function, got a method; put it on a function of the module")  # noqa: TRY004
+    owner = getattr(handler, "__qualname__", "").rpartition(".")[0]
+    first = next(iter(inspect.signature(handler).parameters), "")
+    if owner and not owner.endswith("<locals>") and first in {"self", "cls"}:
+        raise ValueError(
+            f"@job must be on a function, but this is a method of class {owner.rpartition('.')[2]}, and nobody would "
+            f"give it its '{first}'; put a function beside the class that calls it"
+        )
+
+
+def _check_result(annotation: object) -> None:
+    """Let pass the annotation of a result that can be kept."""
+    parts = typing.get_args(annotation) or (annotation,)
+    wrong = next((one for one in parts if one not in _RESULTS), None)
+    if wrong is not None:
+        raise ValueError(
+            "a job returns None, an int (records processed) or a Result, whose value may be any JSON, but its "
+            f"annotation says {getattr(wrong, '__name__', wrong)}; return Result(value=…) or leave the result out"
+        )
+
+
+def _declared(options: JobOptions) -> ScheduleSpec | None:
+    schedule, timezone = options.get("schedule"), options.get("timezone")
+    if schedule is None:
+        _refuse_without_schedule(options)
+        return None
+    if isinstance(schedule, str):
+        schedule = ScheduleSpec(Syntax.CRON, schedule, timezone or "UTC")
+    elif timezone is not None:
+        raise ValueError("timezone: a ScheduleSpec has a time zone of its own; write it there")
+    try:
+        parse(schedule.syntax, schedule.value, schedule.timezone, anchor=_ANY_TIME)
+    except ScheduleError as error:
+        raise ValueError(f"schedule {schedule.value!r}: {error}") from error
+    return schedule
+
+
+def _refuse_without_schedule(options: JobOptions) -> None:
+    idle = next((name for name in ("timezone", "args", "enabled") if name in options), None)
+    if idle is not None:
+        raise ValueError(f"{idle}: is for the job's schedule, and it has none; add schedule=… or leave {idle} out")
+
+
+def _check_declared_args(definition: JobDefinition, options: JobOptions) -> None:
+    """The runs of a declared schedule have arguments that fit, for nobody else gives any."""
+    if definition.schedule is None:
+        return
+    try:
+        json.dumps(definition.declared_args, allow_nan=False)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"args: must be JSON: {error}") from error
+    try:
+        definition.args_model.model_validate(definition.declared_args)
+    except ValidationError as error:
+        fault = error.errors(include_url=False)[0]
+        place = ".".join(str(part) for part in fault["loc"])
+        missing = fault["type"] == "missing"
+        said = "nobody gives it, and it has no default; add" if missing else f"{fault['msg']}; correct"
+        example: Json = f"args={{'{place}': …}}" if missing or "args" not in options else "args"
+        raise ValueError(f"the schedule's runs need argument '{place}': {said} {example} to @job") from error
+
+
+def _isolation(handler: Handler, wanted: Isolation | str | None) -> Isolation:
+    is_async = inspect.iscoroutinefunction(handler)
+    if wanted is None:
+        return Isolation.ASYNC if is_async else Isolation.THREAD
+    try:
+        isolation = Isolation(wanted)
+    except ValueError as error:
+        allowed = ", ".join(f"'{one.value}'" for one in Isolation)
+        raise ValueError(f"isolation must be one of {allowed}, got {wanted!r}") from error
+    if isolation is Isolation.PROCESS:
+        _check_importable(handler)
+    elif is_async != (isolation is Isolation.ASYNC):
+        kind = "an 'async def'" if is_async else "a plain 'def'"
+        raise ValueError(f"isolation '{isolation.value}' does not fit {kind}; leave it out or use 'process'")
+    return isolation
+
+
+def _check_importable(handler: Handler) -> None:
+    """A child process imports the handler's module anew and looks it up by its name."""
+    module, qualname = getattr(handler, "__module__", None), getattr(handler, "__qualname__", "")
+    fault = None
+    if module in (None, "__main__"):
+        fault = "it is defined in the script that was started"
+    elif "<" in qualname or not qualname:
+        fault = "it is defined inside a function, or has no name"
+    if fault is not None:
+        raise ValueError(
+            f"isolation 'process' needs a function that a new process can import, but {fault}; define it at the top "
+            "level of a module of its own"
+        )

@@ -1,0 +1,137 @@
+"""Jobs by name: named code that a node can run, with typed arguments and perhaps a declared schedule."""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from pydantic import BaseModel, ValidationError
+
+from ..context import JobContext
+from ..core.defaults import JobInfo
+from ..core.errors import ConfigurationError, InvalidInput
+from ..core.model import Isolation, Json, ScheduleSpec
+from .policies import NO_POLICIES, JobPolicies
+
+Handler = Callable[..., Any]
+
+RENAMED = "renamed__"
+"""Begins the fields of the model whose parameter has a name that a model cannot have."""
+
+
+@dataclass(frozen=True, slots=True)
+class JobDefinition:
+    """A registered job.
+
+    Attributes:
+        name: Unique in its registry.
+        handler: The function.
+        description: For people; the first line of the docstring unless given.
+        schedule: Declared in code; None = runs only when asked to.
+        isolation: Where it runs.
+        args_model: The typed arguments; unknown ones are refused.
+        context_parameter: Which parameter gets the ``JobContext``; None = it takes none.
+        where: ``module.function`` (file:line), for messages.
+        policies: What its runs and tasks have unless they say otherwise, and when a run is retried.
+        declared_args: The arguments of the declared schedule's runs.
+        enabled: False: the task of the declared schedule begins paused.
+    """
+
+    name: str
+    handler: Handler
+    description: str
+    schedule: ScheduleSpec | None
+    isolation: Isolation
+    args_model: type[BaseModel]
+    context_parameter: str | None
+    where: str
+    policies: JobPolicies = NO_POLICIES
+    declared_args: dict[str, Json] = field(default_factory=dict[str, Json])
+    enabled: bool = True
+
+    @property
+    def args_schema(self) -> dict[str, Any]:
+        """The JSON Schema of the arguments."""
+        return self.args_model.model_json_schema()
+
+    @property
+    def info(self) -> JobInfo:
+        """The job as it is published to other nodes and the API."""
+        declared = self.schedule.value if self.schedule else None
+        return JobInfo(
+            self.name,
+            self.description,
+            declared,
+            self.isolation,
+            self.args_schema,
+            defaults=self.policies.defaults,
+        )
+
+    def bind(self, args: Mapping[str, Json], context: JobContext | None) -> dict[str, Any]:
+        """The keyword arguments of the handler: validated, converted, and with the context injected if it takes one.
+
+        Raises:
+            InvalidInput: the arguments do not fit; they may have been stored for an older version of the job.
+        """
+        if not args and not self.args_model.__pydantic_fields__:
+            return {} if self.context_parameter is None else {self.context_parameter: context}
+        try:
+            model = self.args_model.model_validate(dict(args))
+        except ValidationError as error:
+            fault = error.errors(include_url=False)[0]
+            place = ".".join(str(part) for part in fault["loc"])
+            raise InvalidInput(
+                f"argument '{place}' of job '{self.name}': {fault['msg']}", path=("args", place)
+            ) from error
+        fields = self.args_model.model_fields
+        bound = {_parameter_of(name, field.alias): getattr(model, name) for name, field in fields.items()}
+        if self.context_parameter is not None:
+            bound[self.context_parameter] = context
+        return bound
+
+
+class Registry:
+    """The jobs that a node can run, by name. Tests make their own; ``@job`` uses ``default_registry()``."""
+
+    def __init__(self) -> None:
+        self._jobs: dict[str, JobDefinition] = {}
+
+    def add(self, definition: JobDefinition) -> None:
+        """Register a job.
+
+        Raises:
+            ConfigurationError: the name is taken; names both places.
+        """
+        existing = self._jobs.get(definition.name)
+        if existing is not None:
+            raise ConfigurationError(
+                f"job '{definition.name}': names must be unique, but it is defined at {existing.where} "
+                f"and again at {definition.where}; rename one of them"
+            )
+        self._jobs[definition.name] = definition
+
+    def get(self, name: str) -> JobDefinition | None:
+        """The job of this name, or None."""
+        return self._jobs.get(name)
+
+    def names(self) -> tuple[str, ...]:
+        """All names, sorted."""
+        return tuple(sorted(self._jobs))
+
+    def __iter__(self) -> Iterator[JobDefinition]:
+        return iter([self._jobs[name] for name in self.names()])
+
+    def __len__(self) -> int:
+        return len(self._jobs)
+
+
+_default = Registry()
+
+
+def default_registry() -> Registry:
+    """The registry that ``@job`` uses unless it is given another."""
+    return _default
+
+
+def _parameter_of(field: str, alias: str | None) -> str:
+    """The handler's parameter behind a field of its model; an alias of the job's own is for the outside only."""
+    return alias if alias is not None and field.startswith(RENAMED) else field

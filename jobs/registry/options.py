@@ -1,0 +1,72 @@
+"""What can be written into ``@job(…)``."""
+
+from collections.abc import Callable, Mapping, Sequence
+from datetime import timedelta
+from difflib import get_close_matches
+from typing import Any, TypeAlias, TypedDict
+
+from ..core.model import Isolation, Json, MisfirePolicy, OverlapPolicy, Priority, ScheduleSpec
+from .policies import Backoff
+
+Seconds: TypeAlias = float | timedelta
+"""A duration: seconds, or a ``timedelta``."""
+
+
+class JobOptions(TypedDict, total=False):
+    """The options of ``@job``. Durations are seconds or a ``timedelta``; words such as ``"high"`` stand for enums.
+
+    Attributes:
+        schedule: A six-field cron string, or a ``ScheduleSpec`` of any syntax; becomes a task of the job's name.
+        timezone: The IANA zone of a schedule given as a string; UTC unless given.
+        args: The arguments of the declared schedule's runs, plain JSON.
+        enabled: False: the task of the schedule begins paused. True unless given.
+        description: For people; unless given, the first line of the docstring.
+        isolation: ``"process"`` to run in a child process; unless given, ``async def`` runs on the event loop and
+            ``def`` in a thread.
+        retries: How many failures a run survives; 2 unless given.
+        retry_delay: Seconds before the first retry; 60 unless given.
+        backoff: How the delay grows: ``"exponential"`` (unless given), ``"linear"``, ``"constant"``, or a function that
+            takes the number of failures so far (1, 2, …) and returns seconds.
+        retry_on: Only these exceptions are retried; any unless given.
+        give_up_on: These exceptions fail the run at once, as ``PermanentFailure`` does.
+        timeout: Seconds each attempt may take; no limit unless given (for an INTERVAL schedule half the interval).
+        group: The unit of fairness and limits; ``default`` unless given.
+        priority: ``"high"`` or ``"low"``; low unless given.
+        overlap: What its tasks do while a run of theirs is unfinished: ``"skip"``, ``"queue"``, ``"allow"``,
+            ``"replace"``; skip unless given, queue for an INTERVAL.
+        misfire: What its tasks do with occurrences that are late: ``"last"``, ``"all"``, ``"none"``; last unless given.
+        unique_key: Makes the key of a run that the job's own ``enqueue`` puts into the queue from its arguments, which
+            are given by name; None = no key.
+    """
+
+    schedule: str | ScheduleSpec | None
+    timezone: str
+    args: Mapping[str, Json]
+    enabled: bool
+    description: str | None
+    isolation: Isolation | str | None
+    retries: int
+    retry_delay: Seconds
+    backoff: Backoff | str | Callable[[int], Seconds]
+    retry_on: type[BaseException] | Sequence[type[BaseException]]
+    give_up_on: type[BaseException] | Sequence[type[BaseException]]
+    timeout: Seconds | None
+    group: str
+    priority: Priority | str
+    overlap: OverlapPolicy | str
+    misfire: MisfirePolicy | str
+    unique_key: Callable[..., str | None] | None
+
+
+NAMES = tuple(JobOptions.__annotations__)
+"""The options that there are."""
+
+
+def unknown_option(options: Mapping[str, Any]) -> str | None:
+    """What is wrong with the names of options, with the nearest one that exists; None if nothing is."""
+    unknown = next((name for name in options if name not in NAMES), None)
+    if unknown is None:
+        return None
+    near = get_close_matches(unknown, NAMES, 1)
+    hint = f"did you mean '{near[0]}'?" if near else f"there are {', '.join(NAMES)}"
+    return f"@job has no option '{unknown}'; {hint}"

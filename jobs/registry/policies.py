@@ -1,0 +1,139 @@
+"""The policies that a job carries: what its runs and tasks have unless they say otherwise, and when it is retried."""
+
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields
+from datetime import timedelta
+from enum import StrEnum
+from typing import Any, Final
+
+from ..core.defaults import NOTHING_SAID, JobDefaults
+from ..core.errors import InvalidInput
+from ..core.model import MisfirePolicy, OverlapPolicy, Priority
+from ..core.retry import MAX_RETRY_DELAY
+from ..core.rules import attempt_faults, name_faults
+
+
+class Backoff(StrEnum):
+    """How the delay before a retry grows with the failures: doubled each time, by itself each time, not at all."""
+
+    EXPONENTIAL = "exponential"
+    LINEAR = "linear"
+    CONSTANT = "constant"
+
+
+_WORDS: Final[Mapping[str, type[StrEnum]]] = {
+    "priority": Priority,
+    "overlap": OverlapPolicy,
+    "misfire": MisfirePolicy,
+    "backoff": Backoff,
+}
+_SECONDS: Final = ("retry_delay", "timeout")
+_DEFAULTS: Final = tuple(one.name for one in fields(JobDefaults))
+
+
+@dataclass(frozen=True, slots=True)
+class JobPolicies:
+    """What ``@job`` says about the runs of a job.
+
+    Attributes:
+        defaults: What is published: a task or an enqueue may say otherwise.
+        backoff: How the delay before a retry grows; a function takes the number of failures (1, 2, …).
+        retry_on: Only these exceptions are retried; empty = any.
+        give_up_on: These exceptions fail the run at once.
+        unique_key: Makes a run's key of its arguments; None = runs have none.
+    """
+
+    defaults: JobDefaults = NOTHING_SAID
+    backoff: Backoff | Callable[[int], float | timedelta] = Backoff.EXPONENTIAL
+    retry_on: tuple[type[BaseException], ...] = ()
+    give_up_on: tuple[type[BaseException], ...] = ()
+    unique_key: Callable[..., str | None] | None = None
+
+    def gives_up(self, error: BaseException) -> bool:
+        """Whether this exception fails the run at once."""
+        if isinstance(error, self.give_up_on):
+            return True
+        return bool(self.retry_on) and not isinstance(error, self.retry_on)
+
+    def delay(self, failures: int, base: float) -> float | None:
+        """Seconds before the retry after so many failures (1, 2, …), at most an hour unless a function says so.
+
+        None = as by default, doubled each time.
+
+        Raises:
+            ValueError: the function returned no duration.
+            Exception: whatever the function raises.
+        """
+        match self.backoff:
+            case Backoff.EXPONENTIAL:
+                return None
+            case Backoff.LINEAR:
+                return min(MAX_RETRY_DELAY, base * failures)
+            case Backoff.CONSTANT:
+                return min(MAX_RETRY_DELAY, base)
+            case function:
+                return _returned(function(failures))
+
+
+NO_POLICIES: Final = JobPolicies()
+
+
+def _returned(delay: object) -> float:
+    seconds = delay.total_seconds() if isinstance(delay, timedelta) else delay
+    if isinstance(seconds, bool) or not isinstance(seconds, int | float) or not 0 <= seconds < math.inf:
+        raise ValueError(f"backoff: must return seconds from 0 on, or a timedelta, got {delay!r:.60}")
+    return float(seconds)
+
+
+def policies_of(options: Mapping[str, Any]) -> JobPolicies:
+    """The policies that options of ``@job`` say.
+
+    Raises:
+        InvalidInput: the first that is not what it must be.
+    """
+    values: dict[str, Any] = {name: _value(name, value) for name, value in options.items()}
+    for fault in _faults(values):
+        raise fault
+    function: Any = values.get("unique_key")
+    if function is not None and not callable(function):
+        raise InvalidInput(f"unique_key: must be a function of the job's arguments, got {function!r:.60}")
+    return JobPolicies(
+        defaults=JobDefaults(**{name: values[name] for name in _DEFAULTS if name in values}),
+        backoff=values.get("backoff", Backoff.EXPONENTIAL),
+        retry_on=_exceptions("retry_on", values.get("retry_on", ())),
+        give_up_on=_exceptions("give_up_on", values.get("give_up_on", ())),
+        unique_key=function,
+    )
+
+
+def _value(name: str, value: object) -> object:
+    if name in _SECONDS and isinstance(value, timedelta):
+        return value.total_seconds()
+    if name in _WORDS and not (name == "backoff" and callable(value)):
+        return _word(name, value, _WORDS[name])
+    return value
+
+
+def _word(name: str, value: object, words: type[StrEnum]) -> StrEnum:
+    """A word of an enumeration, in upper or lower case."""
+    try:
+        return words(str(value).lower())
+    except ValueError:
+        allowed = ", ".join(f"'{one.value}'" for one in words)
+        other = " or a function" if name == "backoff" else ""
+        raise InvalidInput(f"{name}: must be one of {allowed}{other}, got {value!r:.60}") from None
+
+
+def _faults(values: Mapping[str, Any]) -> Iterator[InvalidInput]:
+    if "group" in values:
+        yield from name_faults(values["group"], "group")
+    yield from attempt_faults(values.get("retries", 0), values.get("retry_delay", 0.0), values.get("timeout"))
+
+
+def _exceptions(name: str, given: Any) -> tuple[type[BaseException], ...]:  # noqa: ANN401 - whatever was written
+    several: Sequence[Any] = given if isinstance(given, list | tuple) else (given,)
+    wrong = [one for one in several if not (isinstance(one, type) and issubclass(one, BaseException))]
+    if wrong:
+        raise InvalidInput(f"{name}: must be exception classes, e.g. (TimeoutError, OSError), got {wrong[0]!r:.60}")
+    return tuple(several)

@@ -1,0 +1,216 @@
+"""Policies that a job carries: what can be said, what is refused at the import, and what a failure then means."""
+
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from cronograph.jobs import JobContext, Result, job
+from cronograph.jobs.core.defaults import JobDefaults
+from cronograph.jobs.core.errors import ConfigurationError
+from cronograph.jobs.core.model import MisfirePolicy, OverlapPolicy, Priority, ScheduleSpec
+from cronograph.jobs.core.schedule import Syntax
+from cronograph.jobs.registry import Registry
+from cronograph.jobs.testing import Queue, drain, run_job
+
+
+def test_all_policies_can_be_said_in_words_and_durations() -> None:
+    registry = Registry()
+
+    @job(
+        "import",
+        registry=registry,
+        retries=5,
+        retry_delay=timedelta(seconds=3),
+        timeout=timedelta(minutes=2),
+        group="shop",
+        priority="HIGH",
+        overlap="allow",
+        misfire="none",
+        schedule="0 0 3 * * *",
+        timezone="Europe/Berlin",
+        args={"source": "web"},
+        enabled=False,
+    )
+    async def handler(ctx: JobContext, source: str) -> None: ...
+
+    definition = registry.get("import")
+    assert definition is not None
+    assert handler.definition is definition
+    assert definition.policies.defaults == JobDefaults(
+        "shop", Priority.HIGH, 5, 3.0, 120.0, OverlapPolicy.ALLOW, MisfirePolicy.NONE
+    )
+    assert definition.schedule == ScheduleSpec(Syntax.CRON, "0 0 3 * * *", "Europe/Berlin")
+    assert (definition.declared_args, definition.enabled) == ({"source": "web"}, False)
+    assert definition.info.defaults == definition.policies.defaults
+
+
+def test_a_job_without_a_name_has_that_of_its_function_and_can_still_be_called() -> None:
+    registry = Registry()
+
+    @job(registry=registry)
+    def add(a: int, b: int = 1) -> int:
+        """Adds."""
+        return a + b
+
+    assert registry.names() == ("add",)
+    assert (add.name, add(1, b=2), add.__doc__) == ("add", 3, "Adds.")
+    assert repr(add).startswith("<job 'add': tests.test_job_policies.")
+
+
+HOURLY = "0 0 * * * *"
+
+
+class Shop:
+    def close(self, till: int) -> None: ...
+
+
+async def needs(since: str) -> None: ...
+
+
+async def plain() -> None: ...
+
+
+async def says_text() -> str:
+    return ""
+
+
+async def says_text_or_none() -> list[str] | None: ...
+
+
+REFUSED: list[tuple[Callable[..., Any], dict[str, Any], str]] = [
+    (plain, {"retrys": 3}, "@job has no option 'retrys'; did you mean 'retries'?"),
+    (plain, {"colour": 3}, "@job has no option 'colour'; there are schedule, timezone,"),
+    (needs, {"schedule": HOURLY}, "need argument 'since': nobody gives it.*add args={'since': …}"),
+    (
+        needs,
+        {"schedule": HOURLY, "args": {"since": [1]}},
+        "need argument 'since': Input should be a valid string",
+    ),
+    (
+        plain,
+        {"schedule": HOURLY, "args": {"x": 1}},
+        "argument 'x': Extra inputs are not permitted; correct args",
+    ),
+    (plain, {"schedule": HOURLY, "args": {"x": object()}}, "args: must be JSON"),
+    (plain, {"schedule": HOURLY, "enabled": "no"}, "enabled: must be True or False, got 'no'"),
+    (plain, {"schedule": "* * * * *"}, r"schedule '\* \* \* \* \*': .*five fields"),
+    (plain, {"schedule": HOURLY, "timezone": "Berlin"}, "Berlin"),
+    (plain, {"schedule": ScheduleSpec(Syntax.INTERVAL, "60"), "timezone": "UTC"}, "a ScheduleSpec has a time zone"),
+    (plain, {"args": {"x": 1}}, "args: is for the job's schedule, and it has none"),
+    (plain, {"enabled": False}, "enabled: is for the job's schedule"),
+    (Shop.close, {}, "method of class Shop, and nobody would give it its 'self'"),
+    (says_text, {}, "its annotation says str; return Result"),
+    (says_text_or_none, {}, r"its annotation says list.*; return Result"),
+    (plain, {"retries": -1}, "retries: must be a whole number from 0 to 1,000, got -1"),
+    (plain, {"retry_delay": "soon"}, "retryDelay: must be from 0"),
+    (plain, {"timeout": 0}, "timeout: must be from 0.001"),
+    (plain, {"group": "a/b"}, "group: must not contain control characters or '/'"),
+    (plain, {"priority": "urgent"}, "priority: must be one of 'high', 'low', got 'urgent'"),
+    (plain, {"overlap": "wait"}, "overlap: must be one of 'skip', 'queue', 'allow', 'replace', got 'wait'"),
+    (plain, {"backoff": "square"}, "backoff: must be one of 'exponential', 'linear', 'constant' or a function"),
+    (plain, {"retry_on": ("OSError",)}, "retry_on: must be exception classes"),
+    (plain, {"give_up_on": int}, "give_up_on: must be exception classes"),
+    (plain, {"unique_key": "k"}, "unique_key: must be a function"),
+]
+
+
+@pytest.mark.parametrize(("handler", "options", "message"), REFUSED, ids=lambda one: str(one)[:60])
+def test_what_cannot_work_is_refused_at_the_import_with_file_and_line(
+    handler: Callable[..., Any], options: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(ConfigurationError, match=message) as caught:
+        job("refused", registry=Registry(), **options)(handler)
+    assert f"test_job_policies.py:{handler.__code__.co_firstlineno})" in str(caught.value)
+    assert str(caught.value).startswith("job 'refused' at tests.test_job_policies.")
+
+
+def test_a_method_that_asks_for_no_object_is_a_function_too() -> None:
+    registry = Registry()
+
+    class Tools:
+        @staticmethod
+        @job(registry=registry)
+        def sweep() -> None: ...
+
+    assert registry.names() == ("sweep",)
+    assert Tools.sweep() is None
+    with pytest.raises(ConfigurationError, match="must be on a function, got a method"):
+        job("wrapped", registry=registry)(staticmethod(plain))
+
+
+class RefusedError(Exception):
+    """The other side says no, for ever."""
+
+
+class RefusedPolitelyError(RefusedError):
+    """A kind of it."""
+
+
+JOBS = Registry()
+
+
+@job(registry=JOBS, retries=3, retry_delay=7, give_up_on=RefusedError, backoff="linear")
+async def calls(raises: str | None = None) -> Result:
+    errors = {"refused": RefusedPolitelyError("no"), "broken": OSError("broken")}
+    if raises:
+        raise errors[raises]
+    return Result(1)
+
+
+@job(registry=JOBS, retries=3, retry_delay=7, retry_on=(OSError,), backoff=lambda failures: timedelta(hours=failures))
+def reads(raises: str) -> None:
+    raise FileNotFoundError(raises) if raises == "file" else KeyError(raises)
+
+
+@job(registry=JOBS, retry_delay=7, backoff="constant")
+async def steady() -> None:
+    raise ValueError("steady")
+
+
+@job(registry=JOBS, retry_delay=7, backoff=lambda failures: -failures)
+async def miscounts() -> None:
+    raise ValueError("miscounts")
+
+
+async def test_an_exception_to_give_up_on_ends_the_run_and_another_is_retried() -> None:
+    refused = await run_job(calls, {"raises": "refused"})
+    assert (refused.outcome, refused.state, refused.retry_in) == ("failed", "failed", None)
+    broken = await run_job(calls, {"raises": "broken"})
+    assert (broken.state, broken.retry_in) == ("stuck", 7.0)
+
+
+async def test_only_the_exceptions_to_retry_on_are_retried() -> None:
+    assert (await run_job(reads, {"raises": "file"}, registry=JOBS)).state == "stuck"
+    assert (await run_job(reads, {"raises": "key"}, registry=JOBS)).state == "failed"
+
+
+async def test_the_delay_grows_as_the_job_says() -> None:
+    assert (await run_job(calls, {"raises": "broken"}, attempt=3)).retry_in == 21.0
+    assert (await run_job(reads, {"raises": "file"}, attempt=3)).retry_in == 3 * 3600.0
+    assert (await run_job(steady, retries=9, attempt=3)).retry_in == 7.0
+    assert (await run_job(steady, retries=9, retry_delay=1, attempt=3)).retry_in == 1.0
+
+
+async def test_a_function_of_the_delay_that_fails_changes_nothing_but_the_log() -> None:
+    failed = await run_job(miscounts)
+    assert (failed.error, failed.state, failed.retry_in) == ("miscounts", "stuck", 7.0)
+    assert "backoff of job 'miscounts' failed" in failed.messages[0]
+    assert "must return seconds from 0 on" in failed.messages[0]
+
+
+async def test_runs_and_tasks_have_the_policies_of_their_job_unless_they_say_otherwise() -> None:
+    async with Queue(JOBS) as queue:
+        first = await queue.enqueue(calls)
+        second = await queue.enqueue("calls", retries=0, priority="high", group="own")
+        await queue.schedule(calls, "0 0 * * * *", name="nightly", overlap="allow")
+        third = await queue.trigger("nightly")
+        await drain(queue)
+        runs = [(await queue.run(one)).run for one in (first, second, third)]
+    assert [(one.retries, one.retry_delay, one.group) for one in runs] == [
+        (3, 7.0, "default"),
+        (0, 7.0, "own"),
+        (3, 7.0, "default"),
+    ]
+    assert runs[1].priority is Priority.HIGH

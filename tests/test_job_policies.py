@@ -116,7 +116,7 @@ REFUSED: list[tuple[Callable[..., Any], dict[str, Any], str]] = [
 ]
 
 
-@pytest.mark.parametrize(("handler", "options", "message"), REFUSED, ids=lambda one: str(one)[:60])
+@pytest.mark.parametrize(("handler", "options", "message"), REFUSED, ids=[sentence[:50] for *_, sentence in REFUSED])
 def test_what_cannot_work_is_refused_at_the_import_with_file_and_line(
     handler: Callable[..., Any], options: dict[str, Any], message: str
 ) -> None:

@@ -27,6 +27,7 @@ from .app import Parts, build_app
 from .auth.setup_link import offer_setup
 from .auth.sign_in import SignIn, person_behind
 from .bind import Listener, listen, raise_file_limit
+from .collector import leave_out_what_stays
 from .database_schema import migrate
 from .engine_thread import EngineThread
 from .exposure import check_administrator
@@ -81,6 +82,7 @@ class Service:
         # The file first: who may not use it must not answer in the place of the one who may.
         _acquire(lock)
         sys.setswitchinterval(SWITCH_SECONDS)
+        leave_out_what_stays()
         try:
             check_administrator(self.settings)
             listener = self._listener()

@@ -31,6 +31,7 @@ from cronograph.jobs.services import Services
 from cronograph.jobs.store.db.database import Connection, Database, sync_engine
 from cronograph.jobs.store.db.transaction import Tx
 from cronograph.jobs.store.schema.tables import run as run_table
+from cronograph.server.collector import leave_out_what_stays
 from tests.support.waiting import eventually
 
 from .measuring import DATABASES, Statements, counting_statements, cpu_seconds, fresh_database, load, milliseconds
@@ -214,6 +215,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     chosen = parser.parse_args(arguments)
     sizes = {"throughput": chosen.runs, "latency": chosen.latencies, "due": chosen.tasks, "idle": chosen.idle_seconds}
     settings = EngineSettings(slots=chosen.slots, prefetch=chosen.prefetch)
+    # As ``cronograph serve`` does.
+    leave_out_what_stays()
     print(f"{load()}; {chosen.slots} slots")
     for kind in chosen.database or DATABASES:
         for name in chosen.part or PARTS:

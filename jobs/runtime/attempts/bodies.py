@@ -36,6 +36,8 @@ class CoroutineBody:
         attempt: What it runs; ``loop_watch`` finds it here when the coroutine keeps the loop from turning.
     """
 
+    __slots__ = ("_arguments", "attempt")
+
     def __init__(self, attempt: Attempt, arguments: dict[str, Any]) -> None:
         self.attempt = attempt
         self._arguments = arguments

@@ -70,6 +70,25 @@ class LocalHost:
         latest_progress: As it was shown last.
     """
 
+    # One is made for every attempt.
+    __slots__ = (
+        "_abandoned",
+        "_checkpoint",
+        "_lines",
+        "_loop",
+        "_on_stop",
+        "_order",
+        "_save",
+        "_savings",
+        "_show_progress",
+        "_signal",
+        "_started",
+        "_stop_asked",
+        "_thread",
+        "latest_progress",
+        "unstoppable",
+    )
+
     def __init__(
         self,
         started: Started,

@@ -15,6 +15,8 @@ class StopSignal:
         clock: Seconds that only grow; the system's monotonic clock unless a test brings its own.
     """
 
+    __slots__ = ("_asked", "_clock", "_deadline", "_lock")
+
     def __init__(self, timeout: float | None, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
         self._deadline = None if timeout is None else clock() + timeout

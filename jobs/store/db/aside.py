@@ -1,0 +1,58 @@
+"""An empty place beside a database for trials: on the same server or disk, and gone afterwards."""
+
+import secrets
+from collections.abc import Generator
+from contextlib import contextmanager
+from pathlib import Path
+
+from sqlalchemy import URL, text
+
+from ...core.errors import ConfigurationError
+from .address import is_pooled, is_sqlite, parse_url, sqlite_path
+from .opening import connected
+
+_PREFIX = "cronograph_trial"
+
+
+@contextmanager
+def place_aside(database_url: str) -> Generator[str]:
+    """The address of an empty place: a schema of its own in the same PostgreSQL database, or a file beside SQLite's.
+
+    What the database holds is neither read nor changed. Whoever is told of the place closes it before the block ends.
+
+    Raises:
+        ConfigurationError: the address leads to a pooler, where no schema can be chosen for a connection.
+        StorageError: the database cannot be reached, or the account may make no schema there.
+    """
+    url = parse_url(database_url)
+    name = f"{_PREFIX}_{secrets.token_hex(6)}"
+    if is_sqlite(url):
+        yield from _file_aside(sqlite_path(url).with_name(f"{name}.db"))
+        return
+    if is_pooled(url):
+        raise ConfigurationError("database URL: a trial needs the database itself, got the address of its pooler")
+    _run(database_url, f"CREATE SCHEMA {name}")
+    try:
+        yield _within(url, name)
+    finally:
+        _run(database_url, f"DROP SCHEMA {name} CASCADE")
+
+
+def _file_aside(path: Path) -> Generator[str]:
+    try:
+        yield f"sqlite:///{path}"
+    finally:
+        for left in path.parent.glob(f"{path.name}*"):
+            left.unlink()
+
+
+def _within(url: URL, schema: str) -> str:
+    options = f"{url.query.get('options', '')} -c search_path={schema}".strip()
+    inside = url.set(drivername="postgresql").update_query_dict({"options": options})
+    return inside.render_as_string(hide_password=False)
+
+
+def _run(database_url: str, statement: str) -> None:
+    with connected(database_url) as conn:
+        conn.execute(text(statement))
+        conn.commit()

@@ -1,0 +1,64 @@
+"""``cronograph bench``: what can this machine and this database do?"""
+
+import asyncio
+from typing import Annotated
+
+import typer
+import uvloop
+
+from ...jobs.runtime.settings import EngineSettings
+from ...jobs.store.db.aside import place_aside
+from ..collector import leave_out_what_stays
+from ..config import load
+from ..trial import Amount, Figures, Spread, measure
+from .options import AsJson, ConfigFile, DatabaseUrl
+from .output import Output
+
+DEFAULTS = Amount()
+Runs = Annotated[int, typer.Option("--runs", min=1, max=1_000_000, help="Runs that wait when the node starts.")]
+Latencies = Annotated[int, typer.Option("--latencies", min=1, max=10_000, help="Runs started one by one.")]
+Tasks = Annotated[int, typer.Option("--tasks", min=1, max=10_000, help="Tasks due at one second.")]
+
+
+def bench(
+    database_url: DatabaseUrl = None,
+    runs: Runs = DEFAULTS.runs,
+    latencies: Latencies = DEFAULTS.latencies,
+    tasks: Tasks = DEFAULTS.tasks,
+    config: ConfigFile = None,
+    as_json: AsJson = False,
+) -> None:
+    """Measure how fast one node is here, with this database and this configuration; takes about half a minute.
+
+    It works in a place of its own, a schema of the same PostgreSQL database or a file beside SQLite's, which is removed
+    afterwards; tasks and runs of yours are neither read nor changed. A server at work beside it takes its share.
+    """
+    output = Output(as_json=as_json)
+    with output.errors():
+        settings = load({"database_url": database_url}, config).settings
+        node = EngineSettings(
+            slots=settings.slots, thread_slots=settings.thread_slots, prefetch=settings.prefetch, poll=settings.poll
+        )
+        amount = Amount(runs, latencies, tasks)
+        leave_out_what_stays()
+        with (
+            place_aside(settings.database_url) as place,
+            asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner,
+        ):
+            figures = runner.run(measure(place, amount, node, output.note))
+        output.result({"ok": True, **figures.as_json()}, _sentences(figures))
+
+
+def _sentences(figures: Figures) -> str:
+    return "\n".join(
+        (
+            f"Enqueueing: {figures.enqueued:,.0f} runs/s",
+            f"Draining: {figures.drained:,.0f} runs/s, {figures.processor:,.0f} µs of the node's processor time each",
+            f"From enqueueing to the start, idle: {_spread(figures.start)}",
+            f"Lateness of tasks due at one second: {_spread(figures.late)}",
+        )
+    )
+
+
+def _spread(found: Spread) -> str:
+    return f"p50 {found.p50:,.1f} ms, p99 {found.p99:,.1f} ms, longest {found.longest:,.1f} ms"

@@ -1,0 +1,74 @@
+"""``cronograph bench``: figures of the user's own database, in a place that is gone afterwards."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from sqlalchemy import text
+
+from cronograph.jobs.core.errors import ConfigurationError
+from cronograph.jobs.runtime.settings import EngineSettings
+from cronograph.jobs.store.db.aside import place_aside
+from cronograph.jobs.store.db.opening import connected
+from cronograph.server.trial import Amount, Spread, measure
+from tests.support.databases import sqlite_address
+
+TINY = Amount(runs=20, latencies=2, tasks=3)
+
+
+async def test_a_trial_measures_beside_the_data_and_leaves_nothing(database_url: str) -> None:
+    before = contents(database_url)
+    said: list[str] = []
+    with place_aside(database_url) as place:
+        figures = await measure(place, TINY, EngineSettings(), said.append)
+        assert contents(database_url) == before, "the trial worked in the real tables"
+    assert min(figures.enqueued, figures.drained, figures.processor, figures.start.p50) > 0
+    assert figures.late.p50 <= figures.late.p99 <= figures.late.longest
+    assert len(said) == 4
+    with connected(database_url) as conn:
+        assert conn.dialect.name == "sqlite" or not conn.execute(text(TRIALS)).all()
+
+
+TRIALS = "SELECT 1 FROM information_schema.schemata WHERE schema_name LIKE 'cronograph_trial%'"
+
+
+def contents(url: str) -> list[int]:
+    """How many runs and tasks the real tables hold."""
+    with connected(url) as conn:
+        return [conn.execute(text(f"SELECT count(*) FROM {table}")).scalar_one() for table in ("run", "periodic_task")]
+
+
+def test_the_place_of_a_trial_is_gone_however_it_ends(tmp_path: Path) -> None:
+    def use(place: str) -> None:
+        Path(place.removeprefix("sqlite:///")).touch()
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt), place_aside(sqlite_address(tmp_path / "mine.db")) as place:
+        use(place)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_trial_needs_the_database_itself_and_no_pooler() -> None:
+    address = "postgresql://nobody@localhost/none?pooler=transaction"
+    with pytest.raises(ConfigurationError, match="got the address of its pooler"), place_aside(address):
+        pass
+
+
+def test_the_command_says_what_it_found(tmp_path: Path) -> None:
+    address = sqlite_address(tmp_path / "mine.db")
+    small = ("--runs", "20", "--latencies", "2", "--tasks", "2")
+    command = [sys.executable, "-c", "from cronograph.server.cli import main; main()", "bench", "--json", *small]
+    command += ["--database-url", address]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert found["ok"]
+    assert found["drained"] > 0
+    assert found["start"].keys() == {"p50", "p99", "longest"}
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_spread_is_of_the_durations_it_is_given() -> None:
+    assert Spread.of([place / 1000 for place in range(1, 101)]) == Spread(51.0, 100.0, 100.0)

@@ -7,13 +7,13 @@ from dataclasses import asdict, dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from ..jobs import RunSpec, enqueue_many_sync
+from ..jobs import RunSpec, enqueue_many_sync, job
 from ..jobs.actions.tasks import create_task
 from ..jobs.context import JobContext
 from ..jobs.core.model import ScheduleSpec, TaskSpec
 from ..jobs.core.schedule import Syntax
 from ..jobs.core.wording import time_text
-from ..jobs.registry import Registry, job
+from ..jobs.registry import Registry
 from ..jobs.runtime.engine import Engine
 from ..jobs.runtime.settings import EngineSettings
 from ..jobs.services import Services

@@ -19,6 +19,9 @@ MAX_LINES: Final = 1_000
 MAX_RUNS: Final = 10_000
 """Runs that one mutation makes or changes at most."""
 
+MAX_TASKS: Final = 1_000
+"""Tasks that one mutation changes at most: each is settled by itself."""
+
 FIRST: TypeAlias = Annotated[
     int | None,
     strawberry.argument(

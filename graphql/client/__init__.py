@@ -67,13 +67,14 @@ from .records import (
     TriggeredJob,
     Viewer,
 )
-from .results import ChangedRuns, DeletedTasks, Page, Pruning
+from .results import ChangedRuns, ChangedTasks, DeletedTasks, Page, Pruning
 from .schedules import calendar, cron, interval, once
 from .subscription import Reconnect, Subscription
 
 __all__ = [
     "AsyncClient",
     "ChangedRuns",
+    "ChangedTasks",
     "Client",
     "ClientError",
     "DeletedTasks",

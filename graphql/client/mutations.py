@@ -14,7 +14,7 @@ from .inputs import NewRun, ScheduleInput, TaskChanges, TaskSettings
 from .operation import Operation
 from .queries import Filter
 from .records import Execution, Group, Node, Run, Task, TriggeredJob
-from .results import ChangedRuns, DeletedTasks, Pruning
+from .results import ChangedRuns, ChangedTasks, DeletedTasks, Pruning
 from .shapes import camel, read, read_all, selection
 
 
@@ -82,11 +82,13 @@ def cancel_runs(
     *,
     ids: Sequence[str] | None = None,
     filter: Filter | None = None,
+    after: str | None = None,
     reason: str | None = None,
     dry_run: bool = False,
 ) -> Operation[ChangedRuns]:
     """Cancel many runs, named by ``ids`` or else by ``filter``; finished ones are left as they are."""
-    return _many("cancelRuns", "CancelRunsInput", present(ids=ids, filter=filter, reason=reason, dryRun=dry_run))
+    given = present(ids=ids, filter=filter, after=after, reason=reason, dryRun=dry_run)
+    return _many("cancelRuns", "CancelRunsInput", given)
 
 
 def retry_run(id: str, *, args: Mapping[str, Any] | None = None) -> Operation[Run]:
@@ -95,10 +97,19 @@ def retry_run(id: str, *, args: Mapping[str, Any] | None = None) -> Operation[Ru
 
 
 def retry_runs(
-    *, ids: Sequence[str] | None = None, filter: Filter | None = None, dry_run: bool = False
+    *,
+    ids: Sequence[str] | None = None,
+    filter: Filter | None = None,
+    after: str | None = None,
+    exclude_retried: bool | None = None,
+    dry_run: bool = False,
 ) -> Operation[ChangedRuns]:
-    """Make new runs like finished ones, named by ``ids`` or else by ``filter``."""
-    return _many("retryRuns", "RetryRunsInput", present(ids=ids, filter=filter, dryRun=dry_run))
+    """Make new runs like finished ones, named by ``ids`` or else by ``filter``.
+
+    A filter leaves out those that were retried already, unless ``exclude_retried`` is False.
+    """
+    given = present(ids=ids, filter=filter, after=after, excludeRetried=exclude_retried, dryRun=dry_run)
+    return _many("retryRuns", "RetryRunsInput", given)
 
 
 def retry_now(id: str) -> Operation[Run]:
@@ -106,11 +117,27 @@ def retry_now(id: str) -> Operation[Run]:
     return changed("retryNow", "RetryNowInput", {"id": id}, "run", Run)
 
 
+def retry_many_now(
+    *,
+    ids: Sequence[str] | None = None,
+    filter: Filter | None = None,
+    after: str | None = None,
+    dry_run: bool = False,
+) -> Operation[ChangedRuns]:
+    """Make many runs that wait for their time due now, named by ``ids`` or else by ``filter``."""
+    return _many("retryNow", "RetryNowInput", present(ids=ids, filter=filter, after=after, dryRun=dry_run))
+
+
 def set_run_priority(
-    priority: Priority, *, ids: Sequence[str] | None = None, filter: Filter | None = None, dry_run: bool = False
+    priority: Priority,
+    *,
+    ids: Sequence[str] | None = None,
+    filter: Filter | None = None,
+    after: str | None = None,
+    dry_run: bool = False,
 ) -> Operation[ChangedRuns]:
     """Change the priority of waiting and stuck runs, named by ``ids`` or else by ``filter``."""
-    given = present(priority=priority, ids=ids, filter=filter, dryRun=dry_run)
+    given = present(priority=priority, ids=ids, filter=filter, after=after, dryRun=dry_run)
     return _many("setRunPriority", "SetRunPriorityInput", given)
 
 
@@ -166,10 +193,7 @@ def delete_tasks_of_owner(owner: str, *, dry_run: bool = False) -> Operation[Del
         "DeleteTasksOfOwnerInput",
         present(owner=owner, dryRun=dry_run),
         "deletedNames count",
-        lambda payload: DeletedTasks(
-            names=read(tuple[str, ...], payload.get("deletedNames"), f"{field}.deletedNames"),
-            count=read(int, payload.get("count"), f"{field}.count"),
-        ),
+        lambda payload: _deleted(field, payload),
     )
 
 
@@ -180,12 +204,55 @@ def pause_task(name: str, *, reason: str | None = None) -> Operation[Task]:
 
 def resume_task(name: str) -> Operation[Task]:
     """End the pause of a task."""
-    return changed("resumeTask", "TaskNameInput", {"name": name}, "task", Task)
+    return changed("resumeTask", "ResumeTaskInput", {"name": name}, "task", Task)
 
 
 def reset_task(name: str) -> Operation[Task]:
     """Give a task that is declared in code its declared settings back."""
-    return changed("resetTask", "TaskNameInput", {"name": name}, "task", Task)
+    return changed("resetTask", "ResetTaskInput", {"name": name}, "task", Task)
+
+
+def pause_tasks(
+    *,
+    names: Sequence[str] | None = None,
+    filter: Filter | None = None,
+    after: str | None = None,
+    reason: str | None = None,
+    dry_run: bool = False,
+) -> Operation[ChangedTasks]:
+    """Pause many tasks, by ``names`` or else by ``filter``."""
+    given = present(names=names, filter=filter, after=after, reason=reason, dryRun=dry_run)
+    return _many_tasks("pauseTasks", "PauseTasksInput", given)
+
+
+def resume_tasks(
+    *,
+    names: Sequence[str] | None = None,
+    filter: Filter | None = None,
+    after: str | None = None,
+    dry_run: bool = False,
+) -> Operation[ChangedTasks]:
+    """Resume many paused tasks, by ``names`` or else by ``filter``."""
+    given = present(names=names, filter=filter, after=after, dryRun=dry_run)
+    return _many_tasks("resumeTasks", "ResumeTasksInput", given)
+
+
+def delete_tasks(
+    *,
+    names: Sequence[str] | None = None,
+    filter: Filter | None = None,
+    after: str | None = None,
+    dry_run: bool = False,
+) -> Operation[DeletedTasks]:
+    """Delete many tasks, by ``names`` or else by ``filter``; those declared in code are found by no filter."""
+    field = "deleteTasks"
+    return mutation(
+        field,
+        "DeleteTasksInput",
+        present(names=names, filter=filter, after=after, dryRun=dry_run),
+        "deletedNames count hasMore endCursor",
+        lambda payload: _deleted(field, payload),
+    )
 
 
 def pause_group(name: str, *, reason: str | None = None) -> Operation[Group]:
@@ -195,7 +262,7 @@ def pause_group(name: str, *, reason: str | None = None) -> Operation[Group]:
 
 def resume_group(name: str) -> Operation[Group]:
     """End the pause of a group."""
-    return changed("resumeGroup", "GroupNameInput", {"name": name}, "group", Group)
+    return changed("resumeGroup", "ResumeGroupInput", {"name": name}, "group", Group)
 
 
 def limit_group(name: str, max_running: int | None) -> Operation[Group]:
@@ -243,9 +310,32 @@ def _many(field: str, input_type: str, given: Mapping[str, object]) -> Operation
         return ChangedRuns(
             runs=read_all(Run, payload.get("runs"), f"{field}.runs"),
             count=read(int, payload.get("count"), f"{field}.count"),
+            has_more=read(bool, payload.get("hasMore"), f"{field}.hasMore"),
+            end_cursor=payload.get("endCursor"),
         )
 
-    return mutation(field, input_type, given, f"runs {{ {selection(Run)} }} count", convert)
+    return mutation(field, input_type, given, f"runs {{ {selection(Run)} }} count hasMore endCursor", convert)
+
+
+def _many_tasks(field: str, input_type: str, given: Mapping[str, object]) -> Operation[ChangedTasks]:
+    def convert(payload: Mapping[str, Any]) -> ChangedTasks:
+        return ChangedTasks(
+            names=tuple(one["name"] for one in payload.get("tasks", ())),
+            count=read(int, payload.get("count"), f"{field}.count"),
+            has_more=read(bool, payload.get("hasMore"), f"{field}.hasMore"),
+            end_cursor=payload.get("endCursor"),
+        )
+
+    return mutation(field, input_type, given, "tasks { name } count hasMore endCursor", convert)
+
+
+def _deleted(field: str, payload: Mapping[str, Any]) -> DeletedTasks:
+    return DeletedTasks(
+        names=read(tuple[str, ...], payload.get("deletedNames"), f"{field}.deletedNames"),
+        count=read(int, payload.get("count"), f"{field}.count"),
+        has_more=bool(payload.get("hasMore")),
+        end_cursor=payload.get("endCursor"),
+    )
 
 
 def _settings(settings: TaskSettings | TaskChanges) -> dict[str, object]:

@@ -37,10 +37,31 @@ class ChangedRuns:
     Attributes:
         runs: the first of them, at most 200.
         count: how many there are.
+        has_more: whether more match the filter than one call changes: call again with ``after=end_cursor``.
+        end_cursor: where the next call goes on; None if nothing was selected.
     """
 
     runs: tuple[Run, ...]
     count: int
+    has_more: bool
+    end_cursor: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChangedTasks:
+    """What an action on many tasks did, or with ``dry_run`` would do.
+
+    Attributes:
+        names: the first of them, at most 200.
+        count: how many there are.
+        has_more: whether more match the filter than one call changes: call again with ``after=end_cursor``.
+        end_cursor: where the next call goes on; None if nothing was selected.
+    """
+
+    names: tuple[str, ...]
+    count: int
+    has_more: bool
+    end_cursor: str | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,12 +83,16 @@ class Pruning:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeletedTasks:
-    """What ``delete_tasks_of_owner`` did, or with ``dry_run`` would do.
+    """What ``delete_tasks`` or ``delete_tasks_of_owner`` did, or with ``dry_run`` would do.
 
     Attributes:
         names: the tasks that are gone, at most 200 of them.
         count: how many there are.
+        has_more: whether more match the filter than one call deletes: call again with ``after=end_cursor``.
+        end_cursor: where the next call goes on; None if nothing was selected, and of an owner.
     """
 
     names: tuple[str, ...]
     count: int
+    has_more: bool = False
+    end_cursor: str | None = None

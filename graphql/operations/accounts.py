@@ -1,7 +1,7 @@
 """Accounts, tokens and sessions: who may sign in, and what oneself is signed in with."""
 
 from datetime import datetime
-from typing import Annotated
+from typing import Annotated, TypeVar
 
 import strawberry
 
@@ -25,11 +25,14 @@ from ..lists.connections import Connection
 from ..lists.declared import AUDIT_LIST, listed
 from ..types.account import (
     Account,
-    AccountPayload,
+    AccountChanged,
     ApiToken,
-    ApiTokenPayload,
     AuditEntry,
+    CreateAccountPayload,
+    CreateApiTokenPayload,
     EndSessionsPayload,
+    RevokeApiTokenPayload,
+    UpdateAccountPayload,
 )
 from .account_inputs import (
     CreateAccountInput,
@@ -39,6 +42,8 @@ from .account_inputs import (
     UpdateAccountInput,
 )
 from .changes import Done, given, parse_key, perform_alone
+
+A = TypeVar("A", bound=AccountChanged)
 
 MANY = Size(default=1_000, most=1_000)
 
@@ -69,7 +74,7 @@ class AccountMutations:
         description="Makes an account. It has no password yet: its owner sets one by the link in `recoveryPath`.",
         requires=Role.ADMIN,
     )
-    async def create_account(self, info: Info, input: Annotated[CreateAccountInput, INPUT]) -> AccountPayload:
+    async def create_account(self, info: Info, input: Annotated[CreateAccountInput, INPUT]) -> CreateAccountPayload:
         """The new account."""
         secret = fresh_secret(Prefix.LINK)
 
@@ -78,14 +83,14 @@ class AccountMutations:
             actions.prepare_recovery(tx, made.name, stored_form(secret))
             return made
 
-        return _account(await perform_alone(info, input, action), secret)
+        return _account(CreateAccountPayload, await perform_alone(info, input, action), secret)
 
     @mutates(
         description="Changes an account: its role, whether it may sign in, or gives its owner a link to set a password "
         "by. A new role and `disabled: true` end its sessions.",
         requires=Role.ADMIN,
     )
-    async def update_account(self, info: Info, input: Annotated[UpdateAccountInput, INPUT]) -> AccountPayload:
+    async def update_account(self, info: Info, input: Annotated[UpdateAccountInput, INPUT]) -> UpdateAccountPayload:
         """The changed account."""
         secret = fresh_secret(Prefix.LINK) if given(input.recovery) else None
 
@@ -100,13 +105,13 @@ class AccountMutations:
                 actions.prepare_recovery(tx, input.name, stored_form(secret))
             return changed
 
-        return _account(await perform_alone(info, input, action), secret)
+        return _account(UpdateAccountPayload, await perform_alone(info, input, action), secret)
 
     @mutates(
         description="Makes a personal API token of one's own, of at most one's own role. Not possible by a token.",
         requires=Role.VIEWER,
     )
-    async def create_api_token(self, info: Info, input: Annotated[CreateApiTokenInput, INPUT]) -> ApiTokenPayload:
+    async def create_api_token(self, info: Info, input: Annotated[CreateApiTokenInput, INPUT]) -> CreateApiTokenPayload:
         """The new token, and its secret."""
         secret = fresh_secret(Prefix.API_TOKEN)
         expires: datetime | None = given(input.expires_at)
@@ -118,11 +123,11 @@ class AccountMutations:
 
         done = await perform_alone(info, input, action)
         if done.result is None:
-            return ApiTokenPayload(errors=done.errors)
-        return ApiTokenPayload(token=ApiToken.from_model(done.result), secret=secret)
+            return CreateApiTokenPayload(errors=done.errors)
+        return CreateApiTokenPayload(token=ApiToken.from_model(done.result), secret=secret)
 
     @mutates(description="Makes an API token worthless: one's own; administrators anybody's.", requires=Role.VIEWER)
-    async def revoke_api_token(self, info: Info, input: Annotated[RevokeApiTokenInput, INPUT]) -> ApiTokenPayload:
+    async def revoke_api_token(self, info: Info, input: Annotated[RevokeApiTokenInput, INPUT]) -> RevokeApiTokenPayload:
         """The revoked token."""
         person = info.context.person
         # Without an account there are no tokens of one's own, and no account has the key 0.
@@ -133,7 +138,7 @@ class AccountMutations:
 
         done = await perform_alone(info, input, action)
         token = None if done.result is None else ApiToken.from_model(done.result)
-        return ApiTokenPayload(token=token, errors=done.errors)
+        return RevokeApiTokenPayload(token=token, errors=done.errors)
 
     @mutates(description="Ends sign-ins of one's own: one, or all but this one.", requires=Role.VIEWER)
     async def end_sessions(self, info: Info, input: Annotated[EndSessionsInput, INPUT]) -> EndSessionsPayload:
@@ -170,8 +175,8 @@ def signed_in(tx: Tx, info: Info) -> model.Account:
     return account
 
 
-def _account(done: Done[model.Account], secret: str | None) -> AccountPayload:
+def _account(kind: type[A], done: Done[model.Account], secret: str | None) -> A:
     if done.result is None:
-        return AccountPayload(errors=done.errors)
+        return kind(errors=done.errors)
     path = None if secret is None else f"/recover?token={secret}"
-    return AccountPayload(account=Account.from_model(done.result), recovery_path=path)
+    return kind(account=Account.from_model(done.result), recovery_path=path)

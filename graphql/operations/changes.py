@@ -221,6 +221,12 @@ def recall_task(tx: Tx, stored: Json) -> Task:
     return found
 
 
+def recall_tasks(tx: Tx, stored: Json) -> list[Task]:
+    """The tasks of a repeated request, as they are now; those deleted since are left out."""
+    found = task_store.by_ids(tx.conn, stored["tasks"])
+    return [found[task_id] for task_id in stored["tasks"] if task_id in found]
+
+
 def recall_runs(tx: Tx, stored: Json) -> list[Run]:
     """The runs of a repeated request, as they are now; those pruned since are left out."""
     found = run_store.by_ids(tx.conn, stored["runs"])

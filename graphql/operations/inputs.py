@@ -20,17 +20,17 @@ from ...jobs.core.schedule import Syntax
 from ..arguments import MAX_RUNS
 from ..fields import sized
 from ..guard.sizes import Size
-from ..lists.filters import RunFilter
 
 KEY: Final = (
     "Makes a repetition safe: within 24 hours the same key with the same request answers as before and changes "
     "nothing, with another request it is refused."
 )
 DRY_RUN: Final = "Change nothing; answer how many would change, and the first of them."
-REASON: Final = "Why; shown to others."
+REASON: Final = "Why; shown to others. At most 1,000 characters."
 
 
-def _optional(description: str, size: Size | None = None) -> Any:  # noqa: ANN401 - a field specifier
+def optional(description: str, size: Size | None = None) -> Any:  # noqa: ANN401 - a field specifier
+    """A field of an input that may be absent."""
     return strawberry.field(description=description, default=strawberry.UNSET, metadata=sized(size))
 
 
@@ -51,31 +51,31 @@ class ScheduleInput:
 class TaskSettings:
     """What can be set when a task is created and changed when it is updated. Null = the default."""
 
-    args: JSON | None = _optional("The arguments of its runs, an object; none unless given.")
-    description: str | None = _optional("What it is for; copied to its runs.")
-    enabled: bool | None = _optional("Whether its occurrences become runs; true unless given.")
-    group: str | None = _optional("The group of its runs; the job's, or else `default`, unless given.")
-    priority: Priority | None = _optional("The priority of its runs; the job's, or else LOW, unless given.")
-    owner: str | None = _optional("The outside thing on whose behalf it exists, e.g. `channel:42`.")
-    overlap: OverlapPolicy | None = _optional(
+    args: JSON | None = optional("The arguments of its runs, an object; none unless given.")
+    description: str | None = optional("What it is for; copied to its runs.")
+    enabled: bool | None = optional("Whether its occurrences become runs; true unless given.")
+    group: str | None = optional("The group of its runs; the job's, or else `default`, unless given.")
+    priority: Priority | None = optional("The priority of its runs; the job's, or else LOW, unless given.")
+    owner: str | None = optional("The outside thing on whose behalf it exists, e.g. `channel:42`.")
+    overlap: OverlapPolicy | None = optional(
         "What happens while a run of it is unfinished; as the job says, or else SKIP, for INTERVAL QUEUE."
     )
-    misfire: MisfirePolicy | None = _optional(
+    misfire: MisfirePolicy | None = optional(
         "What happens to occurrences that are late; as the job says, or else LAST, unless given."
     )
-    misfire_grace: float | None = _optional("Seconds by which an occurrence may be late; 60 unless given.")
-    catch_up_limit: int | None = _optional("How many missed occurrences policy ALL makes up for; 100 unless given.")
-    tolerance: float | None = _optional(
+    misfire_grace: float | None = optional("Seconds by which an occurrence may be late; 60 unless given.")
+    catch_up_limit: int | None = optional("How many missed occurrences policy ALL makes up for; 100 unless given.")
+    tolerance: float | None = optional(
         "INTERVAL only: seconds a run may start early; 5, at most a tenth, unless given."
     )
-    timeout: float | None = _optional(
+    timeout: float | None = optional(
         "The time box of an attempt in seconds; as the job says, or else none, for INTERVAL half the interval."
     )
-    retries: int | None = _optional("How many failures a run survives; as the job says, or else 2, unless given.")
-    retry_delay: float | None = _optional("Seconds before the first retry; as the job says, or else 60, unless given.")
-    jitter: float | None = _optional("Most seconds by which the task is delayed, by one fixed offset; 0 unless given.")
-    start_at: datetime | None = _optional("No occurrence before this time.")
-    end_at: datetime | None = _optional("No occurrence after this time.")
+    retries: int | None = optional("How many failures a run survives; as the job says, or else 2, unless given.")
+    retry_delay: float | None = optional("Seconds before the first retry; as the job says, or else 60, unless given.")
+    jitter: float | None = optional("Most seconds by which the task is delayed, by one fixed offset; 0 unless given.")
+    start_at: datetime | None = optional("No occurrence before this time.")
+    end_at: datetime | None = optional("No occurrence after this time.")
 
 
 @strawberry.input(description="A task to be made.")
@@ -87,7 +87,7 @@ class CreateTaskInput(TaskSettings):
     )
     job_name: str = strawberry.field(description="The job it runs; see `availableJobs`.")
     schedule: ScheduleInput = strawberry.field(description="When it is due; try it with `validateSchedule`.")
-    idempotency_key: str | None = _optional(KEY)
+    idempotency_key: str | None = optional(KEY)
 
     def to_spec(self) -> TaskSpec:
         """The engine's form; what is absent or null is as the job says, or else the product's default."""
@@ -106,10 +106,10 @@ class UpdateTaskInput(TaskSettings):
     """The input of ``updateTask``."""
 
     name: str = strawberry.field(description="Which task; the name itself cannot change.")
-    expected_version: int | None = _optional("Refuse if the task was edited since this `version` was read.")
-    job_name: str | None = _optional("The job it runs.")
-    schedule: ScheduleInput | None = _optional("When it is due.")
-    idempotency_key: str | None = _optional(KEY)
+    expected_version: int | None = optional("Refuse if the task was edited since this `version` was read.")
+    job_name: str | None = optional("The job it runs.")
+    schedule: ScheduleInput | None = optional("When it is due.")
+    idempotency_key: str | None = optional(KEY)
 
     def changes(self) -> dict[str, Any]:
         """Field names of ``TaskSpec`` to new values, None = the default; only what is present.
@@ -130,12 +130,20 @@ def settings_of(input: TaskSettings) -> dict[str, Any]:
     return {name: value for name, value in named if value is not strawberry.UNSET}
 
 
-@strawberry.input(description="A task by its name.")
-class TaskNameInput:
-    """The input of mutations that need nothing but the task."""
+@strawberry.input(description="A paused task to be resumed.")
+class ResumeTaskInput:
+    """The input of ``resumeTask``."""
 
     name: str = strawberry.field(description="Which task.")
-    idempotency_key: str | None = _optional(KEY)
+    idempotency_key: str | None = optional(KEY)
+
+
+@strawberry.input(description="A task of code that is to follow its code again.")
+class ResetTaskInput:
+    """The input of ``resetTask``."""
+
+    name: str = strawberry.field(description="Which task.")
+    idempotency_key: str | None = optional(KEY)
 
 
 @strawberry.input(description="A task to be deleted.")
@@ -143,8 +151,8 @@ class DeleteTaskInput:
     """The input of ``deleteTask``."""
 
     name: str = strawberry.field(description="Which task.")
-    dry_run: bool | None = _optional(DRY_RUN)
-    idempotency_key: str | None = _optional(KEY)
+    dry_run: bool | None = optional(DRY_RUN)
+    idempotency_key: str | None = optional(KEY)
 
 
 @strawberry.input(description="A task to be paused.")
@@ -152,8 +160,8 @@ class PauseTaskInput:
     """The input of ``pauseTask``."""
 
     name: str = strawberry.field(description="Which task.")
-    reason: str | None = _optional(REASON)
-    idempotency_key: str | None = _optional(KEY)
+    reason: str | None = optional(REASON)
+    idempotency_key: str | None = optional(KEY)
 
 
 @strawberry.input(description="An owner that is gone.")
@@ -161,8 +169,8 @@ class DeleteTasksOfOwnerInput:
     """The input of ``deleteTasksOfOwner``."""
 
     owner: str = strawberry.field(description="Whose tasks, e.g. `channel:42`.")
-    dry_run: bool | None = _optional(DRY_RUN)
-    idempotency_key: str | None = _optional(KEY)
+    dry_run: bool | None = optional(DRY_RUN)
+    idempotency_key: str | None = optional(KEY)
 
 
 @strawberry.input(description="A task to be run now.")
@@ -170,8 +178,8 @@ class TriggerTaskInput:
     """The input of ``triggerTask``."""
 
     name: str = strawberry.field(description="Which task.")
-    args: JSON | None = _optional("Arguments instead of the task's, an object.")
-    idempotency_key: str | None = _optional(KEY)
+    args: JSON | None = optional("Arguments instead of the task's, an object.")
+    idempotency_key: str | None = optional(KEY)
 
 
 @strawberry.input(description="A run to be put into the queue. Null = the default.")
@@ -179,15 +187,15 @@ class EnqueueRunInput:
     """One of the runs of ``enqueueRuns``."""
 
     job_name: str = strawberry.field(description="The job; see `availableJobs`.")
-    args: JSON | None = _optional("Its arguments, an object; none unless given.")
-    group: str | None = _optional("Its group; the job's, or else `default`, unless given.")
-    priority: Priority | None = _optional("Its priority; the job's, or else LOW, unless given.")
-    run_at: datetime | None = _optional("It does not start before this time.")
-    unique_key: str | None = _optional("While a run with this key is unfinished, that one is answered instead.")
-    retries: int | None = _optional("How many failures it survives; as the job says, or else 2, unless given.")
-    retry_delay: float | None = _optional("Seconds before the first retry; as the job says, or else 60, unless given.")
-    timeout: float | None = _optional("The time box of an attempt in seconds; the job's, or else none, unless given.")
-    description: str | None = _optional("What it is for.")
+    args: JSON | None = optional("Its arguments, an object; none unless given.")
+    group: str | None = optional("Its group; the job's, or else `default`, unless given.")
+    priority: Priority | None = optional("Its priority; the job's, or else LOW, unless given.")
+    run_at: datetime | None = optional("It does not start before this time.")
+    unique_key: str | None = optional("While a run with this key is unfinished, that one is answered instead.")
+    retries: int | None = optional("How many failures it survives; as the job says, or else 2, unless given.")
+    retry_delay: float | None = optional("Seconds before the first retry; as the job says, or else 60, unless given.")
+    timeout: float | None = optional("The time box of an attempt in seconds; the job's, or else none, unless given.")
+    description: str | None = optional("What it is for.")
 
     def to_run(self, submitter: str) -> NewRun:
         """The engine's form."""
@@ -216,7 +224,7 @@ class EnqueueRunsInput:
     runs: list[EnqueueRunInput] = strawberry.field(
         description="The runs, 1 to 10,000.", metadata=sized(Size(most=MAX_RUNS))
     )
-    idempotency_key: str | None = _optional(KEY)
+    idempotency_key: str | None = optional(KEY)
 
     def faults(self) -> Iterator[UserError]:
         """What the engine's rules say against the settings of the runs."""
@@ -230,27 +238,8 @@ class CancelRunInput:
     """The input of ``cancelRun``."""
 
     id: strawberry.ID = strawberry.field(description="Which run.")
-    reason: str | None = _optional(REASON)
-    idempotency_key: str | None = _optional(KEY)
-
-
-@strawberry.input
-class RunSelection:
-    """Runs by key or by filter, one of the two."""
-
-    ids: list[strawberry.ID] | None = _optional("Which runs, at most 10,000; or else `filter`.", Size(most=MAX_RUNS))
-    filter: RunFilter | None = _optional(
-        "All runs that match and to which this can be done, at most 10,000 per call; or else `ids`."
-    )
-    dry_run: bool | None = _optional(DRY_RUN)
-    idempotency_key: str | None = _optional(KEY)
-
-
-@strawberry.input(description="Runs to be cancelled. Finished ones are left as they are.")
-class CancelRunsInput(RunSelection):
-    """The input of ``cancelRuns``."""
-
-    reason: str | None = _optional(REASON)
+    reason: str | None = optional(REASON)
+    idempotency_key: str | None = optional(KEY)
 
 
 @strawberry.input(description="A finished run to be made again.")
@@ -258,30 +247,8 @@ class RetryRunInput:
     """The input of ``retryRun``."""
 
     id: strawberry.ID = strawberry.field(description="Which run.")
-    args: JSON | None = _optional("Arguments instead of the old ones, an object.")
-    idempotency_key: str | None = _optional(KEY)
-
-
-@strawberry.input(description="Finished runs to be made again.")
-class RetryRunsInput(RunSelection):
-    """The input of ``retryRuns``."""
-
-
-@strawberry.input(description="A waiting run to be made due now.")
-class RetryNowInput:
-    """The input of ``retryNow``."""
-
-    id: strawberry.ID = strawberry.field(description="Which run.")
-    idempotency_key: str | None = _optional(KEY)
-
-
-@strawberry.input(
-    description="Runs whose priority is to change. Those that neither wait nor are stuck stay as they are."
-)
-class SetRunPriorityInput(RunSelection):
-    """The input of ``setRunPriority``."""
-
-    priority: Priority = strawberry.field(description="The new priority.")
+    args: JSON | None = optional("Arguments instead of the old ones, an object.")
+    idempotency_key: str | None = optional(KEY)
 
 
 @strawberry.input(description="A group to be paused.")
@@ -289,16 +256,16 @@ class PauseGroupInput:
     """The input of ``pauseGroup``."""
 
     name: str = strawberry.field(description="Which group; it exists once it is named.")
-    reason: str | None = _optional(REASON)
-    idempotency_key: str | None = _optional(KEY)
+    reason: str | None = optional(REASON)
+    idempotency_key: str | None = optional(KEY)
 
 
-@strawberry.input(description="A group by its name.")
-class GroupNameInput:
+@strawberry.input(description="A paused group to be resumed.")
+class ResumeGroupInput:
     """The input of ``resumeGroup``."""
 
     name: str = strawberry.field(description="Which group.")
-    idempotency_key: str | None = _optional(KEY)
+    idempotency_key: str | None = optional(KEY)
 
 
 @strawberry.input(description="The limit of a group.")
@@ -306,20 +273,20 @@ class UpdateGroupInput:
     """The input of ``updateGroup``."""
 
     name: str = strawberry.field(description="Which group; it exists once it is named.")
-    max_running: int | None = _optional(
+    max_running: int | None = optional(
         "How many of its runs may be scheduled or running on all nodes together; null = no limit, absent = unchanged."
     )
-    idempotency_key: str | None = _optional(KEY)
+    idempotency_key: str | None = optional(KEY)
 
 
 @strawberry.input(description="What history to keep. Absent or null = the default.")
 class PruneHistoryInput:
     """The input of ``pruneHistory``."""
 
-    max_age_days: float | None = _optional("Days; what ended longer ago is deleted. 30 unless given.")
-    max_per_task: int | None = _optional("How many of the newest to keep of each task; any number unless given.")
-    dry_run: bool | None = _optional(DRY_RUN)
-    idempotency_key: str | None = _optional(KEY)
+    max_age_days: float | None = optional("Days; what ended longer ago is deleted. 30 unless given.")
+    max_per_task: int | None = optional("How many of the newest to keep of each task; any number unless given.")
+    dry_run: bool | None = optional(DRY_RUN)
+    idempotency_key: str | None = optional(KEY)
 
 
 @strawberry.input(description="A node to be drained.")
@@ -327,7 +294,7 @@ class DrainNodeInput:
     """The input of ``drainNode``."""
 
     name: str = strawberry.field(description="Which live node.")
-    idempotency_key: str | None = _optional(KEY)
+    idempotency_key: str | None = optional(KEY)
 
 
 @strawberry.input(description="A node whose drain is taken back.")
@@ -335,4 +302,4 @@ class ResumeNodeInput:
     """The input of ``resumeNode``."""
 
     name: str = strawberry.field(description="Which live node.")
-    idempotency_key: str | None = _optional(KEY)
+    idempotency_key: str | None = optional(KEY)

@@ -1,7 +1,7 @@
 """Mutations of groups and nodes."""
 
 from functools import partial
-from typing import Annotated
+from typing import Annotated, TypeVar
 
 import strawberry
 
@@ -19,9 +19,17 @@ from ..context import Info
 from ..enums import Role
 from ..fields import mutates
 from ..types.operation import Group, Node
-from ..types.payloads import GroupPayload, NodePayload
+from ..types.payloads import (
+    DrainNodePayload,
+    GroupChanged,
+    NodeChanged,
+    PauseGroupPayload,
+    ResumeGroupPayload,
+    ResumeNodePayload,
+    UpdateGroupPayload,
+)
 from .changes import Done, given, perform
-from .inputs import DrainNodeInput, GroupNameInput, PauseGroupInput, ResumeNodeInput, UpdateGroupInput
+from .inputs import DrainNodeInput, PauseGroupInput, ResumeGroupInput, ResumeNodeInput, UpdateGroupInput
 
 
 def recall_group(tx: Tx, stored: Json) -> model.Group:
@@ -45,14 +53,18 @@ ONE_GROUP: Memory[model.Group] = Memory(keep=lambda group: {"group": group.name}
 ONE_NODE: Memory[model.Node] = Memory(keep=lambda node: {"node": node.id}, recall=recall_node)
 
 
-def group_payload(done: Done[model.Group]) -> GroupPayload:
+G = TypeVar("G", bound=GroupChanged)
+N = TypeVar("N", bound=NodeChanged)
+
+
+def group_payload(kind: type[G], done: Done[model.Group]) -> G:
     """The answer for one group."""
-    return GroupPayload(group=None if done.result is None else Group.from_model(done.result), errors=done.errors)
+    return kind(group=None if done.result is None else Group.from_model(done.result), errors=done.errors)
 
 
-def node_payload(done: Done[model.Node]) -> NodePayload:
+def node_payload(kind: type[N], done: Done[model.Node]) -> N:
     """The answer for one node."""
-    return NodePayload(node=None if done.result is None else Node.from_model(done.result), errors=done.errors)
+    return kind(node=None if done.result is None else Node.from_model(done.result), errors=done.errors)
 
 
 @strawberry.type
@@ -63,21 +75,21 @@ class QueueMutations:
         description="Pauses a group: none of its runs starts; those not begun go back to the queue.",
         requires=Role.OPERATOR,
     )
-    async def pause_group(self, info: Info, input: Annotated[PauseGroupInput, INPUT]) -> GroupPayload:
+    async def pause_group(self, info: Info, input: Annotated[PauseGroupInput, INPUT]) -> PauseGroupPayload:
         """The paused group."""
         action = partial(
             actions.pause_group, name=input.name, reason=given(input.reason), actor=info.context.person.name
         )
-        return group_payload(await perform(info, "pauseGroup", input, action, ONE_GROUP))
+        return group_payload(PauseGroupPayload, await perform(info, "pauseGroup", input, action, ONE_GROUP))
 
     @mutates(description="Lets a paused group run again.", requires=Role.OPERATOR)
-    async def resume_group(self, info: Info, input: Annotated[GroupNameInput, INPUT]) -> GroupPayload:
+    async def resume_group(self, info: Info, input: Annotated[ResumeGroupInput, INPUT]) -> ResumeGroupPayload:
         """The resumed group."""
         action = partial(actions.resume_group, name=input.name, actor=info.context.person.name)
-        return group_payload(await perform(info, "resumeGroup", input, action, ONE_GROUP))
+        return group_payload(ResumeGroupPayload, await perform(info, "resumeGroup", input, action, ONE_GROUP))
 
     @mutates(description="Changes the limit of a group.", requires=Role.OPERATOR)
-    async def update_group(self, info: Info, input: Annotated[UpdateGroupInput, INPUT]) -> GroupPayload:
+    async def update_group(self, info: Info, input: Annotated[UpdateGroupInput, INPUT]) -> UpdateGroupPayload:
         """The changed group."""
 
         def action(tx: Tx) -> model.Group:
@@ -85,21 +97,23 @@ class QueueMutations:
                 return recall_group(tx, {"group": input.name})
             return actions.update_group(tx, input.name, max_running=input.max_running)
 
-        return group_payload(await perform(info, "updateGroup", input, action, ONE_GROUP))
+        return group_payload(UpdateGroupPayload, await perform(info, "updateGroup", input, action, ONE_GROUP))
 
     @mutates(
         description="Asks a live node to take nothing new and to end once its running jobs have, as SIGTERM does: what "
         "still runs after its drain time is asked to stop and handed back. `resumeNode` takes it back before that.",
         requires=Role.ADMIN,
     )
-    async def drain_node(self, info: Info, input: Annotated[DrainNodeInput, INPUT]) -> NodePayload:
+    async def drain_node(self, info: Info, input: Annotated[DrainNodeInput, INPUT]) -> DrainNodePayload:
         """The draining node."""
-        return node_payload(await perform(info, "drainNode", input, partial(drain_node, name=input.name), ONE_NODE))
+        done = await perform(info, "drainNode", input, partial(drain_node, name=input.name), ONE_NODE)
+        return node_payload(DrainNodePayload, done)
 
     @mutates(
         description="Takes `drainNode` back: the node takes runs again. Refused once the node stops for good.",
         requires=Role.ADMIN,
     )
-    async def resume_node(self, info: Info, input: Annotated[ResumeNodeInput, INPUT]) -> NodePayload:
+    async def resume_node(self, info: Info, input: Annotated[ResumeNodeInput, INPUT]) -> ResumeNodePayload:
         """The node, active again."""
-        return node_payload(await perform(info, "resumeNode", input, partial(resume_node, name=input.name), ONE_NODE))
+        done = await perform(info, "resumeNode", input, partial(resume_node, name=input.name), ONE_NODE)
+        return node_payload(ResumeNodePayload, done)

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Annotated, Final, TypeAlias
+from typing import Annotated, Final, TypeVar
 
 import strawberry
 from strawberry.scalars import JSON
@@ -12,61 +12,52 @@ from ...jobs.actions import runs as actions
 from ...jobs.actions.idempotent import Memory
 from ...jobs.actions.runs import Enqueued
 from ...jobs.core.codes import ErrorCode
-from ...jobs.core.errors import InvalidInput, NotFound
+from ...jobs.core.errors import InvalidInput
 from ...jobs.core.model import Json, Run
 from ...jobs.core.states import CLAIMABLE, FINAL, UNFINISHED, RunState
 from ...jobs.store.db.transaction import Tx
-from ...jobs.store.read import pages
 from ...jobs.store.read import runs as run_store
-from ...jobs.store.read.criteria import Criteria, one_of
-from ...jobs.store.read.lists import RUNS
+from ...jobs.store.read.criteria import AllOf, Condition, Criteria, Operator, equal, one_of
 from ..arguments import INPUT, MAX_RUNS
 from ..context import Info
 from ..enums import Role
-from ..errors import UserFacingError
 from ..fields import mutates
 from ..guard.sizes import Size
-from ..lists.criteria import to_criteria
 from ..scalars import BigInt
 from ..types import entities
-from ..types.payloads import EnqueueRunsPayload, PruneHistoryPayload, RunPayload, RunsPayload, TriggerJobPayload
-from .changes import ONE_RUN, Done, args_of, given, parse_key, perform, recall_runs
-from .inputs import (
-    CancelRunInput,
-    CancelRunsInput,
-    EnqueueRunsInput,
-    PruneHistoryInput,
-    RetryNowInput,
-    RetryRunInput,
-    RetryRunsInput,
-    RunSelection,
-    SetRunPriorityInput,
+from ..types.payloads import (
+    CancelRunPayload,
+    CancelRunsPayload,
+    EnqueueRunsPayload,
+    PruneHistoryPayload,
+    RetryNowPayload,
+    RetryRunPayload,
+    RetryRunsPayload,
+    RunChanged,
+    RunsChanged,
+    SetRunPriorityPayload,
+    TriggerJobPayload,
 )
+from .bulk import MAX_SHOWN, Changed, Deed, many_runs
+from .bulk_inputs import CancelRunsInput, RetryNowInput, RetryRunsInput, SetRunPriorityInput
+from .changes import ONE_RUN, Done, args_of, given, parse_key, perform, recall_runs
+from .inputs import CancelRunInput, EnqueueRunsInput, PruneHistoryInput, RetryRunInput
 from .pruning import PRUNING, prune
 
-"""Runs that one call makes or changes."""
-MAX_SHOWN: Final = 200
-
-BulkAction: TypeAlias = Callable[[Tx, Sequence[int]], list[Run]]
-
-
-@dataclass(frozen=True, slots=True)
-class Changed:
-    """What a bulk action did, or would do: the runs afterwards, how many changed, and whether more match."""
-
-    runs: list[Run]
-    count: int
-    has_more: bool
-
-
-CHANGED: Final[Memory[Changed]] = Memory(
-    keep=lambda changed: {
-        "runs": [run.id for run in changed.runs[:MAX_SHOWN]],
-        "count": changed.count,
-        "hasMore": changed.has_more,
+CHANGED: Final[Memory[Changed[Run]]] = Memory(
+    keep=lambda done: {
+        "runs": [run.id for run in done.rows[:MAX_SHOWN]],
+        "count": done.count,
+        "hasMore": done.has_more,
+        "endCursor": done.end_cursor,
     },
-    recall=lambda tx, stored: Changed(recall_runs(tx, stored), stored["count"], stored["hasMore"]),
+    recall=lambda tx, stored: Changed(recall_runs(tx, stored), stored["count"], stored["hasMore"], stored["endCursor"]),
 )
+NOT_ASKED: Final = Condition("cancel_requested_at", Operator.IS_NULL, value=True)
+"""A run that was asked to stop is as asked already."""
+
+R = TypeVar("R", bound=RunChanged)
+S = TypeVar("S", bound=RunsChanged)
 
 
 def recall_enqueued(tx: Tx, stored: Json) -> list[Enqueued]:
@@ -93,65 +84,26 @@ class TriggerJobInput:
     args: object
 
 
-def run_payload(done: Done[Run]) -> RunPayload:
+def run_payload(kind: type[R], done: Done[Run]) -> R:
     """The answer for one run."""
-    return RunPayload(run=None if done.result is None else entities.Run.from_model(done.result), errors=done.errors)
+    return kind(run=None if done.result is None else entities.Run.from_model(done.result), errors=done.errors)
 
 
-def runs_payload(done: Done[Changed]) -> RunsPayload:
+def runs_payload(kind: type[S], done: Done[Changed[Run]]) -> S:
     """The answer for many runs."""
     if done.result is None:
-        return RunsPayload(errors=done.errors)
-    shown = [entities.Run.from_model(run) for run in done.result.runs[:MAX_SHOWN]]
-    return RunsPayload(runs=shown, count=BigInt(done.result.count), has_more=done.result.has_more)
+        return kind(errors=done.errors)
+    shown = [entities.Run.from_model(run) for run in done.result.rows[:MAX_SHOWN]]
+    count, more = BigInt(done.result.count), done.result.has_more
+    return kind(runs=shown, count=count, has_more=more, end_cursor=done.result.end_cursor)
 
 
-def in_bulk(selection: RunSelection, states: Collection[RunState], action: BulkAction) -> Callable[[Tx], Changed]:
-    """The action on the selected runs, or on a dry run only the selection.
-
-    Args:
-        selection: What the client chose.
-        states: In which states the action does something; a filter finds no others.
-        action: Changes runs by key.
-    """
-    filter, ids = given(selection.filter), given(selection.ids)
-    if (filter is None) == (ids is None):
-        raise InvalidInput("ids: give either ids or filter" + ("" if ids is None else ", not both"), path=("ids",))
-    criteria = None if filter is None else _criteria(selection, one_of("state", tuple(sorted(states))))
-    keys = sorted({parse_key(one, "ids", str(place)) for place, one in enumerate(ids or ())})
-    if len(keys) > MAX_RUNS:
-        raise InvalidInput(f"ids: must be at most {MAX_RUNS:,} runs, got {len(keys):,}", path=("ids",))
-
-    def perform_on(tx: Tx) -> Changed:
-        chosen = keys if criteria is None else pages.ids(tx.conn, RUNS, criteria, MAX_RUNS + 1)
-        has_more, chosen = len(chosen) > MAX_RUNS, chosen[:MAX_RUNS]
-        before = run_store.by_ids(tx.conn, chosen)
-        missing = next((key for key in chosen if key not in before), None)
-        if missing is not None:
-            raise NotFound(f"run '{missing}' does not exist", path=("ids",))
-        apt = [key for key in chosen if before[key].state in states]
-        runs = [before[key] for key in apt] if given(selection.dry_run) else action(tx, chosen)
-        return Changed(runs, len(apt), has_more)
-
-    return perform_on
-
-
-def _criteria(selection: RunSelection, states: Criteria) -> Criteria:
-    try:
-        return to_criteria(given(selection.filter), states)
-    except UserFacingError as error:
-        raise InvalidInput(error.message, path=("filter",)) from error
-
-
-async def perform_in_bulk(
-    info: Info, operation: str, input: RunSelection, states: Collection[RunState], action: BulkAction
-) -> RunsPayload:
-    """Run a bulk action; a faulty selection is data, as any refusal."""
-
-    def prepared(tx: Tx) -> Changed:
-        return in_bulk(input, states, action)(tx)
-
-    return runs_payload(await perform(info, operation, input, prepared, CHANGED))
+def deed(
+    states: Collection[RunState], does: Callable[[Tx, Sequence[int]], list[Run]], *also: Callable[[Tx], Criteria]
+) -> Deed[Run]:
+    """What is done to runs in these states; a filter finds those alone that meet the further conditions as well."""
+    in_states = one_of("state", tuple(sorted(states)))
+    return Deed(does, lambda tx: AllOf((in_states, *(each(tx) for each in also))), lambda run: run.state in states)
 
 
 @strawberry.type
@@ -201,36 +153,43 @@ class RunMutations:
         description="Cancels a run: at once while it waits or is stuck, through the job's `should_stop` while it runs.",
         requires=Role.OPERATOR,
     )
-    async def cancel_run(self, info: Info, input: Annotated[CancelRunInput, INPUT]) -> RunPayload:
+    async def cancel_run(self, info: Info, input: Annotated[CancelRunInput, INPUT]) -> CancelRunPayload:
         """The run after the request."""
 
         def action(tx: Tx) -> Run:
             reason, actor = given(input.reason), info.context.person.name
             return actions.cancel_runs(tx, [parse_key(input.id, "id")], reason=reason, actor=actor)[0]
 
-        return run_payload(await perform(info, "cancelRun", input, action, ONE_RUN))
+        return run_payload(CancelRunPayload, await perform(info, "cancelRun", input, action, ONE_RUN))
 
     @mutates(description="Cancels many runs, by key or by filter.", requires=Role.OPERATOR)
-    async def cancel_runs(self, info: Info, input: Annotated[CancelRunsInput, INPUT]) -> RunsPayload:
+    async def cancel_runs(self, info: Info, input: Annotated[CancelRunsInput, INPUT]) -> CancelRunsPayload:
         """The runs after the request."""
         cancel = partial(actions.cancel_runs, reason=given(input.reason), actor=info.context.person.name)
-        return await perform_in_bulk(info, "cancelRuns", input, UNFINISHED, cancel)
+        action = partial(many_runs, selection=input, deed=deed(UNFINISHED, cancel, lambda _: NOT_ASKED))
+        return runs_payload(CancelRunsPayload, await perform(info, "cancelRuns", input, action, CHANGED))
 
     @mutates(description="Makes a new run of a finished one, linked to it.", requires=Role.OPERATOR)
-    async def retry_run(self, info: Info, input: Annotated[RetryRunInput, INPUT]) -> RunPayload:
+    async def retry_run(self, info: Info, input: Annotated[RetryRunInput, INPUT]) -> RetryRunPayload:
         """The new run."""
 
         def action(tx: Tx) -> Run:
             keys, args = [parse_key(input.id, "id")], args_of(input.args)
             return actions.retry_runs(tx, keys, args=args, actor=info.context.person.name)[0]
 
-        return run_payload(await perform(info, "retryRun", input, action, ONE_RUN))
+        return run_payload(RetryRunPayload, await perform(info, "retryRun", input, action, ONE_RUN))
 
-    @mutates(description="Makes new runs of many finished ones, by key or by filter.", requires=Role.OPERATOR)
-    async def retry_runs(self, info: Info, input: Annotated[RetryRunsInput, INPUT]) -> RunsPayload:
+    @mutates(
+        description="Makes new runs of many finished ones, by key or by filter; a filter leaves out those that were "
+        "retried already, unless asked otherwise.",
+        requires=Role.OPERATOR,
+    )
+    async def retry_runs(self, info: Info, input: Annotated[RetryRunsInput, INPUT]) -> RetryRunsPayload:
         """The new runs."""
         retry = partial(actions.retry_runs, actor=info.context.person.name)
-        return await perform_in_bulk(info, "retryRuns", input, FINAL, retry)
+        once_only = [lambda _: equal("retried", value=False)] if input.exclude_retried else []
+        action = partial(many_runs, selection=input, deed=deed(FINAL, retry, *once_only))
+        return runs_payload(RetryRunsPayload, await perform(info, "retryRuns", input, action, CHANGED))
 
     @mutates(
         description="Deletes old history, by a run of the job `prune_history`: never unfinished runs, nor a task's "
@@ -250,20 +209,37 @@ class RunMutations:
             has_more=done.result.has_more,
         )
 
-    @mutates(description="Makes a run that waits for its time, or for its retry, due now.", requires=Role.OPERATOR)
-    async def retry_now(self, info: Info, input: Annotated[RetryNowInput, INPUT]) -> RunPayload:
-        """The run that is due."""
+    @mutates(
+        description="Makes runs that wait for their time, or for their retry, due now: one, or many by key or by "
+        "filter.",
+        requires=Role.OPERATOR,
+    )
+    async def retry_now(self, info: Info, input: Annotated[RetryNowInput, INPUT]) -> RetryNowPayload:
+        """The runs that are due."""
+        chosen, later = given(input.id), deed(CLAIMABLE, actions.make_due, _not_due)
 
-        def action(tx: Tx) -> Run:
-            return actions.retry_now(tx, parse_key(input.id, "id"))
+        def action(tx: Tx) -> Changed[Run]:
+            if chosen is None:
+                return many_runs(tx, input, later)
+            if given(input.ids) is not None or given(input.filter) is not None:
+                raise InvalidInput("id: give either id, ids or filter, not several of them", path=("id",))
+            return Changed([actions.retry_now(tx, parse_key(chosen, "id"))], 1)
 
-        return run_payload(await perform(info, "retryNow", input, action, ONE_RUN))
+        payload = runs_payload(RetryNowPayload, await perform(info, "retryNow", input, action, CHANGED))
+        payload.run = payload.runs[0] if chosen is not None and payload.runs else None
+        return payload
 
     @mutates(description="Changes the priority of waiting and stuck runs, by key or by filter.", requires=Role.OPERATOR)
-    async def set_run_priority(self, info: Info, input: Annotated[SetRunPriorityInput, INPUT]) -> RunsPayload:
+    async def set_run_priority(self, info: Info, input: Annotated[SetRunPriorityInput, INPUT]) -> SetRunPriorityPayload:
         """The runs afterwards."""
 
-        def action(tx: Tx, ids: Sequence[int]) -> list[Run]:
+        def change(tx: Tx, ids: Sequence[int]) -> list[Run]:
             return actions.set_priority(tx, ids, input.priority)
 
-        return await perform_in_bulk(info, "setRunPriority", input, CLAIMABLE, action)
+        differs = Condition("priority", Operator.NE, input.priority)
+        action = partial(many_runs, selection=input, deed=deed(CLAIMABLE, change, lambda _: differs))
+        return runs_payload(SetRunPriorityPayload, await perform(info, "setRunPriority", input, action, CHANGED))
+
+
+def _not_due(tx: Tx) -> Criteria:
+    return Condition("available_at", Operator.GT, tx.now)

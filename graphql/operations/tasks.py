@@ -1,30 +1,50 @@
 """Mutations of tasks."""
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Annotated, Final
+from typing import Annotated, Final, TypeVar
 
 import strawberry
 
 from ...jobs.actions import deletion
 from ...jobs.actions import tasks as actions
 from ...jobs.actions.idempotent import Memory
-from ...jobs.core.model import Run, Task
+from ...jobs.core.model import Run, Task, TaskSource
 from ...jobs.store.db.transaction import Tx
+from ...jobs.store.read import tasks as task_store
+from ...jobs.store.read.criteria import Condition, Operator, equal
 from ..arguments import INPUT
 from ..context import Info
 from ..enums import Role
 from ..fields import mutates
 from ..scalars import BigInt
 from ..types import entities
-from ..types.payloads import DeleteTaskPayload, DeleteTasksPayload, RunPayload, TaskPayload
-from .changes import ONE_RUN, ONE_TASK, Done, args_of, given, perform, recall_runs
+from ..types.payloads import (
+    CreateTaskPayload,
+    DeleteTaskPayload,
+    DeleteTasksOfOwnerPayload,
+    DeleteTasksPayload,
+    PauseTaskPayload,
+    PauseTasksPayload,
+    ResetTaskPayload,
+    ResumeTaskPayload,
+    ResumeTasksPayload,
+    TaskChanged,
+    TasksChanged,
+    TriggerTaskPayload,
+    UpdateTaskPayload,
+)
+from .bulk import MAX_SHOWN, Changed, Deed, many_tasks
+from .bulk_inputs import DeleteTasksInput, PauseTasksInput, ResumeTasksInput
+from .changes import ONE_RUN, ONE_TASK, Done, args_of, given, perform, recall_runs, recall_tasks
 from .inputs import (
     CreateTaskInput,
     DeleteTaskInput,
     DeleteTasksOfOwnerInput,
     PauseTaskInput,
-    TaskNameInput,
+    ResetTaskInput,
+    ResumeTaskInput,
     TriggerTaskInput,
     UpdateTaskInput,
 )
@@ -44,15 +64,69 @@ class Deletion:
     count: int
 
 
+@dataclass(frozen=True, slots=True)
+class Deleted:
+    """What ``deleteTasks`` did, or would do."""
+
+    names: list[str]
+    count: int
+    has_more: bool
+    end_cursor: str | None
+
+
 DELETION: Final[Memory[Deletion]] = Memory(
     keep=lambda done: {"name": done.name, "runs": [run.id for run in done.runs], "count": done.count},
     recall=lambda tx, stored: Deletion(stored["name"], recall_runs(tx, stored), stored["count"]),
 )
 
 
-def task_payload(done: Done[Task]) -> TaskPayload:
+T = TypeVar("T", bound=TaskChanged)
+S = TypeVar("S", bound=TasksChanged)
+
+TASKS: Final[Memory[Changed[Task]]] = Memory(
+    keep=lambda done: {
+        "tasks": [task.id for task in done.rows[:MAX_SHOWN]],
+        "count": done.count,
+        "hasMore": done.has_more,
+        "endCursor": done.end_cursor,
+    },
+    recall=lambda tx, stored: Changed(
+        recall_tasks(tx, stored), stored["count"], stored["hasMore"], stored["endCursor"]
+    ),
+)
+DELETED: Final[Memory[Deleted]] = Memory(
+    keep=lambda done: {
+        "names": done.names,
+        "count": done.count,
+        "hasMore": done.has_more,
+        "endCursor": done.end_cursor,
+    },
+    recall=lambda _, stored: Deleted(stored["names"], stored["count"], stored["hasMore"], stored["endCursor"]),
+)
+
+
+def tasks_payload(kind: type[S], done: Done[Changed[Task]]) -> S:
+    """The answer for many tasks."""
+    if done.result is None:
+        return kind(errors=done.errors)
+    shown = [entities.Task.from_model(task) for task in done.result.rows[:MAX_SHOWN]]
+    count, more = BigInt(done.result.count), done.result.has_more
+    return kind(tasks=shown, count=count, has_more=more, end_cursor=done.result.end_cursor)
+
+
+def each(action: Callable[[Tx, str], Task]) -> Callable[[Tx, Sequence[int]], list[Task]]:
+    """An action on one task as one on many."""
+
+    def does(tx: Tx, ids: Sequence[int]) -> list[Task]:
+        names = [task.name for task in task_store.by_ids(tx.conn, ids).values()]
+        return [action(tx, name) for name in sorted(names)]
+
+    return does
+
+
+def task_payload(kind: type[T], done: Done[Task]) -> T:
     """The answer for one task."""
-    return TaskPayload(task=None if done.result is None else entities.Task.from_model(done.result), errors=done.errors)
+    return kind(task=None if done.result is None else entities.Task.from_model(done.result), errors=done.errors)
 
 
 @strawberry.type
@@ -60,21 +134,21 @@ class TaskMutations:
     """Everything that changes tasks."""
 
     @mutates(description="Makes a task. Its first occurrence is strictly after now.", requires=Role.OPERATOR)
-    async def create_task(self, info: Info, input: Annotated[CreateTaskInput, INPUT]) -> TaskPayload:
+    async def create_task(self, info: Info, input: Annotated[CreateTaskInput, INPUT]) -> CreateTaskPayload:
         """A new task."""
         submitter = info.context.person.name
 
         def action(tx: Tx) -> Task:
             return actions.create_task(tx, input.to_spec(), submitter=submitter)
 
-        return task_payload(await perform(info, "createTask", input, action, ONE_TASK))
+        return task_payload(CreateTaskPayload, await perform(info, "createTask", input, action, ONE_TASK))
 
     @mutates(
         description="Changes a task: what is absent in the input stays, null sets the default. Runs that exist keep "
         "what they were made with.",
         requires=Role.OPERATOR,
     )
-    async def update_task(self, info: Info, input: Annotated[UpdateTaskInput, INPUT]) -> TaskPayload:
+    async def update_task(self, info: Info, input: Annotated[UpdateTaskInput, INPUT]) -> UpdateTaskPayload:
         """A changed task."""
 
         def action(tx: Tx) -> Task:
@@ -86,7 +160,7 @@ class TaskMutations:
                 actor=info.context.person.name,
             )
 
-        return task_payload(await perform(info, "updateTask", input, action, ONE_TASK))
+        return task_payload(UpdateTaskPayload, await perform(info, "updateTask", input, action, ONE_TASK))
 
     @mutates(
         description="Deletes a task: waiting runs of it are cancelled, running ones asked to stop; its history stays. "
@@ -114,7 +188,7 @@ class TaskMutations:
     )
     async def delete_tasks_of_owner(
         self, info: Info, input: Annotated[DeleteTasksOfOwnerInput, INPUT]
-    ) -> DeleteTasksPayload:
+    ) -> DeleteTasksOfOwnerPayload:
         """The names of the deleted tasks."""
         dry_run = bool(given(input.dry_run))
 
@@ -124,40 +198,83 @@ class TaskMutations:
 
         done = await perform(info, "deleteTasksOfOwner", input, action, NAMES)
         names = done.result or []
-        return DeleteTasksPayload(deleted_names=names[:MAX_NAMES], count=len(names), errors=done.errors)
+        return DeleteTasksOfOwnerPayload(deleted_names=names[:MAX_NAMES], count=len(names), errors=done.errors)
 
     @mutates(
         description="Pauses a task: its occurrences are recorded as skipped until it is resumed.",
         requires=Role.OPERATOR,
     )
-    async def pause_task(self, info: Info, input: Annotated[PauseTaskInput, INPUT]) -> TaskPayload:
+    async def pause_task(self, info: Info, input: Annotated[PauseTaskInput, INPUT]) -> PauseTaskPayload:
         """The paused task."""
         action = partial(
             actions.pause_task, name=input.name, reason=given(input.reason), actor=info.context.person.name
         )
-        return task_payload(await perform(info, "pauseTask", input, action, ONE_TASK))
+        return task_payload(PauseTaskPayload, await perform(info, "pauseTask", input, action, ONE_TASK))
 
     @mutates(description="Resumes a paused task from its next occurrence on.", requires=Role.OPERATOR)
-    async def resume_task(self, info: Info, input: Annotated[TaskNameInput, INPUT]) -> TaskPayload:
+    async def resume_task(self, info: Info, input: Annotated[ResumeTaskInput, INPUT]) -> ResumeTaskPayload:
         """The resumed task."""
         action = partial(actions.resume_task, name=input.name, actor=info.context.person.name)
-        return task_payload(await perform(info, "resumeTask", input, action, ONE_TASK))
+        return task_payload(ResumeTaskPayload, await perform(info, "resumeTask", input, action, ONE_TASK))
 
     @mutates(description="Gives a task that is declared in code its declared schedule back.", requires=Role.OPERATOR)
-    async def reset_task(self, info: Info, input: Annotated[TaskNameInput, INPUT]) -> TaskPayload:
+    async def reset_task(self, info: Info, input: Annotated[ResetTaskInput, INPUT]) -> ResetTaskPayload:
         """The reset task."""
         action = partial(actions.reset_task, name=input.name, actor=info.context.person.name)
-        return task_payload(await perform(info, "resetTask", input, action, ONE_TASK))
+        return task_payload(ResetTaskPayload, await perform(info, "resetTask", input, action, ONE_TASK))
 
     @mutates(
         description="Makes a run of a task now. Its schedule does not move; its overlap policy holds (SKIP answers "
         "error `OVERLAP`, naming the unfinished run).",
         requires=Role.OPERATOR,
     )
-    async def trigger_task(self, info: Info, input: Annotated[TriggerTaskInput, INPUT]) -> RunPayload:
+    async def trigger_task(self, info: Info, input: Annotated[TriggerTaskInput, INPUT]) -> TriggerTaskPayload:
         """The new run."""
         action = partial(
             actions.trigger_task, name=input.name, args=args_of(input.args), actor=info.context.person.name
         )
         done = await perform(info, "triggerTask", input, action, ONE_RUN)
-        return RunPayload(run=None if done.result is None else entities.Run.from_model(done.result), errors=done.errors)
+        run = None if done.result is None else entities.Run.from_model(done.result)
+        return TriggerTaskPayload(run=run, errors=done.errors)
+
+    @mutates(description="Pauses many tasks, by name or by filter, as `pauseTask` does.", requires=Role.OPERATOR)
+    async def pause_tasks(self, info: Info, input: Annotated[PauseTasksInput, INPUT]) -> PauseTasksPayload:
+        """The paused tasks."""
+        reason, actor = given(input.reason), info.context.person.name
+        pause = each(lambda tx, name: actions.pause_task(tx, name, reason=reason, actor=actor))
+        deed = Deed(pause, lambda _: equal("enabled", value=True), lambda _: True)
+        action = partial(many_tasks, selection=input, deed=deed)
+        return tasks_payload(PauseTasksPayload, await perform(info, "pauseTasks", input, action, TASKS))
+
+    @mutates(description="Resumes many paused tasks, by name or by filter.", requires=Role.OPERATOR)
+    async def resume_tasks(self, info: Info, input: Annotated[ResumeTasksInput, INPUT]) -> ResumeTasksPayload:
+        """The resumed tasks."""
+        actor = info.context.person.name
+        resume = each(lambda tx, name: actions.resume_task(tx, name, actor=actor))
+        deed = Deed(resume, lambda _: equal("enabled", value=False), lambda task: task.paused)
+        action = partial(many_tasks, selection=input, deed=deed)
+        return tasks_payload(ResumeTasksPayload, await perform(info, "resumeTasks", input, action, TASKS))
+
+    @mutates(
+        description="Deletes many tasks, by name or by filter, as `deleteTask` does. Those declared in code are not "
+        "found by a filter, and refused by name (error `CODE_TASK`).",
+        requires=Role.OPERATOR,
+    )
+    async def delete_tasks(self, info: Info, input: Annotated[DeleteTasksInput, INPUT]) -> DeleteTasksPayload:
+        """The names of the deleted tasks."""
+        delete = each(lambda tx, name: deletion.delete_task(tx, name, actor=info.context.person.name).task)
+        deed = Deed(delete, lambda _: Condition("source", Operator.NE, TaskSource.CODE), lambda _: True)
+
+        def action(tx: Tx) -> Deleted:
+            done = many_tasks(tx, input, deed)
+            return Deleted([task.name for task in done.rows], done.count, done.has_more, done.end_cursor)
+
+        done = await perform(info, "deleteTasks", input, action, DELETED)
+        if done.result is None:
+            return DeleteTasksPayload(errors=done.errors)
+        return DeleteTasksPayload(
+            deleted_names=done.result.names[:MAX_NAMES],
+            count=BigInt(done.result.count),
+            has_more=done.result.has_more,
+            end_cursor=done.result.end_cursor,
+        )

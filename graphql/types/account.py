@@ -15,10 +15,9 @@ from ...jobs.store.read import passkeys, sessions
 from ...jobs.store.read.clock import server_time
 from ..context import Info, Person
 from ..enums import Role, describe
-from ..fields import resolved, sized
-from ..guard.sizes import FEW, SHOWN
-from .common import UserError
-from .payloads import ERRORS
+from ..fields import resolved
+from ..guard.sizes import SHOWN
+from .common import MutationPayload
 
 describe(
     CredentialKind,
@@ -189,8 +188,8 @@ class AuditEntry:
         )
 
 
-@strawberry.type(description="The answer of a mutation of one account.")
-class AccountPayload:
+@strawberry.type
+class AccountChanged(MutationPayload):
     """An account or errors."""
 
     account: Account | None = strawberry.field(description="The account as it is now.", default=None)
@@ -199,32 +198,58 @@ class AccountPayload:
         "for. It is shown this once.",
         default=None,
     )
-    errors: list[UserError] = strawberry.field(description=ERRORS, default_factory=list[UserError], metadata=sized(FEW))
 
 
-@strawberry.type(description="The answer of a mutation of one API token.")
-class ApiTokenPayload:
+@strawberry.type(description="The answer of `createAccount`.")
+class CreateAccountPayload(AccountChanged):
+    """An account or errors."""
+
+
+@strawberry.type(description="The answer of `updateAccount`.")
+class UpdateAccountPayload(AccountChanged):
+    """An account or errors."""
+
+
+@strawberry.type
+class ApiTokenChanged(MutationPayload):
     """A token or errors."""
 
     token: ApiToken | None = strawberry.field(description="The token.", default=None)
     secret: str | None = strawberry.field(description="The secret of a new token. It is shown this once.", default=None)
-    errors: list[UserError] = strawberry.field(description=ERRORS, default_factory=list[UserError], metadata=sized(FEW))
 
 
-@strawberry.type(description="The answer of a mutation of one passkey.")
-class PasskeyPayload:
+@strawberry.type(description="The answer of `createApiToken`.")
+class CreateApiTokenPayload(ApiTokenChanged):
+    """A token or errors."""
+
+
+@strawberry.type(description="The answer of `revokeApiToken`.")
+class RevokeApiTokenPayload(ApiTokenChanged):
+    """A token or errors."""
+
+
+@strawberry.type
+class PasskeyChanged(MutationPayload):
     """A passkey or errors."""
 
     passkey: Passkey | None = strawberry.field(description="The passkey; a deleted one as it was.", default=None)
-    errors: list[UserError] = strawberry.field(description=ERRORS, default_factory=list[UserError], metadata=sized(FEW))
+
+
+@strawberry.type(description="The answer of `renamePasskey`.")
+class RenamePasskeyPayload(PasskeyChanged):
+    """A passkey or errors."""
+
+
+@strawberry.type(description="The answer of `deletePasskey`.")
+class DeletePasskeyPayload(PasskeyChanged):
+    """A passkey or errors."""
 
 
 @strawberry.type(description="The answer of `endSessions`.")
-class EndSessionsPayload:
+class EndSessionsPayload(MutationPayload):
     """How many ended, or errors."""
 
     ended: int = strawberry.field(description="How many sessions ended.", default=0)
-    errors: list[UserError] = strawberry.field(description=ERRORS, default_factory=list[UserError], metadata=sized(FEW))
 
 
 def _account_ids(info: Info) -> list[int]:

@@ -10,6 +10,8 @@ from ...jobs.core.errors import UserError as CoreError
 from ...jobs.core.levels import LogLevel
 from ...jobs.store.read.logs import LogLine as StoredLine
 from ..codes import ErrorCode
+from ..fields import sized
+from ..guard.sizes import FEW
 from ..scalars import BigInt
 
 
@@ -29,6 +31,17 @@ class UserError:
     def from_error(cls, error: CoreError) -> Self:
         """The data behind a raised error."""
         return cls(code=error.code, message=error.message, path=list(error.path))
+
+
+@strawberry.interface(description="What every mutation answers.")
+class MutationPayload:
+    """A refusal is data."""
+
+    errors: list[UserError] = strawberry.field(
+        description="Why nothing was changed; empty if it was done.",
+        default_factory=list[UserError],
+        metadata=sized(FEW),
+    )
 
 
 @strawberry.type(description="How far a running job says it is.")

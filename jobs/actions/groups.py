@@ -3,7 +3,7 @@
 from ..core.errors import InvalidInput
 from ..core.events import Change, EventKind
 from ..core.model import Group
-from ..core.rules import check_name
+from ..core.rules import check_name, check_reason
 from ..store.db.transaction import Tx, Wake
 from ..store.write import groups
 from .runs import hand_back
@@ -15,6 +15,7 @@ def pause_group(tx: Tx, name: str, *, reason: str | None = None, actor: str | No
     Pausing twice keeps the first time and the newer reason.
     """
     check_name(name, "name")
+    check_reason(reason)
     before = groups.ensure(tx.conn, name)
     group = groups.pause(tx.conn, name, actor=actor or "", reason=reason, now=before.paused_at or tx.now)
     hand_back(tx, {"group_name": name})

@@ -11,7 +11,7 @@ from ..core.defaults import RUN_POLICIES, run_of_job
 from ..core.errors import InvalidState, UserError, refuse
 from ..core.events import Change, EventKind
 from ..core.model import Json, NewRun, Priority, Run, Trigger
-from ..core.rules import new_run_faults, unknown, unknown_job
+from ..core.rules import check_reason, new_run_faults, unknown, unknown_job
 from ..core.states import CLAIMABLE, FINAL, RunState
 from ..store.db.transaction import Tx, Wake
 from ..store.read import jobs
@@ -134,6 +134,7 @@ def cancel_runs(tx: Tx, ids: Sequence[int], *, reason: str | None = None, actor:
     Raises:
         NotFound: one of the ids does not exist.
     """
+    check_reason(reason)
     _existing(tx, ids)
     by = f" by {actor}" if actor else ""
     return cancel_all(tx, ids, reason=f"cancelled{by}" + (f": {reason}" if reason else ""))
@@ -194,6 +195,17 @@ def retry_now(tx: Tx, run_id: int) -> Run:
     # A stuck run is due strictly after its time, so "now" lies just before now.
     run_store.make_available(tx.conn, [run_id], tx.now - timedelta(microseconds=1))
     return _changed(tx, [run_id], [run_id])[0]
+
+
+def make_due(tx: Tx, ids: Sequence[int]) -> list[Run]:
+    """Make those of these runs that wait for their time due at once; others are left as they are.
+
+    Raises:
+        NotFound: one of the ids does not exist.
+    """
+    late = [run.id for run in _existing(tx, ids) if run.state in CLAIMABLE]
+    run_store.make_available(tx.conn, late, tx.now - timedelta(microseconds=1))
+    return _changed(tx, ids, late)
 
 
 def set_priority(tx: Tx, ids: Sequence[int], priority: Priority) -> list[Run]:

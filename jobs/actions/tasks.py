@@ -12,7 +12,7 @@ from ..core.events import EventKind
 from ..core.model import Json, OverlapPolicy, Run, ScheduleSpec, SkipReason, Task, TaskSource, TaskSpec, Trigger
 from ..core.occurrence import effective
 from ..core.policies import effective_overlap, overlap_limit
-from ..core.rules import task_faults, unknown
+from ..core.rules import check_reason, task_faults, unknown
 from ..core.schedule import Syntax
 from ..core.wording import time_text
 from ..store.db.transaction import Tx, Wake
@@ -137,6 +137,7 @@ def _shown(value: object) -> object:
 
 def pause_task(tx: Tx, name: str, *, reason: str | None = None, actor: str | None = None) -> Task:
     """Stop a task from making runs; its occurrences are recorded as skipped. Pausing twice keeps the newer reason."""
+    check_reason(reason)
     task = catch_up(tx, locked(tx, name))
     values = {"enabled": False, "paused_at": task.paused_at or tx.now, "paused_by": actor, "paused_reason": reason}
     return _change(tx, task, values)

@@ -15,6 +15,7 @@ from .wording import number_text, time_text
 
 MAX_NAME = 200
 MAX_TEXT = 10_000
+MAX_REASON = 1_000
 MAX_SECONDS = 10 * 366 * 86400.0
 MAX_RETRIES = 1000
 MAX_CATCH_UP = 1000
@@ -72,6 +73,16 @@ def text_faults(value: object, field: str, *, least: int = 0, most: int = MAX_TE
     bad = next((one for one in value if not one.isprintable() and one not in "\n\r\t" and ord(one) < 160), None)
     if bad is not None:
         yield InvalidInput(f"{field}: must not contain control characters, got {bad!r}", path=(field,))
+
+
+def check_reason(reason: str | None) -> None:
+    """Why somebody did something is told in few words.
+
+    Raises:
+        InvalidInput: it is longer than 1,000 characters, or has control characters.
+    """
+    if reason is not None:
+        check_text(reason, "reason", most=MAX_REASON)
 
 
 def _not_text(value: object, field: str) -> InvalidInput:

@@ -65,14 +65,16 @@ def test_names_follow_one_custom(sdl: GraphQLSchema) -> None:
     assert odd == []
 
 
-def test_every_mutation_takes_one_input_and_answers_errors(sdl: GraphQLSchema) -> None:
+def test_every_mutation_has_an_input_and_a_payload_of_its_own(sdl: GraphQLSchema) -> None:
     assert sdl.mutation_type is not None
     for name, field in sdl.mutation_type.fields.items():
         payload = sdl.type_map[str(field.type).rstrip("!")]
         assert isinstance(payload, GraphQLObjectType)
-        assert str(payload.fields["errors"].type) == "[UserError!]!", name
+        assert [one.name for one in payload.interfaces] == ["MutationPayload"], name
+        assert payload.name == f"{name[0].upper()}{name[1:]}Payload", name
         if name != "triggerJob":
             assert list(field.args) == ["input"], name
+            assert str(field.args["input"].type) == f"{name[0].upper()}{name[1:]}Input!", name
 
 
 def test_every_deprecation_gives_a_reason(sdl: GraphQLSchema) -> None:

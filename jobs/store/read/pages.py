@@ -44,6 +44,12 @@ def ids(conn: Connection, listing: Listing[M], criteria: Criteria, limit: int) -
     return list(conn.execute(statement).scalars())
 
 
+def newest_id(conn: Connection, listing: Listing[Any]) -> int:
+    """The largest key of a list, 0 if it is empty."""
+    found: int | None = conn.execute(select(func.max(listing.key))).scalar_one()
+    return found or 0
+
+
 def pages_of(
     conn: Connection, listing: Listing[M], field: str, parents: Sequence[Parent], request: PageRequest
 ) -> dict[Parent, Page[M]]:

@@ -12,7 +12,7 @@ const PauseGroup = graphql(`
 `);
 
 const ResumeGroup = graphql(`
-  mutation ResumeGroup($input: GroupNameInput!) {
+  mutation ResumeGroup($input: ResumeGroupInput!) {
     resumeGroup(input: $input) {
       group { name }
       errors { code message path }

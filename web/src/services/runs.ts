@@ -35,6 +35,7 @@ const CancelRuns = graphql(`
     cancelRuns(input: $input) {
       count
       hasMore
+      endCursor
       errors { code message path }
     }
   }
@@ -45,6 +46,7 @@ const RetryRuns = graphql(`
     retryRuns(input: $input) {
       count
       hasMore
+      endCursor
       errors { code message path }
     }
   }
@@ -55,6 +57,7 @@ const SetPriority = graphql(`
     setRunPriority(input: $input) {
       count
       hasMore
+      endCursor
       errors { code message path }
     }
   }
@@ -95,11 +98,11 @@ export type BulkKind = "cancel" | "retry" | "high" | "low";
 /** What a bulk action is about: the chosen rows, or all that match. */
 export type BulkTarget = { readonly ids: readonly string[] } | { readonly filter: RunFilterInput };
 
-type Selection = Pick<VariablesOf<typeof CancelRuns>["input"], "ids" | "filter" | "dryRun">;
+type Selection = Pick<VariablesOf<typeof CancelRuns>["input"], "ids" | "filter" | "dryRun" | "after">;
 type Payload = ResultOf<typeof CancelRuns>["cancelRuns"];
 
-function selectionOf(target: BulkTarget, dryRun: boolean): Selection {
-  return "ids" in target ? { ids: [...target.ids], dryRun } : { filter: target.filter, dryRun };
+function selectionOf(target: BulkTarget, dryRun: boolean, after: string | null = null): Selection {
+  return "ids" in target ? { ids: [...target.ids], dryRun } : { filter: target.filter, dryRun, after };
 }
 
 async function bulkOnce(kind: BulkKind, selection: Selection): Promise<Payload | null> {
@@ -117,17 +120,15 @@ export async function countBulk(kind: BulkKind, target: BulkTarget): Promise<num
   return (await bulkOnce(kind, selectionOf(target, true)))?.count ?? null;
 }
 
-/**
- * Does it, portion by portion; `progress` hears how many are done. Answers the number, or null if the server refused.
- * A run that was tried again still matches its filter, so that this is done to one portion only.
- */
+/** Does it, portion by portion; `progress` hears how many are done. Answers the number, or null if the server refused. */
 export async function runBulk(kind: BulkKind, target: BulkTarget, progress: (done: number) => void): Promise<number | null> {
   let done = 0;
-  for (;;) {
-    const payload = await bulkOnce(kind, selectionOf(target, false));
+  for (let after: string | null = null; ; ) {
+    const payload = await bulkOnce(kind, selectionOf(target, false, after));
     if (payload === null) return null;
     done += payload.count;
     progress(done);
-    if (kind === "retry" || !payload.hasMore || payload.count === 0) return done;
+    if (!payload.hasMore) return done;
+    after = payload.endCursor;
   }
 }

@@ -17,11 +17,11 @@ const TriggerTask = graphql(
   [RunRowFragment],
 );
 
-const PauseTask = graphql(
+const PauseTasks = graphql(
   `
-  mutation PauseTask($input: PauseTaskInput!) {
-    pauseTask(input: $input) {
-      task { ...TaskRow }
+  mutation PauseTasks($input: PauseTasksInput!) {
+    pauseTasks(input: $input) {
+      tasks { ...TaskRow }
       errors { code message path }
     }
   }
@@ -29,11 +29,11 @@ const PauseTask = graphql(
   [TaskRowFragment],
 );
 
-const ResumeTask = graphql(
+const ResumeTasks = graphql(
   `
-  mutation ResumeTask($input: TaskNameInput!) {
-    resumeTask(input: $input) {
-      task { ...TaskRow }
+  mutation ResumeTasks($input: ResumeTasksInput!) {
+    resumeTasks(input: $input) {
+      tasks { ...TaskRow }
       errors { code message path }
     }
   }
@@ -67,7 +67,7 @@ const UpdateTask = graphql(
 
 const ResetTask = graphql(
   `
-  mutation ResetTask($input: TaskNameInput!) {
+  mutation ResetTask($input: ResetTaskInput!) {
     resetTask(input: $input) {
       task { ...TaskRow }
       errors { code message path }
@@ -145,20 +145,17 @@ function named(names: readonly string[]): string {
   return names.length === 1 ? (names[0] ?? "") : plural(names.length, "task");
 }
 
-/** Pauses tasks; the message offers to undo it. Answers whether all went well. */
+/** Pauses tasks, all or none; the message offers to undo it. Answers whether it went well. */
 export async function pauseTasks(names: readonly string[], reason: string): Promise<boolean> {
-  const inputs = names.map((name) => (reason === "" ? { name } : { name, reason }));
-  const outcomes = await Promise.all(inputs.map((input) => mutate(PauseTask, { input }, (data) => data.pauseTask)));
-  const done = names.filter((_, index) => outcomes[index]?.ok);
-  outcomes.forEach(report);
-  if (done.length > 0) notify(`${named(done)} ${done.length === 1 ? "is" : "are"} paused`, { action: { label: "Undo", run: () => void resumeTasks(done) } });
-  return done.length === names.length;
+  const input = { names: [...names], ...(reason !== "" && { reason }) };
+  if (!report(await mutate(PauseTasks, { input }, (data) => data.pauseTasks))) return false;
+  notify(`${named(names)} ${names.length === 1 ? "is" : "are"} paused`, { action: { label: "Undo", run: () => void resumeTasks(names) } });
+  return true;
 }
 
+/** Resumes tasks, all or none. */
 export async function resumeTasks(names: readonly string[]): Promise<boolean> {
-  const outcomes = await Promise.all(names.map((name) => mutate(ResumeTask, { input: { name } }, (data) => data.resumeTask)));
-  const done = names.filter((_, index) => outcomes[index]?.ok);
-  outcomes.forEach(report);
-  if (done.length > 0) notify(`${named(done)} ${done.length === 1 ? "goes" : "go"} on`);
-  return done.length === names.length;
+  if (!report(await mutate(ResumeTasks, { input: { names: [...names] } }, (data) => data.resumeTasks))) return false;
+  notify(`${named(names)} ${names.length === 1 ? "goes" : "go"} on`);
+  return true;
 }

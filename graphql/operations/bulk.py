@@ -1,0 +1,163 @@
+"""Actions on many rows: which rows a selection means, what is done to them, and where the next call goes on.
+
+Following the cursors of the answers ends: the first call notes the newest row, and no call looks beyond that, so rows
+that the action itself makes, or that come meanwhile, are not looked at.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, Generic, TypeVar
+
+from ...jobs.core.errors import InvalidInput, NotFound
+from ...jobs.core.model import Run, Task
+from ...jobs.core.rules import unknown
+from ...jobs.store.db.transaction import Tx
+from ...jobs.store.read import pages, statistics
+from ...jobs.store.read import runs as stored_runs
+from ...jobs.store.read import tasks as stored_tasks
+from ...jobs.store.read.criteria import AllOf, Condition, Criteria, Operator, mentions, stand_in
+from ...jobs.store.read.keyset import OrderKey
+from ...jobs.store.read.lists import RUNS, TASKS, Listing
+from ..arguments import MAX_RUNS, MAX_TASKS
+from ..errors import UserFacingError
+from ..lists.criteria import to_criteria
+from ..lists.cursors import decode, encode
+from ..lists.filters import AnyFilter
+from .bulk_inputs import RunSelection, TaskSelection
+from .changes import given, parse_key
+
+M = TypeVar("M", Run, Task)
+
+PLACE: Final = (OrderKey("id"), OrderKey("newest"))
+MAX_SHOWN: Final = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Changed(Generic[M]):
+    """What was done to many, or would be: the rows afterwards, how many changed, whether more match and behind what."""
+
+    rows: list[M]
+    count: int
+    has_more: bool = False
+    end_cursor: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Deed(Generic[M]):
+    """Something that is done to many.
+
+    Attributes:
+        does: Does it to the rows of these keys; the rows that it answers are shown.
+        narrow: What rows must be besides what a filter says, so that it does something to them.
+        apt: Whether it does something to a row that was named.
+    """
+
+    does: Callable[[Tx, Sequence[int]], list[M]]
+    narrow: Callable[[Tx], Criteria]
+    apt: Callable[[M], bool]
+
+
+@dataclass(frozen=True, slots=True)
+class _Chosen:
+    """The keys that a selection means."""
+
+    keys: list[int]
+    has_more: bool = False
+    end_cursor: str | None = None
+
+
+def many_runs(tx: Tx, selection: RunSelection, deed: Deed[Run]) -> Changed[Run]:
+    """Do something to the selected runs.
+
+    Raises:
+        UserError: a faulty selection, or what the deed refuses.
+    """
+    ids, filter = given(selection.ids), given(selection.filter)
+    if filter is not None and ids is None:
+        chosen = _by_filter(tx, RUNS, filter, selection.after, deed.narrow(tx), MAX_RUNS)
+    else:
+        keys = sorted({parse_key(one, "ids", str(place)) for place, one in enumerate(_named(ids, filter, "ids"))})
+        chosen = _Chosen(_bounded(keys, MAX_RUNS, "ids", "runs"))
+    before = stored_runs.by_ids(tx.conn, chosen.keys)
+    missing = next((key for key in chosen.keys if key not in before), None)
+    if missing is not None:
+        raise NotFound(f"run '{missing}' does not exist", path=("ids",))
+    return _done(tx, chosen, before, deed, dry_run=bool(given(selection.dry_run)))
+
+
+def many_tasks(tx: Tx, selection: TaskSelection, deed: Deed[Task]) -> Changed[Task]:
+    """Do something to the selected tasks.
+
+    Raises:
+        UserError: a faulty selection, or what the deed refuses.
+    """
+    names, filter = given(selection.names), given(selection.filter)
+    if filter is not None and names is None:
+        chosen = _by_filter(tx, TASKS, filter, selection.after, deed.narrow(tx), MAX_TASKS)
+    else:
+        wanted = _bounded(sorted(set(_named(names, filter, "names"))), MAX_TASKS, "names", "tasks")
+        found = stored_tasks.by_names(tx.conn, wanted)
+        missing = next((name for name in wanted if name not in found), None)
+        if missing is not None:
+            raise unknown("task", missing, stored_tasks.names_like(tx.conn, missing), field="names")
+        chosen = _Chosen(sorted(task.id for task in found.values()))
+    return _done(tx, chosen, stored_tasks.by_ids(tx.conn, chosen.keys), deed, dry_run=bool(given(selection.dry_run)))
+
+
+def _named(named: list[Any] | None, filter: object, field: str) -> list[Any]:
+    if (filter is None) == (named is None):
+        problem = f"{field}: give either {field} or filter" + ("" if named is None else ", not both")
+        raise InvalidInput(problem, path=(field,))
+    return named or []
+
+
+def _bounded(named: list[Any], most: int, field: str, what: str) -> list[Any]:
+    if len(named) > most:
+        raise InvalidInput(f"{field}: must be at most {most:,} {what}, got {len(named):,}", path=(field,))
+    return named
+
+
+def _done(tx: Tx, chosen: _Chosen, before: dict[int, M], deed: Deed[M], *, dry_run: bool) -> Changed[M]:
+    apt = [key for key in chosen.keys if deed.apt(before[key])]
+    rows = [before[key] for key in apt] if dry_run else deed.does(tx, chosen.keys)
+    return Changed(rows, len(apt), chosen.has_more, chosen.end_cursor)
+
+
+def _by_filter(
+    tx: Tx, listing: Listing[M], filter: AnyFilter, after: str | None, narrow: Criteria, most: int
+) -> _Chosen:
+    """The next rows that a filter finds, and where to go on behind them."""
+    behind, newest = _place(tx, listing, given(after))
+    within = AllOf((Condition("id", Operator.GT, behind), Condition("id", Operator.LTE, newest)))
+    criteria = AllOf((_criteria(tx, filter), narrow, within))
+    keys = pages.ids(tx.conn, listing, criteria, most + 1)
+    kept = keys[:most]
+    end = encode(_name(listing), PLACE, (kept[-1], newest)) if kept else None
+    return _Chosen(kept, len(keys) > most, end)
+
+
+def _criteria(tx: Tx, filter: AnyFilter) -> Criteria:
+    try:
+        criteria = to_criteria(filter)
+    except UserFacingError as error:
+        raise InvalidInput(error.message, path=("filter",)) from error
+    if not mentions(criteria, "stalled"):
+        return criteria
+    return stand_in(criteria, "stalled", statistics.stalled(tx.conn, tx.now))
+
+
+def _place(tx: Tx, listing: Listing[Any], after: str | None) -> tuple[int, int]:
+    """The key behind which the call looks, and the newest at which it ends."""
+    if after is None:
+        return 0, pages.newest_id(tx.conn, listing)
+    try:
+        behind, newest = decode(_name(listing), PLACE, (int, int), after, "after")
+    except UserFacingError as error:
+        raise InvalidInput(error.message, path=("after",)) from error
+    assert isinstance(behind, int), "the place is two keys"
+    assert isinstance(newest, int), "the place is two keys"
+    return behind, newest
+
+
+def _name(listing: Listing[Any]) -> str:
+    return f"many {listing.name}"

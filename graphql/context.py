@@ -11,6 +11,7 @@ import strawberry
 from ..jobs.actions.acting import acting
 from ..jobs.core.accounts import LOCAL_ADMINISTRATOR_NAME, Actor, Identity
 from ..jobs.core.events import Cursor, Event, EventFilter
+from ..jobs.core.sealing import KeySource, no_keys
 from ..jobs.store.db.database import Database
 from ..jobs.store.db.transaction import Tx
 from .enums import Role
@@ -94,6 +95,7 @@ class Context:
         person: Who asks; written into what they change.
         fell_behind: Whether this subscriber missed something before the operation began, which it begins with making
             good.
+        keys: Those that secrets are encrypted with.
         as_of: The event cursor taken before anything was read, once the operation asks for it.
     """
 
@@ -102,6 +104,7 @@ class Context:
     logs: LogSource
     person: Person = LOCAL_ADMINISTRATOR
     fell_behind: bool = False
+    keys: KeySource = no_keys
     as_of: str | None = None
     _loaders: Loaders | None = None
 
@@ -114,11 +117,11 @@ class Context:
 
     def behind(self) -> "Context":
         """The context of a subscription that goes on for a reader that was too slow."""
-        return Context(self.database, self.bus, self.logs, self.person, fell_behind=True)
+        return Context(self.database, self.bus, self.logs, self.person, fell_behind=True, keys=self.keys)
 
     def within(self, database: Database) -> "Context":
         """The context of an operation that reads and writes by another access to the same database."""
-        return Context(database, self.bus, self.logs, self.person, self.fell_behind)
+        return Context(database, self.bus, self.logs, self.person, self.fell_behind, self.keys)
 
     def renew(self) -> None:
         """Forget what was read, so that the next event of a subscription shows what is there then."""

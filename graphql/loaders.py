@@ -16,6 +16,7 @@ from ..jobs.store.read import executions, facts, logs, pages, runs, statistics, 
 from ..jobs.store.read import groups as stored_groups
 from ..jobs.store.read import jobs as stored_jobs
 from ..jobs.store.read import nodes as stored_nodes
+from ..jobs.store.read import secrets as stored_secrets
 from ..jobs.store.read import skipped as stored_skipped
 from ..jobs.store.read.clock import server_time
 from ..jobs.store.read.criteria import Criteria
@@ -124,6 +125,15 @@ class Loaders:
     def tasks_by_name(self) -> DataLoader[str, Task | None]:
         """Tasks by name."""
         return self._by_key(tasks.by_names)
+
+    @cached_property
+    def secret_users(self) -> DataLoader[str, list[str]]:
+        """The names of the tasks that refer to secrets, by the secret's name."""
+        return DataLoader(self._load_secret_users)
+
+    async def _load_secret_users(self, names: list[str]) -> list[list[str]]:
+        found = await self._database.read(stored_secrets.users)
+        return [found.get(name, []) for name in names]
 
     @cached_property
     def runs(self) -> DataLoader[int, Run | None]:

@@ -110,7 +110,7 @@ class JobContext:
 
     @property
     def args(self) -> Mapping[str, Json]:
-        """The arguments of the run as they were submitted."""
+        """The arguments of the run as they were submitted, with secrets in the place of their references."""
         return self.info.args
 
     @property

@@ -16,6 +16,7 @@ from ..graphql.transport.bounds import Bounds, Reads, address_of
 from ..graphql.transport.door import unwatched
 from ..graphql.transport.shared_fields import SHARED
 from ..graphql.transport.streams import OpenStreams
+from ..jobs.core.sealing import KeySource, no_keys
 from ..jobs.runtime.live.feeds import LiveFeeds
 from ..jobs.runtime.wakeup import Wakeup
 from ..jobs.store.db.database import Database
@@ -50,6 +51,7 @@ class Parts:
         proxies: Networks of proxies that end TLS.
         site: The built dashboard.
         sign_in: Knows who asks; None = everybody is the local administrator.
+        keys: Those that secrets are encrypted with.
         allow_list: GraphQL documents by SHA-256; when given, only these run.
     """
 
@@ -65,6 +67,7 @@ class Parts:
     hosts: frozenset[str]
     site: Site
     sign_in: SignIn | None = None
+    keys: KeySource = no_keys
     proxies: tuple[Network, ...] = ()
     allow_list: Mapping[str, str] | None = None
 
@@ -102,7 +105,8 @@ def build_app(parts: Parts) -> Starlette:
         if parts.lifecycle.phase in BEFORE_TABLES:
             message = "The server is starting and brings its database up to date; try again in a moment."
             raise UserFacingError(message, code="STARTING", http_status=503)
-        return Context(parts.database, parts.feeds.bus, parts.feeds.log_feed, await person(connection))
+        who = await person(connection)
+        return Context(parts.database, parts.feeds.bus, parts.feeds.log_feed, who, keys=parts.keys)
 
     def lane(found: Context, reads: Reads) -> Context:
         database = parts.costly if reads.costly else parts.database

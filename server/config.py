@@ -20,7 +20,8 @@ from ..jobs.builtin.address_guard import AllowList
 from ..jobs.core.errors import ConfigurationError
 from ..jobs.store.db.database import parse_url, sqlite_path
 from .allowed_documents import read_documents
-from .settings import DEFAULT_FILE, ENV_PREFIX, NAMES, OTHER_VARIABLES, Settings, must_be
+from .secret_keys import read_keys
+from .settings import DEFAULT_FILE, ENV_PREFIX, NAMES, OTHER_VARIABLES, SECRET, Settings, must_be
 
 LEASE_SHARE = 0.5
 """A heartbeat may take at most this share of the lease (the rule of the engine)."""
@@ -148,7 +149,9 @@ def _validated(sources: _Sources) -> Settings:
     except ValidationError as error:
         sources.faulty.update(str(fault["loc"][0]) for fault in error.errors())
         for name in (name for name in NAMES if name in sources.faulty):
-            sources.faults.append(f"{sources.called(name)}: must be {must_be(name)}, got {_shown(values[name])}")
+            sources.faults.append(
+                f"{sources.called(name)}: must be {must_be(name)}, got {_shown_of(name, values[name])}"
+            )
         settings = Settings.model_validate(
             {name: value for name, value in values.items() if name not in sources.faulty}
         )
@@ -182,6 +185,7 @@ def _together(settings: Settings, sources: _Sources) -> Iterator[tuple[set[str],
         shown = _shown(", ".join(settings.http_allow))
         yield {"http_allow"}, f"{sources.called('http_allow')}: must be {must_be('http_allow')}, got {shown}"
     yield from _unreadable_documents(settings, sources)
+    yield from _wrong_keys(settings, sources)
     for module in settings.jobs:
         if not _MODULE.fullmatch(module):
             yield {"jobs"}, f"{sources.called('jobs')}: must be module names, got {_shown(module)}{_as_module(module)}"
@@ -208,6 +212,20 @@ def _unreadable_documents(settings: Settings, sources: _Sources) -> Iterator[tup
             yield {"allowed_documents"}, f"{sources.called('allowed_documents')}: '{path}' {line}"
 
 
+def _wrong_keys(settings: Settings, sources: _Sources) -> Iterator[tuple[set[str], str]]:
+    path = settings.secret_key_file
+    if path is None:
+        return
+    if settings.secret_key is not None:
+        both = {"secret_key", "secret_key_file"}
+        yield both, f"{sources.called('secret_key_file')}: must not be given beside secret_key; take one of the two"
+        return
+    try:
+        read_keys(path)
+    except ConfigurationError as error:
+        yield {"secret_key_file"}, f"{sources.called('secret_key_file')}: {error}"
+
+
 def _tight_lease(settings: Settings, sources: _Sources) -> Iterator[str]:
     if settings.lease / 3 < settings.heartbeat <= LEASE_SHARE * settings.lease:
         yield (
@@ -225,6 +243,11 @@ def _as_module(text: str) -> str:
 def shown_url(text: str) -> str:
     """The text with the password of a URL in it replaced."""
     return re.sub(r"(://[^:/@\s]*):[^@\s]*@", r"\1:***@", text)
+
+
+def _shown_of(name: str, value: object) -> str:
+    """A wrong value of a setting; of a secret one its length alone."""
+    return f"{len(str(value))} characters" if name in SECRET else _shown(value)
 
 
 def _shown(value: object) -> str:

@@ -36,6 +36,7 @@ from .http_server import HttpServer
 from .lifecycle import Lifecycle, Phase
 from .own_documents import own_documents
 from .pages import FOLDER, Site
+from .secret_keys import key_source
 from .settings import Settings
 from .stopping import StopRequest
 from .version import installed_version
@@ -126,14 +127,15 @@ class Service:
         database = of_engine.beside("api")
         wakeup = Wakeup(database)
         feeds = LiveFeeds(database, wakeup, poll=settings.poll_for(is_sqlite=database.is_sqlite))
+        keys = key_source(self.settings)
         sign_in = None if self.settings.no_auth else SignIn(database, listener.url, listener.hosts)
 
         async def context_of(submitter: str | None) -> Context:
             person = LOCAL_ADMINISTRATOR if sign_in is None else await person_behind(database, submitter)
-            return Context(database, feeds.bus, feeds.log_feed, person)
+            return Context(database, feeds.bus, feeds.log_feed, person, keys=keys)
 
         api = OwnApi(schema, context_of)
-        services = Services(of_engine, api, self.settings.http_allow)
+        services = Services(of_engine, api, self.settings.http_allow, keys)
         engine = EngineThread(
             services, self.registry, settings, wakeup, beside=database, on_drained=stop.request, clock=self.clock
         )
@@ -151,6 +153,7 @@ class Service:
             proxies=parse_networks(self.settings.trusted_proxies),
             site=Site(),
             sign_in=sign_in,
+            keys=keys,
             allow_list=self._allow_list(),
         )
 

@@ -9,9 +9,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import BeforeValidator, Field
+from pydantic import AfterValidator, BeforeValidator, Field, SecretStr
 from pydantic_settings import BaseSettings, NoDecode, PydanticBaseSettingsSource, SettingsConfigDict
 from typing_extensions import override
+
+from ..jobs.core.errors import ConfigurationError
+from ..jobs.core.sealing import parse_keys
 
 ENV_PREFIX = "CRONOGRAPH_"
 
@@ -27,6 +30,23 @@ def _split(value: object) -> object:
     """A list written as one string, as environment variables do it: separated by commas or blanks."""
     return [part for part in re.split(r"[,\s]+", value) if part] if isinstance(value, str) else value
 
+
+def _checked_keys(value: SecretStr | None) -> SecretStr | None:
+    """Let keys pass that can be read.
+
+    Raises:
+        ValueError: they cannot; pydantic makes it a fault of the setting.
+    """
+    if value is not None:
+        try:
+            parse_keys(value.get_secret_value())
+        except ConfigurationError as error:
+            raise ValueError(str(error)) from None
+    return value
+
+
+SECRET = frozenset({"secret_key"})
+"""Settings whose values are never shown, not even wrong ones."""
 
 Seconds = Annotated[float, Field(gt=0, le=86_400), MustBe("a number of seconds above 0, up to 86400 (a day)")]
 
@@ -59,6 +79,8 @@ class Settings(BaseSettings):
         http_allow: What the job ``http_request`` may reach besides public addresses: addresses, networks, names, ``*``.
         allowed_documents: A JSON file of GraphQL documents by SHA-256; when set, only these and those of the dashboard
             and the command line run.
+        secret_key: The keys that secrets are encrypted with, in base64, the newest first; never shown.
+        secret_key_file: A file that holds them; with SQLite one beside the database, made at need, unless given.
         log_format: ``human``, ``json``, or ``auto`` = human on a terminal, else JSON.
         log_level: The least severe log line that is written.
     """
@@ -110,6 +132,12 @@ class Settings(BaseSettings):
         MustBe("a list of addresses, networks such as 10.1.0.0/16, host names, or * (everything)"),
     ] = ()
     allowed_documents: Annotated[Path | None, MustBe("a JSON file of GraphQL documents by SHA-256")] = None
+    secret_key: Annotated[
+        SecretStr | None,
+        AfterValidator(_checked_keys),
+        MustBe("one or more keys, each 32 bytes in base64 as `cronograph secret new-key` prints them"),
+    ] = None
+    secret_key_file: Annotated[Path | None, MustBe("a file that holds keys as CRONOGRAPH_SECRET_KEY does")] = None
     log_format: Annotated[Literal["auto", "human", "json"], MustBe("auto, human or json")] = "auto"
     log_level: Annotated[
         Literal["debug", "info", "warning", "error"],

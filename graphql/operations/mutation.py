@@ -6,9 +6,10 @@ from .accounts import AccountMutations
 from .passkeys import PasskeyMutations
 from .queue import QueueMutations
 from .runs import RunMutations
+from .secrets import SecretMutations
 from .tasks import TaskMutations
 
 
 @strawberry.type(description="Everything that can be changed. Refusals are data: look at `errors` of each payload.")
-class Mutation(RunMutations, TaskMutations, QueueMutations, AccountMutations, PasskeyMutations):
+class Mutation(RunMutations, TaskMutations, QueueMutations, AccountMutations, PasskeyMutations, SecretMutations):
     """Mutations."""

@@ -63,6 +63,7 @@ def upgrade() -> None:
     _queue_group()
     _run()
     _run_indexes()
+    _secret()
     _skipped_occurrence()
     _skipped_occurrence_indexes()
     _user_account()
@@ -486,6 +487,20 @@ def _run_indexes() -> None:
         ["unique_key"],
         "unique_key IS NOT NULL AND state IN ('running', 'scheduled', 'stuck', 'waiting')",
         unique=True,
+    )
+
+
+def _secret() -> None:
+    op.create_table(
+        "secret",
+        Column("name", String(200), nullable=False),
+        Column("sealed", Text(), nullable=False),
+        Column("key_id", String(16), nullable=False),
+        Column("created_at", TIME, nullable=False),
+        Column("created_by", String(200), nullable=False),
+        Column("updated_at", TIME, nullable=False),
+        Column("updated_by", String(200), nullable=False),
+        PrimaryKeyConstraint("name", name="pk_secret"),
     )
 
 

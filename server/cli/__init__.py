@@ -7,7 +7,20 @@ from importlib import import_module
 
 import typer
 
-COMMANDS = ("audit", "bench", "serve", "demo", "check", "migrate", "schema", "token", "trigger", "user", "version")
+COMMANDS = (
+    "audit",
+    "bench",
+    "serve",
+    "demo",
+    "check",
+    "migrate",
+    "schema",
+    "secret",
+    "token",
+    "trigger",
+    "user",
+    "version",
+)
 HELP = """Durable schedules, a fair job queue and an execution log behind one GraphQL API, with a live dashboard.
 
 Try it with `cronograph demo`.

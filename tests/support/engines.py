@@ -13,8 +13,10 @@ from sqlalchemy import Connection, select
 
 from cronograph.jobs.actions.cancel import cancel_all
 from cronograph.jobs.actions.runs import enqueue_runs, put
+from cronograph.jobs.actions.secrets import set_secret
 from cronograph.jobs.actions.tasks import create_task, trigger_task
 from cronograph.jobs.core.model import Execution, NewRun, Run, TaskSpec, Trigger
+from cronograph.jobs.core.sealing import KeyRing, no_keys
 from cronograph.jobs.core.states import FINAL, RunState
 from cronograph.jobs.registry import Registry
 from cronograph.jobs.runtime.engine import Engine
@@ -54,6 +56,10 @@ class RunningEngine:
         new = replace(NewRun(job_name, Trigger.API, args=dict(args), retries=0, retry_delay=0.0), **changes)
         (enqueued,) = await self.database.write(put, [new])
         return enqueued.run.id
+
+    async def set_secret(self, name: str, value: str, keys: KeyRing) -> None:
+        """Keep a secret."""
+        await self.database.write(set_secret, name, value, keys)
 
     async def has_ended(self, run_id: int) -> bool:
         """Whether the newest attempt of the run has ended."""
@@ -160,11 +166,12 @@ def _checkpoint(conn: Connection, task_name: str) -> Any:
 
 @asynccontextmanager
 async def running_engine(
-    url: str, registry: Registry, settings: EngineSettings = QUICK
+    url: str, registry: Registry, settings: EngineSettings = QUICK, keys: KeyRing | None = None
 ) -> AsyncGenerator[RunningEngine]:
     """Start an engine on a migrated database, and stop it afterwards."""
     database = Database(url)
-    engine = Engine(Services(database), registry, settings)
+    services = Services(database, keys=no_keys if keys is None else lambda: keys)
+    engine = Engine(services, registry, settings)
     try:
         await engine.start()
         yield RunningEngine(engine, database)
@@ -193,8 +200,10 @@ async def start_engine(database_url: str, launch: StartLauncher) -> AsyncIterato
     """Starts engines on a fresh database (the test runs on SQLite and on PostgreSQL); all are stopped at the end."""
     async with AsyncExitStack() as stack:
 
-        async def start(registry: Registry, settings: EngineSettings = QUICK, **changes: Any) -> RunningEngine:
+        async def start(
+            registry: Registry, settings: EngineSettings = QUICK, keys: KeyRing | None = None, **changes: Any
+        ) -> RunningEngine:
             chosen = replace(settings, **{"launch": launch, **changes})
-            return await stack.enter_async_context(running_engine(database_url, registry, chosen))
+            return await stack.enter_async_context(running_engine(database_url, registry, chosen, keys))
 
         yield start

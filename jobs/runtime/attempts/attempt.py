@@ -1,10 +1,13 @@
 """One attempt under way: what runs, and the threads by which the node holds it."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from datetime import timedelta
 
 from ...actions.claim import Started
 from ...context import RunInfo
+from ...core.model import Json
+from ...core.secrets import resolved
 from ...registry import JobDefinition
 from ..job.host import LocalHost
 from ..job.stopping import StopSignal
@@ -12,12 +15,27 @@ from ..job.stopping import StopSignal
 
 @dataclass(slots=True)
 class Attempt:
-    """One attempt under way."""
+    """One attempt under way.
+
+    Attributes:
+        started: The run and its execution.
+        definition: Its job.
+        signal: Why and when it should stop.
+        host: What the job says goes there.
+        secrets: Name to value of the secrets that its arguments refer to.
+    """
 
     started: Started
     definition: JobDefinition
     signal: StopSignal
     host: LocalHost
+    secrets: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
+
+    @property
+    def args(self) -> Mapping[str, Json]:
+        """The arguments that the job gets: secrets stand in the place of their references."""
+        args = self.started.run.args
+        return resolved(args, self.secrets) if self.secrets else args
 
     def info(self) -> RunInfo:
         """What the job may know of its attempt."""
@@ -36,5 +54,5 @@ class Attempt:
             scheduled_for=run.scheduled_for,
             deadline=deadline,
             submitter=run.submitter,
-            args=run.args,
+            args=self.args,
         )

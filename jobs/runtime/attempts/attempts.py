@@ -12,8 +12,10 @@ from ...actions.finish import Finish
 from ...context import StopReason
 from ...core.model import Isolation, Json
 from ...core.outcome import Failed, JobOutcome, Succeeded
+from ...core.secrets import references
 from ...registry import Registry
 from ...services import Services
+from ..job.hiding import Hiding
 from ..job.host import LocalHost
 from ..job.stopping import StopSignal
 from ..live.log_writer import LogWriter
@@ -25,6 +27,7 @@ from .executor import body_of, ended, supervise
 from .finisher import Finisher
 from .results import message_of
 from .retrying import retried
+from .secrets import read_secrets
 
 log = logging.getLogger(__name__)
 
@@ -105,6 +108,10 @@ class Attempts:
             self._begin(attempt)
 
     def _begin(self, attempt: Attempt) -> None:
+        args = attempt.started.run.args
+        if args and (names := references(args)):
+            self._accompany(attempt, self._run_with_secrets(attempt, names))
+            return
         body = self._body(attempt)
         if isinstance(body, Failed) or not _can_be_alone(attempt):
             self._accompany(attempt, self._run(attempt, body, None))
@@ -174,6 +181,18 @@ class Attempts:
         except Exception as error:
             outcome = _executor_failed(attempt, error)
         await self._complete(attempt, outcome)
+
+    async def _run_with_secrets(self, attempt: Attempt, names: frozenset[str]) -> None:
+        try:
+            values = await read_secrets(self._services, names)
+        except Exception as error:
+            values = _executor_failed(attempt, error)
+        if not isinstance(values, dict):
+            await self._complete(attempt, values)
+            return
+        attempt.secrets = values
+        attempt.host.hiding = Hiding(values)
+        await self._run(attempt, self._body(attempt), None)
 
     async def _complete(self, attempt: Attempt, outcome: JobOutcome) -> None:
         """Wait for what the job left behind (checkpoints, log lines), and have its end stored."""

@@ -46,12 +46,14 @@ class CoroutineBody:
         """Await the handler."""
         current_host.set(self.attempt.host)
         try:
-            return from_return(await self.attempt.definition.handler(**self._arguments))
+            returned = await self.attempt.definition.handler(**self._arguments)
+            return from_return(returned, self.attempt.host.hiding)
         except asyncio.CancelledError:
             raise
         except BaseException as error:
             # A SystemExit inside a job must not end the server, nor a GeneratorExit its attempt without a result.
-            return from_exception(error, self.attempt.signal.reason, self.attempt.definition.policies)
+            attempt = self.attempt
+            return from_exception(error, attempt.signal.reason, attempt.definition.policies, attempt.host.hiding)
 
     async def stop_hard(self, running: Running) -> JobOutcome:
         """Cancel it until it ends; on shutdown one that swallows every cancel is left behind."""
@@ -93,10 +95,11 @@ class ThreadBody:
 
     def _call(self) -> JobOutcome:
         try:
-            return from_return(self._attempt.definition.handler(**self._arguments))
+            return from_return(self._attempt.definition.handler(**self._arguments), self._attempt.host.hiding)
         except BaseException as error:
             # A SystemExit inside a job must not pass for success.
-            return from_exception(error, self._attempt.signal.reason, self._attempt.definition.policies)
+            attempt = self._attempt
+            return from_exception(error, attempt.signal.reason, attempt.definition.policies, attempt.host.hiding)
 
     async def stop_hard(self, running: Running) -> JobOutcome:
         """Wait: its run stays running until the thread ends by itself; on shutdown it is left behind."""

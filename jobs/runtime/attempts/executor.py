@@ -36,9 +36,9 @@ def body_of(attempt: Attempt, services: Services | None, spawner: Spawner) -> Bo
         if definition.context_parameter is not None:
             info = JobContext(attempt.info(), attempt.host, services)
         # A child process binds its arguments itself; here they are only judged.
-        arguments = definition.bind(attempt.started.run.args, info)
+        arguments = definition.bind(attempt.args, info)
     except InvalidInput as error:
-        return Failed(INVALID_ARGUMENTS, error.message, permanent=True)
+        return Failed(INVALID_ARGUMENTS, attempt.host.hiding.text(error.message), permanent=True)
     match definition.isolation:
         case Isolation.ASYNC:
             return CoroutineBody(attempt, arguments)

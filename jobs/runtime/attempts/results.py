@@ -6,6 +6,7 @@ from ...context import StopReason
 from ...core.outcome import MAX_RECORDS, Cancelled, Failed, HandedBack, JobOutcome, Snoozed, Succeeded, TimedOut
 from ...outcomes import Cancel, PermanentFailure, Result, Snooze
 from ...registry.policies import NO_POLICIES, JobPolicies
+from ..job.hiding import NOTHING_HIDDEN, Hiding
 from ..job.values import plain_json, plain_text
 
 MAX_MESSAGE = 4_000
@@ -16,16 +17,21 @@ MAX_TRACEBACK = 40_000
 _DONE = Succeeded()
 
 
-def from_return(returned: object) -> JobOutcome:
-    """The outcome of a handler that returned None, an ``int`` (records processed, no ``bool``) or a ``Result``."""
+def from_return(returned: object, hiding: Hiding = NOTHING_HIDDEN) -> JobOutcome:
+    """The outcome of a handler that returned None, an ``int`` (records processed, no ``bool``) or a ``Result``.
+
+    Args:
+        returned: What it returned.
+        hiding: Cuts out the secrets that it was given.
+    """
     if returned is None:
         return _DONE
     result = returned if isinstance(returned, Result) else None
     try:
         records = _records(returned if result is None else result.records_processed)
-        value = None if result is None else plain_json(result.value, "the value of a Result")
+        value = None if result is None else hiding.json(plain_json(result.value, "the value of a Result"))
     except ValueError as error:
-        return Failed("InvalidResult", plain_text(str(error), MAX_MESSAGE))
+        return Failed("InvalidResult", plain_text(hiding.text(str(error)), MAX_MESSAGE))
     return Succeeded(records, value)
 
 
@@ -43,7 +49,12 @@ def _records(records: object) -> int | None:
     return int(records)
 
 
-def from_exception(error: BaseException, stop: StopReason | None, policies: JobPolicies = NO_POLICIES) -> JobOutcome:
+def from_exception(
+    error: BaseException,
+    stop: StopReason | None,
+    policies: JobPolicies = NO_POLICIES,
+    hiding: Hiding = NOTHING_HIDDEN,
+) -> JobOutcome:
     """The outcome of a handler that raised.
 
     Args:
@@ -51,15 +62,17 @@ def from_exception(error: BaseException, stop: StopReason | None, policies: JobP
         policies: Of its job, which may give up on it.
         stop: Why it had been asked to stop by then. Leaving with an exception after the deadline is a time-out, and
             during a shutdown a hand-back: neither is the job's fault.
+        hiding: Cuts out the secrets that it was given.
     """
     if isinstance(error, Snooze):
         return Snoozed(error.seconds)
     if isinstance(error, Cancel):
-        return Cancelled(plain_text(str(error.reason), MAX_MESSAGE) or "the job cancelled itself")
-    trace = plain_text("".join(traceback.format_exception(error)), MAX_TRACEBACK)
+        return Cancelled(plain_text(hiding.text(str(error.reason)), MAX_MESSAGE) or "the job cancelled itself")
+    trace = plain_text(hiding.text("".join(traceback.format_exception(error))), MAX_TRACEBACK)
+    message = message_of(error, hiding)
     if isinstance(error, PermanentFailure) or (stop is None and policies.gives_up(error)):
-        return Failed(type(error).__name__, message_of(error), trace, permanent=True)
-    return failure(type(error).__name__, message_of(error), trace, stop)
+        return Failed(type(error).__name__, message, trace, permanent=True)
+    return failure(type(error).__name__, message, trace, stop)
 
 
 def failure(error_type: str, message: str, trace: str | None, stop: StopReason | None) -> JobOutcome:
@@ -86,10 +99,10 @@ def stopped(reason: StopReason | None) -> JobOutcome:
             return TimedOut("used up its time box and did not leave when asked to")
 
 
-def message_of(error: BaseException) -> str:
+def message_of(error: BaseException, hiding: Hiding = NOTHING_HIDDEN) -> str:
     """The message of an exception, with its type where it has none; bounded."""
     try:
         text = str(error)
     except Exception as fault:
         text = f"its message cannot be read: {type(fault).__name__}"
-    return plain_text(text, MAX_MESSAGE) or type(error).__name__
+    return plain_text(hiding.text(text), MAX_MESSAGE) or type(error).__name__

@@ -12,6 +12,7 @@ from ...context import StopReason
 from ...core.held import HeldRun
 from ...core.model import Json, Run
 from ..live.log_writer import RawLine
+from .hiding import NOTHING_HIDDEN, Hiding
 from .stopping import StopSignal
 from .values import plain_json, progress_document
 
@@ -68,6 +69,7 @@ class LocalHost:
     Attributes:
         unstoppable: A thread passed its hard stop; its run stays running and says so.
         latest_progress: As it was shown last.
+        hiding: Cuts the secrets that the job was given out of what it says.
     """
 
     # One is made for every attempt.
@@ -85,6 +87,7 @@ class LocalHost:
         "_started",
         "_stop_asked",
         "_thread",
+        "hiding",
         "latest_progress",
         "unstoppable",
     )
@@ -98,6 +101,7 @@ class LocalHost:
         save: SaveCheckpoint,
         lines: LineSink,
         show_progress: ShowProgress,
+        hiding: Hiding = NOTHING_HIDDEN,
     ) -> None:
         self._started = started
         self._signal = signal
@@ -105,6 +109,7 @@ class LocalHost:
         self._save = save
         self._lines = lines
         self._show_progress = show_progress
+        self.hiding = hiding
         self._loop = asyncio.get_running_loop()
         self._thread = threading.get_ident()
         # Most jobs are never asked to stop and keep no checkpoint: what serves these is made when it is asked for.
@@ -165,7 +170,10 @@ class LocalHost:
 
     def log(self, level: int, message: str, fields: Mapping[str, Json] | None) -> None:
         """Keep a line with the execution."""
-        pause = self._lines.write(self._started, level, message, fields)
+        if self.hiding:
+            pause = self._lines.write_all(self._started, (RawLine.now(level, message, fields, self.hiding),))
+        else:
+            pause = self._lines.write(self._started, level, message, fields)
         if pause and threading.get_ident() != self._thread:
             time.sleep(pause)
 
@@ -175,7 +183,7 @@ class LocalHost:
 
     def progress(self, done: float, total: float | None, message: str | None) -> None:
         """Show how far the job is."""
-        self.latest_progress = progress_document(done, total, message)
+        self.latest_progress = progress_document(done, total, message, self.hiding)
         self._show_progress(self._started, self.latest_progress)
 
     def checkpoint(self) -> Json:
@@ -184,7 +192,7 @@ class LocalHost:
 
     def save_checkpoint(self, value: Json) -> Awaitable[None]:
         """Keep a checkpoint; in a thread this waits until it is durable."""
-        self._checkpoint = plain_json(value, "the checkpoint")
+        self._checkpoint = self.hiding.json(plain_json(value, "the checkpoint"))
         if threading.get_ident() != self._thread:
             asyncio.run_coroutine_threadsafe(self._saved(self._checkpoint), self._loop).result()
             return Done()

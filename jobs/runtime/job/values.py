@@ -4,6 +4,7 @@ import json
 import re
 
 from ...core.model import Json
+from .hiding import NOTHING_HIDDEN, Hiding
 
 MAX_VALUE = 1_000_000
 """Characters of a JSON value that is kept: a result, a checkpoint."""
@@ -52,7 +53,9 @@ def _without_suspects(value: Json) -> Json:
     return value
 
 
-def progress_document(done: float, total: float | None, message: str | None) -> dict[str, Json]:
+def progress_document(
+    done: float, total: float | None, message: str | None, hiding: Hiding = NOTHING_HIDDEN
+) -> dict[str, Json]:
     """Progress as it is stored and shown.
 
     Raises:
@@ -62,7 +65,7 @@ def progress_document(done: float, total: float | None, message: str | None) -> 
     return {
         "done": _number(done, "done"),
         "total": None if total is None else _number(total, "total"),
-        "message": None if message is None else plain_text(str(message), MAX_NOTE),
+        "message": None if message is None else plain_text(hiding.text(str(message)), MAX_NOTE),
     }
 
 

@@ -21,6 +21,7 @@ from ...core.levels import LogLevel
 from ...core.model import Json
 from ...store.db.database import Database, SQLAlchemyError
 from ...store.read.logs import LogLine
+from ..job.hiding import NOTHING_HIDDEN, Hiding
 from ..job.values import plain_json, plain_text
 from ..watch import Watch
 
@@ -58,9 +59,13 @@ class RawLine(NamedTuple):
     fields: Json
 
     @classmethod
-    def now(cls, level: int, message: str, fields: Mapping[str, Json] | None) -> "RawLine":
-        """A line written at this moment."""
-        return cls(time.time(), level, plain_text(str(message), MAX_LINE), bounded_fields(fields))
+    def now(
+        cls, level: int, message: str, fields: Mapping[str, Json] | None, hiding: Hiding = NOTHING_HIDDEN
+    ) -> "RawLine":
+        """A line written at this moment, without the secrets of its job."""
+        # Before it is cut to its length: half a secret is not found any more.
+        text = plain_text(hiding.text(str(message)), MAX_LINE)
+        return cls(time.time(), level, text, hiding.json(bounded_fields(fields)))
 
 
 # A line that waits: its number and the parts of its ``RawLine``. Plain tuples of plain values are of no interest to the

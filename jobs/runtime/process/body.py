@@ -61,6 +61,7 @@ class ProcessBody:
             checkpoint=attempt.host.checkpoint(),
             path=_places(sys.path),
             log_levels=log_levels(),
+            secrets=dict(attempt.secrets),
         )
         child.send(begin)
         attempt.host.subscribe_stops(lambda reason: child.send(Stop(reason=reason)))

@@ -26,6 +26,7 @@ from ...declared import Job
 from ...registry import JobDefinition, default_registry, define
 from ...registry.policies import NO_POLICIES
 from ..attempts.results import from_exception, from_return
+from ..job.hiding import Hiding
 from ..job.stopping import StopSignal
 from ..live.log_writer import JobLogHandler
 from .host import ChildHost
@@ -49,7 +50,8 @@ class ChildRun:
         self._connection = connection
         self._begin = begin
         self._signal = StopSignal(begin.remaining)
-        self._host = ChildHost(connection, self._signal, begin.checkpoint)
+        self._hiding = Hiding(begin.secrets)
+        self._host = ChildHost(connection, self._signal, begin.checkpoint, self._hiding)
         self._terminating = False
         self._interrupt: Callable[[], None] = _signal_main_thread
         self._over = False
@@ -75,11 +77,11 @@ class ChildRun:
             definition = find_job(self._begin.info.job_name, self._begin.module, self._begin.qualname)
             policies = definition.policies
             arguments = definition.bind(self._begin.info.args, JobContext(self._begin.info, self._host))
-            return from_return(self._call(definition, arguments))
+            return from_return(self._call(definition, arguments), self._hiding)
         except InvalidInput as error:
-            return Failed(INVALID_ARGUMENTS, error.message, permanent=True)
+            return Failed(INVALID_ARGUMENTS, self._hiding.text(error.message), permanent=True)
         except BaseException as error:
-            return from_exception(error, self._signal.reason, policies)
+            return from_exception(error, self._signal.reason, policies, self._hiding)
 
     def _call(self, definition: JobDefinition, arguments: Mapping[str, Any]) -> object:
         if not inspect.iscoroutinefunction(definition.handler):

@@ -9,6 +9,7 @@ from typing import Any
 
 from ...context import StopReason
 from ...core.model import Json
+from ..job.hiding import Hiding
 from ..job.host import Done
 from ..job.stopping import StopSignal
 from ..job.values import plain_json, progress_document
@@ -57,12 +58,14 @@ class ChildHost:
         connection: To the node.
         signal: Why and when to stop.
         checkpoint: The last one of the task.
+        hiding: Cuts the secrets that the job was given out of what it says.
     """
 
-    def __init__(self, connection: Connection, signal: StopSignal, checkpoint: Json) -> None:
+    def __init__(self, connection: Connection, signal: StopSignal, checkpoint: Json, hiding: Hiding) -> None:
         self._connection = connection
         self._signal = signal
         self._checkpoint = checkpoint
+        self._hiding = hiding
         self._outbox = Outbox(connection)
         self._numbers = itertools.count(1)
         self._savings: dict[int, _Saving] = {}
@@ -79,11 +82,11 @@ class ChildHost:
 
     def log(self, level: int, message: str, fields: Mapping[str, Json] | None) -> None:
         """Keep a line with the execution."""
-        self._outbox.line(RawLine.now(level, message, fields))
+        self._outbox.line(RawLine.now(level, message, fields, self._hiding))
 
     def progress(self, done: float, total: float | None, message: str | None) -> None:
         """Show how far the job is."""
-        self._outbox.progress(Progress(**progress_document(done, total, message)))
+        self._outbox.progress(Progress(**progress_document(done, total, message, self._hiding)))
 
     def checkpoint(self) -> Json:
         """The last checkpoint."""
@@ -91,7 +94,7 @@ class ChildHost:
 
     def save_checkpoint(self, value: Json) -> Awaitable[None]:
         """Keep a checkpoint; outside of an event loop this waits until it is durable."""
-        self._checkpoint = plain_json(value, "the checkpoint")
+        self._checkpoint = self._hiding.json(plain_json(value, "the checkpoint"))
         saving = _Saving()
         with self._lock:
             number = next(self._numbers)

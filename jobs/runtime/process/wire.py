@@ -43,6 +43,7 @@ class Begin(Message):
         checkpoint: The last one of the task.
         path: Where the child looks for modules.
         log_levels: The levels of the node's loggers by name; "" is the root.
+        secrets: Name to value of the secrets in its arguments, to be cut out of what the job says.
     """
 
     kind: Literal["begin"] = "begin"
@@ -53,6 +54,7 @@ class Begin(Message):
     checkpoint: Json
     path: list[str]
     log_levels: dict[str, int]
+    secrets: dict[str, str] = Field(default_factory=dict, repr=False)
 
 
 class Stop(Message):

@@ -20,6 +20,7 @@ from ...core.model import MisfirePolicy, NodeState, Outcome, OverlapPolicy, Prio
 from ...core.schedule import Syntax
 from ...core.states import CLAIMABLE, FINAL, OCCUPYING, UNFINISHED, RunState
 from .parts import HOT, NO_REUSE, key, metadata, one_of, partial_index, quoted
+from .secrets import secret
 from .signin import (
     api_token,
     audit_head,
@@ -57,6 +58,7 @@ __all__ = [
     "quoted",
     "refresh_token",
     "run",
+    "secret",
     "session",
     "skipped_occurrence",
     "user_account",

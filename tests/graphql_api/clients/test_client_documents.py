@@ -136,7 +136,7 @@ SAMPLES: dict[Callable[..., object], list[Sample]] = {
 }
 """Calls of every function that makes an operation."""
 
-BY_ADMINISTRATORS = "accounts are managed by `cronograph user` and `token`, and on the dashboard"
+BY_ADMINISTRATORS = "accounts and secrets are managed by `cronograph user`, `token` and `secret`, and on the dashboard"
 
 LEFT_OUT = {
     "accounts": BY_ADMINISTRATORS,
@@ -147,6 +147,9 @@ LEFT_OUT = {
     "endSessions": BY_ADMINISTRATORS,
     "renamePasskey": BY_ADMINISTRATORS,
     "deletePasskey": BY_ADMINISTRATORS,
+    "secrets": BY_ADMINISTRATORS,
+    "setSecret": BY_ADMINISTRATORS,
+    "deleteSecret": BY_ADMINISTRATORS,
     "auditLog": "`cronograph audit` lists, verifies and exports it",
     "jobs": "`available_jobs` answers them all",
     "group": "`groups` takes a filter",

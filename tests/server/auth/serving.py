@@ -20,14 +20,19 @@ from cronograph.graphql.schema_factory import GuardedSchema
 from cronograph.graphql.transport.streams import OpenStreams
 from cronograph.jobs.actions.accounts import add_account, the_account
 from cronograph.jobs.actions.fresh import fresh_secret
+from cronograph.jobs.actions.secrets import fresh_key
 from cronograph.jobs.actions.tokens import NewToken, create_token
 from cronograph.jobs.core.accounts import Account, ApiToken
 from cronograph.jobs.core.credentials import Prefix, shown_form, stored_form
+from cronograph.jobs.core.defaults import JobInfo
+from cronograph.jobs.core.model import Isolation
 from cronograph.jobs.core.roles import Role
+from cronograph.jobs.core.sealing import KeyRing
 from cronograph.jobs.runtime.live.feeds import LiveFeeds
 from cronograph.jobs.runtime.wakeup import Wakeup
 from cronograph.jobs.store.db.database import Database
 from cronograph.jobs.store.db.transaction import Tx
+from cronograph.jobs.store.write.jobs import publish
 from cronograph.server.app import Parts, build_app
 from cronograph.server.auth.passwords import HASHER
 from cronograph.server.auth.sign_in import SignIn
@@ -69,6 +74,7 @@ class Protected:
     sign_in: SignIn
     port: int
     browser: httpx.AsyncClient
+    keys: KeyRing = field(default_factory=lambda: KeyRing((fresh_key(),)))
 
     @property
     def url(self) -> str:
@@ -78,6 +84,10 @@ class Protected:
     async def account(self, name: str, role: Role = Role.VIEWER) -> Account:
         """An account with the password `PASSWORD`."""
         return await self.database.write(partial(add_account, name=name, role=role, password_hash=hashed()))
+
+    async def publish_job(self, name: str, schema: dict[str, Any]) -> None:
+        """Let the server know a job, as a node that has it does."""
+        await self.database.write(lambda tx: publish(tx.conn, [JobInfo(name, "", None, Isolation.ASYNC, schema)]))
 
     async def token(self, name: str, role: Role | None = None, lasts: timedelta | None = None) -> str:
         """An API token of an account."""
@@ -170,15 +180,29 @@ async def protected(url: str, schema: GuardedSchema) -> AsyncGenerator[Protected
     lifecycle.enter(Phase.SERVING)
     sign_in = SignIn(database, f"http://localhost:{port}", HOSTS)
     no_engine = cast("EngineThread", SimpleNamespace(ready=True))
+    browser = open_async_client(f"http://localhost:{port}")
+    started = Protected(database, clock, sign_in, port, browser)
     parts = Parts(
-        schema, database, database, database, no_engine, wakeup, feeds, lifecycle, streams, HOSTS, Site(), sign_in
+        schema,
+        database,
+        database,
+        database,
+        no_engine,
+        wakeup,
+        feeds,
+        lifecycle,
+        streams,
+        HOSTS,
+        Site(),
+        sign_in,
+        lambda: started.keys,
     )
     server = uvicorn.Server(uvicorn.Config(build_app(parts), port=port, log_config=None, lifespan="off"))
     running = asyncio.create_task(server.serve())
     await eventually(lambda: server.started, message="the server listens")
-    async with open_async_client(f"http://localhost:{port}") as browser:
+    async with browser:
         try:
-            yield Protected(database, clock, sign_in, port, browser)
+            yield started
         finally:
             await streams.shutdown()
             server.should_exit = True

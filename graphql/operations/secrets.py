@@ -1,0 +1,79 @@
+"""Secrets: set and deleted by administrators, listed for whoever writes arguments, and never told."""
+
+from functools import partial
+from typing import Annotated
+
+import strawberry
+
+from ...jobs.actions import secrets as actions
+from ...jobs.store.read import secrets as stored_secrets
+from ..arguments import INPUT
+from ..context import Info
+from ..enums import Role
+from ..fields import mutates, resolved
+from ..guard.sizes import Size
+from ..types.secret import DeleteSecretPayload, Secret, SetSecretPayload
+from .changes import given, perform_alone
+
+MOST = 1_000
+
+
+@strawberry.input(description="A secret to be kept.")
+class SetSecretInput:
+    """The input of ``setSecret``."""
+
+    name: str = strawberry.field(description="What arguments call it, 1 to 200 characters.")
+    value: str = strawberry.field(
+        description="Its value, 4 to 65,536 characters. It is encrypted, and never shown again."
+    )
+
+
+@strawberry.input(description="A secret to be deleted.")
+class DeleteSecretInput:
+    """The input of ``deleteSecret``."""
+
+    name: str = strawberry.field(description="Its name.")
+    force: bool | None = strawberry.field(
+        description="Delete it although tasks refer to it; their runs fail from then on.", default=strawberry.UNSET
+    )
+
+
+@strawberry.type
+class SecretQueries:
+    """Which secrets there are."""
+
+    @resolved(
+        description="The secrets by name, without their values, at most 1,000.",
+        size=Size(default=MOST, most=MOST),
+        requires=Role.OPERATOR,
+    )
+    async def secrets(self, info: Info) -> list[Secret]:
+        """All secrets."""
+        found = await info.context.database.read(stored_secrets.everything)
+        return [Secret.from_model(one) for one in found[:MOST]]
+
+
+@strawberry.type
+class SecretMutations:
+    """Everything that changes secrets."""
+
+    @mutates(
+        description="Keeps a secret, new or in the place of what it was: what starts from then on gets the new value.",
+        requires=Role.ADMIN,
+    )
+    async def set_secret(self, info: Info, input: Annotated[SetSecretInput, INPUT]) -> SetSecretPayload:
+        """The secret."""
+        action = partial(actions.set_secret, name=input.name, value=input.value, ring=info.context.keys())
+        done = await perform_alone(info, input, action)
+        secret = None if done.result is None else Secret.from_model(done.result)
+        return SetSecretPayload(secret=secret, errors=done.errors)
+
+    @mutates(
+        description="Deletes a secret; refused with code IN_USE as long as tasks refer to it.",
+        requires=Role.ADMIN,
+    )
+    async def delete_secret(self, info: Info, input: Annotated[DeleteSecretInput, INPUT]) -> DeleteSecretPayload:
+        """The name of what is gone."""
+        action = partial(actions.delete_secret, name=input.name, force=bool(given(input.force)))
+        done = await perform_alone(info, input, action)
+        return DeleteSecretPayload(deleted_name=None if done.result is None else done.result.name, errors=done.errors)

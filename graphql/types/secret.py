@@ -1,0 +1,62 @@
+"""Secrets, without their values."""
+
+from datetime import datetime
+from typing import Self
+
+import strawberry
+
+from ...jobs.core import secrets as model
+from ..context import Info
+from ..fields import resolved
+from ..guard.sizes import Size
+from .common import MutationPayload
+
+USERS_SHOWN = 10
+
+
+@strawberry.type(
+    description='A secret: `{"$secret": "its name"}` in arguments stands for its value, which no field tells.'
+)
+class Secret:
+    """A secret without its value."""
+
+    name: str = strawberry.field(description="What arguments call it.")
+    key_id: str = strawberry.field(description="The key that it is encrypted with.")
+    created_at: datetime = strawberry.field(description="When it was first set.")
+    created_by: str = strawberry.field(description="By whom.")
+    updated_at: datetime = strawberry.field(description="When it was last set.")
+    updated_by: str = strawberry.field(description="By whom.")
+
+    @resolved(
+        description="The names of the tasks whose arguments refer to it, at most 10.",
+        size=Size(default=USERS_SHOWN, most=USERS_SHOWN),
+    )
+    async def used_by(self, info: Info) -> list[str]:
+        """Read for all secrets at once."""
+        return (await info.context.loaders.secret_users.load(self.name))[:USERS_SHOWN]
+
+    @classmethod
+    def from_model(cls, secret: model.Secret) -> Self:
+        """The GraphQL object of a stored secret."""
+        return cls(
+            name=secret.name,
+            key_id=secret.key_id,
+            created_at=secret.created_at,
+            created_by=secret.created_by,
+            updated_at=secret.updated_at,
+            updated_by=secret.updated_by,
+        )
+
+
+@strawberry.type(description="The answer of `setSecret`.")
+class SetSecretPayload(MutationPayload):
+    """A secret or errors."""
+
+    secret: Secret | None = strawberry.field(description="The secret, without its value.", default=None)
+
+
+@strawberry.type(description="The answer of `deleteSecret`.")
+class DeleteSecretPayload(MutationPayload):
+    """A name or errors."""
+
+    deleted_name: str | None = strawberry.field(description="The name of the secret that is gone.", default=None)

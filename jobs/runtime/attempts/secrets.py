@@ -1,0 +1,44 @@
+"""The secrets that an attempt needs: read and decrypted in the executing node, just before its job starts."""
+
+from collections.abc import Collection
+
+from ...core.errors import ConfigurationError
+from ...core.outcome import Failed, HandedBack
+from ...core.rules import unknown
+from ...core.sealing import UnsealError, unseal
+from ...services import Services
+from ...store.db.blame import is_databases_fault
+from ...store.db.database import Connection
+from ...store.read import secrets as stored_secrets
+from ...store.read.secrets import Sealed
+from .results import message_of
+
+UNAVAILABLE = "SecretUnavailable"
+"""The error type of an attempt that did not get its secrets. Not final: somebody may set one, a node have a key."""
+
+
+async def read_secrets(services: Services, names: Collection[str]) -> dict[str, str] | Failed | HandedBack:
+    """The values of secrets by name; or how the attempt ends without them.
+
+    Args:
+        services: The database, and the keys of this process.
+        names: Which secrets.
+    """
+    try:
+        sealed, known = await services.database.read(_sealed, names)
+        missing = next((name for name in sorted(names) if name not in sealed), None)
+        if missing is not None:
+            return Failed(UNAVAILABLE, unknown("secret", missing, known).message)
+        ring = services.keys()
+        return {name: unseal(ring, one.key_id, name, one.text) for name, one in sealed.items()}
+    except (UnsealError, ConfigurationError) as error:
+        return Failed(UNAVAILABLE, str(error))
+    except Exception as error:
+        if not is_databases_fault(error):
+            raise
+        return HandedBack(f"its secrets could not be read: {message_of(error)}")
+
+
+def _sealed(conn: Connection, names: Collection[str]) -> tuple[dict[str, Sealed], list[str]]:
+    found = stored_secrets.sealed(conn, names)
+    return found, stored_secrets.names(conn) if len(found) < len(names) else []

@@ -1,0 +1,113 @@
+"""``cronograph secret``: secrets for arguments, straight in the database, without a server."""
+
+import sys
+from typing import Annotated
+
+import typer
+
+from ...jobs.actions import secrets as actions
+from ...jobs.core.errors import ConfigurationError
+from ...jobs.core.sealing import KeyRing
+from ...jobs.core.secrets import MAX_VALUE
+from ...jobs.store.db.transaction import Tx
+from ...jobs.store.read import secrets as stored_secrets
+from ..accounts_database import on_accounts
+from ..config import load
+from ..secret_keys import key_file, key_source, write_keys
+from .options import AsJson, ConfigFile, DatabaseUrl
+from .output import Output
+
+secret = typer.Typer(
+    help="Keep passwords and tokens for arguments, encrypted, straight in the database.", no_args_is_help=True
+)
+
+Name = Annotated[str, typer.Argument(help='What arguments call it: {"$secret": "NAME"}.')]
+
+
+@secret.command(name="set")
+def keep(name: Name, database_url: DatabaseUrl = None, config: ConfigFile = None, as_json: AsJson = False) -> None:
+    """Keep the value that is read from standard input; a line break at its end is left out."""
+    output = Output(as_json=as_json)
+    with output.errors():
+        flags = {"database_url": database_url}
+        value, ring = _value(), key_source(load(flags, config).settings)()
+        kept = on_accounts(flags, config, lambda tx: actions.set_secret(tx, name, value, ring))
+        output.result({"ok": True, "name": kept.name, "keyId": kept.key_id}, f"Secret {kept.name} set")
+
+
+@secret.command(name="list")
+def show(database_url: DatabaseUrl = None, config: ConfigFile = None, as_json: AsJson = False) -> None:
+    """List the secrets without their values, and the tasks that use them."""
+    output = Output(as_json=as_json)
+    with output.errors():
+
+        def read(tx: Tx) -> list[dict[str, object]]:
+            users = stored_secrets.users(tx.conn)
+            return [
+                {
+                    "name": one.name,
+                    "keyId": one.key_id,
+                    "updatedAt": one.updated_at.isoformat(),
+                    "updatedBy": one.updated_by,
+                    "usedBy": users.get(one.name, []),
+                }
+                for one in stored_secrets.everything(tx.conn)
+            ]
+
+        found = on_accounts({"database_url": database_url}, config, read)
+        lines = [f"{one['name']:<30} set by {one['updatedBy']} at {one['updatedAt']}" for one in found]
+        output.result({"ok": True, "secrets": found}, "\n".join(lines) or "No secrets yet")
+
+
+@secret.command()
+def delete(
+    name: Name,
+    force: Annotated[bool, typer.Option("--force", help="Also if tasks use it; their runs fail from then on.")] = False,
+    database_url: DatabaseUrl = None,
+    config: ConfigFile = None,
+    as_json: AsJson = False,
+) -> None:
+    """Forget a secret."""
+    output = Output(as_json=as_json)
+    with output.errors():
+        flags = {"database_url": database_url}
+        gone = on_accounts(flags, config, lambda tx: actions.delete_secret(tx, name, force=force))
+        output.result({"ok": True, "name": gone.name}, f"Secret {gone.name} deleted")
+
+
+@secret.command()
+def new_key(as_json: AsJson = False) -> None:
+    """Print a new key for CRONOGRAPH_SECRET_KEY, and nothing else."""
+    key = actions.fresh_key()
+    Output(as_json=as_json).result({"ok": True, "key": key.text, "keyId": key.id}, key.text)
+
+
+@secret.command()
+def rotate_key(database_url: DatabaseUrl = None, config: ConfigFile = None, as_json: AsJson = False) -> None:
+    """Encrypt all secrets with the newest key.
+
+    Where the keys lie in a file, a new one is made and the older ones are forgotten; a running server notices. Where
+    CRONOGRAPH_SECRET_KEY holds them, put the new key before the old one on every node first ("NEW,OLD"), restart the
+    nodes, run this command, and take the old one away.
+    """
+    output = Output(as_json=as_json)
+    with output.errors():
+        flags = {"database_url": database_url}
+        settings = load(flags, config).settings
+        ring, path = key_source(settings)(), key_file(settings)
+        if path is not None:
+            ring = KeyRing((actions.fresh_key(), *ring.keys))
+            # The server must have the new key before anything is encrypted with it.
+            write_keys(path, ring)
+        count = on_accounts(flags, config, lambda tx: actions.reseal_all(tx, ring))
+        if path is not None:
+            write_keys(path, KeyRing(ring.keys[:1]))
+        data = {"ok": True, "keyId": ring.newest.id, "secrets": count}
+        output.result(data, f"{count} secrets are encrypted with the key {ring.newest.id} now")
+
+
+def _value() -> str:
+    if sys.stdin.isatty():
+        raise ConfigurationError("the value must come by standard input, e.g. `cronograph secret set NAME < file`")
+    value = sys.stdin.read(MAX_VALUE + 2)
+    return value.removesuffix("\n").removesuffix("\r")

@@ -1,0 +1,141 @@
+"""A job gets the value of a secret; nobody who reads what it left behind does."""
+
+import base64
+from typing import Any
+
+import pytest
+from sqlalchemy import text
+
+from cronograph.jobs.core.errors import UserError
+from cronograph.jobs.core.model import Outcome
+from cronograph.jobs.core.sealing import KeyRing, SecretKey
+from cronograph.jobs.core.states import RunState
+from cronograph.jobs.runtime.job.hiding import Hiding
+from cronograph.jobs.store.db.transaction import Tx
+from tests.runtime.secret_jobs import JOBS
+from tests.support.dumping import dump
+from tests.support.engines import RunningEngine, StartEngine
+from tests.support.waiting import eventually
+
+RING = KeyRing((SecretKey.of(b"k" * 32),))
+VALUE = 'p4ss/wörd+"& of \\ twenty'
+REFERENCE = {"$secret": "key"}
+HIDDEN = "[secret key]"
+KINDS = ["coroutine", "thread", "process"]
+TRACES = (
+    VALUE,
+    "p4ss",
+    base64.b64encode(VALUE.encode()).decode()[:12],
+    base64.b64encode(b"user:" + VALUE.encode()).decode()[9:24],
+    "p4ss%2Fw%C3%B6rd",
+)
+"""Parts of the value and of its other forms."""
+
+
+async def with_secret(start_engine: StartEngine) -> RunningEngine:
+    engine = await start_engine(JOBS, keys=RING)
+    await engine.set_secret("key", VALUE, RING)
+    return engine
+
+
+def assert_silent(engine: RunningEngine) -> None:
+    everything = dump(engine.database)
+    assert [trace for trace in TRACES if trace in everything] == []
+    assert RING.newest.text not in everything
+
+
+@pytest.mark.parametrize("kind", KINDS)
+async def test_a_job_gets_the_value_and_nothing_that_it_says_keeps_it(start_engine: StartEngine, kind: str) -> None:
+    engine = await with_secret(start_engine)
+    done = await engine.finish(f"tell in a {kind}", {"key": REFERENCE})
+    assert done.run.args == {"key": REFERENCE}
+    value: Any = done.execution.value
+    assert value["key"] == HIDDEN, "the job got the value, or nothing would have been cut out"
+    assert value["basic"].startswith("dXNlcj")
+    assert value["url"] == f"https://h/?k={HIDDEN}"
+    assert HIDDEN in value
+    lines = [line.message for line in done.lines]
+    assert lines[0] == f"it is {HIDDEN}"
+    assert HIDDEN in lines[1]
+    assert HIDDEN in str(done.run.progress)
+    assert_silent(engine)
+
+
+@pytest.mark.parametrize(("kind", "end"), [*((kind, "raise") for kind in KINDS), ("coroutine", "not json")])
+async def test_errors_and_tracebacks_do_not_tell_it(start_engine: StartEngine, kind: str, end: str) -> None:
+    engine = await with_secret(start_engine)
+    done = await engine.finish(f"tell in a {kind}", {"key": REFERENCE, "end": end})
+    assert done.run.state is RunState.FAILED
+    if end == "raise":
+        assert f"cannot use {HIDDEN}" in (done.execution.error_message or "")
+        assert HIDDEN in (done.execution.traceback or "")
+    assert_silent(engine)
+
+
+async def test_a_value_that_its_job_cannot_take_is_not_told_either(start_engine: StartEngine) -> None:
+    engine = await with_secret(start_engine)
+    done = await engine.finish("needs a number", {"value": REFERENCE})
+    assert (done.run.state, done.execution.error_type) == (RunState.FAILED, "ValueError")
+    assert_silent(engine)
+
+
+async def test_what_a_task_uses_is_known_and_follows_the_newest_value(start_engine: StartEngine) -> None:
+    engine = await with_secret(start_engine)
+    await engine.set_secret("key", "12345678", RING)
+    done = await engine.finish("needs a number", {"value": REFERENCE})
+    assert done.execution.records_processed == 12345678
+
+
+async def test_an_attempt_without_its_secret_says_which_one_it_lacks(start_engine: StartEngine) -> None:
+    engine = await with_secret(start_engine)
+    done = await engine.finish("needs a number", {"value": {"$secret": "keys"}})
+    assert (done.execution.outcome, done.execution.error_type) == (Outcome.FAILED, "SecretUnavailable")
+    assert done.execution.error_message == "secret 'keys' does not exist; did you mean 'key'?"
+
+
+async def test_a_node_without_the_right_key_fails_the_run_and_says_why(start_engine: StartEngine) -> None:
+    engine = await start_engine(JOBS, keys=KeyRing((SecretKey.of(b"other" * 6 + b"!!"),)))
+    await engine.set_secret("key", VALUE, RING)
+    done = await engine.finish("tell in a thread", {"key": REFERENCE})
+    assert done.execution.error_type == "SecretUnavailable"
+    words = f"secret 'key' is encrypted with the key {RING.newest.id}, which this node does not have"
+    assert words in (done.execution.error_message or "")
+
+
+async def test_a_database_that_is_away_is_no_failure_of_the_run(start_engine: StartEngine) -> None:
+    engine = await with_secret(start_engine)
+    await engine.set_secret("key", "12345678", RING)
+
+    def rename(tx: Tx, old: str, new: str) -> None:
+        tx.conn.execute(text(f"ALTER TABLE {old} RENAME TO {new}"))
+
+    await engine.database.write(rename, "secret", "secret_away")
+    run_id = await engine.enqueue_unchecked("needs a number", {"value": REFERENCE})
+
+    async def handed_back() -> bool:
+        return any(one.outcome is Outcome.HANDED_BACK for one in await engine.executions(run_id))
+
+    await eventually(handed_back, message="an attempt to be handed back")
+    await engine.database.write(rename, "secret_away", "secret")
+    done = await engine.finished(run_id)
+    assert (done.run.state, done.run.failures) == (RunState.SUCCESS, 0)
+
+
+async def test_references_are_judged_when_a_run_is_submitted_and_when_it_starts(start_engine: StartEngine) -> None:
+    engine = await with_secret(start_engine)
+    with pytest.raises(UserError, match="must be named as"):
+        await engine.enqueue("needs a number", {"value": {"$secret": ["key"]}})
+    run = await engine.enqueue_unchecked("tell in a coroutine", {"key": {"$secret": 1}})
+    done = await engine.finished(run)
+    assert (done.run.state, done.execution.error_type) == (RunState.FAILED, "InvalidArguments")
+
+
+def test_a_longer_secret_is_hidden_before_one_that_it_contains() -> None:
+    hiding = Hiding({"a": "abcdef", "b": "abcdef-ghijkl"})
+    assert hiding.text("abcdef-ghijkl abcdef") == "[secret b] [secret a]"
+    assert not Hiding({})
+
+
+def test_every_line_of_a_key_and_numbers_are_hidden() -> None:
+    hiding = Hiding({"pem": "-----BEGIN KEY-----\nMIIEvQIBADANBgkq\n-----END KEY-----", "pin": "4711"})
+    assert hiding.json(["MIIEvQIBADANBgkq", 4711, 4712, None]) == ["[secret pem]", "[secret pin]", 4712, None]

@@ -45,7 +45,7 @@ def set_role(tx: Tx, name: str, role: Role) -> Account:
         return account
     _keep_an_administrator(tx, account)
     changed = accounts.change(tx.conn, account.id, role=role.value)
-    sessions.delete_sessions_of(tx.conn, account.id)
+    sessions.delete_sessions_of(tx.conn, account.id, tx.now)
     tx.record("account.role", account.name, before={"role": account.role.value}, after={"role": role.value})
     return changed
 
@@ -62,7 +62,7 @@ def disable(tx: Tx, name: str) -> Account:
         return account
     _keep_an_administrator(tx, account)
     changed = accounts.change(tx.conn, account.id, disabled_at=tx.now)
-    sessions.delete_sessions_of(tx.conn, account.id)
+    sessions.delete_sessions_of(tx.conn, account.id, tx.now)
     tx.record("account.disabled", account.name)
     return changed
 
@@ -88,7 +88,7 @@ def set_password(tx: Tx, name: str, password_hash: str, *, keep_session: int | N
     """
     account = the_account(tx, name)
     changed = accounts.change(tx.conn, account.id, password_hash=password_hash)
-    sessions.delete_sessions_of(tx.conn, account.id, but=keep_session)
+    sessions.delete_sessions_of(tx.conn, account.id, tx.now, but=keep_session)
     throttle.forgive(tx.conn, account_subject(name_key(account.name)))
     tx.record("account.password", account.name)
     return changed

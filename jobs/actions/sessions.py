@@ -97,10 +97,8 @@ def note_use(tx: Tx, found: Found) -> None:
     if identity.kind is CredentialKind.TOKEN:
         sessions.use_token(tx.conn, identity.credential_id, tx.now)
         return
-    ends = identity.expires_at
-    if identity.kind is CredentialKind.BROWSER and found.created_at is not None:
-        ends = session_end(found.created_at, tx.now)
-    assert ends is not None, "every session ends"
+    lasts_longer = identity.kind is CredentialKind.BROWSER and found.created_at is not None
+    ends = session_end(found.created_at, tx.now) if lasts_longer and found.created_at else None
     sessions.see_session(tx.conn, identity.credential_id, tx.now, ends)
 
 
@@ -115,14 +113,14 @@ def end_session(tx: Tx, account_id: int, session_id: int) -> None:
     Raises:
         NotFound: it has no such session.
     """
-    if not sessions.delete_session(tx.conn, session_id, account_id):
+    if not sessions.delete_session(tx.conn, session_id, account_id, tx.now):
         raise NotFound(f"id: there is no session {session_id}; it may have ended", path=("id",))
     tx.record("session.ended", _owner(tx, account_id))
 
 
 def end_all_sessions(tx: Tx, account_id: int, *, but: int | None = None) -> int:
     """End the sign-ins of an account, all or all but one; returns how many."""
-    ended = sessions.delete_sessions_of(tx.conn, account_id, but=but)
+    ended = sessions.delete_sessions_of(tx.conn, account_id, tx.now, but=but)
     if ended:
         tx.record("session.ended", _owner(tx, account_id), after={"sessions": ended})
     return ended

@@ -82,7 +82,7 @@ class Actor:
 
 @dataclass(frozen=True, slots=True)
 class Session:
-    """A sign-in that lasts: of a browser or of the command line."""
+    """A sign-in that lasts: of a browser, or of the command line, whose access token ends before."""
 
     id: int
     account_id: int
@@ -92,6 +92,7 @@ class Session:
     expires_at: datetime
     address: str | None
     agent: str | None
+    access_expires_at: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)

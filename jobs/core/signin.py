@@ -70,6 +70,11 @@ def challenge_subject(address: str) -> str:
     return f"challenge-{address_subject(address)}"
 
 
+def guess_subject(account_id: int) -> str:
+    """What the user codes of devices that an account has typed in vain are counted under."""
+    return f"device:{account_id}"
+
+
 def session_end(created_at: datetime, now: datetime) -> datetime:
     """When a browser session that is used at ``now`` ends unless it is used again."""
     return min(now + BROWSER_IDLE, created_at + BROWSER_TOTAL)

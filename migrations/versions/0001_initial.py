@@ -75,12 +75,12 @@ def upgrade() -> None:
     _one_time_link_indexes()
     _passkey()
     _passkey_indexes()
-    _refresh_token()
-    _refresh_token_indexes()
     _session()
     _session_indexes()
     _webauthn_challenge()
     _webauthn_challenge_indexes()
+    _refresh_token()
+    _refresh_token_indexes()
     # The publisher of events counts from here; there is never a second row.
     op.execute("INSERT INTO event_publisher (id, last_seq) VALUES (1, 0)")
 
@@ -581,8 +581,12 @@ def _device_code() -> None:
         "device_code",
         Column("id", KEY, nullable=False),
         Column("device_code_hash", String(64), nullable=False),
-        Column("user_code", String(16), nullable=False),
+        Column("user_code_hash", String(64), nullable=False),
         Column("user_id", KEY),
+        Column("address", String(60)),
+        Column("agent", String(200)),
+        Column("poll_interval", Integer(), nullable=False),
+        Column("polled_at", TIME),
         Column("created_at", TIME, nullable=False),
         Column("expires_at", TIME, nullable=False),
         Column("approved_at", TIME),
@@ -591,7 +595,7 @@ def _device_code() -> None:
         PrimaryKeyConstraint("id", name="pk_device_code"),
         ForeignKeyConstraint(["user_id"], ["user_account.id"], name="fk_device_code_user_id", ondelete="CASCADE"),
         UniqueConstraint("device_code_hash", name="uq_device_code_device_code_hash"),
-        UniqueConstraint("user_code", name="uq_device_code_user_code"),
+        UniqueConstraint("user_code_hash", name="uq_device_code_user_code_hash"),
         sqlite_autoincrement=True,
     )
 
@@ -648,31 +652,6 @@ def _passkey_indexes() -> None:
     op.create_index("ix_passkey_user_id", "passkey", ["user_id"])
 
 
-def _refresh_token() -> None:
-    op.create_table(
-        "refresh_token",
-        Column("id", KEY, nullable=False),
-        Column("token_hash", String(64), nullable=False),
-        Column("family", String(64), nullable=False),
-        Column("user_id", KEY),
-        Column("created_at", TIME, nullable=False),
-        Column("expires_at", TIME, nullable=False),
-        Column("used_at", TIME),
-        Column("revoked_at", TIME),
-        PrimaryKeyConstraint("id", name="pk_refresh_token"),
-        ForeignKeyConstraint(["user_id"], ["user_account.id"], name="fk_refresh_token_user_id", ondelete="CASCADE"),
-        UniqueConstraint("token_hash", name="uq_refresh_token_token_hash"),
-        sqlite_autoincrement=True,
-    )
-
-
-def _refresh_token_indexes() -> None:
-    op.create_index("ix_refresh_token_expires_at", "refresh_token", ["expires_at"])
-    op.create_index("ix_refresh_token_family", "refresh_token", ["family"])
-    op.create_index("ix_refresh_token_revoked_at", "refresh_token", ["revoked_at"])
-    op.create_index("ix_refresh_token_user_id", "refresh_token", ["user_id"])
-
-
 def _session() -> None:
     op.create_table(
         "session",
@@ -683,11 +662,13 @@ def _session() -> None:
         Column("created_at", TIME, nullable=False),
         Column("last_seen_at", TIME, nullable=False),
         Column("expires_at", TIME, nullable=False),
+        Column("access_expires_at", TIME),
         Column("address", String(60)),
         Column("agent", String(200)),
         PrimaryKeyConstraint("id", name="pk_session"),
         ForeignKeyConstraint(["user_id"], ["user_account.id"], name="fk_session_user_id", ondelete="CASCADE"),
         UniqueConstraint("token_hash", name="uq_session_token_hash"),
+        CheckConstraint("(kind = 'cli') = (access_expires_at IS NOT NULL)", name="ck_session_access"),
         CheckConstraint("kind IN ('browser', 'cli')", name="ck_session_kind"),
         sqlite_autoincrement=True,
     )
@@ -724,6 +705,36 @@ def _webauthn_challenge_indexes() -> None:
     op.create_index("ix_webauthn_challenge_consumed_at", "webauthn_challenge", ["consumed_at"])
     op.create_index("ix_webauthn_challenge_expires_at", "webauthn_challenge", ["expires_at"])
     op.create_index("ix_webauthn_challenge_user_id", "webauthn_challenge", ["user_id"])
+
+
+def _refresh_token() -> None:
+    op.create_table(
+        "refresh_token",
+        Column("id", KEY, nullable=False),
+        Column("token_hash", String(64), nullable=False),
+        Column("family", String(64), nullable=False),
+        Column("user_id", KEY, nullable=False),
+        Column("session_id", KEY),
+        Column("parent_id", KEY),
+        Column("created_at", TIME, nullable=False),
+        Column("expires_at", TIME, nullable=False),
+        Column("used_at", TIME),
+        Column("revoked_at", TIME),
+        PrimaryKeyConstraint("id", name="pk_refresh_token"),
+        ForeignKeyConstraint(["session_id"], ["session.id"], name="fk_refresh_token_session_id", ondelete="SET NULL"),
+        ForeignKeyConstraint(["user_id"], ["user_account.id"], name="fk_refresh_token_user_id", ondelete="CASCADE"),
+        UniqueConstraint("token_hash", name="uq_refresh_token_token_hash"),
+        sqlite_autoincrement=True,
+    )
+
+
+def _refresh_token_indexes() -> None:
+    op.create_index("ix_refresh_token_expires_at", "refresh_token", ["expires_at"])
+    op.create_index("ix_refresh_token_family", "refresh_token", ["family"])
+    op.create_index("ix_refresh_token_parent_id", "refresh_token", ["parent_id"])
+    op.create_index("ix_refresh_token_revoked_at", "refresh_token", ["revoked_at"])
+    op.create_index("ix_refresh_token_session_id", "refresh_token", ["session_id"])
+    op.create_index("ix_refresh_token_user_id", "refresh_token", ["user_id"])
 
 
 def _partial(name: str, table: str, columns: list[str], condition: str, *, unique: bool = False) -> None:

@@ -15,6 +15,7 @@ from ...jobs.store.read import accounts
 from .authenticator import Authenticator
 from .browser_sessions import BrowserSessions
 from .cookies import AttemptCookie, SessionCookie
+from .oauth import OAuthRoutes
 from .passkey_routes import PasskeyRoutes
 from .passkeys import RelyingParty
 from .passwords import Passwords
@@ -49,11 +50,12 @@ class SignIn:
         site = SitePolicy(hosts, {self.origin})
         sessions = BrowserSessions(database, self.authenticator, AttemptCookie.for_address(url), site)
         self.pages = SignInRoutes(sessions, Signing(database, self._passwords))
+        self._oauth = OAuthRoutes(database, self.authenticator, sessions, self.origin)
         self._passkeys = PasskeyRoutes(database, sessions, RelyingParty(url))
 
     def routes(self) -> list[Route]:
         """All addresses of sign-in."""
-        return [*self.pages.routes(), *self._passkeys.routes()]
+        return [*self.pages.routes(), *self._passkeys.routes(), *self._oauth.routes()]
 
     def close(self) -> None:
         """End the threads that hash passwords."""

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Connection, Select, or_, select
+from sqlalchemy import ColumnElement, Connection, Select, or_, select
 
 from ...core.accounts import CredentialKind, Identity
 from ...core.roles import Role, lesser
@@ -38,7 +38,7 @@ class Found:
 
 def by_session(conn: Connection, token_hash: str, now: datetime) -> Found | None:
     """Whose sign-in a secret is, browser's or command line's."""
-    row = conn.execute(_SESSION.where(s.c.token_hash == token_hash, s.c.expires_at > now)).one_or_none()
+    row = conn.execute(_SESSION.where(s.c.token_hash == token_hash, *_open(now))).one_or_none()
     return None if row is None else Found(_of_session(row), row.created_at, row.last_seen_at)
 
 
@@ -61,6 +61,11 @@ def still_good(conn: Connection, identities: Iterable[Identity], now: datetime) 
         for row in conn.execute(_lasting(_TOKEN, now).where(t.c.id.in_(tokens))):
             found[True, row.id] = _of_token(row)
     return {one for one in asked if _same(found.get((one.kind is CredentialKind.TOKEN, one.credential_id)), one)}
+
+
+def _open(now: datetime) -> tuple[ColumnElement[bool], ...]:
+    """A session that lasts, and whose access token does."""
+    return s.c.expires_at > now, or_(s.c.access_expires_at.is_(None), s.c.access_expires_at > now)
 
 
 def _same(now: Identity | None, before: Identity) -> bool:

@@ -35,6 +35,7 @@ def session_from(row: Any) -> Session:
         expires_at=row.expires_at,
         address=row.address,
         agent=row.agent,
+        access_expires_at=row.access_expires_at,
     )
 
 

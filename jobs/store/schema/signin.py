@@ -43,9 +43,12 @@ session = Table(
     Column("created_at", UtcDateTime, nullable=False),
     Column("last_seen_at", UtcDateTime, nullable=False),
     Column("expires_at", UtcDateTime, nullable=False, index=True),
+    # Of the command line: when its access token ends, which a refresh token replaces; the session itself lasts longer.
+    Column("access_expires_at", UtcDateTime),
     Column("address", String(60)),
     Column("agent", String(200)),
     CheckConstraint("kind IN ('browser', 'cli')", name="kind"),
+    CheckConstraint("(kind = 'cli') = (access_expires_at IS NOT NULL)", name="access"),
     **NO_REUSE,
 )
 
@@ -96,7 +99,11 @@ refresh_token = Table(
     key(),
     _hash(),
     Column("family", String(64), nullable=False, index=True),
-    _user(nullable=True),
+    _user(),
+    # The sign-in that it prolongs; none once that has ended.
+    Column("session_id", Key, ForeignKey("session.id", ondelete="SET NULL"), index=True),
+    # The one that was exchanged for it.
+    Column("parent_id", Key, index=True),
     Column("created_at", UtcDateTime, nullable=False),
     Column("expires_at", UtcDateTime, nullable=False, index=True),
     Column("used_at", UtcDateTime),
@@ -125,8 +132,12 @@ device_code = Table(
     metadata,
     key(),
     _hash("device_code_hash"),
-    Column("user_code", String(16), nullable=False, unique=True),
+    _hash("user_code_hash"),
     _user(nullable=True),
+    Column("address", String(60)),
+    Column("agent", String(200)),
+    Column("poll_interval", Integer, nullable=False),
+    Column("polled_at", UtcDateTime),
     Column("created_at", UtcDateTime, nullable=False),
     Column("expires_at", UtcDateTime, nullable=False, index=True),
     Column("approved_at", UtcDateTime),

@@ -1,12 +1,13 @@
-"""Statements on ``session`` and ``api_token``."""
+"""Statements on ``session``, with the refresh tokens that end with it, and on ``api_token``."""
 
 from datetime import datetime
 
-from sqlalchemy import Connection, delete, insert, update
+from sqlalchemy import ColumnElement, Connection, delete, insert, select, update
 
 from ...core.accounts import ApiToken, Session
 from ..read.sessions import token_from
 from ..schema.tables import api_token as t
+from ..schema.tables import refresh_token as r
 from ..schema.tables import session as s
 
 
@@ -21,25 +22,45 @@ def insert_session(conn: Connection, account_id: int, token_hash: str, new: Sess
         expires_at=new.expires_at,
         address=new.address,
         agent=new.agent,
+        access_expires_at=new.access_expires_at,
     )
     return int(conn.execute(statement.returning(s.c.id)).scalar_one())
 
 
-def see_session(conn: Connection, session_id: int, now: datetime, expires_at: datetime) -> None:
-    """Note that a session is used, and when it ends now. An older note never undoes a newer one."""
-    newer = s.c.last_seen_at < now
-    conn.execute(update(s).where(s.c.id == session_id, newer).values(last_seen_at=now, expires_at=expires_at))
+def see_session(conn: Connection, session_id: int, now: datetime, expires_at: datetime | None) -> None:
+    """Note that a session is used, and when it ends now, if that changes. An older note never undoes a newer one."""
+    changes = {"last_seen_at": now} if expires_at is None else {"last_seen_at": now, "expires_at": expires_at}
+    conn.execute(update(s).where(s.c.id == session_id, s.c.last_seen_at < now).values(**changes))
 
 
-def delete_session(conn: Connection, session_id: int, account_id: int) -> bool:
-    """End a session of an account; False if there is none."""
-    return conn.execute(delete(s).where(s.c.id == session_id, s.c.user_id == account_id)).rowcount > 0
+def renew_access(
+    conn: Connection, session_id: int, token_hash: str, access_expires_at: datetime, now: datetime, expires_at: datetime
+) -> None:
+    """Give a sign-in of the command line its next access token; the one before is worth nothing any more."""
+    lasting = {"access_expires_at": access_expires_at, "expires_at": expires_at, "last_seen_at": now}
+    conn.execute(update(s).where(s.c.id == session_id).values(token_hash=token_hash, **lasting))
 
 
-def delete_sessions_of(conn: Connection, account_id: int, *, but: int | None = None) -> int:
-    """End all sessions of an account, but one if named; returns how many."""
-    kept = [] if but is None else [s.c.id != but]
-    return conn.execute(delete(s).where(s.c.user_id == account_id, *kept)).rowcount
+def delete_session(conn: Connection, session_id: int, account_id: int, now: datetime) -> bool:
+    """End a session of an account, and its refresh tokens; False if there is none."""
+    return _delete(conn, now, s.c.id == session_id, s.c.user_id == account_id) > 0
+
+
+def delete_sessions_of(conn: Connection, account_id: int, now: datetime, *, but: int | None = None) -> int:
+    """End all sessions of an account, but one if named, and their refresh tokens; returns how many."""
+    return _delete(conn, now, s.c.user_id == account_id, *([] if but is None else [s.c.id != but]))
+
+
+def session_by_access(conn: Connection, token_hash: str) -> tuple[int, int] | None:
+    """The keys of a session and of its account, by the stored form of its access token."""
+    found = conn.execute(select(s.c.id, s.c.user_id).where(s.c.token_hash == token_hash)).one_or_none()
+    return None if found is None else (found.id, found.user_id)
+
+
+def _delete(conn: Connection, now: datetime, *which: ColumnElement[bool]) -> int:
+    ended = select(s.c.id).where(*which)
+    conn.execute(update(r).where(r.c.session_id.in_(ended), r.c.revoked_at.is_(None)).values(revoked_at=now))
+    return conn.execute(delete(s).where(*which)).rowcount
 
 
 def insert_token(conn: Connection, token_hash: str, new: ApiToken) -> ApiToken:

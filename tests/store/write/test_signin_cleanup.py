@@ -51,13 +51,13 @@ def challenge(conn: Connection, name: str, expires_at: datetime, consumed_at: da
 
 
 def device(conn: Connection, name: str, expires_at: datetime, **when: datetime) -> None:
-    values = {"device_code_hash": name, "user_code": name, "created_at": NOW - DAY, "expires_at": expires_at}
-    conn.execute(insert(device_code).values(**values, **when))
+    values = {"device_code_hash": name, "user_code_hash": name, "created_at": NOW - DAY, "expires_at": expires_at}
+    conn.execute(insert(device_code).values(**values, poll_interval=5, **when))
 
 
 def token(conn: Connection, name: str, expires_at: datetime, **when: datetime) -> None:
     """A refresh token; its family is the part of the name before the dash."""
-    values = {"token_hash": name, "family": name.partition("-")[0], "created_at": NOW - 9 * DAY}
+    values = {"token_hash": name, "family": name.partition("-")[0], "user_id": owner(conn), "created_at": NOW - 9 * DAY}
     conn.execute(insert(refresh_token).values(**values, expires_at=expires_at, **when))
 
 
@@ -94,7 +94,7 @@ def test_a_device_code_goes_when_it_expired_or_was_used_but_not_when_it_is_only_
     device(conn, "denied", NOW + DAY, denied_at=NOW - DAY)
     device(conn, "equal", NOW)
     assert signin.delete_finished_device_codes(conn, NOW, MANY) == 2
-    assert left(conn, device_code, "user_code") == {"approved", "denied", "equal"}
+    assert left(conn, device_code, "user_code_hash") == {"approved", "denied", "equal"}
 
 
 def test_a_family_of_refresh_tokens_goes_as_a_whole_once_its_newest_expired(conn: Connection) -> None:

@@ -1,0 +1,239 @@
+"""The device authorization grant: RFC 8628, with refresh tokens of RFC 6749 and revocation of RFC 7009."""
+
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Final
+
+from starlette.requests import Request
+from starlette.responses import JSONResponse, RedirectResponse, Response
+from starlette.routing import Route
+
+from ...graphql.errors import UserFacingError, error_answer, mask
+from ...jobs.actions import devices as actions
+from ...jobs.actions.acting import acting
+from ...jobs.actions.devices import Guess, NewTokens
+from ...jobs.actions.fresh import fresh_secret
+from ...jobs.core.accounts import CredentialKind, Identity
+from ...jobs.core.credentials import Prefix, prefix_of, stored_form
+from ...jobs.core.devices import ACCESS_LIFETIME, CODE_LIFETIME, POLL_EVERY, Answer, shown_user_code, user_code_of
+from ...jobs.core.errors import UserError
+from ...jobs.store.db.database import Database
+from .authenticator import Authenticator
+from .browser_sessions import BrowserSessions
+from .device_pages import code_page, decided_page, decision_page
+from .forms import form
+from .signing import person_of, place_of, too_many
+
+CLIENT: Final = "cronograph-cli"
+"""The only client there is: the command line and the Python client. It has no secret of its own."""
+DEVICE_GRANT: Final = "urn:ietf:params:oauth:grant-type:device_code"
+NO_STORE: Final = {"Cache-Control": "no-store", "Pragma": "no-cache"}
+WORDS: Final[Mapping[Answer, str]] = {
+    Answer.PENDING: "nobody has decided yet; ask again",
+    Answer.SLOW_DOWN: "asked too soon; wait 5 seconds longer than before between two questions",
+    Answer.DENIED: "somebody has refused this device, or the account is disabled",
+    Answer.EXPIRED: "the code is older than 10 minutes; begin anew",
+    Answer.INVALID: "the code was used already, or is none of this server",
+}
+WRONG_CODE: Final = "No device shows this code, or it is older than 10 minutes."
+Handler = Callable[[Request], Awaitable[Response]]
+
+
+class OAuthError(Exception):
+    """A refusal in the form of RFC 6749.
+
+    Attributes:
+        code: The word of the standard.
+        description: The sentence for people.
+        status: Of HTTP.
+    """
+
+    def __init__(self, code: str, description: str, status: int = 400) -> None:
+        super().__init__(description)
+        self.code = code
+        self.description = description
+        self.status = status
+
+
+class OAuthRoutes:
+    """Answers devices that want to be signed in, and whoever decides about them."""
+
+    def __init__(
+        self, database: Database, authenticator: Authenticator, sessions: BrowserSessions, origin: str
+    ) -> None:
+        self._database = database
+        self._authenticator = authenticator
+        self._sessions = sessions
+        self._origin = origin
+
+    def routes(self) -> list[Route]:
+        """All of them."""
+        return [
+            Route("/.well-known/oauth-authorization-server", self._metadata, methods=["GET"]),
+            Route("/oauth/device_authorization", self._answering(self._begin), methods=["POST"]),
+            Route("/oauth/token", self._answering(self._token), methods=["POST"]),
+            Route("/oauth/revoke", self._answering(self._revoke), methods=["POST"]),
+            Route("/device", self._ask, methods=["GET"]),
+            Route("/device", self._answering(self._look_up), methods=["POST"]),
+            Route("/device/decision", self._answering(self._decide), methods=["POST"]),
+        ]
+
+    def _answering(self, handler: Handler) -> Handler:
+        """A handler that other sites cannot reach, and whose refusals have the form of the standard."""
+
+        async def guarded(request: Request) -> Response:
+            try:
+                self._sessions.site.check(request)
+                return await handler(request)
+            except OAuthError as error:
+                return _refused(error.code, error.description, error.status)
+            except UserError as error:
+                return _refused("invalid_request", error.message, 429)
+            except UserFacingError as error:
+                return _refused("invalid_request", error.message, error.http_status or 400)
+            except Exception as error:  # noqa: BLE001 - masked and logged
+                return JSONResponse(error_answer([mask(error)]), 500, headers=NO_STORE)
+
+        return guarded
+
+    async def _metadata(self, _request: Request) -> Response:
+        return JSONResponse(
+            {
+                "issuer": self._origin,
+                "device_authorization_endpoint": f"{self._origin}/oauth/device_authorization",
+                "token_endpoint": f"{self._origin}/oauth/token",
+                "revocation_endpoint": f"{self._origin}/oauth/revoke",
+                "grant_types_supported": [DEVICE_GRANT, "refresh_token"],
+                "token_endpoint_auth_methods_supported": ["none"],
+                "revocation_endpoint_auth_methods_supported": ["none"],
+                "response_types_supported": [],
+            }
+        )
+
+    async def _begin(self, request: Request) -> Response:
+        _check_client(await form(request))
+        device, user = fresh_secret(Prefix.DEVICE_CODE), actions.fresh_user_code()
+        await self._database.write(actions.begin, stored_form(device), stored_form(user), place_of(request))
+        shown = shown_user_code(user)
+        return _answered(
+            {
+                "device_code": device,
+                "user_code": shown,
+                "verification_uri": f"{self._origin}/device",
+                "verification_uri_complete": f"{self._origin}/device?user_code={shown}",
+                "expires_in": int(CODE_LIFETIME.total_seconds()),
+                "interval": POLL_EVERY,
+            }
+        )
+
+    async def _token(self, request: Request) -> Response:
+        fields = await form(request)
+        _check_client(fields)
+        tokens = fresh_secret(Prefix.ACCESS_TOKEN), fresh_secret(Prefix.REFRESH_TOKEN)
+        new = NewTokens(stored_form(tokens[0]), stored_form(tokens[1]))
+        match fields.get("grant_type"):
+            case "refresh_token":
+                shown = stored_form(_needed(fields, "refresh_token"))
+                account = await self._database.write(actions.exchange, shown, new, place_of(request))
+                if account is None:
+                    raise OAuthError("invalid_grant", "the sign-in has ended; run `cronograph login`")
+            case grant if grant == DEVICE_GRANT:
+                shown = stored_form(_needed(fields, "device_code"))
+                answer = (await self._database.write(actions.redeem, shown, new)).answer
+                if answer is not Answer.GRANTED:
+                    raise OAuthError(answer.value, WORDS[answer])
+            case _:
+                message = f"grant_type must be {DEVICE_GRANT} or refresh_token"
+                raise OAuthError("unsupported_grant_type", message)
+        return _answered(
+            {
+                "access_token": tokens[0],
+                "token_type": "Bearer",
+                "expires_in": int(ACCESS_LIFETIME.total_seconds()),
+                "refresh_token": tokens[1],
+            }
+        )
+
+    async def _revoke(self, request: Request) -> Response:
+        fields = await form(request)
+        _check_client(fields)
+        token = _needed(fields, "token")
+        end = {Prefix.REFRESH_TOKEN: actions.end_by_refresh, Prefix.ACCESS_TOKEN: actions.end_by_access}
+        action = end.get(prefix_of(token) or Prefix.LINK)
+        if action is not None:
+            await self._database.write(action, stored_form(token), place_of(request))
+            self._authenticator.forget(token)
+        # A token that is none is no fault: it is worth nothing, as asked.
+        return _answered({})
+
+    async def _ask(self, request: Request) -> Response:
+        code = request.query_params.get("user_code", "")[:20]
+        if await self._person(request) is None:
+            return _to_login(code)
+        return code_page(code)
+
+    async def _look_up(self, request: Request) -> Response:
+        code = (await form(request)).get("user_code", "")[:20]
+        identity = await self._person(request)
+        if identity is None:
+            return _to_login(code)
+        guess = await self._database.write(actions.look_up, _hashed(code), identity.account_id, place_of(request))
+        if guess.request is None:
+            return _not_found(guess, code)
+        return decision_page(code, guess.request, identity.name, identity.role.value)
+
+    async def _decide(self, request: Request) -> Response:
+        fields = await form(request)
+        code, identity = fields.get("user_code", "")[:20], await self._person(request)
+        if identity is None:
+            return _to_login(code)
+        approve = fields.get("decision") == "approve"
+        place, actor = place_of(request), person_of(request, identity).actor
+        guess = await self._database.write(
+            acting, actor, actions.decide, _hashed(code), identity.account_id, place, approve=approve
+        )
+        return _not_found(guess, code) if guess.request is None else decided_page(approved=approve)
+
+    async def _person(self, request: Request) -> Identity | None:
+        """Who has signed in with this browser: a token decides about no device."""
+        known = await self._sessions.identity(request)
+        return known if known is not None and known.kind is CredentialKind.BROWSER else None
+
+
+def _check_client(fields: Mapping[str, str]) -> None:
+    if fields.get("client_id") != CLIENT:
+        raise OAuthError("invalid_client", f"client_id must be {CLIENT}", 401)
+
+
+def _needed(fields: Mapping[str, str], name: str) -> str:
+    value = fields.get(name)
+    if not value:
+        raise OAuthError("invalid_request", f"{name} is missing")
+    return value
+
+
+def _hashed(code: str) -> str | None:
+    normal = user_code_of(code)
+    return None if normal is None else stored_form(normal)
+
+
+def _to_login(code: str) -> Response:
+    normal = user_code_of(code)
+    query = "" if normal is None else f"%3Fuser_code%3D{shown_user_code(normal)}"
+    return RedirectResponse(f"/login?next=/device{query}", 303, headers=NO_STORE)
+
+
+def _not_found(guess: Guess, code: str) -> Response:
+    if guess.wait > 0:
+        error = too_many(guess.wait)
+        answer = code_page(code, error.message, 429)
+        answer.headers["Retry-After"] = str((error.extensions or {})["retryAfter"])
+        return answer
+    return code_page(code, WRONG_CODE, 400)
+
+
+def _answered(data: Mapping[str, object]) -> Response:
+    return JSONResponse(dict(data), headers=NO_STORE)
+
+
+def _refused(code: str, description: str, status: int) -> Response:
+    return JSONResponse({"error": code, "error_description": description}, status, headers=NO_STORE)

@@ -18,6 +18,7 @@ operations as values.
 from . import mutations, queries, subscriptions
 from .awaiting import AsyncClient
 from .blocking import Client
+from .credentials import Credentials, CredentialsError
 from .enums import (
     EventKind,
     MisfirePolicy,
@@ -69,6 +70,7 @@ from .records import (
 )
 from .results import ChangedRuns, ChangedTasks, DeletedTasks, Page, Pruning
 from .schedules import calendar, cron, interval, once
+from .sign_in import Invitation, SignInRefusedError, sign_in, sign_out
 from .subscription import Reconnect, Subscription
 
 __all__ = [
@@ -77,6 +79,8 @@ __all__ = [
     "ChangedTasks",
     "Client",
     "ClientError",
+    "Credentials",
+    "CredentialsError",
     "DeletedTasks",
     "DetailedEvent",
     "Event",
@@ -89,6 +93,7 @@ __all__ = [
     "HttpError",
     "InvalidAddressError",
     "InvalidAnswerError",
+    "Invitation",
     "Job",
     "JobLog",
     "LogLine",
@@ -116,6 +121,7 @@ __all__ = [
     "ScheduleInput",
     "ScheduleSyntax",
     "ScheduleValidation",
+    "SignInRefusedError",
     "SkipReason",
     "SkippedOccurrence",
     "Subscription",
@@ -134,5 +140,7 @@ __all__ = [
     "mutations",
     "once",
     "queries",
+    "sign_in",
+    "sign_out",
     "subscriptions",
 ]

@@ -43,7 +43,7 @@ class Client:
 
         Args:
             url: the address of the server, without ``/graphql``.
-            token: an API token.
+            token: an API token; unless given ``CRONOGRAPH_TOKEN``, or else the sign-in of ``cronograph login``.
             headers: further headers of every request.
             timeout: seconds that an answer may take.
             silence: seconds without a byte after which a stream counts as lost.

@@ -1,5 +1,6 @@
 """What both clients share: the address, the headers, the time limits, and the names of what goes wrong on the way."""
 
+import os
 import ssl
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager
@@ -8,6 +9,7 @@ from typing import Any, Final
 
 import httpx
 
+from .credentials import Credentials, StoredSignIn, origin_of
 from .errors import InvalidAddressError, TimedOutError, UnreachableError
 
 DEFAULT_URL: Final = "http://localhost:8000"
@@ -23,7 +25,9 @@ class Settings:
 
     Attributes:
         url: its address, without ``/graphql``.
-        token: an API token; sent as ``Authorization: Bearer``.
+        token: an API token; sent as ``Authorization: Bearer``. Unless given ``CRONOGRAPH_TOKEN``, and unless that is
+            set the sign-in of ``cronograph login``, which is renewed when it has to be.
+        anonymous: show none of them.
         headers: further headers of every request.
         timeout: seconds that an answer may take.
         silence: seconds without a byte after which a stream counts as lost; the server sends one every 15 s.
@@ -34,6 +38,7 @@ class Settings:
     headers: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
     timeout: float = 30.0
     silence: float = 40.0
+    anonymous: bool = False
 
     @property
     def address(self) -> str:
@@ -55,9 +60,13 @@ class Settings:
 
     def options(self) -> dict[str, Any]:
         """The arguments of the HTTP client."""
-        authorization = {} if self.token is None else {"authorization": f"Bearer {self.token}"}
+        token = self.token or (None if self.anonymous else os.environ.get("CRONOGRAPH_TOKEN") or None)
+        authorization = {} if token is None else {"authorization": f"Bearer {token}"}
+        headers = {"accept": JSON_TYPES, "user-agent": "cronograph-client", **self.headers, **authorization}
+        shows_one = self.anonymous or "authorization" in map(str.lower, headers)
         return {
-            "headers": {"accept": JSON_TYPES, "user-agent": "cronograph-client", **self.headers, **authorization},
+            "headers": headers,
+            "auth": None if shows_one else StoredSignIn(origin_of(self.address), Credentials()),
             "timeout": self.timeout,
             # No proxy from the environment: the server is on this machine, at the end of a tunnel, or named on purpose.
             "trust_env": False,

@@ -8,7 +8,6 @@ from ..core.devices import (
     ACCESS_LIFETIME,
     CODE_LIFETIME,
     MOST_OPEN,
-    POLL_EVERY,
     REFRESH_LIFETIME,
     SLOWER_BY,
     Answer,
@@ -30,6 +29,15 @@ from .sessions import MAX_ADDRESS, MAX_AGENT, Place
 
 DEVICE = Actor("(device)", Role.VIEWER)
 """Who acts when nobody has decided yet; the log says that a device did."""
+
+
+@dataclass(frozen=True, slots=True)
+class NewCodes:
+    """The stored forms of the codes of a device, and how many seconds it lets pass between two questions."""
+
+    device: str
+    user: str
+    interval: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +79,7 @@ def fresh_user_code() -> str:
     return new_user_code(secrets.choice)
 
 
-def begin(tx: Tx, device_code_hash: str, user_code_hash: str, place: Place) -> None:
+def begin(tx: Tx, codes: NewCodes, place: Place) -> None:
     """Keep a device that waits for somebody's decision.
 
     Raises:
@@ -85,8 +93,8 @@ def begin(tx: Tx, device_code_hash: str, user_code_hash: str, place: Place) -> N
         )
     agent = place.agent[:MAX_AGENT] if place.agent else None
     until = tx.now + CODE_LIFETIME
-    new = DeviceRequest(0, None, address, agent, tx.now, until, POLL_EVERY, None, None, None, None)
-    devices.insert_request(tx.conn, device_code_hash, user_code_hash, new)
+    new = DeviceRequest(0, None, address, agent, tx.now, until, codes.interval, None, None, None, None)
+    devices.insert_request(tx.conn, codes.device, codes.user, new)
 
 
 def look_up(tx: Tx, user_code_hash: str | None, account_id: int, place: Place) -> Guess:

@@ -58,8 +58,23 @@ class OAuthRoutes:
     """Answers devices that want to be signed in, and whoever decides about them."""
 
     def __init__(
-        self, database: Database, authenticator: Authenticator, sessions: BrowserSessions, origin: str
+        self,
+        database: Database,
+        authenticator: Authenticator,
+        sessions: BrowserSessions,
+        origin: str,
+        poll_every: int = POLL_EVERY,
     ) -> None:
+        """Answer.
+
+        Args:
+            database: Where devices and tokens are.
+            authenticator: Finds the identity behind a request.
+            sessions: Of the browsers in which somebody decides.
+            origin: Under which people open the server.
+            poll_every: Seconds between two questions of a device, at least.
+        """
+        self._poll_every = poll_every
         self._database = database
         self._authenticator = authenticator
         self._sessions = sessions
@@ -112,7 +127,8 @@ class OAuthRoutes:
     async def _begin(self, request: Request) -> Response:
         _check_client(await form(request))
         device, user = fresh_secret(Prefix.DEVICE_CODE), actions.fresh_user_code()
-        await self._database.write(actions.begin, stored_form(device), stored_form(user), place_of(request))
+        codes = actions.NewCodes(stored_form(device), stored_form(user), self._poll_every)
+        await self._database.write(actions.begin, codes, place_of(request))
         shown = shown_user_code(user)
         return _answered(
             {
@@ -121,7 +137,7 @@ class OAuthRoutes:
                 "verification_uri": f"{self._origin}/device",
                 "verification_uri_complete": f"{self._origin}/device?user_code={shown}",
                 "expires_in": int(CODE_LIFETIME.total_seconds()),
-                "interval": POLL_EVERY,
+                "interval": self._poll_every,
             }
         )
 

@@ -9,6 +9,7 @@ from ...graphql.context import Person
 from ...graphql.errors import UserFacingError
 from ...graphql.transport.site import SitePolicy
 from ...jobs.core.accounts import LOCAL_ADMINISTRATOR_NAME
+from ...jobs.core.devices import POLL_EVERY
 from ...jobs.core.roles import Role
 from ...jobs.store.db.database import Database
 from ...jobs.store.read import accounts
@@ -33,13 +34,14 @@ class SignIn:
         pages: Those with forms, and who may see the others.
     """
 
-    def __init__(self, database: Database, url: str, hosts: Collection[str]) -> None:
+    def __init__(self, database: Database, url: str, hosts: Collection[str], poll_every: int = POLL_EVERY) -> None:
         """Put together.
 
         Args:
             database: Where accounts are.
             url: The address under which people open the server.
             hosts: The names that the ``Host`` header may have.
+            poll_every: Seconds between two questions of a device that waits to be let in.
         """
         parts = urlsplit(url)
         self._database = database
@@ -50,7 +52,7 @@ class SignIn:
         site = SitePolicy(hosts, {self.origin})
         sessions = BrowserSessions(database, self.authenticator, AttemptCookie.for_address(url), site)
         self.pages = SignInRoutes(sessions, Signing(database, self._passwords))
-        self._oauth = OAuthRoutes(database, self.authenticator, sessions, self.origin)
+        self._oauth = OAuthRoutes(database, self.authenticator, sessions, self.origin, poll_every)
         self._passkeys = PasskeyRoutes(database, sessions, RelyingParty(url))
 
     def routes(self) -> list[Route]:

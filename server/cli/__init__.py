@@ -13,6 +13,8 @@ COMMANDS = (
     "serve",
     "demo",
     "check",
+    "login",
+    "logout",
     "migrate",
     "schema",
     "secret",
@@ -20,6 +22,7 @@ COMMANDS = (
     "trigger",
     "user",
     "version",
+    "whoami",
 )
 HELP = """Durable schedules, a fair job queue and an execution log behind one GraphQL API, with a live dashboard.
 

@@ -7,16 +7,17 @@ import typer
 
 from ...jobs.actions.accounts import the_account
 from ...jobs.actions.fresh import fresh_secret
-from ...jobs.actions.tokens import NewToken, create_token
+from ...jobs.actions.tokens import NewToken, create_token, revoke_token
 from ...jobs.core.accounts import ApiToken
 from ...jobs.core.credentials import Prefix, shown_form, stored_form
 from ...jobs.core.roles import Role
 from ...jobs.store.db.transaction import Tx
+from ...jobs.store.read import accounts, sessions
 from ..accounts_database import on_accounts
 from .options import AsJson, ConfigFile, DatabaseUrl
 from .output import Output
 
-token = typer.Typer(help="Make personal API tokens, straight in the database.", no_args_is_help=True)
+token = typer.Typer(help="Make, list and revoke personal API tokens, straight in the database.", no_args_is_help=True)
 
 
 @token.command()
@@ -48,3 +49,50 @@ def create(
         expires = made.expires_at.isoformat() if made.expires_at else None
         data = {"ok": True, "token": secret, "id": made.id, "role": made.role.value, "expiresAt": expires}
         output.result(data, secret)
+
+
+@token.command(name="list")
+def show(
+    user: Annotated[str | None, typer.Option("--user", help="Whose. [default: everybody's]")] = None,
+    database_url: DatabaseUrl = None,
+    config: ConfigFile = None,
+    as_json: AsJson = False,
+) -> None:
+    """List the tokens that are not revoked, without their secrets."""
+    output = Output(as_json=as_json)
+    with output.errors():
+
+        def read(tx: Tx) -> list[tuple[str, ApiToken]]:
+            owners = [the_account(tx, user)] if user else accounts.everybody(tx.conn)
+            names = {one.id: one.name for one in owners}
+            return [(names[one.account_id], one) for one in sessions.tokens_of(tx.conn, list(names))]
+
+        found = on_accounts({"database_url": database_url}, config, read)
+        lines = [f"{one.id:<6} {owner:<20} {one.role.value:<9} {one.shown}…  {one.name}" for owner, one in found]
+        output.result({"ok": True, "tokens": [_data(*pair) for pair in found]}, "\n".join(lines) or "No tokens yet")
+
+
+@token.command()
+def revoke(
+    number: Annotated[int, typer.Argument(metavar="ID", help="The id that `token list` shows.")],
+    database_url: DatabaseUrl = None,
+    config: ConfigFile = None,
+    as_json: AsJson = False,
+) -> None:
+    """Make a token worthless; servers notice within some seconds."""
+    output = Output(as_json=as_json)
+    with output.errors():
+        gone = on_accounts({"database_url": database_url}, config, lambda tx: revoke_token(tx, number))
+        output.result({"ok": True, "id": gone.id}, f"Token {gone.id} ({gone.name}) is revoked")
+
+
+def _data(owner: str, one: ApiToken) -> dict[str, object]:
+    return {
+        "id": one.id,
+        "user": owner,
+        "name": one.name,
+        "role": one.role.value,
+        "shown": one.shown,
+        "expiresAt": one.expires_at.isoformat() if one.expires_at else None,
+        "lastUsedAt": one.last_used_at.isoformat() if one.last_used_at else None,
+    }

@@ -178,7 +178,7 @@ async def protected(url: str, schema: GuardedSchema) -> AsyncGenerator[Protected
     streams = OpenStreams()
     lifecycle = Lifecycle()
     lifecycle.enter(Phase.SERVING)
-    sign_in = SignIn(database, f"http://localhost:{port}", HOSTS)
+    sign_in = SignIn(database, f"http://localhost:{port}", HOSTS, poll_every=1)
     no_engine = cast("EngineThread", SimpleNamespace(ready=True))
     browser = open_async_client(f"http://localhost:{port}")
     started = Protected(database, clock, sign_in, port, browser)

@@ -121,3 +121,17 @@ async def test_a_recovery_link_sets_a_new_password_once(server: Protected) -> No
     assert (await server.browser.post("/recover", data=fields)).status_code == 410
     assert (await server.sign_in_as("ada")).status_code == 401
     assert (await server.sign_in_as("ada", "another good password")).status_code == 200
+
+
+async def test_tokens_are_listed_and_revoked(server: Protected) -> None:
+    await server.account("ada")
+    await server.account("eve")
+    url = server.database.url.render_as_string(hide_password=False).replace("+psycopg", "")
+    token = await server.token("ada")
+    status, output = run_in_thread(url, "token", "list", "--json")
+    (listed,) = json.loads(output)["tokens"]
+    assert (status, listed["user"], token.startswith(listed["shown"])) == (0, "ada", True)
+    assert run_in_thread(url, "token", "list", "--user", "eve") == (0, "No tokens yet\n")
+    assert run_in_thread(url, "token", "revoke", str(listed["id"])) == (0, f"Token {listed['id']} (test) is revoked\n")
+    assert await server.code(WHO, token) == (401, "UNAUTHENTICATED")
+    assert run_in_thread(url, "token", "revoke", str(listed["id"]))[0] == 1

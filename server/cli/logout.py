@@ -1,0 +1,16 @@
+"""``cronograph logout``: end the sign-in of ``cronograph login``."""
+
+from ...graphql.client import sign_out
+from .client import speaking_to
+from .options import DEFAULT_SERVER, AsJson, ServerUrl
+from .output import Output
+
+
+def logout(url: ServerUrl = DEFAULT_SERVER, as_json: AsJson = False) -> None:
+    """End the sign-in at a server, there and here."""
+    output = Output(as_json=as_json)
+    with output.errors():
+        with speaking_to(url):
+            ended = sign_out(url)
+        words = f"Signed out at {url}" if ended else f"Nobody was signed in at {url}"
+        output.result({"ok": True, "url": url, "ended": ended}, words)

@@ -19,6 +19,7 @@ from ..store.db.transaction import Tx
 from ..store.read import accounts
 from ..store.read.identities import Found
 from ..store.write import sessions, throttle
+from .accounts import set_password
 from .brakes import count_try, take_back
 
 MAX_AGENT = 200
@@ -77,6 +78,18 @@ def succeed(tx: Tx, attempt: Attempt, token_hash: str, place: Place) -> Session 
     # Others behind this address may be guessing: only this attempt is taken back.
     take_back(tx, theirs, brake)
     return start(tx, account, token_hash, place, by="password")
+
+
+def change_password(tx: Tx, attempt: Attempt, password_hash: str, token_hash: str, place: Place) -> Session | None:
+    """Set the password of one who has just given the old one; all his sign-ins end, and a new one begins.
+
+    None if the account changed meanwhile or is disabled.
+    """
+    begun = succeed(tx, attempt, token_hash, place)
+    if begun is None or attempt.account is None:
+        return None
+    set_password(tx, attempt.account.name, password_hash, keep_session=begun.id)
+    return begun
 
 
 def start(tx: Tx, account: Account, token_hash: str, place: Place, *, by: str) -> Session:

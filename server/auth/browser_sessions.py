@@ -82,6 +82,12 @@ class BrowserSessions:
         self._authenticator.cookie.write(answer, signed_in.secret)
         return answer
 
+    def replace(self, signed_in: SignedIn, answer: Response) -> Response:
+        """Give the browser its new session in the place of one that has ended."""
+        self._authenticator.forget_all()
+        self._authenticator.cookie.write(answer, signed_in.secret)
+        return answer
+
     async def leave(self, request: Request, *, everywhere: bool) -> Response:
         """End the session of a browser, or all of its account.
 

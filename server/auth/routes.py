@@ -35,6 +35,7 @@ class SignInRoutes:
             Route("/recover", self._recovery, methods=["GET"]),
             Route("/recover", posted(self._recover), methods=["POST"]),
             Route("/auth/password", posted(self._password), methods=["POST"]),
+            Route("/auth/change-password", posted(self._change_password), methods=["POST"]),
             Route("/auth/sign-out", posted(self._sign_out), methods=["POST"]),
             Route("/auth/sign-out-everywhere", posted(self._sign_out_everywhere), methods=["POST"]),
         ]
@@ -72,6 +73,15 @@ class SignInRoutes:
         account = signed_in.account
         answer = JSONResponse({"name": account.name, "role": account.role.name}, headers=NO_STORE)
         return await self._sessions.welcome(request, signed_in, answer)
+
+    async def _change_password(self, request: Request) -> Response:
+        members = await json_object(request)
+        current, password = text_member(members, "current"), text_member(members, "password")
+        known = await self._sessions.required(request)
+        changed = await self._signing.change_password(known, current, password, place_of(request))
+        account = changed.account
+        answer = JSONResponse({"name": account.name, "role": account.role.name}, headers=NO_STORE)
+        return self._sessions.replace(changed, answer)
 
     async def _setup(self, request: Request) -> Response:
         token = request.query_params.get("token", "")

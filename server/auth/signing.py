@@ -11,7 +11,7 @@ from ...jobs.actions import accounts as account_actions
 from ...jobs.actions import sessions as session_actions
 from ...jobs.actions.acting import acting
 from ...jobs.actions.fresh import fresh_secret
-from ...jobs.actions.sessions import Place
+from ...jobs.actions.sessions import Attempt, Place
 from ...jobs.core.accounts import MAX_PASSWORD, Account, Actor, Identity, check_account_name, check_password
 from ...jobs.core.credentials import Prefix, stored_form
 from ...jobs.core.roles import Role
@@ -57,18 +57,45 @@ class Signing:
         Raises:
             UserFacingError: ``WRONG_CREDENTIALS``, whatever was wrong; ``TOO_MANY_ATTEMPTS`` with the seconds to wait.
         """
+        attempt = await self._verified(name, password, place)
+        secret = fresh_secret(Prefix.SESSION)
+        begun = await self._database.write(session_actions.succeed, attempt, stored_form(secret), place)
+        if begun is None or attempt.account is None:
+            await self._database.write(session_actions.fail, attempt, place)
+            raise wrong()
+        return SignedIn(attempt.account, secret)
+
+    async def _verified(self, name: str, password: str, place: Place) -> Attempt:
+        """An attempt whose password is right.
+
+        Raises:
+            UserFacingError: ``WRONG_CREDENTIALS``, whatever was wrong; ``TOO_MANY_ATTEMPTS`` with the seconds to wait.
+        """
         attempt = await self._database.write(session_actions.begin_attempt, name, place)
         if attempt.wait > 0:
             raise too_many(attempt.wait)
         # What is too long is wrong, but takes as long.
-        right = await self._passwords.verify(attempt.password_hash, password[: MAX_PASSWORD + 1])
-        if right and attempt.account is not None:
-            secret = fresh_secret(Prefix.SESSION)
-            begun = await self._database.write(session_actions.succeed, attempt, stored_form(secret), place)
-            if begun is not None:
-                return SignedIn(attempt.account, secret)
+        if await self._passwords.verify(attempt.password_hash, password[: MAX_PASSWORD + 1]):
+            return attempt
         await self._database.write(session_actions.fail, attempt, place)
-        raise UserFacingError(WRONG, code="WRONG_CREDENTIALS", http_status=401)
+        raise wrong()
+
+    async def change_password(self, identity: Identity, current: str, new: str, place: Place) -> SignedIn:
+        """Set the password of who has signed in; all sign-ins of the account end, and a new one begins.
+
+        Raises:
+            UserError: the new password cannot be taken.
+            UserFacingError: ``WRONG_CREDENTIALS``: the current one is wrong; ``TOO_MANY_ATTEMPTS``.
+        """
+        check_password(new, identity.name)
+        attempt = await self._verified(identity.name, current, place)
+        hashed = await self._passwords.hash(new)
+        secret = fresh_secret(Prefix.SESSION)
+        changed = session_actions.change_password
+        begun = await self._database.write(changed, attempt, hashed, stored_form(secret), place)
+        if begun is None or attempt.account is None:
+            raise wrong()
+        return SignedIn(attempt.account, secret)
 
     async def set_up(self, link: str, name: str, password: str, place: Place) -> SignedIn:
         """Make the first administrator, who is signed in by that.
@@ -101,6 +128,11 @@ class Signing:
         """Whether a link could be spent now."""
         now = await server_time(self._database)
         return await self._database.read(links.is_good, purpose, stored_form(link), now)
+
+
+def wrong() -> UserFacingError:
+    """The refusal of a name and password, whatever is wrong with them."""
+    return UserFacingError(WRONG, code="WRONG_CREDENTIALS", http_status=401)
 
 
 def too_many(seconds: float) -> UserFacingError:

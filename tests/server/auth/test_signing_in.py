@@ -4,6 +4,7 @@ import re
 from datetime import timedelta
 from functools import partial
 
+import httpx
 from sqlalchemy import Connection, Table, func, select
 
 from cronograph.jobs.actions import accounts
@@ -267,3 +268,46 @@ async def test_a_token_ends_with_its_time(server: Protected) -> None:
     server.clock.pass_time(hours=1)
     server.sign_in.authenticator.forget_all()
     assert await server.code(WHO, token) == (401, "UNAUTHENTICATED")
+
+
+async def test_who_has_signed_in_changes_the_password_and_gets_a_new_session(server: Protected) -> None:
+    await server.account("ada")
+    token = await server.token("ada")
+    await server.sign_in_as("ada")
+    before = dict(server.browser.cookies)
+    new = "another horse altogether"
+    for current, password, code in (
+        ("wrong", new, "WRONG_CREDENTIALS"),
+        (PASSWORD, "short", "INVALID_INPUT"),
+        (PASSWORD, "x" * 5_000, "INVALID_INPUT"),
+    ):
+        answer = await change_password(server, current, password)
+        assert answer.json()["errors"][0]["extensions"]["code"] == code
+    assert dict(server.browser.cookies) == before
+    by_token = await server.browser.post(
+        "/auth/change-password",
+        json={"current": PASSWORD, "password": new},
+        headers={"authorization": f"Bearer {token}", "cookie": ""},
+    )
+    assert by_token.status_code == 401
+    changed = await change_password(server, PASSWORD, new)
+    assert (changed.status_code, changed.json()) == (200, {"name": "ada", "role": "VIEWER"})
+    assert dict(server.browser.cookies) != before
+    assert (await server.ask("{ viewer { name } }")).status_code == 200
+    name, value = next(iter(before.items()))
+    headers = {"cookie": f"{name}={value}"}
+    answer = await server.browser.post("/graphql", json={"query": "{ viewer { name } }"}, headers=headers)
+    assert answer.status_code == 401
+    assert (await server.sign_in_as("ada")).status_code == 401
+    assert (await server.sign_in_as("ada", new)).status_code == 200
+
+
+async def change_password(server: Protected, current: str, password: str) -> httpx.Response:
+    return await server.browser.post("/auth/change-password", json={"current": current, "password": password})
+
+
+async def test_wrong_current_passwords_are_slowed_down_as_any_others_are(light: Protected) -> None:
+    await light.account("ada")
+    await light.sign_in_as("ada")
+    answers = [await change_password(light, "wrong", "another horse altogether") for _ in range(7)]
+    assert [answer.status_code for answer in answers] == [401] * 6 + [429]

@@ -12,7 +12,7 @@ from ..outcomes import Result
 from ..store.db.database import Database
 from ..store.db.transaction import Tx
 from ..store.read import prunable as stored_prunable
-from ..store.write import events, hours
+from ..store.write import audit, events, hours
 from ..store.write import prune as statements
 from .tools import services_of
 
@@ -25,6 +25,7 @@ BATCH = 500
 
 LOG_LINES_BATCH = 5000
 IDEMPOTENCY_KEYS_KEPT = timedelta(hours=24)
+DEFAULT_AUDIT_DAYS = 365.0
 
 Days = Annotated[float, Field(gt=0, le=36500, description="Days; what is older is deleted.")]
 PerTask = Annotated[
@@ -40,10 +41,12 @@ class Retention:
     Attributes:
         max_age: What ended longer ago is deleted.
         max_per_task: Of each task only so many executions, runs and skipped stretches are kept; None = any number.
+        max_audit_age: Entries of the audit log that are older are deleted; what is left can still be proved.
     """
 
     max_age: timedelta = timedelta(days=DEFAULT_AGE_DAYS)
     max_per_task: int | None = None
+    max_audit_age: timedelta = timedelta(days=DEFAULT_AUDIT_DAYS)
 
 
 @dataclass(slots=True)
@@ -58,6 +61,7 @@ class Pruned:
     skipped_occurrences: int = 0
     idempotency_keys: int = 0
     nodes: int = 0
+    audit_entries: int = 0
     complete: bool = field(default=True)
 
     @property
@@ -71,10 +75,13 @@ class Pruned:
 
 
 async def prune_history(
-    context: JobContext, max_age_days: Days = DEFAULT_AGE_DAYS, max_per_task: PerTask = None
+    context: JobContext,
+    max_age_days: Days = DEFAULT_AGE_DAYS,
+    max_per_task: PerTask = None,
+    max_audit_days: Days = DEFAULT_AUDIT_DAYS,
 ) -> Result:
-    """Deletes old runs, executions, log lines, events and skipped occurrences."""
-    retention = Retention(timedelta(days=max_age_days), max_per_task)
+    """Deletes old runs, executions, log lines, events, skipped occurrences and entries of the audit log."""
+    retention = Retention(timedelta(days=max_age_days), max_per_task, timedelta(days=max_audit_days))
     pruned = await prune(
         services_of(context).database,
         retention,
@@ -138,6 +145,7 @@ class _Pruning:
             await self._all("hours", hours.prune, before)
             await self._all("nodes", statements.delete_old_nodes, before)
             await self._all("idempotency_keys", statements.delete_idempotency_keys, now - IDEMPOTENCY_KEYS_KEPT)
+            await self._all("audit_entries", audit.prune, now - self._retention.max_audit_age)
         except _StoppedError:
             self._pruned.complete = False
         return self._pruned

@@ -95,7 +95,8 @@ async def test_a_cleanup_that_should_stop_leaves_between_two_batches(database: D
     host = KeepingHost(stop_after=2)
     assert await clean(cleanup.cleanup_expired_sessions, database, host) == 2000
     assert await database.read(count, session) == 1000
-    assert host.lines == [("WARNING", "stopped early; the next run deletes the rest", {"deleted": 2000})]
+    deleted = {"sessions": 2000, "tokens": 0, "failures": 0}
+    assert host.lines == [("WARNING", "stopped early; the next run deletes the rest", deleted)]
 
 
 async def test_two_cleanups_at_once_count_every_row_once(database: Database) -> None:

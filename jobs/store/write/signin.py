@@ -10,7 +10,16 @@ from datetime import datetime, timedelta
 
 from sqlalchemy import ColumnElement, Connection, Table, delete, exists, func, or_, select
 
-from ..schema.tables import device_code, refresh_token, session, webauthn_challenge
+from ...core.signin import FORGOTTEN_AFTER
+from ..schema.tables import (
+    api_token,
+    device_code,
+    login_throttle,
+    one_time_link,
+    refresh_token,
+    session,
+    webauthn_challenge,
+)
 
 Cleanup = Callable[[Connection, datetime, int], int]
 """Deletes one batch: (connection, now, limit) -> rows deleted."""
@@ -18,12 +27,34 @@ Cleanup = Callable[[Connection, datetime, int], int]
 REVOKED_FAMILY_KEPT = timedelta(hours=24)
 """How long a revoked family is remembered, so that the use of one of its stolen tokens is still recognised."""
 
+TOKENS_KEPT = timedelta(days=30)
+"""How long an API token that has ended can still be told from one that never was."""
+
 _FAMILIES_PER_BATCH = 200
 
 
 def delete_expired_sessions(conn: Connection, now: datetime, limit: int) -> int:
     """Delete sessions with ``expires_at < now``."""
     return _delete_some(conn, session, session.c.expires_at < now, limit)
+
+
+def delete_dead_tokens(conn: Connection, now: datetime, limit: int) -> int:
+    """Delete API tokens that expired or were revoked 30 days ago."""
+    c, before = api_token.c, now - TOKENS_KEPT
+    return _delete_some(conn, api_token, or_(c.expires_at < before, c.revoked_at < before), limit)
+
+
+def delete_forgotten_failures(conn: Connection, now: datetime, limit: int) -> int:
+    """Delete the counts of wrong sign-ins that do not count any more."""
+    c = login_throttle.c
+    over = (c.last_failed_at < now - FORGOTTEN_AFTER) & (c.blocked_until < now)
+    return _delete_some(conn, login_throttle, over, limit)
+
+
+def delete_finished_links(conn: Connection, now: datetime, limit: int) -> int:
+    """Delete set-up and recovery links with ``expires_at < now``, and spent ones."""
+    c = one_time_link.c
+    return _delete_some(conn, one_time_link, or_(c.expires_at < now, c.consumed_at.is_not(None)), limit)
 
 
 def delete_finished_challenges(conn: Connection, now: datetime, limit: int) -> int:
@@ -85,8 +116,9 @@ def _whole_families(conn: Connection, families: Sequence[str], limit: int) -> li
 
 def _delete_some(conn: Connection, table: Table, condition: ColumnElement[bool], limit: int) -> int:
     """Delete up to ``limit`` rows that meet ``condition`` and that nobody else has locked."""
-    doomed = select(table.c.id).where(condition).limit(limit).with_for_update(skip_locked=True)
+    (key,) = table.primary_key
+    doomed = select(key).where(condition).limit(limit).with_for_update(skip_locked=True)
     ids = list(conn.execute(doomed).scalars())
     if not ids:
         return 0
-    return conn.execute(delete(table).where(table.c.id.in_(ids))).rowcount
+    return conn.execute(delete(table).where(key.in_(ids))).rowcount

@@ -29,6 +29,7 @@ describe(
         ErrorCode.IN_USE: "Tasks refer to the secret.",
         ErrorCode.UNREADABLE: "A stored secret cannot be decrypted with the keys of this process.",
         ErrorCode.SIGN_IN_NEEDED: "This can be done only by somebody who has signed in, not by an API token.",
+        ErrorCode.TOO_MANY_DEVICES: "Too many devices of one address wait to be let in.",
         ErrorCode.UNKNOWN_JOB: "No node has published a job of this name.",
         ErrorCode.UNKNOWN_TIMEZONE: "The zone is not in the IANA database.",
         ErrorCode.VERSION_CONFLICT: "Somebody else edited the thing since it was read; read it again.",

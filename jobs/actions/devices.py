@@ -4,6 +4,7 @@ import secrets
 from dataclasses import dataclass, replace
 
 from ..core.accounts import Account, Actor, CredentialKind, Session
+from ..core.codes import ErrorCode
 from ..core.devices import (
     ACCESS_LIFETIME,
     CODE_LIFETIME,
@@ -89,7 +90,7 @@ def begin(tx: Tx, codes: NewCodes, place: Place) -> None:
     if stored_devices.count_open(tx.conn, address, tx.now) >= MOST_OPEN:
         raise InvalidState(
             f"{MOST_OPEN} devices of the address {address} wait for a decision already; decide about them, or wait",
-            code="TOO_MANY_DEVICES",
+            code=ErrorCode.TOO_MANY_DEVICES,
         )
     agent = place.agent[:MAX_AGENT] if place.agent else None
     until = tx.now + CODE_LIFETIME

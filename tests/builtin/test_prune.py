@@ -97,6 +97,7 @@ async def test_what_is_older_than_thirty_days_goes_and_every_row_is_counted(data
         "skipped_occurrences": 1,
         "idempotency_keys": 2,
         "nodes": 1,
+        "audit_entries": 0,
     }
     assert result == Result(records_processed=11, value=gone)
     assert await database.read(counts) == {

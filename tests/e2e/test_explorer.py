@@ -19,7 +19,7 @@ def page(site: Site, new_page: PageOpener) -> Page:
 
 
 def test_its_files_are_at_most_1300_kilobytes_on_the_wire(site: Site, new_page: PageOpener) -> None:
-    page = new_page(site.url)
+    page = new_page(site.url, first_visit=True)
     files: list[Request] = []
     page.on("requestfinished", lambda request: files.append(request) if "/assets/" in request.url else None)
     page.goto("/graphiql")

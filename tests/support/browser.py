@@ -17,6 +17,7 @@ import pytest
 from playwright.sync_api import (
     Browser,
     BrowserContext,
+    CDPSession,
     ConsoleMessage,
     Error,
     Page,
@@ -34,7 +35,13 @@ ReducedMotion = Literal["no-preference", "reduce"]
 CANDIDATES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 """Names under which a Chromium is found on the search path."""
 
-LAUNCH_OPTIONS = ["--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu", "--disable-background-networking"]
+LAUNCH_OPTIONS = [
+    "--no-sandbox",
+    "--disable-dev-shm-usage",
+    "--disable-gpu",
+    "--disable-background-networking",
+    "--process-per-site",
+]
 """As root there is no sandbox; the others keep Chromium small and silent."""
 
 
@@ -109,13 +116,53 @@ def browser_watch() -> Iterator[BrowserWatch]:
     assert watch.remaining() == []
 
 
+STORED = "cookies,local_storage,indexeddb,service_workers,cache_storage"
+"""What is forgotten between two tests."""
+
+
 @dataclass
-class PageOpener:
-    """Opens watched pages, each with a context (cookies, storage) of its own."""
+class Contexts:
+    """Contexts (cookies, storage, cache) that the tests of a module use in turn.
+
+    A page in a new one costs twice to four times what it costs in one that has been used: nothing is cached yet.
+    """
 
     browser: Browser
+    kept: dict[tuple[str, str], tuple[BrowserContext, CDPSession]] = field(
+        default_factory=dict[tuple[str, str], tuple[BrowserContext, CDPSession]]
+    )
+
+    def make(self, origin: str, timezone_id: str) -> BrowserContext:
+        """A new one, for its user to close."""
+        return self.browser.new_context(base_url=origin, timezone_id=timezone_id, locale="en-GB")
+
+    def lend(self, origin: str, timezone_id: str) -> BrowserContext:
+        """One that remembers nothing but files."""
+        key = (origin, timezone_id)
+        if key not in self.kept:
+            context = self.make(origin, timezone_id)
+            # While a page is open there, what the browser has compiled is kept.
+            self.kept[key] = context, context.new_cdp_session(context.new_page())
+        context, session = self.kept[key]
+        context.clear_cookies()
+        session.send("Storage.clearDataForOrigin", {"origin": origin.rstrip("/"), "storageTypes": STORED})
+        return context
+
+
+@pytest.fixture(scope="module")
+def contexts(browser: Browser) -> Contexts:
+    """The contexts of a module; they end with the browser."""
+    return Contexts(browser)
+
+
+@dataclass
+class PageOpener:
+    """Opens watched pages, each with cookies and storage of its own."""
+
+    contexts: Contexts
     watch: BrowserWatch
-    contexts: list[BrowserContext] = field(default_factory=list[BrowserContext])
+    pages: list[Page] = field(default_factory=list[Page])
+    own: list[BrowserContext] = field(default_factory=list[BrowserContext])
 
     def __call__(
         self,
@@ -125,27 +172,36 @@ class PageOpener:
         color_scheme: ColorScheme = "light",
         timezone_id: str = "Europe/Berlin",
         reduced_motion: ReducedMotion = "reduce",
+        first_visit: bool = False,
     ) -> Page:
-        """Open a page whose relative addresses start at `origin`, such as `http://127.0.0.1:8080`."""
+        """Open a page whose relative addresses start at `origin`, such as `http://127.0.0.1:8080`.
+
+        With `first_visit` the browser has no file of that origin in its cache.
+        """
         self.watch.origins.add(origin.rstrip("/"))
-        context = self.browser.new_context(
-            base_url=origin,
-            viewport=viewport or {"width": 1280, "height": 800},
-            color_scheme=color_scheme,
-            timezone_id=timezone_id,
-            reduced_motion=reduced_motion,
-            locale="en-GB",
-        )
-        self.contexts.append(context)
+        if first_visit or self.pages:
+            context = self.contexts.make(origin, timezone_id)
+            self.own.append(context)
+        else:
+            context = self.contexts.lend(origin, timezone_id)
         page = context.new_page()
+        self.pages.append(page)
+        page.set_viewport_size(viewport or {"width": 1280, "height": 800})
+        page.emulate_media(color_scheme=color_scheme, reduced_motion=reduced_motion)
         self.watch.watch(page)
         return page
 
+    def close(self) -> None:
+        """Close the pages."""
+        for page in self.pages:
+            page.close()
+        for context in self.own:
+            context.close()
+
 
 @pytest.fixture
-def new_page(browser: Browser, browser_watch: BrowserWatch) -> Iterator[PageOpener]:
-    """Opens watched pages; their contexts are closed after the test."""
-    opener = PageOpener(browser, browser_watch)
+def new_page(contexts: Contexts, browser_watch: BrowserWatch) -> Iterator[PageOpener]:
+    """Opens watched pages, which are closed after the test."""
+    opener = PageOpener(contexts, browser_watch)
     yield opener
-    for context in opener.contexts:
-        context.close()
+    opener.close()

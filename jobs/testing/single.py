@@ -120,13 +120,9 @@ class Recorder:
         self.checkpoint = checkpoint
         self.signal: StopSignal | None = None
 
-    def write(self, started: Started, level: int, message: str, fields: Mapping[str, Json] | None) -> float:
-        """Keep a line."""
-        return self.write_all(started, (RawLine.now(level, message, fields),))
-
-    def write_all(self, started: Started, lines: Iterable[RawLine], *, dropped: int = 0) -> float:
+    def write(self, execution_id: int, lines: Iterable[RawLine], *, dropped: int = 0) -> float:
         """Keep lines."""
-        del started, dropped
+        del execution_id, dropped
         self.lines += [LoggedLine(self._now(), level_name(one.level), one.message, one.fields) for one in lines]
         return 0.0
 

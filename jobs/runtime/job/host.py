@@ -23,11 +23,7 @@ ShowProgress = Callable[[Started, Json], None]
 class LineSink(Protocol):
     """Where lines go; safe from any thread, and says how many seconds the thread should pause before the next line."""
 
-    def write(self, started: Started, level: int, message: str, fields: Mapping[str, Json] | None) -> float:
-        """Keep a line."""
-        ...
-
-    def write_all(self, started: Started, lines: Iterable[RawLine], *, dropped: int = 0) -> float:
+    def write(self, execution_id: int, lines: Iterable[RawLine], *, dropped: int = 0) -> float:
         """Keep lines, after ``dropped`` ones that were lost."""
         ...
 
@@ -170,16 +166,14 @@ class LocalHost:
 
     def log(self, level: int, message: str, fields: Mapping[str, Json] | None) -> None:
         """Keep a line with the execution."""
-        if self.hiding:
-            pause = self._lines.write_all(self._started, (RawLine.now(level, message, fields, self.hiding),))
-        else:
-            pause = self._lines.write(self._started, level, message, fields)
+        line = RawLine.now(level, message, fields, self.hiding)
+        pause = self._lines.write(self._started.execution_id, (line,))
         if pause and threading.get_ident() != self._thread:
             time.sleep(pause)
 
     def log_all(self, lines: Iterable[RawLine], *, dropped: int) -> None:
         """Keep lines that a child process sent."""
-        self._lines.write_all(self._started, lines, dropped=dropped)
+        self._lines.write(self._started.execution_id, lines, dropped=dropped)
 
     def progress(self, done: float, total: float | None, message: str | None) -> None:
         """Show how far the job is."""

@@ -14,7 +14,6 @@ from typing import NamedTuple, TypeAlias
 
 from typing_extensions import override
 
-from ...actions.claim import Started
 from ...actions.logs import KEPT_LINES, append_lines, cut_lines
 from ...context import Host, current_host
 from ...core.levels import LogLevel
@@ -56,7 +55,7 @@ class RawLine(NamedTuple):
     at: float
     level: int
     message: str
-    fields: Json
+    fields: dict[str, Json] | None
 
     @classmethod
     def now(
@@ -120,19 +119,17 @@ class LogWriter(Watch):
         with self._lock:
             self._open.add(execution_id)
 
-    def write(self, started: Started, level: int, message: str, fields: Mapping[str, Json] | None) -> float:
-        """Keep a line; safe from any thread. A line after the execution's end has nowhere to go and is left out.
+    def write(self, execution_id: int, lines: Iterable[RawLine], *, dropped: int = 0) -> float:
+        """Keep lines in order, after ``dropped`` ones that were lost on the way here and only count.
+
+        Safe from any thread. A line after the execution's end has nowhere to go and is left out.
 
         Returns how many seconds a thread should pause before its next line: 0 unless it writes faster than can be kept.
         """
-        return self.write_all(started, (RawLine.now(level, message, fields),))
-
-    def write_all(self, started: Started, lines: Iterable[RawLine], *, dropped: int = 0) -> float:
-        """Keep lines in order, after ``dropped`` ones that were lost on the way here and only count; as ``write``."""
         with self._lock:
-            if started.execution_id not in self._open:
+            if execution_id not in self._open:
                 return 0.0
-            buffer = self._buffers.setdefault(started.execution_id, _Buffer())
+            buffer = self._buffers.setdefault(execution_id, _Buffer())
             was_idle = not buffer.pending
             number = buffer.count + dropped
             for line in lines:
@@ -239,14 +236,15 @@ _LEVELS = {
 }
 
 
-def bounded_fields(fields: Mapping[str, Json] | None) -> Json:
+def bounded_fields(fields: Mapping[str, Json] | None) -> dict[str, Json] | None:
     """A line's fields as plain JSON; what is not JSON becomes text, and a note replaces what is too large."""
     if not fields:
         return None
     if len(fields) <= _FEW and all(_is_plain(key, value) for key, value in fields.items()):
         return dict(fields)
     try:
-        return plain_json(json.loads(json.dumps(fields, default=str), parse_constant=str), "the fields", MAX_FIELDS)
+        document = json.loads(json.dumps(fields, default=str), parse_constant=str)
+        return dict(plain_json(document, "the fields", MAX_FIELDS))
     except (TypeError, ValueError, RecursionError) as error:
         # A line is never a reason for a job to fail.
         return {"cut": plain_text(str(error), MAX_LINE)}

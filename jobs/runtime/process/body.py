@@ -12,7 +12,6 @@ from ...core.outcome import Failed, JobOutcome
 from ..attempts.attempt import Attempt
 from ..attempts.bodies import Running
 from ..attempts.results import failure, stopped
-from ..live.log_writer import RawLine
 from .spawner import Child, LauncherError, Spawner
 from .wire import Begin, Ended, FrameError, Lines, Progress, Save, Saved, Stop, Terminate
 
@@ -71,8 +70,7 @@ class ProcessBody:
         while (message := await child.receive()) is not None:
             match message:
                 case Lines(lines=lines, dropped=dropped):
-                    raw = [RawLine(line.at, line.level, line.message, line.fields) for line in lines]
-                    self._attempt.host.log_all(raw, dropped=dropped)
+                    self._attempt.host.log_all(lines, dropped=dropped)
                     # A flood of lines must not keep the event loop from everybody else.
                     await asyncio.sleep(0)
                 case Progress(done=done, total=total, message=text):

@@ -7,7 +7,7 @@ from collections import deque
 
 from ...actions.logs import KEPT_LINES
 from ..live.log_writer import MANY_WAITING, SLOWED_BY, SLOWED_EVERY, RawLine
-from .wire import HEADER, Line, Lines, Message, Progress, frame, length_of
+from .wire import HEADER, Lines, Message, Progress, frame, length_of
 
 AT_ONCE = 100
 """Lines of a tenth of a second that are sent at once, so that the last words before a crash arrive."""
@@ -85,7 +85,7 @@ class Outbox:
         """Take a line; safe from any thread."""
         with self._lock:
             if not self._pending and self._may_go_at_once():
-                self._connection.send(Lines(lines=[_message(line)]))
+                self._connection.send(Lines.model_construct(lines=[line]))
                 return
             if len(self._pending) == KEPT_LINES:
                 self._dropped += 1
@@ -140,16 +140,12 @@ class Outbox:
                 self._send_progress()
             if not self._pending:
                 return False
-            lines = [_message(self._pending.popleft()) for _ in range(min(PIECE, len(self._pending)))]
+            lines = [self._pending.popleft() for _ in range(min(PIECE, len(self._pending)))]
             dropped, self._dropped = self._dropped, 0
-            self._connection.send(Lines(lines=lines, dropped=dropped))
+            self._connection.send(Lines.model_construct(lines=lines, dropped=dropped))
             return bool(self._pending)
 
     def _send_progress(self) -> None:
         if self._progress is not None:
             self._connection.send(self._progress)
         self._progress, self._progress_at = None, time.monotonic()
-
-
-def _message(line: RawLine) -> Line:
-    return Line.model_construct(at=line.at, level=line.level, message=line.message, fields=line.fields)

@@ -13,6 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 from ...context import RunInfo, StopReason
 from ...core.model import Json
 from ...core.outcome import Cancelled, Failed, HandedBack, JobOutcome, Snoozed, Succeeded, TimedOut
+from ..live.log_writer import RawLine
 
 M = TypeVar("M")
 
@@ -78,20 +79,11 @@ class Saved(Message):
     error: str | None = None
 
 
-class Line(Message):
-    """One log line. ``at`` is seconds since the epoch, ``level`` a number as in ``logging``."""
-
-    at: float
-    level: int
-    message: str
-    fields: dict[str, Any] | None = None
-
-
 class Lines(Message):
     """Child to node: log lines in order, after ``dropped`` older ones that the child could not keep."""
 
     kind: Literal["lines"] = "lines"
-    lines: list[Line]
+    lines: list[RawLine]
     dropped: int = Field(default=0, ge=0)
 
 

@@ -1,7 +1,7 @@
 """The host of a job in this process: checkpoints in order, faults that nobody awaited, stop requests."""
 
 import asyncio
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import Any
 
 import pytest
@@ -21,13 +21,9 @@ class Sink:
         self.pause = pause
         self.messages: list[str] = []
 
-    def write(self, started: Started, level: int, message: str, fields: Mapping[str, Any] | None) -> float:
-        del started, level, fields
-        self.messages.append(message)
-        return self.pause
-
-    def write_all(self, started: Started, lines: Iterable[RawLine], *, dropped: int = 0) -> float:
-        del started, lines, dropped
+    def write(self, execution_id: int, lines: Iterable[RawLine], *, dropped: int = 0) -> float:
+        del execution_id, dropped
+        self.messages += [line.message for line in lines]
         return self.pause
 
 

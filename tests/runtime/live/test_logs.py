@@ -152,7 +152,7 @@ def started(stored: Stored) -> Started:
 async def test_without_a_database_all_newest_lines_are_left_for_the_end(writer: LogWriter, started: Started) -> None:
     writer.open(started.execution_id)
     for number in range(KEPT_LINES + 7):
-        writer.write(started, logging.INFO, f"line {number + 1}", None)
+        writer.write(started.execution_id, [RawLine.now(logging.INFO, f"line {number + 1}", None)])
     tail = await writer.close(started.execution_id)
     assert (tail.kept, tail.cut) == (KEPT_LINES, 7)
 
@@ -160,8 +160,8 @@ async def test_without_a_database_all_newest_lines_are_left_for_the_end(writer: 
 async def test_what_was_lost_on_the_way_counts_and_leaves_a_gap(writer: LogWriter, started: Started) -> None:
     writer.open(started.execution_id)
     raw = RawLine.now(logging.INFO, "here", None)
-    writer.write_all(started, [raw])
-    writer.write_all(started, [raw, raw], dropped=KEPT_LINES)
+    writer.write(started.execution_id, [raw])
+    writer.write(started.execution_id, [raw, raw], dropped=KEPT_LINES)
     tail = await writer.close(started.execution_id)
     assert [line.line for line in tail.lines] == [1, KEPT_LINES + 2, KEPT_LINES + 3]
     assert (tail.kept, tail.cut) == (KEPT_LINES, 3)
@@ -170,12 +170,12 @@ async def test_what_was_lost_on_the_way_counts_and_leaves_a_gap(writer: LogWrite
 async def test_a_line_after_the_end_is_left_out(writer: LogWriter, started: Started) -> None:
     writer.open(started.execution_id)
     assert (await writer.close(started.execution_id)).lines == ()
-    assert writer.write(started, logging.INFO, "too late", None) == 0
+    assert writer.write(started.execution_id, [RawLine.now(logging.INFO, "too late", None)]) == 0
 
 
 async def test_a_thread_that_writes_faster_than_lines_are_kept_is_slowed(writer: LogWriter, started: Started) -> None:
     writer.open(started.execution_id)
-    pauses = [writer.write(started, logging.INFO, "line", None) for _ in range(3 * BATCH)]
+    pauses = [writer.write(started.execution_id, [RawLine.now(logging.INFO, "line", None)]) for _ in range(3 * BATCH)]
     assert set(pauses[:BATCH]) == {0.0}
     assert SLOWED_BY in pauses[-BATCH:]
 
@@ -185,7 +185,7 @@ async def test_the_rest_of_a_long_log_is_written_before_the_end_of_the_execution
 ) -> None:
     writer.open(started.execution_id)
     for _ in range(3 * BATCH):
-        writer.write(started, logging.INFO, "line", None)
+        writer.write(started.execution_id, [RawLine.now(logging.INFO, "line", None)])
     tail = await writer.close(started.execution_id)
     assert len(tail.lines) <= BATCH
     assert (tail.kept, tail.cut) == (3 * BATCH, 0)
@@ -204,7 +204,7 @@ async def test_levels_are_stored_as_words(writer: LogWriter, started: Started) -
     }
     writer.open(started.execution_id)
     for level in words:
-        writer.write(started, level, "line", None)
+        writer.write(started.execution_id, [RawLine.now(level, "line", None)])
     lines = (await writer.close(started.execution_id)).lines
     assert [line.level for line in lines] == list(words.values())
     assert all(abs((datetime.now(UTC) - line.at).total_seconds()) < 60 for line in lines)
@@ -241,7 +241,7 @@ def test_fields_that_cannot_be_kept_are_replaced_by_a_note_and_fail_nothing() ->
     circle.append(circle)
     for bad in ({"a": "x" * MAX_FIELDS}, {"a": circle}, {"a": {(1, 2): 3}}, {"a": 10**5000}):
         kept = bounded_fields(bad)
-        assert list(kept) == ["cut"]
+        assert list(kept or ()) == ["cut"]
 
 
 def test_a_bad_call_of_logging_in_a_job_is_reported_and_fails_nothing(capsys: pytest.CaptureFixture[str]) -> None:

@@ -6,12 +6,12 @@ from hypothesis import strategies as st
 
 from cronograph.jobs.context import StopReason
 from cronograph.jobs.core.outcome import Cancelled, Failed, HandedBack, JobOutcome, Snoozed, Succeeded, TimedOut
+from cronograph.jobs.runtime.live.log_writer import RawLine
 from cronograph.jobs.runtime.process.wire import (
     HEADER,
     MAX_FRAME,
     Ended,
     FrameError,
-    Line,
     Lines,
     Message,
     Progress,
@@ -52,9 +52,7 @@ def test_an_outcome_comes_back_as_it_was(outcome: JobOutcome) -> None:
 @pytest.mark.parametrize(
     "message",
     [
-        Lines(
-            lines=[Line(at=1.5, level=20, message="ü", fields={"a": 1}), Line(at=2, level=10, message="")], dropped=3
-        ),
+        Lines(lines=[RawLine(1.5, 20, "ü", {"a": 1}), RawLine(2, 10, "", None)], dropped=3),
         Progress(done=2**60, total=0.5, message=None),
         Save(number=1, value=[None, {"a": 1.5}]),
     ],
@@ -78,6 +76,8 @@ def test_a_message_to_the_child_comes_back_as_it_was(message: Message) -> None:
         b'{"kind": "begin"}',
         b'{"kind": "nothing"}',
         b'{"kind": "lines", "lines": [1]}',
+        b'{"kind": "lines", "lines": [[1.5, 20, "no fields"]]}',
+        b'{"kind": "lines", "lines": [[1.5, 20, "fields that are none", [1]]]}',
         b'{"kind": "lines", "lines": [], "dropped": -1}',
         b'{"kind": "terminate"}',
         b'{"kind": "save", "number": 1, "value": 1, "more": 2}',

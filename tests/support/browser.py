@@ -145,7 +145,9 @@ class Contexts:
             self.kept[key] = context, context.new_cdp_session(context.new_page())
         context, session = self.kept[key]
         context.clear_cookies()
-        session.send("Storage.clearDataForOrigin", {"origin": origin.rstrip("/"), "storageTypes": STORED})
+        session.send(  # pyright: ignore[reportUnknownMemberType] - playwright says no more than `dict`
+            "Storage.clearDataForOrigin", {"origin": origin.rstrip("/"), "storageTypes": STORED}
+        )
         return context
 
 

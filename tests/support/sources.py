@@ -3,7 +3,7 @@
 import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -70,7 +70,12 @@ def body_lines(function: Function) -> int:
 def read_sources(*folders: str) -> list[Source]:
     """The Python files below these folders of the project, in order."""
     paths = sorted(path for folder in folders for path in (ROOT / folder).rglob("*.py") if is_ours(path))
-    return [Source(path.relative_to(ROOT).as_posix(), path.read_text()) for path in paths]
+    return [_source(path) for path in paths]
+
+
+@cache
+def _source(path: Path) -> Source:
+    return Source(path.relative_to(ROOT).as_posix(), path.read_text())
 
 
 def is_ours(path: Path) -> bool:

@@ -1,10 +1,11 @@
 """Every benchmark runs to its end; with tiny sizes, so that its figures mean nothing."""
 
-import subprocess
-import sys
+import os
+from pathlib import Path
 
 import pytest
 
+from tests.support.forking import Nursery
 from tests.support.sources import ROOT
 
 SQLITE = ("--database", "sqlite")
@@ -55,8 +56,13 @@ def test_every_benchmark_is_tried_here_and_described_in_the_docs() -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_benchmark_runs_to_its_end(name: str) -> None:
-    command = [sys.executable, "-m", f"tests.bench.bench_{name}", *TINY[name]]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=150, check=False)
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert len(done.stdout.splitlines()) >= 2
+def test_a_benchmark_runs_to_its_end(name: str, nursery: Nursery, tmp_path: Path) -> None:
+    said = tmp_path / "output"
+    with said.open("wb") as output:
+        words = ["-m", f"tests.bench.bench_{name}", *TINY[name]]
+        benchmark = nursery.start(words, ROOT, os.environ, output.fileno())
+    try:
+        assert benchmark.wait(280) == 0, said.read_text()
+    finally:
+        benchmark.kill()
+    assert len(said.read_text().splitlines()) >= 2

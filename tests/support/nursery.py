@@ -10,12 +10,14 @@ import gc
 import importlib
 import json
 import os
+import runpy
 import selectors
 import signal
 import socket
 import sys
 from collections.abc import Callable
 from contextlib import suppress
+from pathlib import Path
 from types import FrameType
 from typing import Any
 
@@ -122,13 +124,21 @@ def _nothing(_number: int, _frame: FrameType | None) -> None:
 
 
 def commands() -> Callable[[], None]:
-    """The command line, and all that it needs."""
+    """The command line, and all that it needs; after `-m` a module that lies in the working directory."""
     cli = importlib.import_module("cronograph.server.cli")
     cli.application(cli.COMMANDS)
     for module in LOADED_LATER:
         importlib.import_module(module)
-    main: Callable[[], None] = cli.main
-    return main
+
+    def run() -> None:
+        if sys.argv[0] == "-m":
+            del sys.argv[0]
+            sys.path.insert(0, str(Path.cwd()))
+            runpy.run_module(sys.argv[0], run_name="__main__", alter_sys=True)
+        else:
+            cli.main()
+
+    return run
 
 
 def launchers() -> Callable[[], None]:

@@ -127,6 +127,7 @@ def _jobs(size: Size) -> Iterator[dict[str, Any]]:
             "schedule": None,
             "isolation": "async",
             "args_schema": {},
+            "defaults": {},
             "signature": "",
         }
 

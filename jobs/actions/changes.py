@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from ..core.events import Change, EventKind
+from ..core.events import Change, EventKind, Listed
 from ..core.held import HeldRun
 from ..core.model import Outcome, Run, Task
 from ..core.states import RunState
@@ -30,10 +30,10 @@ def run_change(
     )
 
 
-def started_changes(run: Run | HeldRun, execution_id: int, node: str) -> Iterable[Change]:
-    """The two events of an attempt that begins."""
-    yield run_change(run, RunState.RUNNING, node=node)
-    yield _execution(EventKind.EXECUTION_STARTED, run, execution_id, node, RunState.RUNNING.value)
+def many_changes(entry: str, node: str, runs: Iterable[tuple[Run | HeldRun, int]]) -> Listed:
+    """The two events of each attempt that began (``STARTED``) or succeeded (``ENDED``): its run and its execution."""
+    listed = [(run.id, execution_id, run.job_name, run.group, run.task_id, run.task_name) for run, execution_id in runs]
+    return Listed(entry, listed, node)
 
 
 def finished_changes(

@@ -8,6 +8,7 @@ from functools import partial
 from typing import Any, TypeVar
 
 from ..core.dispatch import Skip
+from ..core.events import STARTED
 from ..core.fairness import Candidate, FairnessState, take
 from ..core.held import HeldRun
 from ..core.model import TAKING_NODES, Json, Run, SkipReason, Task, Trigger
@@ -20,7 +21,7 @@ from ..store.write import claims, tasks
 from ..store.write import runs as run_store
 from ..store.write.candidates import Want, candidates
 from ..store.write.claims import Reserved, Source
-from .changes import run_change, started_changes
+from .changes import many_changes, run_change
 from .skips import record_drop
 
 MAX_DEPTH = 500
@@ -241,6 +242,6 @@ def _drop(tx: Tx, claimant: Claimant, run: Run, task: Task, earliest: datetime) 
     tx.emit([run_change(run, RunState.SKIPPED, node=claimant.node)])
 
 
-def _emit(tx: Tx, claimant: Claimant, started: Iterable[Started]) -> None:
-    for one in started:
-        tx.emit(started_changes(one.run, one.execution_id, claimant.node))
+def _emit(tx: Tx, claimant: Claimant, started: Sequence[Started]) -> None:
+    if started:
+        tx.emit([many_changes(STARTED, claimant.node, ((one.run, one.execution_id) for one in started))])

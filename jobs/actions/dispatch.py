@@ -1,16 +1,17 @@
 """Due tasks become runs: each occurrence exactly one, whoever dispatches and whenever it dies."""
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from itertools import accumulate
+from itertools import accumulate, groupby
 
 from ..core.dispatch import Decision, decide
 from ..core.errors import InvalidState
-from ..core.events import Change, EventKind
+from ..core.events import CREATED, Change, EventKind, Listed
 from ..core.model import Json, NewRun, OverlapPolicy, Task, Trigger
 from ..core.policies import effective_overlap, effective_timeout
+from ..core.states import RunState
 from ..store.db.transaction import Tx, Wake
 from ..store.read import jobs, skipped
 from ..store.read import runs as stored_runs
@@ -187,14 +188,22 @@ def _insert_runs(tx: Tx, pairs: Sequence[tuple[Task, Decision]]) -> int:
         return 0
     inserted = insert_occurrences(tx.conn, wanted, tx.now)
     about = {task.id: task for task, _ in pairs}
-    tx.emit(_created(about[made.task_id], made) for made in inserted)
+    tx.emit(_created(about, inserted))
     tx.wake(Wake.RUNS)
     return len(inserted)
 
 
-def _created(task: Task, made: Made) -> Change:
-    change = task_change(EventKind.RUN_CREATED, task)
-    return replace(change, run_id=made.run_id, state=made.state.value)
+def _created(about: Mapping[int, Task], inserted: Sequence[Made]) -> Iterator[Change | Listed]:
+    """The events of new runs, in their order; those that wait are listed together."""
+    for waits, some in groupby(inserted, lambda made: made.state is RunState.WAITING):
+        pairs = [(made, about[made.task_id]) for made in some]
+        if waits:
+            listed = [(made.run_id, task.spec.job_name, task.spec.group, task.id, task.name) for made, task in pairs]
+            yield Listed(CREATED, listed)
+        else:
+            for made, task in pairs:
+                change = task_change(EventKind.RUN_CREATED, task)
+                yield replace(change, run_id=made.run_id, state=made.state.value)
 
 
 def _cancel_replaced(tx: Tx, pairs: Sequence[tuple[Task, Decision]]) -> None:

@@ -3,8 +3,9 @@
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
+from itertools import groupby
 
-from ..core.events import Change, EventKind
+from ..core.events import ENDED, Change, EventKind
 from ..core.held import HeldRun
 from ..core.model import Json, Node, NodeState, Outcome, Run
 from ..core.outcome import CLAIM_LOST, INVALID_ARGUMENTS, Failed, HandedBack, JobOutcome, Lost, judge
@@ -16,7 +17,7 @@ from ..store.read.logs import LogLine
 from ..store.write import finishes, nodes
 from ..store.write import runs as run_store
 from ..store.write.finishes import Before, Ending
-from .changes import finished_changes, run_change
+from .changes import finished_changes, many_changes, run_change
 from .logs import append_lines
 
 
@@ -86,11 +87,20 @@ def _emit(tx: Tx, node: str, accepted: Sequence[tuple[Finish, Ending]]) -> None:
     tail = [line for one, _ in accepted for line in one.log_tail]
     if tail:
         append_lines(tx, tail)
-    for one, ending in accepted:
-        state, outcome = RunState(ending.state), Outcome(ending.outcome)
-        tx.emit(finished_changes(one.run, one.execution_id, node, state, outcome))
+    for common, some in groupby(accepted, _is_success):
+        if common:
+            tx.emit([many_changes(ENDED, node, ((one.run, one.execution_id) for one, _ in some))])
+            continue
+        for one, ending in some:
+            state, outcome = RunState(ending.state), Outcome(ending.outcome)
+            tx.emit(finished_changes(one.run, one.execution_id, node, state, outcome))
     if accepted:
         tx.wake(Wake.RUNS)
+
+
+def _is_success(accepted: tuple[Finish, Ending]) -> bool:
+    _, ending = accepted
+    return (ending.state, ending.outcome) == (RunState.SUCCESS.value, Outcome.SUCCESS.value)
 
 
 def _is_held(stored: Before | None, one: Finish, node_id: int) -> bool:

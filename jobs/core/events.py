@@ -84,11 +84,31 @@ CREATED, STARTED, ENDED = "created", "started", "ended"
 """Entries of the outbox that stand for many changes: "these runs wait", "these runs began", "these succeeded"."""
 
 
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """Many changes of one kind, stored as one entry; see ``spread`` for what is listed of each run.
+
+    Attributes:
+        entry: ``CREATED``, ``STARTED`` or ``ENDED``.
+        runs: What is listed.
+        node: Where they began or succeeded.
+    """
+
+    entry: str
+    runs: Sequence[Sequence[Any]]
+    node: str | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        """The stored form."""
+        return {self.entry: self.runs} if self.node is None else {self.entry: self.runs, "node": self.node}
+
+
 def spread(stored: Iterable[Mapping[str, Any]]) -> Iterator[Change]:
     """The changes behind the entries of an outbox row, in order.
 
     An entry ``started`` or ``ended`` lists runs as ``[run, execution, job, group, task, task's name]``; each of them is
-    two changes: of the run and of its execution. An entry ``created`` lists runs as ``[run, job, group]``.
+    two changes: of the run and of its execution. An entry ``created`` lists runs as ``[run, job, group]``, and those of
+    tasks as ``[run, job, group, task, task's name]``.
     """
     for entry in stored:
         if STARTED in entry:
@@ -100,9 +120,10 @@ def spread(stored: Iterable[Mapping[str, Any]]) -> Iterator[Change]:
                 yield _of_listed(EventKind.EXECUTION_FINISHED, listed, entry["node"], RunState.SUCCESS)
                 yield _of_listed(EventKind.RUN_UPDATED, listed, entry["node"], RunState.SUCCESS)
         elif CREATED in entry:
-            for run_id, job_name, group in entry[CREATED]:
+            for run_id, job_name, group, *task in entry[CREATED]:
+                task_id, task_name = task or (None, None)
                 waiting = RunState.WAITING.value
-                yield Change(EventKind.RUN_CREATED, run_id=run_id, job_name=job_name, group=group, state=waiting)
+                yield Change(EventKind.RUN_CREATED, task_id, task_name, run_id, None, job_name, group, None, waiting)
         else:
             yield Change.from_json(entry)
 

@@ -7,6 +7,7 @@ import pytest
 from cronograph.jobs.actions.claim import claim
 from cronograph.jobs.actions.finish import disown, rescue
 from cronograph.jobs.actions.nodes import leave, rescue_expired
+from cronograph.jobs.core.events import spread
 from cronograph.jobs.core.fairness import FairnessState
 from cronograph.jobs.core.model import NodeState
 from cronograph.jobs.core.outcome import HandedBack, Lost
@@ -19,7 +20,7 @@ from tests.support.storage import Stored, Worker
 
 
 def event_kinds(stored: Stored) -> list[str]:
-    return [change["kind"] for row in stored.rows(tables.event) for change in row.changes]
+    return [change.kind.value for row in stored.rows(tables.event) for change in spread(row.changes)]
 
 
 def rescue_silent(stored: Stored, worker: Worker) -> int:

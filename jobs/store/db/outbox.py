@@ -8,7 +8,7 @@ from datetime import datetime
 
 from sqlalchemy import Connection, insert, update
 
-from ...core.events import Change
+from ...core.events import Change, Listed
 from ..schema.tables import event, event_publisher
 from . import dialect
 
@@ -21,7 +21,7 @@ _NEXT_NUMBER = (
 _APPEND = insert(event).inline()
 
 
-def append(conn: Connection, now: datetime, changes: Sequence[Change]) -> None:
+def append(conn: Connection, now: datetime, changes: Sequence[Change | Listed]) -> None:
     """Write one row for all changes of a transaction; on PostgreSQL ``publish`` gives it its place in the order."""
     seq = None if dialect.is_postgresql(conn) else conn.execute(_NEXT_NUMBER).scalar_one()
     conn.execute(_APPEND, {"seq": seq, "at": now, "changes": [change.to_json() for change in changes]})

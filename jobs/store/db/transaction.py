@@ -9,7 +9,7 @@ from sqlalchemy import Connection
 
 from ...core.accounts import Actor
 from ...core.audit import Record
-from ...core.events import Change
+from ...core.events import Change, Listed
 from ...core.model import Json
 from . import dialect
 
@@ -49,7 +49,7 @@ class Tx:
 
     conn: Connection
     clock: Clock | None = None
-    changes: list[Change] = field(default_factory=list[Change])
+    changes: list[Change | Listed] = field(default_factory=list[Change | Listed])
     wakes: Wake = Wake.NONE
     actor: Actor | None = None
     records: list[Record] = field(default_factory=list[Record])
@@ -72,7 +72,7 @@ class Tx:
         if now is not None and self._now is None and self.clock is None:
             self._now = now
 
-    def emit(self, changes: Iterable[Change]) -> None:
+    def emit(self, changes: Iterable[Change | Listed]) -> None:
         """Record changes; subscribers see them in this order once the transaction is committed."""
         self.changes.extend(changes)
         if self.changes:

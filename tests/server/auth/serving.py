@@ -74,6 +74,7 @@ class Protected:
     sign_in: SignIn
     port: int
     browser: httpx.AsyncClient
+    notes: dict[str, str] = field(default_factory=dict[str, str])
     keys: KeyRing = field(default_factory=lambda: KeyRing((fresh_key(),)))
 
     @property

@@ -6,7 +6,7 @@ import os
 import re
 import stat
 import sys
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -182,7 +182,7 @@ async def test_the_file_is_not_used_when_others_can_read_it_or_it_is_broken(ligh
 
 
 @contextmanager
-def changed_home(file: Path) -> Iterator[None]:
+def changed_home(file: Path) -> Generator[None]:
     """A folder of settings that is none."""
     before: Any = os.environ["XDG_CONFIG_HOME"]
     os.environ["XDG_CONFIG_HOME"] = str(file)

@@ -4,6 +4,7 @@ import errno
 import ipaddress
 import resource
 import socket
+from contextlib import ExitStack
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
@@ -129,14 +130,17 @@ def _listen_on_all(addresses: list[str], host: str, port: int) -> list[socket.so
 
 def _append_if_available(sockets: list[socket.socket], address: str, port: int) -> None:
     """Listen on one address; a machine without IPv6 lacks one of the two loopback addresses, and that is fine."""
-    family = socket.AF_INET6 if ":" in address else socket.AF_INET
     try:
-        made = socket.socket(family, socket.SOCK_STREAM)
+        sockets.append(_listening(address, port))
     except OSError as error:
-        if error.errno in _NO_SUCH_ADDRESS:
-            return
-        raise
-    try:
+        if error.errno not in _NO_SUCH_ADDRESS:
+            raise
+
+
+def _listening(address: str, port: int) -> socket.socket:
+    family = socket.AF_INET6 if ":" in address else socket.AF_INET
+    with ExitStack() as unless_listening:
+        made = unless_listening.enter_context(socket.socket(family, socket.SOCK_STREAM))
         made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         if hasattr(socket, "TCP_USER_TIMEOUT"):
             # Accepted connections inherit it; without it a peer that vanished or stalled keeps its one for hours.
@@ -146,12 +150,8 @@ def _append_if_available(sockets: list[socket.socket], address: str, port: int) 
         made.bind((address, port))
         made.listen(BACKLOG)
         made.setblocking(False)
-    except OSError as error:
-        made.close()
-        if error.errno in _NO_SUCH_ADDRESS:
-            return
-        raise
-    sockets.append(made)
+        unless_listening.pop_all()
+    return made
 
 
 def _refusal(host: str, port: int, error: OSError) -> str:

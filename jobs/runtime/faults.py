@@ -5,10 +5,14 @@ from collections.abc import Iterator
 
 import psycopg
 
+from ..store.db.away import is_away
 from ..store.db.database import InterfaceError, OperationalError
 
 _AWAY = (OperationalError, InterfaceError, psycopg.OperationalError, OSError)
-"""What is raised when a connection ends or cannot be made; a traceback would say nothing about the reason."""
+"""What is raised when a connection ends or cannot be made; a traceback would say nothing about the reason.
+
+PostgreSQL has errors of other classes that say the same, e.g. while it is read-only: ``is_away`` knows them.
+"""
 
 
 def log_fault(log: logging.Logger, what: str, error: BaseException) -> None:
@@ -20,7 +24,7 @@ def log_fault(log: logging.Logger, what: str, error: BaseException) -> None:
         error: The reason; of a group, what it holds.
     """
     reasons = list(_leaves(error))
-    if all(isinstance(reason, _AWAY) for reason in reasons):
+    if all(isinstance(reason, _AWAY) or is_away(reason) for reason in reasons):
         log.error("%s: %s", what, "; ".join(dict.fromkeys(map(_first_line, reasons))))
     else:
         log.error("%s: %s", what, error, exc_info=error)

@@ -51,7 +51,9 @@ class BrowserSessions:
             except UserFacingError as error:
                 return _refused(error)
             except Exception as error:  # noqa: BLE001 - masked and logged
-                return JSONResponse(error_answer([mask(error)]), 500, headers=NO_STORE)
+                masked = mask(error)
+                status = 503 if (masked.extensions or {}).get("code") == "UNAVAILABLE" else 500
+                return JSONResponse(error_answer([masked]), status, headers=NO_STORE)
 
         return guarded
 

@@ -6,12 +6,14 @@ The documents are the costliest of their kinds that are accepted; the answers ar
 
 import argparse
 import asyncio
+import itertools
 import sys
 import time
-from collections.abc import AsyncGenerator, Callable, Sequence
+from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from statistics import median
 from typing import Any
 
 import httpx
@@ -31,12 +33,17 @@ from cronograph.jobs.runtime.wakeup import Wakeup
 from cronograph.jobs.services import Services
 from cronograph.jobs.store.db.database import Database
 from cronograph.server.engine_thread import EngineThread
+from cronograph.server.health import health_routes
+from cronograph.server.lifecycle import Lifecycle, Phase
+from cronograph.server.service import SWITCH_SECONDS
 from tests.support.waiting import eventually
 
 from .large_log import Size, fill
-from .measuring import DATABASES, cpu_seconds, fresh_database, load, milliseconds
+from .measuring import DATABASES, cpu_seconds, fresh_database, load, percentile
 
 JOB = "note_the_start"
+PRESSING = 4
+"""Clients that ask for a costly document, each anew as soon as it is answered."""
 
 
 def named(field: str, names: int) -> str:
@@ -108,7 +115,10 @@ async def serving(url: str) -> AsyncGenerator[Server]:
     def lane(found: Context, reads: Reads) -> Context:
         return found.within((costly if reads.costly else database).until(reads.deadline))
 
-    app = Starlette(routes=graphql_routes(schema, context, bounds=Bounds(schema.limits, lane)))
+    lifecycle = Lifecycle()
+    lifecycle.enter(Phase.SERVING)
+    health = health_routes(lifecycle, lambda: engine.ready)
+    app = Starlette(routes=[*health, *graphql_routes(schema, context, bounds=Bounds(schema.limits, lane))])
     wakeup.start()
     feeds.start()
     await engine.start()
@@ -120,7 +130,20 @@ async def serving(url: str) -> AsyncGenerator[Server]:
     await of_engine.close()
 
 
-async def cost_alone(server: Server, name: str) -> str:
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """What a document costs by itself: processor time and time in seconds, and what the guard took it for."""
+
+    name: str
+    cpu: float
+    took: float
+    guessed: str
+
+    def __str__(self) -> str:
+        return f"{self.cpu * 1e3:8.0f} {self.took * 1e3:8.0f} {self.guessed:>8}  {self.name}"
+
+
+async def cost_alone(server: Server, name: str) -> Cost:
     """CPU and time of one document, the least of three."""
     figures: list[tuple[float, float]] = []
     answer: dict[str, Any] = {}
@@ -128,22 +151,30 @@ async def cost_alone(server: Server, name: str) -> str:
         cpu, began = cpu_seconds(), time.perf_counter()
         answer = await server.ask(COSTLY[name], VARIABLES.get(name))
         figures.append((cpu_seconds() - cpu, time.perf_counter() - began))
-    cpu, took = min(figures)
-    cost = answer.get("extensions", {}).get("cost", {}).get("requested", "refused")
-    return f"{cpu * 1e3:8.0f} {took * 1e3:8.0f} {cost!s:>8}  {name}"
+    return Cost(name, *min(figures), str(answer.get("extensions", {}).get("cost", {}).get("requested", "refused")))
 
 
-async def probe(server: Server, seconds: float, first: int) -> tuple[list[float], list[float]]:
-    """How long ``{ serverTime }`` and job starts take, one after the other, for a while."""
-    reads: list[float] = []
-    starts: list[float] = []
-    end = time.perf_counter() + seconds
-    while not reads or time.perf_counter() < end:
-        began = time.perf_counter()
-        await server.ask("{ serverTime }")
-        reads.append(time.perf_counter() - began)
-        starts.append(await server.start_latency(first + len(starts)))
-    return reads, starts
+@dataclass
+class Probe:
+    """How long what everybody needs takes: seconds of each try."""
+
+    reads: list[float] = field(default_factory=list[float])
+    ready: list[float] = field(default_factory=list[float])
+    starts: list[float] = field(default_factory=list[float])
+
+    @classmethod
+    async def of(cls, server: Server, seconds: float, numbers: Iterator[int]) -> "Probe":
+        """Try ``{ serverTime }``, ``/health/ready`` and the start of a job, one after the other, for a while."""
+        found, end = cls(), time.perf_counter() + seconds
+        while not found.reads or time.perf_counter() < end:
+            began = time.perf_counter()
+            await server.ask("{ serverTime }")
+            found.reads.append(time.perf_counter() - began)
+            began = time.perf_counter()
+            (await server.client.get("/health/ready")).raise_for_status()
+            found.ready.append(time.perf_counter() - began)
+            found.starts.append(await server.start_latency(next(numbers)))
+        return found
 
 
 async def press(server: Server, name: str) -> None:
@@ -152,23 +183,54 @@ async def press(server: Server, name: str) -> None:
         await server.ask(COSTLY[name], VARIABLES.get(name))
 
 
-async def report(kind: str, size: Size, seconds: float, write: Callable[[str], object]) -> None:
+async def beside(server: Server, name: str, seconds: float, numbers: Iterator[int]) -> Probe:
+    """The probe while four clients press."""
+    pressing = [asyncio.create_task(press(server, name)) for _ in range(PRESSING)]
+    try:
+        return await Probe.of(server, seconds, numbers)
+    finally:
+        for task in pressing:
+            task.cancel()
+        await asyncio.gather(*pressing, return_exceptions=True)
+
+
+def compared(name: str, rounds: Sequence[tuple[Probe, Probe]]) -> str:
+    """The medians over rounds, each of a probe alone and one beside a document."""
+    reads = median(percentile(loaded.reads, 0.99) for _, loaded in rounds)
+    ready = median(percentile(loaded.ready, 0.99) for _, loaded in rounds)
+    late = [
+        median(percentile(loaded.starts, part) / percentile(alone.starts, part) for alone, loaded in rounds)
+        for part in (0.5, 0.99)
+    ]
+    quiet = median(percentile(alone.starts, 0.5) for alone, _ in rounds)
+    return f"{reads * 1e3:12.0f} {ready * 1e3:12.0f} {quiet * 1e3:12.1f} {late[0]:10.2f} {late[1]:10.2f}  {name}"
+
+
+HEAD = (
+    f"{'serverTime':>12} {'ready':>12} {'job start':>12} {'later by':>21}\n"
+    f"{'p99 ms':>12} {'p99 ms':>12} {'alone ms':>12} {'p50 x':>10} {'p99 x':>10}  "
+    f"beside {PRESSING} clients that ask without a pause\n"
+)
+
+
+async def report(kind: str, size: Size, seconds: float, rounds: int, write: Callable[[str], object]) -> None:
     """Write the figures for one database."""
     with fresh_database(kind) as url:
         fill(url, size)
         async with serving(url) as server:
             write(f"{kind}, {size.executions:,} executions, {load()}\n{'CPU ms':>8} {'ms':>8} {'cost':>8}  document\n")
+            costs = [await cost_alone(server, name) for name in COSTLY]
+            for cost in costs:
+                write(f"{cost}\n")
+            worst = max(costs, key=lambda cost: cost.cpu)
+            write(f"the costliest takes {worst.cpu:.2f} s of a processor: {worst.name}\n{HEAD}")
+            numbers = itertools.count()
             for name in COSTLY:
-                write(await cost_alone(server, name) + "\n")
-            reads, starts = await probe(server, seconds, 0)
-            write(f"alone: serverTime {milliseconds(reads)}; job start {milliseconds(starts)}\n")
-            for place, name in enumerate(COSTLY, 1):
-                pressing = [asyncio.create_task(press(server, name)) for _ in range(4)]
-                reads, starts = await probe(server, seconds, place * 1_000_000)
-                for task in pressing:
-                    task.cancel()
-                await asyncio.gather(*pressing, return_exceptions=True)
-                write(f"beside 4 x {name}: serverTime {milliseconds(reads)}; job start {milliseconds(starts)}\n")
+                pairs = [
+                    (await Probe.of(server, seconds, numbers), await beside(server, name, seconds, numbers))
+                    for _ in range(rounds)
+                ]
+                write(compared(name, pairs) + "\n")
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -177,11 +239,13 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--database", choices=DATABASES, action="append", help="which; both unless given")
     parser.add_argument("--executions", type=int, default=300_000, help="in the log")
     parser.add_argument("--unfinished", type=int, default=2_000, help="runs in the queue")
-    parser.add_argument("--seconds", type=float, default=5.0, help="for each kind of document")
+    parser.add_argument("--seconds", type=float, default=2.0, help="for each probe")
+    parser.add_argument("--rounds", type=int, default=3, help="probes alone and beside, by turns; medians are told")
     chosen = parser.parse_args(arguments)
+    sys.setswitchinterval(SWITCH_SECONDS)
     size = Size(chosen.executions, chosen.unfinished, datetime.now(UTC))
     for kind in chosen.database or DATABASES:
-        asyncio.run(report(kind, size, chosen.seconds, sys.stdout.write))
+        asyncio.run(report(kind, size, chosen.seconds, chosen.rounds, sys.stdout.write))
 
 
 if __name__ == "__main__":

@@ -82,6 +82,7 @@ SOURCES = {
     NEW: ORDERS.replace("{parameters}", "amount: int, currency: str"),
 }
 """The sources of the jobs, by the names of their modules; the last two are versions of one."""
+TRACEBACK = "Traceback (most recent call last)"
 MODULES = ("chaos_jobs",)
 """What every node has."""
 
@@ -237,6 +238,14 @@ class Cluster:
             (begun if what == "begin" else ended)[int(run_id), int(attempt)] += 1
         return Testimony(begun, ended)
 
+    def tracebacks(self) -> list[str]:
+        """The tracebacks that the nodes have printed, those that are gone too: each is a fault that nobody handled."""
+        found: list[str] = []
+        for process in self.starter.started:
+            for before, after in around(process.output(), TRACEBACK):
+                found.append(f"{' '.join(process.arguments[-2:])}: {before[-200:]}{TRACEBACK}{after[:3000]}")
+        return found
+
     def verify(self, *, at_rest: bool) -> History:
         """Judge all that happened; returns the history when nothing is wrong with it."""
         history = self.history()
@@ -244,6 +253,14 @@ class Cluster:
         wrong += [Violation("the log says what the jobs say", one) for one in self.testimony().contradictions(history)]
         assert wrong == [], "\n".join(map(str, [f"{len(wrong)} violations", *wrong[:30]]))
         return history
+
+
+def around(text: str, mark: str) -> Iterator[tuple[str, str]]:
+    """What lies before and after each place where ``mark`` is."""
+    place = text.find(mark)
+    while place >= 0:
+        yield text[:place], text[place + len(mark) :]
+        place = text.find(mark, place + 1)
 
 
 def losses_were_made_good(history: History) -> int:

@@ -65,6 +65,8 @@ def play(scenario: Scenario, seed: int, seconds: float, folder: Path, nursery: N
         stage.come_to_rest()
         stage.cluster.stop_all()
         history = stage.cluster.verify(at_rest=True)
+        unhandled = stage.cluster.tracebacks()
+        assert unhandled == [], "\n".join([f"{len(unhandled)} tracebacks", *unhandled[:3]])
         broken = [Violation("what was acknowledged is kept", one) for one in broken_promises(history, client.promised)]
         assert broken == [], "\n".join(map(str, [f"{len(broken)} broken promises", *broken[:30]]))
         assert client.promised, "nothing was acknowledged, so nothing was tried"

@@ -2,6 +2,8 @@
 
 import pytest
 
+from cronograph.jobs.actions.runs import put
+from cronograph.jobs.core.model import NewRun, Trigger
 from cronograph.jobs.core.outcome import Failed, Succeeded
 from tests.graphql_api.api import Api, counted_statements
 
@@ -96,3 +98,25 @@ async def test_only_the_groups_of_the_page_are_counted_and_all_of_them_at_once(a
             await api.ask(document, n=rows)
         counts[rows] = len([statement for statement in sent if "FROM run" in statement])
     assert counts == {1: 3, 30: 3}
+
+
+BULK = {
+    "setRunPriority": "priority: HIGH",
+    "cancelRuns": 'reason: "enough"',
+    "retryRuns": "",
+}
+"""Mutations of many runs by filter, in an order in which each finds all of them."""
+
+
+async def test_the_number_of_statements_of_a_bulk_mutation_does_not_grow_with_its_runs(api: Api) -> None:
+    counts: dict[int, list[int]] = {}
+    for many in (3, 900):
+        api.stored.do(put, [NewRun("work", Trigger.API, group=f"g{many}") for _ in range(many)])
+        counts[many] = []
+        for mutation, more in BULK.items():
+            chosen = f'filter: {{ group: {{ eq: "g{many}" }} }}'
+            with counted_statements() as sent:
+                answer = await api.ask(f"mutation {{ it: {mutation}(input: {{ {chosen} {more} }}) {{ count }} }}")
+            assert answer["it"]["count"] == many
+            counts[many].append(len(sent))
+    assert counts[900] == counts[3]

@@ -5,6 +5,8 @@ import logging
 
 import psycopg
 import pytest
+from psycopg import errors
+from sqlalchemy.exc import InternalError
 
 from cronograph.jobs.runtime.faults import log_fault
 from cronograph.jobs.runtime.watch import Duty
@@ -30,6 +32,14 @@ def test_a_lost_connection_is_one_line(caplog: pytest.LogCaptureFixture, error: 
 def test_a_refused_connection_is_one_line(caplog: pytest.LogCaptureFixture) -> None:
     log_fault(LOG, "the worker failed", ConnectionRefusedError())
     assert caplog.messages == ["the worker failed: ConnectionRefusedError"]
+
+
+def test_a_database_that_is_read_only_is_one_line(caplog: pytest.LogCaptureFixture) -> None:
+    refused = errors.ReadOnlySqlTransaction("cannot execute UPDATE in a read-only transaction")
+    log_fault(LOG, "a heartbeat failed", InternalError("UPDATE node", None, refused))
+    (record,) = caplog.records
+    assert record.getMessage() == "a heartbeat failed: cannot execute UPDATE in a read-only transaction"
+    assert record.exc_info is None
 
 
 def test_every_other_fault_is_logged_whole(caplog: pytest.LogCaptureFixture) -> None:

@@ -1,5 +1,7 @@
 """Whose fault an error is: the value's that was to be stored, the database's, or our own."""
 
+import sqlite3
+
 import psycopg
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
@@ -15,6 +17,8 @@ def is_unstorable(error: BaseException) -> bool:
     lock) says nothing about the value: what was to be stored is to be stored later.
     """
     if isinstance(error, DBAPIError):
+        if isinstance(error.orig, sqlite3.Error):
+            return getattr(error.orig, "sqlite_errorcode", None) == sqlite3.SQLITE_TOOBIG
         state: str | None = getattr(error.orig, "sqlstate", None)
         return state is not None and (state.startswith(_DATA_EXCEPTION) or state == _TOO_LARGE)
     # No database saw it: the driver could not write it down.

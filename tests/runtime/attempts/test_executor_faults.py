@@ -1,6 +1,7 @@
 """What goes wrong around a job, not in it: its arguments cannot be made, or nobody waits for it any more."""
 
 import asyncio
+import threading
 from typing import Annotated
 
 from pydantic import AfterValidator
@@ -47,3 +48,25 @@ async def test_a_job_for_which_nobody_waits_any_more_is_cancelled() -> None:
     await asyncio.wait([attempt])
     assert attempt.cancelled()
     assert ended.is_set()
+
+
+def test_a_thread_that_outlives_its_event_loop_ends_without_a_word() -> None:
+    begun, go_on = threading.Event(), threading.Event()
+
+    def late() -> None:
+        begun.set()
+        go_on.wait()
+
+    async def leave() -> None:
+        attempt = asyncio.create_task(run_job(late))
+        await asyncio.to_thread(begun.wait)
+        attempt.cancel()
+        await asyncio.wait([attempt])
+
+    asyncio.run(leave())
+    left = [thread for thread in threading.enumerate() if thread.name.startswith("job-")]
+    # What a thread raises is told by the tests, and fails them.
+    go_on.set()
+    for thread in left:
+        thread.join()
+    assert left

@@ -15,7 +15,8 @@ from cronograph.graphql.schema import create_schema
 from cronograph.graphql.schema_factory import GuardedSchema
 from cronograph.jobs.actions.nodes import NewNode, join
 from cronograph.jobs.actions.runs import put
-from cronograph.jobs.core.model import JobInfo, NewRun, Trigger
+from cronograph.jobs.core.defaults import JobInfo
+from cronograph.jobs.core.model import NewRun, Trigger
 from cronograph.jobs.runtime.live.bus import EventBus
 from cronograph.jobs.runtime.live.log_feed import LogFeed
 from cronograph.jobs.store.db.database import Database
@@ -55,7 +56,7 @@ async def reads_beside(server: Server, under_way: "asyncio.Task[dict[str, Any]]"
         began = time.perf_counter()
         await server.ask("{ runs(first: 1) { nodes { id } } }")
         took.append(time.perf_counter() - began)
-        await asyncio.sleep(0.005)
+        await asyncio.wait([under_way], timeout=0.005)
     return took
 
 

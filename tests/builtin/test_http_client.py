@@ -239,6 +239,7 @@ async def test_a_silent_server_is_a_timeout() -> None:
         ("http://a.test:0/", "must have a port"),
         ("mailto:me:secret@a.test", "must be an absolute http or https address"),
         ("http://a b/", "must be an absolute http or https address"),
+        ("http://a.test:b/", "must be an absolute http or https address: Invalid port: 'b'"),
         ("http://me:secret@a.test/", "must not hold a user name or password"),
     ],
 )

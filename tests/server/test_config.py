@@ -159,3 +159,10 @@ def test_the_page_on_configuration_names_every_setting_with_its_default() -> Non
             case default:
                 shown = f"{default:g}" if isinstance(default, float) else str(default)
         assert f"| `{shown}` |" in row, row
+
+
+def test_hosts_that_jobs_may_reach_are_judged_together() -> None:
+    wanted = must_be("http_allow")
+    assert faults_of({"http_allow": "10.0.0.0/99,a.test"}) == [
+        f"--http-allow: must be {wanted}, got '10.0.0.0/99, a.test'"
+    ]

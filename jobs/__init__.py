@@ -9,9 +9,11 @@
 
 from .actions.enqueue import enqueue, enqueue_sync
 from .actions.enqueue_many import RunSpec, enqueue_many, enqueue_many_sync
+from .connection import connect
 from .context import JobContext
 from .core.model import Isolation
 from .declared import Job, job
+from .handle import RunFailed, RunHandle
 from .outcomes import Cancel, PermanentFailure, Result, Snooze
 from .registry import Backoff
 
@@ -23,8 +25,11 @@ __all__ = [
     "JobContext",
     "PermanentFailure",
     "Result",
+    "RunFailed",
+    "RunHandle",
     "RunSpec",
     "Snooze",
+    "connect",
     "enqueue",
     "enqueue_many",
     "enqueue_many_sync",

@@ -1,30 +1,54 @@
-"""``@job``: a function that any node can run, and that can still be called."""
+"""``@job``: a function that any node can run, that can be put into the queue, and that can still be called."""
 
+import asyncio
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from datetime import timedelta
+from types import MappingProxyType
 from typing import Any, Concatenate, Generic, ParamSpec, Protocol, TypeVar, Unpack, overload
 
+from .actions.enqueue import AsyncTransaction, Transaction, enqueue, enqueue_sync
+from .actions.enqueue_many import RunSpec
+from .connection import queue_of
 from .context import JobContext
+from .core.defaults import RUN_POLICIES
+from .handle import RunHandle, no_database
 from .registry import JobDefinition, JobOptions, Registry, default_registry, define
+from .registry.queue import RunOptions, RunQueue
 
 F = ParamSpec("F")
 """The parameters of the function."""
 P = ParamSpec("P")
 """Those that are arguments: without a ``JobContext`` that comes first."""
 R = TypeVar("R")
+_OPTIONS = {"_at": "run_at", **{f"_{name}": name for name in RunOptions.__annotations__}}
 
 
 class Job(Generic[F, P, R]):
     """A function that was made a job. Calling it calls the function, here and now.
 
+    Args:
+        function: The function.
+        definition: What was registered.
+        registry: Where; says which database is used without a session.
+        chosen: What ``options`` said about the runs to be.
+
     Attributes:
         definition: What was registered.
     """
 
-    def __init__(self, function: Callable[F, R], definition: JobDefinition) -> None:
+    def __init__(
+        self,
+        function: Callable[F, R],
+        definition: JobDefinition,
+        registry: Registry,
+        chosen: Mapping[str, Any] = MappingProxyType({}),
+    ) -> None:
         functools.update_wrapper(self, function)
         self._function = function
         self.definition = definition
+        self._registry = registry
+        self._chosen = chosen
 
     @property
     def name(self) -> str:
@@ -35,8 +59,75 @@ class Job(Generic[F, P, R]):
         """Call the function itself: no run, no retries."""
         return self._function(*args, **kwargs)
 
+    def options(self, **options: Unpack[RunOptions]) -> "Job[F, P, R]":
+        """The same job, whose runs are put into the queue with these options: ``mail.options(priority="high")``."""
+        return Job(self._function, self.definition, self._registry, {**self._chosen, **options})
+
+    def run(self, *args: P.args, **kwargs: P.kwargs) -> RunSpec:
+        """A run to be, for ``enqueue_many``.
+
+        Raises:
+            UserError: an argument or an option is not what it must be.
+        """
+        return RunSpec(self.name, **self._asked(args, kwargs))
+
+    async def enqueue(self, session: AsyncTransaction | None = None, /, *args: P.args, **kwargs: P.kwargs) -> RunHandle:
+        """Put a run into the queue.
+
+        Args:
+            session: An asynchronous SQLAlchemy session or connection, of whose transaction the run is a part (you
+                commit); without one it is committed at once, in the database of ``connect``.
+            args: Arguments as the function takes them, without its ``JobContext``.
+            kwargs: The same by name. The words of ``options`` are taken here too, each behind an underscore
+                (``_group``, ``_run_at`` or ``_at``); type checkers, which cannot know these, ask for ``options``.
+
+        Raises:
+            TypeError: an argument is missing or unknown.
+            UserError: an argument or an option is not what it must be.
+            ConfigurationError: neither a session nor a database is known.
+        """
+        asked, queue = self._asked(args, kwargs), queue_of(self._registry)
+        if session is not None:
+            return RunHandle(await enqueue(session, self.name, **asked), queue)
+        return await asyncio.to_thread(self._put, queue, asked)
+
+    def enqueue_sync(self, session: Transaction | None = None, /, *args: P.args, **kwargs: P.kwargs) -> RunHandle:
+        """``enqueue`` for code without an event loop, and for synchronous sessions and connections."""
+        asked, queue = self._asked(args, kwargs), queue_of(self._registry)
+        if session is not None:
+            return RunHandle(enqueue_sync(session, self.name, **asked), queue)
+        return self._put(queue, asked)
+
+    def _put(self, queue: RunQueue | None, asked: dict[str, Any]) -> RunHandle:
+        if queue is None:
+            raise no_database()
+        args = asked.pop("args")
+        return RunHandle(queue.put(self.name, args, asked), queue)
+
+    def _asked(self, args: tuple[object, ...], kwargs: Mapping[str, object]) -> dict[str, Any]:
+        """Arguments and options of a run, as ``enqueue`` takes them."""
+        parameters = self.definition.parameters
+        behind = {name for name in kwargs if name in _OPTIONS and name not in parameters}
+        own = {name: value for name, value in kwargs.items() if name not in behind}
+        document, values = self.definition.accept(args, own)
+        options = {**self._chosen, **{_OPTIONS[name]: kwargs[name] for name in behind}}
+        unknown = options.keys() - RunOptions.__annotations__.keys()
+        if unknown:
+            raise TypeError(f"a run has no option '{min(unknown)}'; there are {', '.join(RunOptions.__annotations__)}")
+        policies = self.definition.policies
+        if policies.unique_key is not None:
+            options.setdefault("unique_key", policies.unique_key(**values))
+        for name in RUN_POLICIES:
+            # No node may have published this version of the job yet.
+            options.setdefault(name, getattr(policies.defaults, name))
+        return {"args": document, **{name: _seconds(value) for name, value in options.items()}}
+
     def __repr__(self) -> str:
         return f"<job '{self.name}': {self.definition.where}>"
+
+
+def _seconds(value: object) -> object:
+    return value.total_seconds() if isinstance(value, timedelta) else value
 
 
 class Decorator(Protocol):
@@ -85,7 +176,8 @@ def job(
 
     def register(function: Callable[..., Any]) -> Job[..., ..., Any]:
         definition = define(None if callable(name) else name, function, **options)
-        (registry if registry is not None else default_registry()).add(definition)
-        return Job(function, definition)
+        home = registry if registry is not None else default_registry()
+        home.add(definition)
+        return Job(function, definition, home)
 
     return register(name) if callable(name) else register

@@ -235,9 +235,12 @@ def _tight_lease(settings: Settings, sources: _Sources) -> Iterator[str]:
 
 
 def _as_module(text: str) -> str:
-    """The module behind a file path, as a suggestion."""
-    module = text.removesuffix(".py").strip("./").replace("/", ".")
-    return f"; did you mean {module}?" if _MODULE.fullmatch(module) else ""
+    """The module behind a file path or ``module:attribute``, as a suggestion."""
+    named, colon, _ = text.partition(":")
+    module = named.removesuffix(".py").strip("./").replace("/", ".")
+    if not _MODULE.fullmatch(module):
+        return ""
+    return f"; did you mean {module}?" + (" All jobs of a module are taken" if colon else "")
 
 
 def shown_url(text: str) -> str:

@@ -9,6 +9,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from ..jobs.core.errors import ConfigurationError
+from ..jobs.declared import Job
 from ..jobs.registry import Registry
 
 ENTRY_POINT_GROUP = "cronograph.jobs"
@@ -51,12 +52,13 @@ def import_jobs(modules: Sequence[str]) -> None:
 def without_jobs(modules: Sequence[str], registry: Registry) -> list[str]:
     """Those of the imported ``modules`` that neither define, nor hold by import, any job of ``registry``."""
     homes = {getattr(definition.handler, "__module__", "") for definition in registry}
-    handlers = {id(definition.handler) for definition in registry}
+    own = {id(definition) for definition in registry}
 
     def has_job(name: str) -> bool:
         if any(home == name or home.startswith(f"{name}.") for home in homes):
             return True
-        return any(id(value) in handlers for value in vars(sys.modules[name]).values())
+        values = vars(sys.modules[name]).values()
+        return any(isinstance(value, Job) and id(value.definition) in own for value in values)
 
     return [name for name in dict.fromkeys(modules) if name in sys.modules and not has_job(name)]
 

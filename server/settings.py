@@ -5,9 +5,10 @@ name itself, its flag (where a command has one) is ``--`` and the name with dash
 """
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Field, SecretStr
 from pydantic_settings import BaseSettings, NoDecode, PydanticBaseSettingsSource, SettingsConfigDict
@@ -27,8 +28,15 @@ class MustBe:
 
 
 def _split(value: object) -> object:
-    """A list written as one string, as environment variables do it: separated by commas or blanks."""
-    return [part for part in re.split(r"[,\s]+", value) if part] if isinstance(value, str) else value
+    """A list written as one string, separated by commas or blanks, or as several such strings."""
+    if isinstance(value, list | tuple):
+        several: Iterable[Any] = value
+        return [part for one in several for part in (_parts(one) if isinstance(one, str) else [one])]
+    return _parts(value) if isinstance(value, str) else value
+
+
+def _parts(text: str) -> list[str]:
+    return [part for part in re.split(r"[,\s]+", text) if part]
 
 
 def _checked_keys(value: SecretStr | None) -> SecretStr | None:

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
-from typing import Any, cast
+from typing import Any, TypeAlias, cast
 
 from sqlalchemy import Connection
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncSession
@@ -23,12 +23,16 @@ from ..store.db.transaction import Tx, Wake
 from ..store.write.enqueueing import PlainRun, insert_one
 from .runs import put
 
+Transaction: TypeAlias = Session | Connection
+"""A synchronous transaction of the user's."""
+AsyncTransaction: TypeAlias = AsyncSession | AsyncConnection
+"""An asynchronous one."""
 _NUL = re.compile(r"(?<!\\)(?:\\\\)*\\u0000")
 """In JSON text, the escaped U+0000, which PostgreSQL cannot store."""
 
 
 def enqueue_sync(
-    session: Session | Connection,
+    session: Transaction,
     job_name: str,
     args: Mapping[str, Json] | None = None,
     *,
@@ -71,7 +75,7 @@ def enqueue_sync(
 
 
 async def enqueue(
-    session: AsyncSession | AsyncConnection,
+    session: AsyncTransaction,
     job_name: str,
     args: Mapping[str, Json] | None = None,
     *,

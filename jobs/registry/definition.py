@@ -1,5 +1,6 @@
 """Jobs by name: named code that a node can run, with typed arguments and perhaps a declared schedule."""
 
+import inspect
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -7,10 +8,12 @@ from typing import Any
 from pydantic import BaseModel, ValidationError
 
 from ..context import JobContext
+from ..core.codes import ErrorCode
 from ..core.defaults import JobInfo
 from ..core.errors import ConfigurationError, InvalidInput
 from ..core.model import Isolation, Json, ScheduleSpec
 from .policies import NO_POLICIES, JobPolicies
+from .queue import RunQueue
 
 Handler = Callable[..., Any]
 
@@ -66,6 +69,44 @@ class JobDefinition:
             defaults=self.policies.defaults,
         )
 
+    def accept(self, args: tuple[object, ...], kwargs: Mapping[str, object]) -> tuple[dict[str, Json], dict[str, Any]]:
+        """Arguments as the function itself would take them, without its context: as JSON, and by parameter.
+
+        Raises:
+            TypeError: one is missing, or too many are given.
+            InvalidInput: one is not what its annotation says; code ``INVALID_ARGS``.
+        """
+        given = self._signature.bind(*args, **kwargs).arguments
+        outside = {
+            _parameter_of(name, one.alias): one.alias or name for name, one in self.args_model.model_fields.items()
+        }
+        model = self._model({outside[name]: value for name, value in given.items()})
+        return model.model_dump(mode="json", by_alias=True, exclude_unset=True), self._by_parameter(model)
+
+    @property
+    def parameters(self) -> tuple[str, ...]:
+        """The names of the function's parameters that are arguments."""
+        return tuple(self._signature.parameters)
+
+    @property
+    def _signature(self) -> inspect.Signature:
+        signature = inspect.signature(self.handler)
+        kept = [one for name, one in signature.parameters.items() if name != self.context_parameter]
+        return signature.replace(parameters=kept)
+
+    def _by_parameter(self, model: BaseModel) -> dict[str, Any]:
+        fields = self.args_model.model_fields
+        return {_parameter_of(name, field.alias): getattr(model, name) for name, field in fields.items()}
+
+    def _model(self, args: Mapping[str, object]) -> BaseModel:
+        try:
+            return self.args_model.model_validate(dict(args))
+        except ValidationError as error:
+            fault = error.errors(include_url=False)[0]
+            place = ".".join(str(part) for part in fault["loc"])
+            message = f"argument '{place}' of job '{self.name}': {fault['msg']}"
+            raise InvalidInput(message, path=("args", place), code=ErrorCode.INVALID_ARGS) from error
+
     def bind(self, args: Mapping[str, Json], context: JobContext | None) -> dict[str, Any]:
         """The keyword arguments of the handler: validated, converted, and with the context injected if it takes one.
 
@@ -74,26 +115,22 @@ class JobDefinition:
         """
         if not args and not self.args_model.__pydantic_fields__:
             return {} if self.context_parameter is None else {self.context_parameter: context}
-        try:
-            model = self.args_model.model_validate(dict(args))
-        except ValidationError as error:
-            fault = error.errors(include_url=False)[0]
-            place = ".".join(str(part) for part in fault["loc"])
-            raise InvalidInput(
-                f"argument '{place}' of job '{self.name}': {fault['msg']}", path=("args", place)
-            ) from error
-        fields = self.args_model.model_fields
-        bound = {_parameter_of(name, field.alias): getattr(model, name) for name, field in fields.items()}
+        bound = self._by_parameter(self._model(args))
         if self.context_parameter is not None:
             bound[self.context_parameter] = context
         return bound
 
 
 class Registry:
-    """The jobs that a node can run, by name. Tests make their own; ``@job`` uses ``default_registry()``."""
+    """The jobs that a node can run, by name. Tests make their own; ``@job`` uses ``default_registry()``.
+
+    Attributes:
+        queue: Where its jobs put their runs when they are given no session; None = nobody has said so (``connect``).
+    """
 
     def __init__(self) -> None:
         self._jobs: dict[str, JobDefinition] = {}
+        self.queue: RunQueue | None = None
 
     def add(self, definition: JobDefinition) -> None:
         """Register a job.

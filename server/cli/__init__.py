@@ -4,8 +4,12 @@ import io
 import sys
 from collections.abc import Sequence
 from importlib import import_module
+from typing import Annotated
 
 import typer
+
+from ..version import installed_version
+from .output import ExitCode, Output
 
 COMMANDS = (
     "audit",
@@ -47,7 +51,7 @@ def application(names: Sequence[str] = COMMANDS) -> typer.Typer:
         context_settings={"help_option_names": ["-h", "--help"]},
     )
     # With it a single command still has to be named.
-    app.callback()(_nothing)
+    app.callback(invoke_without_command=True)(_root)
     for name in names:
         command = getattr(import_module(f".{name}", __package__), name)
         if isinstance(command, typer.Typer):
@@ -57,8 +61,12 @@ def application(names: Sequence[str] = COMMANDS) -> typer.Typer:
     return app
 
 
-def _nothing() -> None:
-    pass
+def _root(
+    version: Annotated[bool, typer.Option("--version", help="Print the version and end.", is_eager=True)] = False,
+) -> None:
+    if version:
+        sys.stdout.write(f"cronograph {installed_version()}\n")
+        raise typer.Exit
 
 
 def main() -> None:
@@ -68,4 +76,18 @@ def main() -> None:
             # A terminal that cannot show a character is no reason to fail.
             stream.reconfigure(errors="replace")
     named = sys.argv[1] if len(sys.argv) > 1 else ""
-    application((named,) if named in COMMANDS else COMMANDS)()
+    app = application((named,) if named in COMMANDS else COMMANDS)
+    if "--json" not in sys.argv:
+        app()
+    sys.exit(_in_json(app))
+
+
+def _in_json(app: typer.Typer) -> int:
+    """Run a command for a program: what is wrong with its command line is JSON too; the exit status."""
+    try:
+        return int(app(standalone_mode=False) or ExitCode.DONE)
+    except typer.TyperException as error:
+        Output(as_json=True).failed([str(error)], ExitCode.USAGE)
+        return ExitCode.USAGE
+    except typer.Abort:
+        return ExitCode.REFUSED

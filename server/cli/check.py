@@ -8,7 +8,23 @@ from ...jobs.registry import default_registry
 from ..checks import DatabaseReport, check_database
 from ..pages import Site
 from ..preparation import prepare
-from .options import AsJson, ConfigFile, DatabaseUrl, Host, Jobs, NodeName, Port
+from .options import (
+    AsJson,
+    ConfigFile,
+    CountingScheme,
+    DatabaseUrl,
+    DrainTimeout,
+    Heartbeat,
+    Host,
+    Jobs,
+    Lease,
+    LogLevel,
+    NodeName,
+    Port,
+    Prefetch,
+    Slots,
+    ThreadSlots,
+)
 from .output import ExitCode, Output
 
 NO_DASHBOARD = "dashboard: is not built, so the server answers 503 there and says how to build it"
@@ -20,6 +36,14 @@ def check(
     database_url: DatabaseUrl = None,
     jobs: Jobs = None,
     node_name: NodeName = None,
+    slots: Slots = None,
+    thread_slots: ThreadSlots = None,
+    prefetch: Prefetch = None,
+    counting_scheme: CountingScheme = None,
+    heartbeat: Heartbeat = None,
+    lease: Lease = None,
+    drain_timeout: DrainTimeout = None,
+    log_level: LogLevel = None,
     config: ConfigFile = None,
     as_json: AsJson = False,
 ) -> None:
@@ -29,7 +53,21 @@ def check(
     """
     output = Output(as_json=as_json)
     with output.errors():
-        flags = {"host": host, "port": port, "database_url": database_url, "jobs": jobs or None, "node_name": node_name}
+        flags = {
+            "host": host,
+            "port": port,
+            "database_url": database_url,
+            "jobs": jobs or None,
+            "node_name": node_name,
+            "slots": slots,
+            "thread_slots": thread_slots,
+            "prefetch": prefetch,
+            "counting_scheme": counting_scheme,
+            "heartbeat": heartbeat,
+            "lease": lease,
+            "drain_timeout": drain_timeout,
+            "log_level": log_level,
+        }
         prepared = prepare(flags, config)
         registry = default_registry()
         report = DatabaseReport()

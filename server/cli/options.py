@@ -9,25 +9,54 @@ Host = Annotated[
     str | None,
     typer.Option(
         "--host",
-        help="Name or address to listen on; outside of loopback with TLS and --public-url only. [default: localhost]",
+        help="Name or address to listen on; outside of loopback with TLS and --public-url only. (default: localhost)",
     ),
 ]
 Port = Annotated[
-    str | None, typer.Option("--port", metavar="INTEGER", help="TCP port; 0 = any free one. [default: 8000]")
+    str | None, typer.Option("--port", metavar="INTEGER", help="TCP port; 0 = any free one. (default: 8000)")
 ]
 DatabaseUrl = Annotated[
     str | None,
     typer.Option(
         "--database-url",
-        help="sqlite:///relative.db, sqlite:////absolute.db or postgresql://… [default: sqlite:///cronograph.db]",
+        help="sqlite:///relative.db, sqlite:////absolute.db or postgresql://… (default: sqlite:///cronograph.db)",
     ),
 ]
 DemoDatabaseUrl = Annotated[str, typer.Option("--database-url", help="Where the demo keeps its data.")]
 Jobs = Annotated[
-    list[str] | None, typer.Option("--jobs", metavar="MODULE", help="Module to import jobs from; repeat it for more.")
+    list[str] | None,
+    typer.Option("--jobs", metavar="MODULES", help="Modules to import jobs from: a,b, or repeat it for more."),
+]
+Slots = Annotated[str | None, typer.Option("--slots", metavar="INTEGER", help="Runs at once. (default: 200)")]
+ThreadSlots = Annotated[
+    str | None,
+    typer.Option("--thread-slots", metavar="INTEGER", help="How many of them in threads and processes. (default: 20)"),
+]
+Prefetch = Annotated[
+    str | None, typer.Option("--prefetch", metavar="INTEGER", help="Runs claimed ahead of free slots. (default: 0)")
+]
+CountingScheme = Annotated[
+    str | None,
+    typer.Option("--counting-scheme", metavar="HIGH,LOW", help="HIGH, then LOW runs of a group's turn. (default: 2,1)"),
+]
+Heartbeat = Annotated[
+    str | None, typer.Option("--heartbeat", metavar="SECONDS", help="Between two signs of life. (default: 15)")
+]
+Lease = Annotated[
+    str | None,
+    typer.Option("--lease", metavar="SECONDS", help="After which a silent node's runs are taken over. (default: 60)"),
+]
+DrainTimeout = Annotated[
+    str | None,
+    typer.Option(
+        "--drain-timeout", metavar="SECONDS", help="For running jobs at a stop; 0 = wait for all. (default: 25)"
+    ),
+]
+LogLevel = Annotated[
+    str | None, typer.Option("--log-level", metavar="LEVEL", help="debug, info, warning or error. (default: info)")
 ]
 NodeName = Annotated[
-    str | None, typer.Option("--node-name", help="Name of this process among the nodes. [default: a random one]")
+    str | None, typer.Option("--node-name", help="Name of this process among the nodes. (default: a random one)")
 ]
 PublicUrl = Annotated[
     str | None, typer.Option("--public-url", help="The address people use, e.g. https://cron.example.com.")
@@ -45,7 +74,7 @@ NoAuth = Annotated[
     bool, typer.Option("--no-auth", help="Serve without sign-in, for trials; accepted on loopback only.")
 ]
 ConfigFile = Annotated[
-    Path | None, typer.Option("--config", help="Configuration file. [default: cronograph.toml, if there is one]")
+    Path | None, typer.Option("--config", help="Configuration file. (default: cronograph.toml, if there is one)")
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Write JSON for programs instead of text for people.")]
 ServerUrl = Annotated[

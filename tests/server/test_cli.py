@@ -258,3 +258,55 @@ def test_a_terminal_of_few_characters_is_no_reason_to_fail(processes: ProcessSta
     status, output = processes.run("check", env={"PYTHONIOENCODING": "ascii"}, fresh=True)
     assert status == USAGE
     assert "(202 characters)" in output
+
+
+def test_the_version_is_an_option_too(processes: ProcessStarter) -> None:
+    status, output = processes.run("--version")
+    assert status == DONE
+    assert output.startswith("cronograph ")
+
+
+def test_help_shows_the_defaults(processes: ProcessStarter) -> None:
+    status, output = processes.run("serve", "--help", env={"COLUMNS": "200"})
+    assert status == DONE
+    for words in ("(default: 8000)", "(default: localhost)", "(default: 200)", "--lease", "--drain-timeout"):
+        assert words in output
+
+
+def test_a_wrong_command_line_is_json_for_programs(processes: ProcessStarter) -> None:
+    status, output = processes.run("check", "--json", "--slotz", "3")
+    answer = json.loads(output)
+    assert (status, answer["ok"], answer["code"]) == (USAGE, False, "USAGE")
+    assert "--slotz" in answer["errors"][0]
+    status, output = processes.run("trigger", "--json")
+    assert (status, json.loads(output)["code"]) == (USAGE, "USAGE")
+    assert "name" in json.loads(output)["errors"][0]
+
+
+def test_settings_of_a_node_are_flags_and_modules_may_stand_behind_one(processes: ProcessStarter) -> None:
+    for name in ("one", "two"):
+        (processes.folder / f"{name}_jobs.py").write_text(
+            f"from cronograph.jobs import job\n\n@job\nasync def flagged_{name}() -> None: ...\n"
+        )
+    arguments = ["--jobs", "one_jobs,two_jobs", "--slots", "7", "--lease", "0", "--log-level", "loud", "--json"]
+    status, output = processes.run("check", *arguments)
+    errors = json.loads(output)["errors"]
+    assert status == USAGE
+    assert [error.partition(":")[0] for error in errors] == ["--lease", "--log-level"]
+    status, output = processes.run("check", *arguments[:4], "--json")
+    assert status == DONE
+    assert {"flagged_one", "flagged_two"} <= set(json.loads(output)["jobs"])
+
+
+def test_an_attribute_behind_a_module_gets_a_hint(processes: ProcessStarter) -> None:
+    status, output = processes.run("check", "--jobs", "shop.jobs:import_orders")
+    assert status == USAGE
+    assert "got 'shop.jobs:import_orders'; did you mean shop.jobs? All jobs of a module are taken" in output
+
+
+def test_a_port_that_is_no_number_is_one_line(processes: ProcessStarter) -> None:
+    status, output = processes.run("check", "--database-url", "postgresql://me:geheim@db:port/x")
+    assert status == USAGE
+    assert "--database-url: must be sqlite:///relative.db" in output
+    assert "Traceback" not in output
+    assert "geheim" not in output

@@ -19,7 +19,8 @@ def parse_url(text: str) -> URL:
     """
     try:
         url = make_url(text)
-    except ArgumentError:
+    except (ArgumentError, ValueError):
+        # A port that is no number is a ValueError of its own.
         url = None
     backend = url.get_backend_name() if url is not None else None
     if url is None or backend not in ("sqlite", "postgresql", "postgres"):

@@ -1,0 +1,136 @@
+"""What an enqueue gives: a run to wait for, to look at and to cancel."""
+
+import asyncio
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Final
+
+from .core.errors import ConfigurationError, CronographError, NotFound
+from .core.model import Json, Run
+from .core.states import FINAL, RunState
+from .registry.queue import RunQueue
+
+_FIRST_PAUSE: Final = 0.02
+_LONGEST_PAUSE: Final = 0.5
+"""Seconds between two looks at a run that is waited for."""
+
+
+class RunFailed(CronographError):
+    """A run that was waited for ended otherwise than successfully.
+
+    Attributes:
+        run: As it ended: ``state``, ``error``, ``attempt`` …
+    """
+
+    def __init__(self, run: Run) -> None:
+        super().__init__(
+            f"run {run.id} of job '{run.job_name}' ended {run.state.value}: {run.error or 'no reason given'}"
+        )
+        self.run = run
+
+
+@dataclass(frozen=True, slots=True)
+class RunHandle:
+    """A run in the queue. What asks the database has a twin that ends in ``_sync``, for code without an event loop.
+
+    Of a run that was enqueued in a session, these see nothing until the session is committed, and need a database that
+    this process knows (``connect``, or the variable ``CRONOGRAPH_DATABASE_URL``).
+
+    Attributes:
+        run: As it was put into the queue, or the unfinished one that had its unique key.
+    """
+
+    run: Run
+    _queue: RunQueue | None = field(repr=False)
+
+    @property
+    def run_id(self) -> int:
+        """The run's id."""
+        return self.run.id
+
+    async def status(self) -> RunState:
+        """Where the run stands now.
+
+        Raises:
+            NotFound: there is none (any more): its session was not committed, or history was pruned.
+        """
+        return await asyncio.to_thread(self.status_sync)
+
+    def status_sync(self) -> RunState:
+        """See ``status``."""
+        return self._now().state
+
+    async def cancel(self, reason: str | None = None) -> RunState:
+        """Cancel the run: at once while it waits, by asking its job while it runs. Where it stands then.
+
+        Raises:
+            NotFound: see ``status``.
+        """
+        return await asyncio.to_thread(self.cancel_sync, reason)
+
+    def cancel_sync(self, reason: str | None = None) -> RunState:
+        """See ``cancel``."""
+        return self._asked().cancel(self.run_id, reason).state
+
+    async def result(self, timeout: float | None = None) -> Json:
+        """Wait until the run has ended, and give the value of the ``Result`` that its job returned.
+
+        Args:
+            timeout: Seconds; None = as long as it takes.
+
+        Raises:
+            RunFailed: it ended otherwise than successfully.
+            TimeoutError: it has not ended by then; it goes on.
+            NotFound: see ``status``.
+        """
+        for pause in self._pauses(timeout):
+            run = await asyncio.to_thread(self._now)
+            if run.state in FINAL:
+                return _value(run)
+            await asyncio.sleep(pause)
+        raise self._not_over(timeout)
+
+    def result_sync(self, timeout: float | None = None) -> Json:
+        """See ``result``."""
+        for pause in self._pauses(timeout):
+            run = self._now()
+            if run.state in FINAL:
+                return _value(run)
+            time.sleep(pause)
+        raise self._not_over(timeout)
+
+    def _pauses(self, timeout: float | None) -> Iterator[float]:
+        """How long to wait between two looks, longer each time, until the time is used up."""
+        began, pause = time.monotonic(), _FIRST_PAUSE
+        while timeout is None or time.monotonic() - began <= timeout:
+            yield pause if timeout is None else min(pause, timeout)
+            pause = min(_LONGEST_PAUSE, pause * 1.5)
+
+    def _not_over(self, timeout: float | None) -> TimeoutError:
+        return TimeoutError(f"run {self.run_id} of job '{self.run.job_name}' has not ended within {timeout} s")
+
+    def _now(self) -> Run:
+        found = self._asked().find(self.run_id)
+        if found is None:
+            raise NotFound(f"run {self.run_id} does not exist: was its session committed, and is it still kept?")
+        return found
+
+    def _asked(self) -> RunQueue:
+        if self._queue is None:
+            raise no_database()
+        return self._queue
+
+
+def no_database() -> ConfigurationError:
+    """This process has to be told where the queue is."""
+    return ConfigurationError(
+        "this process knows no database for its jobs: give a session, call cronograph.jobs.connect(database_url) once, "
+        "or set CRONOGRAPH_DATABASE_URL"
+    )
+
+
+def _value(run: Run) -> Json:
+    if run.state is not RunState.SUCCESS:
+        raise RunFailed(run)
+    return run.result

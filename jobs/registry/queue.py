@@ -1,0 +1,45 @@
+"""Where the jobs of a registry put their runs, unless they are given a session."""
+
+from collections.abc import Mapping
+from datetime import datetime, timedelta
+from typing import Any, Protocol, TypedDict
+
+from ..core.model import Json, Priority, Run
+
+
+class RunOptions(TypedDict, total=False):
+    """What can be said about one run; what is not said is as the job says, or else the product's default.
+
+    Attributes:
+        run_at: Not before this time, with a time zone.
+        unique_key: If an unfinished run has this key, that run is returned and nothing is added.
+        group: The unit of fairness and limits.
+        priority: ``"high"`` or ``"low"``.
+        retries: How many failures the run survives.
+        retry_delay: Before the first retry; seconds or a ``timedelta``.
+        timeout: Of each attempt; seconds or a ``timedelta``.
+    """
+
+    run_at: datetime | None
+    unique_key: str | None
+    group: str | None
+    priority: Priority | str | None
+    retries: int | None
+    retry_delay: float | timedelta | None
+    timeout: float | timedelta | None
+
+
+class RunQueue(Protocol):
+    """A queue that any thread may use; every call is a transaction of its own."""
+
+    def put(self, job_name: str, args: Mapping[str, Json], options: Mapping[str, Any]) -> Run:
+        """Put a run into the queue."""
+        ...
+
+    def find(self, run_id: int) -> Run | None:
+        """The run as it is now; None if it has been pruned."""
+        ...
+
+    def cancel(self, run_id: int, reason: str | None) -> Run:
+        """Cancel a run as far as it is unfinished; the run afterwards."""
+        ...

@@ -1,0 +1,150 @@
+"""Runs that a job puts into the queue itself: typed arguments, options, sessions, and the handle, on both databases."""
+
+from collections.abc import Iterator
+from datetime import UTC, date, datetime, timedelta
+from enum import Enum
+from typing import Any
+
+import pytest
+from pydantic import BaseModel
+from sqlalchemy import create_engine
+
+from cronograph.jobs import JobContext, Result, RunFailed, connect, enqueue_many_sync, job
+from cronograph.jobs.connection import Connection
+from cronograph.jobs.core.errors import ConfigurationError, InvalidInput, NotFound
+from cronograph.jobs.core.outcome import Failed, Succeeded
+from cronograph.jobs.registry import Registry
+from tests.support.storage import Stored
+
+JOBS = Registry()
+
+
+def key_of(source: str, since: date | None) -> str:
+    """One import at a time of what one shop has had since a day."""
+    return f"import-{source}-{since}"
+
+
+class Size(Enum):
+    """How large."""
+
+    SMALL = "s"
+
+
+class Address(BaseModel):
+    """A typed argument."""
+
+    street: str
+    built: date
+
+
+@job(registry=JOBS, group="shop", retries=0, unique_key=key_of)
+async def import_orders(ctx: JobContext, source: str = "web", since: date | None = None) -> None: ...
+
+
+@job(registry=JOBS)
+def label(address: Address, size: Size = Size.SMALL, _group: str = "none") -> Result:
+    return Result()
+
+
+@pytest.fixture
+def connection(database_url: str) -> Iterator[Connection]:
+    """What the jobs use without a session."""
+    with connect(database_url, registry=JOBS) as connection:
+        yield connection
+    assert JOBS.queue is None
+
+
+async def test_without_a_session_a_run_is_committed_at_once(connection: Connection) -> None:
+    handle = await import_orders.enqueue(None, "api", since=date(2026, 3, 1))
+    assert handle.run.args == {"source": "api", "since": "2026-03-01"}
+    assert (handle.run.group, handle.run.retries, handle.run.unique_key) == ("shop", 0, "import-api-2026-03-01")
+    again = import_orders.enqueue_sync(source="api", since=date(2026, 3, 1))
+    assert again.run_id == handle.run_id
+    assert await handle.status() == "waiting"
+    assert await handle.cancel("not today") == "cancelled"
+    with pytest.raises(RunFailed, match="ended cancelled: cancelled: not today") as caught:
+        await handle.result()
+    assert caught.value.run.id == handle.run_id
+
+
+async def test_options_belong_to_one_run_and_may_be_written_behind_an_underscore(connection: Connection) -> None:
+    tomorrow = datetime.now(UTC) + timedelta(days=1)
+    urgent = import_orders.options(priority="high", timeout=timedelta(minutes=1), unique_key="k")
+    first = (await urgent.enqueue()).run
+    assert (first.priority, first.timeout, first.unique_key, first.group) == ("high", 60.0, "k", "shop")
+    # What only stands behind an underscore is nothing that a type checker knows.
+    loosely: Any = import_orders
+    second = loosely.enqueue_sync(source="x", _at=tomorrow, _group="own").run
+    assert (second.available_at, second.group, second.priority) == (tomorrow, "own", "low")
+    with pytest.raises(TypeError, match="a run has no option 'prioritty'; there are run_at,"):
+        import_orders.options(prioritty="high").enqueue_sync()  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
+
+
+def test_arguments_become_json_and_a_parameter_of_an_options_name_stays_an_argument(connection: Connection) -> None:
+    run = label.enqueue_sync(None, Address(street="Here", built=date(1900, 1, 1)), _group="mine").run
+    assert run.args == {"address": {"street": "Here", "built": "1900-01-01"}, "_group": "mine"}
+    assert run.group == "default"
+    assert label.definition.bind(run.args, None)["address"] == Address(street="Here", built=date(1900, 1, 1))
+
+
+def test_arguments_that_do_not_fit_are_refused_before_anything_is_written(connection: Connection) -> None:
+    with pytest.raises(InvalidInput, match=r"argument 'address\.built' of job 'label': Input should be a valid date"):
+        label.enqueue_sync(None, {"street": "Here", "built": "long ago"})  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+    with pytest.raises(TypeError, match="missing a required argument: 'address'"):
+        label.enqueue_sync()  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
+    with pytest.raises(TypeError, match="got an unexpected keyword argument 'sauce'"):
+        import_orders.enqueue_sync(sauce="web")  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
+
+
+def test_a_run_is_part_of_the_users_transaction(connection: Connection, database_url: str) -> None:
+    engine = create_engine(database_url)
+    with engine.connect() as conn:
+        lost = import_orders.enqueue_sync(conn, "web")
+        conn.rollback()
+        with pytest.raises(NotFound, match="was its session committed"):
+            lost.status_sync()
+        kept = import_orders.enqueue_sync(conn, "shop")
+        specs = [import_orders.run(str(place)) for place in range(3)]
+        ids = enqueue_many_sync(conn, [*specs, import_orders.options(group="own").run()])
+        conn.commit()
+    engine.dispose()
+    assert kept.status_sync() == "waiting"
+    assert len(set(ids)) == 4
+    stored = connection.find(ids[3])
+    assert stored is not None
+    assert (stored.group, stored.args) == ("own", {})
+
+
+async def test_a_result_is_waited_for(connection: Connection, stored: Stored) -> None:
+    stored.now = datetime.now(UTC) + timedelta(hours=1)
+    worker = stored.node(jobs=("import_orders",))
+    good, bad = await import_orders.enqueue(None, "good"), await import_orders.enqueue(None, "bad")
+    with pytest.raises(TimeoutError, match=rf"run {good.run_id} of job 'import_orders' has not ended within 0 s"):
+        await good.result(timeout=0)
+    with pytest.raises(TimeoutError):
+        good.result_sync(timeout=0)
+    worker.end(worker.start(), Succeeded(2, {"rows": 2}))
+    worker.end(worker.start(), Failed("ValueError", "no such shop"))
+    assert await good.result(timeout=60) == {"rows": 2}
+    assert good.result_sync() == {"rows": 2}
+    with pytest.raises(RunFailed, match=rf"run {bad.run_id} of job 'import_orders' ended failed: no such shop"):
+        bad.result_sync(timeout=60)
+
+
+async def test_a_process_that_knows_no_database_is_told_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("CRONOGRAPH_DATABASE_URL", raising=False)
+    with pytest.raises(ConfigurationError, match=r"call cronograph\.jobs\.connect\(database_url\) once"):
+        await import_orders.enqueue()
+
+
+async def test_a_variable_names_the_database_too(database_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    registry = Registry()
+
+    @job(registry=registry)
+    async def ping() -> None: ...
+
+    monkeypatch.setenv("CRONOGRAPH_DATABASE_URL", database_url)
+    handle = await ping.enqueue()
+    assert await handle.status() == "waiting"
+    assert isinstance(registry.queue, Connection)
+    registry.queue.close()

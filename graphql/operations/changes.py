@@ -74,8 +74,15 @@ def _audited(action: Callable[[Tx], T], operation: str, input: object, tx: Tx) -
     if not tx.records and not getattr(input, "dry_run", None):
         asked = audited_input(input)
         subject = next((str(asked[name]) for name in NAMING if asked.get(name)), None)
-        tx.record(operation, subject, after=asked)
+        tx.record(operation, subject, before=_before(tx), after=asked)
     return result
+
+
+def _before(tx: Tx) -> Json:
+    """What was changed, as it was: of one thing its values, of several the first ones by name."""
+    if len(tx.before) == 1:
+        return next(iter(tx.before.values()))
+    return dict(list(tx.before.items())[:MOST_LISTED]) or None
 
 
 NAMING: Final = ("name", "jobName", "id", "owner")

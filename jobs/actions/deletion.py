@@ -14,7 +14,7 @@ from ..store.write import tasks
 from .cancel import cancel_all
 from .changes import task_change
 from .dispatch import catch_up
-from .tasks import by, locked
+from .tasks import audited_spec, by, locked
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +72,7 @@ def delete_tasks_of_owner(tx: Tx, owner: str, *, dry_run: bool = False, actor: s
 
 
 def _delete(tx: Tx, task: Task, reason: str) -> list[Run]:
+    tx.was(task.name, **audited_spec(task.spec))
     runs = cancel_all(tx, run_store.unfinished_of_tasks(tx.conn, [task.id]), reason=reason)
     tasks.remove(tx.conn, task.id)
     tx.emit([task_change(EventKind.TASK_DELETED, task)])

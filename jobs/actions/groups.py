@@ -43,6 +43,13 @@ def update_group(tx: Tx, name: str, *, max_running: int | None) -> Group:
 
 
 def _changed(tx: Tx, before: Group, group: Group) -> Group:
+    tx.was(
+        before.name,
+        paused=before.paused_at is not None,
+        pausedBy=before.paused_by,
+        pauseReason=before.pause_reason,
+        maxRunning=before.max_running,
+    )
     if group == before:
         return group
     tx.emit([Change(EventKind.GROUP_UPDATED, group=group.name)])

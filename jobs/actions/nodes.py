@@ -145,6 +145,7 @@ def drain_node(tx: Tx, name: str) -> Node:
         NotFound: no live node has this name.
     """
     node = _live_node(tx, name)
+    tx.was(name, state=node.state.value)
     set_state(tx, node, NodeState.DRAINING, TAKING_NODES)
     return stored_nodes.by_ids(tx.conn, [node.id])[node.id]
 
@@ -157,6 +158,7 @@ def resume_node(tx: Tx, name: str) -> Node:
         InvalidState: it is too late, the node stops.
     """
     node = _live_node(tx, name)
+    tx.was(name, state=node.state.value)
     set_state(tx, node, NodeState.ACTIVE, {NodeState.DRAINING})
     resumed = stored_nodes.by_ids(tx.conn, [node.id])[node.id]
     if resumed.state not in TAKING_NODES:

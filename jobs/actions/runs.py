@@ -192,6 +192,7 @@ def retry_now(tx: Tx, run_id: int) -> Run:
         raise InvalidState(
             f"run {run_id} is {run.state.value}; only waiting and stuck runs can be made due now", path=("id",)
         )
+    tx.was(str(run.id), state=run.state.value, availableAt=run.available_at.isoformat())
     # A stuck run is due strictly after its time, so "now" lies just before now.
     run_store.make_available(tx.conn, [run_id], tx.now - timedelta(microseconds=1))
     return _changed(tx, [run_id], [run_id])[0]
@@ -214,7 +215,8 @@ def set_priority(tx: Tx, ids: Sequence[int], priority: Priority) -> list[Run]:
     Raises:
         NotFound: one of the ids does not exist.
     """
-    _existing(tx, ids)
+    for run in _existing(tx, ids):
+        tx.was(str(run.id), priority=run.priority.value)
     return _changed(tx, ids, run_store.set_priority(tx.conn, ids, priority))
 
 

@@ -119,6 +119,12 @@ def _edited(tx: Tx, spec: TaskSpec, changes: Mapping[str, Any]) -> TaskSpec:
     return task_of_job(edited, jobs.defaults(tx.conn, [edited.job_name])[edited.job_name])
 
 
+def audited_spec(spec: TaskSpec) -> dict[str, Json]:
+    """A task as the audit log keeps it: of its arguments the names alone, for they may hold secrets."""
+    shown: dict[str, Json] = {one.name: _shown(getattr(spec, one.name)) for one in fields(spec) if one.name != "args"}
+    return {**shown, "args": sorted(spec.args)}
+
+
 def _record_changes(tx: Tx, old: TaskSpec, new: TaskSpec) -> None:
     """Put what an edit changed into the audit log; of arguments only that they changed, for they may hold secrets."""
     changed = [one.name for one in fields(old) if getattr(old, one.name) != getattr(new, one.name)]
@@ -139,6 +145,7 @@ def pause_task(tx: Tx, name: str, *, reason: str | None = None, actor: str | Non
     """Stop a task from making runs; its occurrences are recorded as skipped. Pausing twice keeps the newer reason."""
     check_reason(reason)
     task = catch_up(tx, locked(tx, name))
+    _note_pause(tx, task)
     values = {"enabled": False, "paused_at": task.paused_at or tx.now, "paused_by": actor, "paused_reason": reason}
     return _change(tx, task, values)
 
@@ -147,6 +154,7 @@ def resume_task(tx: Tx, name: str, *, actor: str | None = None) -> Task:
     """Let a paused task make runs again from its next occurrence on; what fell into the pause stays skipped."""
     del actor
     task = catch_up(tx, locked(tx, name))
+    _note_pause(tx, task)
     values: dict[str, Any] = {"enabled": True, "paused_at": None, "paused_by": None, "paused_reason": None}
     if task.finished:
         # A task that was set aside because its schedule could not be computed, or one that is really over.
@@ -154,6 +162,10 @@ def resume_task(tx: Tx, name: str, *, actor: str | None = None) -> Task:
         due = effective(task.id, task.spec.jitter, occurrence)
         values |= {"next_occurrence_at": occurrence, "next_run_at": due}
     return _change(tx, task, values)
+
+
+def _note_pause(tx: Tx, task: Task) -> None:
+    tx.was(task.name, paused=task.paused_at is not None, pausedBy=task.paused_by, pauseReason=task.paused_reason)
 
 
 def reset_task(tx: Tx, name: str, *, actor: str | None = None) -> Task:
@@ -171,6 +183,7 @@ def reset_task(tx: Tx, name: str, *, actor: str | None = None) -> Task:
         )
     declared = replace(task.spec, schedule=task.declared, args=task.declared_args or {}, inherits=DECLARED)
     spec = task_of_job(declared, jobs.defaults(tx.conn, [declared.job_name])[declared.job_name])
+    tx.was(task.name, **audited_spec(task.spec))
     return _change(tx, task, {**spec_values(spec), **retimed(tx, task, spec), "overridden": False})
 
 

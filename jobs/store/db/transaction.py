@@ -45,6 +45,7 @@ class Tx:
         wakes: Recorded by ``wake``; acted on after the commit.
         actor: Who asked for the transaction; None = the engine itself.
         records: Recorded by ``record``; written into the audit log at the end.
+        before: Noted by ``was``: what each thing was before it was changed.
     """
 
     conn: Connection
@@ -53,6 +54,7 @@ class Tx:
     wakes: Wake = Wake.NONE
     actor: Actor | None = None
     records: list[Record] = field(default_factory=list[Record])
+    before: dict[str, Json] = field(default_factory=dict[str, Json])
     _now: datetime | None = None
 
     @property
@@ -81,6 +83,10 @@ class Tx:
     def wake(self, whom: Wake) -> None:
         """Wake ``whom`` on every node after the commit."""
         self.wakes |= whom
+
+    def was(self, subject: str, **values: Json) -> None:
+        """Note what a thing was before a change, for whoever records the change."""
+        self.before.setdefault(subject, dict(values))
 
     def record(self, action: str, subject: str | None = None, *, before: Json = None, after: Json = None) -> None:
         """Put a change into the audit log; what the engine does by itself is in the execution log and not there."""

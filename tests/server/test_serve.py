@@ -397,18 +397,3 @@ def test_several_servers_share_a_postgresql(processes: ProcessStarter, postgres_
         nodes = graphql(server, live)["nodes"]["nodes"]
         assert {node["name"] for node in nodes if node["state"] == "ACTIVE"} == set(names)
     assert [server.stop() for server in servers] == [0, 0]
-
-
-def test_a_job_enqueues_another_where_its_own_run_came_from(processes: ProcessStarter, database_url: str) -> None:
-    (processes.folder / "chained_jobs.py").write_text(
-        "from cronograph.jobs import Result, job\n\n"
-        "@job\nasync def first(count: int) -> Result:\n"
-        "    handle = await second.enqueue(count=count)\n"
-        "    return Result(value=await handle.result(timeout=60))\n\n"
-        "@job\ndef second(count: int) -> Result:\n    return Result(value=2 * count)\n"
-    )
-    server = processes.serve(database_url, "--jobs", "chained_jobs")
-    trigger(server, "first", count=4)
-    query = '{ runs(filter: { jobName: { eq: "first" } }) { nodes { state result } } }'
-    wait_until(lambda: graphql(server, query)["runs"]["nodes"][0]["state"] == "SUCCESS")
-    assert graphql(server, query)["runs"]["nodes"][0]["result"] == 8

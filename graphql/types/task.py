@@ -101,7 +101,7 @@ class TaskFields:
             end_at=spec.end_at,
             paused_at=task.paused_at,
             paused_by=task.paused_by,
-            pause_reason=task.paused_reason,
+            pause_reason=task.pause_reason,
             finished=task.finished,
             overridden=task.overridden,
             last_due_at=task.last_due_at,

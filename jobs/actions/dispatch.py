@@ -139,7 +139,7 @@ def _set_aside(tx: Tx, task: Task, error: Exception) -> None:
         "enabled": False,
         "paused_at": tx.now,
         "paused_by": "cronograph",
-        "paused_reason": f"its schedule cannot be computed: {error}",
+        "pause_reason": f"its schedule cannot be computed: {error}",
         "next_occurrence_at": None,
         "next_run_at": None,
         "updated_at": tx.now,

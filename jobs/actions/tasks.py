@@ -146,7 +146,7 @@ def pause_task(tx: Tx, name: str, *, reason: str | None = None, actor: str | Non
     check_reason(reason)
     task = catch_up(tx, locked(tx, name))
     _note_pause(tx, task)
-    values = {"enabled": False, "paused_at": task.paused_at or tx.now, "paused_by": actor, "paused_reason": reason}
+    values = {"enabled": False, "paused_at": task.paused_at or tx.now, "paused_by": actor, "pause_reason": reason}
     return _change(tx, task, values)
 
 
@@ -155,7 +155,7 @@ def resume_task(tx: Tx, name: str, *, actor: str | None = None) -> Task:
     del actor
     task = catch_up(tx, locked(tx, name))
     _note_pause(tx, task)
-    values: dict[str, Any] = {"enabled": True, "paused_at": None, "paused_by": None, "paused_reason": None}
+    values: dict[str, Any] = {"enabled": True, "paused_at": None, "paused_by": None, "pause_reason": None}
     if task.finished:
         # A task that was set aside because its schedule could not be computed, or one that is really over.
         occurrence = first_of(task.spec, task.anchor_at, tx.now)
@@ -165,7 +165,7 @@ def resume_task(tx: Tx, name: str, *, actor: str | None = None) -> Task:
 
 
 def _note_pause(tx: Tx, task: Task) -> None:
-    tx.was(task.name, paused=task.paused_at is not None, pausedBy=task.paused_by, pauseReason=task.paused_reason)
+    tx.was(task.name, paused=task.paused_at is not None, pausedBy=task.paused_by, pauseReason=task.pause_reason)
 
 
 def reset_task(tx: Tx, name: str, *, actor: str | None = None) -> Task:
@@ -328,5 +328,5 @@ def _paused(tx: Tx, task: Task, spec: TaskSpec, actor: str | None) -> dict[str, 
     if spec.enabled == task.spec.enabled:
         return {}
     if spec.enabled:
-        return {"paused_at": None, "paused_by": None, "paused_reason": None}
-    return {"paused_at": tx.now, "paused_by": actor, "paused_reason": None}
+        return {"paused_at": None, "paused_by": None, "pause_reason": None}
+    return {"paused_at": tx.now, "paused_by": actor, "pause_reason": None}

@@ -146,7 +146,7 @@ def _due(task: Task, now: datetime, limit: int) -> tuple[list[datetime], datetim
 def _closed(task: Task, job_known: bool) -> tuple[SkipReason, dict[str, Any]] | None:
     """Why nothing of this task may become a run at all, or None."""
     if task.paused:
-        return SkipReason.PAUSED, {"pausedBy": task.paused_by, "reason": task.paused_reason}
+        return SkipReason.PAUSED, {"pausedBy": task.paused_by, "reason": task.pause_reason}
     if not job_known:
         return SkipReason.NO_JOB, {"jobName": task.spec.job_name}
     return None

@@ -182,7 +182,7 @@ class Task:
     next_run_at: datetime | None
     paused_at: datetime | None
     paused_by: str | None
-    paused_reason: str | None
+    pause_reason: str | None
     last_due_at: datetime | None
     last_started_at: datetime | None
     counter: int

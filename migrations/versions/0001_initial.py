@@ -358,7 +358,7 @@ def _periodic_task() -> None:
         Column("next_run_at", TIME),
         Column("paused_at", TIME),
         Column("paused_by", String(200)),
-        Column("paused_reason", Text()),
+        Column("pause_reason", Text()),
         Column("last_due_at", TIME),
         Column("last_started_at", TIME),
         Column("counter", KEY, nullable=False),

@@ -76,7 +76,7 @@ class TestDeclared:
         self.declare(stored, "0 * * * * *")
         self.declare(stored, None)
         task = read(stored, "work")
-        assert (task.paused, task.paused_reason) == (True, "its job declares no schedule any more")
+        assert (task.paused, task.pause_reason) == (True, "its job declares no schedule any more")
 
     @pytest.mark.parametrize("value", ["0 * * * * *", "30 * * * * *"])
     def test_it_runs_again_once_its_job_declares_a_schedule_again(self, stored: Stored, value: str) -> None:
@@ -94,7 +94,7 @@ class TestDeclared:
         self.declare(stored, None)
         self.declare(stored, "30 * * * * *")
         task = read(stored, "work")
-        assert (task.paused, task.paused_by, task.paused_reason) == (True, "ann", "lunch")
+        assert (task.paused, task.paused_by, task.pause_reason) == (True, "ann", "lunch")
 
     @pytest.mark.parametrize("value", ["*/2 * * * * *", None], ids=["another schedule", "no schedule"])
     def test_after_a_long_downtime_it_catches_up_first_and_then_follows(

@@ -169,7 +169,7 @@ def test_a_task_whose_schedule_cannot_be_computed_is_set_aside_and_holds_up_no_o
     assert stored.dispatch() == 1
     (row,) = stored.rows(tables.periodic_task, name="broken")
     assert (row.enabled, row.next_run_at, row.paused_by) == (False, None, "cronograph")
-    assert "Atlantis/Poseidonis" in row.paused_reason
+    assert "Atlantis/Poseidonis" in row.pause_reason
     with pytest.raises(UserError, match="Atlantis"):
         stored.do(resume_task, "broken", actor="ann")
     stored.do(update_task, "broken", {"schedule": ScheduleSpec(Syntax.CRON, "* * * * * *")})

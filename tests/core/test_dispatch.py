@@ -43,7 +43,7 @@ def a_task(
         next_run_at=effective(7, spec.jitter, next_at),
         paused_at=None,
         paused_by=None,
-        paused_reason=None,
+        pause_reason=None,
         signature=None,
         last_due_at=None,
         last_started_at=None,
@@ -193,7 +193,7 @@ class TestMisfire:
 
 class TestClosed:
     def test_a_paused_task_skips_with_the_reason_that_was_given(self) -> None:
-        task = replace(a_task(enabled=False), paused_by="ann", paused_reason="audit")
+        task = replace(a_task(enabled=False), paused_by="ann", pause_reason="audit")
         (skip,) = decided(task, 4).skips
         assert (skip.reason, skip.count, skip.policy) == (SkipReason.PAUSED, 5, {"pausedBy": "ann", "reason": "audit"})
 

@@ -70,7 +70,7 @@ def _paused(task: Task, details: tuple[str, ...]) -> Explanation | None:
         return None
     who = f" by {task.paused_by}" if task.paused_by else ""
     since = f" since {moment(task.paused_at)}" if task.paused_at else ""
-    why = f": {task.paused_reason}" if task.paused_reason else ""
+    why = f": {task.pause_reason}" if task.pause_reason else ""
     return Explanation(
         Code.PAUSED,
         f"It is paused{who}{since}{why}. Its occurrences are recorded as skipped until it is resumed.",

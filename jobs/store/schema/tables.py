@@ -105,7 +105,7 @@ periodic_task = Table(
     Column("next_run_at", UtcDateTime),
     Column("paused_at", UtcDateTime),
     Column("paused_by", String(200)),
-    Column("paused_reason", Text),
+    Column("pause_reason", Text),
     Column("last_due_at", UtcDateTime),
     Column("last_started_at", UtcDateTime),
     Column("counter", Key, nullable=False),

@@ -26,7 +26,7 @@ def edited_values(task: Task) -> dict[str, Any]:
         "next_run_at": task.next_run_at,
         "paused_at": task.paused_at,
         "paused_by": task.paused_by,
-        "paused_reason": task.paused_reason,
+        "pause_reason": task.pause_reason,
     }
 
 

@@ -91,7 +91,7 @@ def find_chromium() -> str | None:
     return chosen or next((path for name in CANDIDATES if (path := shutil.which(name))), None)
 
 
-PATIENCE = 30_000.0
+PATIENCE = 60_000.0
 """Milliseconds: how long a page may take to show what is expected, on a machine that does everything else too."""
 
 
@@ -188,6 +188,7 @@ class PageOpener:
             context = self.contexts.lend(origin, timezone_id)
         page = context.new_page()
         self.pages.append(page)
+        page.set_default_timeout(PATIENCE)
         page.set_viewport_size(viewport or {"width": 1280, "height": 800})
         page.emulate_media(color_scheme=color_scheme, reduced_motion=reduced_motion)
         self.watch.watch(page)

@@ -140,4 +140,4 @@ class Nursery:
         """End the nursery, and whatever it has forked."""
         if self._control is not None and self._process is not None:
             self._control.close()
-            self._process.wait(10)
+            self._process.wait(60)

@@ -37,6 +37,7 @@ SLEEPERS = {
     "tests/runtime/process_jobs.py": "jobs that take their time",
     "tests/bench/bench_logs.py": "enqueues at an even pace",
     "tests/bench/bench_reading.py": "writes at an even pace beside the pruning",
+    "tests/bench/bench_signin.py": "guesses and reads at an even pace",
     "tests/bench/bench_engine.py": "measures what happens, or does not happen, while time passes",
     "tests/chaos/poisonous_jobs.py": "jobs that block, or that do not end when they are asked to",
 }

@@ -31,6 +31,7 @@ TINY: dict[str, tuple[str, ...]] = {
         "0",
     ),
     "schedule": ("--seconds", "0.0001"),
+    "signin": (*SQLITE, "--executions", "300", "--seconds", "0.3", "--rounds", "1", "--requests", "3"),
     "subscribers": (
         *SQLITE,
         "--seconds",

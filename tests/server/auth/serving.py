@@ -74,6 +74,7 @@ class Protected:
     sign_in: SignIn
     port: int
     browser: httpx.AsyncClient
+    parts: Parts | None = None
     notes: dict[str, str] = field(default_factory=dict[str, str])
     keys: KeyRing = field(default_factory=lambda: KeyRing((fresh_key(),)))
 
@@ -198,6 +199,7 @@ async def protected(url: str, schema: GuardedSchema) -> AsyncGenerator[Protected
         sign_in,
         lambda: started.keys,
     )
+    started.parts = parts
     server = uvicorn.Server(uvicorn.Config(build_app(parts), port=port, log_config=None, lifespan="off"))
     running = asyncio.create_task(server.serve())
     await eventually(lambda: server.started, message="the server listens")

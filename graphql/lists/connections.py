@@ -2,6 +2,7 @@
 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Generic, TypeVar
 
 import strawberry
@@ -89,8 +90,7 @@ class PageArguments:
 class Connection(Generic[T]):
     """Rows are read once, when `edges`, `nodes` or `pageInfo` is asked for; they are counted only for `totalCount`."""
 
-    listing: strawberry.Private[str]
-    order: strawberry.Private[tuple[OrderKey, ...]]
+    cursor_of: strawberry.Private[Callable[[Position], str]]
     read: strawberry.Private[Callable[[], Awaitable[Page[Any]]]]
     number: strawberry.Private[Callable[[], Awaitable[int]]]
     convert: strawberry.Private[Callable[[Any], Any]]
@@ -100,7 +100,7 @@ class Connection(Generic[T]):
         """Relay's edges."""
         page = await self.read()
         return [
-            Edge(cursor=encode(self.listing, self.order, position), node=self.convert(item))
+            Edge(cursor=self.cursor_of(position), node=self.convert(item))
             for item, position in zip(page.items, page.positions, strict=True)
         ]
 
@@ -113,7 +113,7 @@ class Connection(Generic[T]):
     async def page_info(self) -> PageInfo:
         """Relay's page information."""
         page = await self.read()
-        cursors = [encode(self.listing, self.order, place) for place in (*page.positions[:1], *page.positions[-1:])]
+        cursors = [self.cursor_of(place) for place in (*page.positions[:1], *page.positions[-1:])]
         return PageInfo(
             has_next_page=page.has_next,
             has_previous_page=page.has_previous,
@@ -138,6 +138,7 @@ def connect(
     read: Callable[[], Awaitable[Page[M]]],
     count: Callable[[], Awaitable[int]],
     convert: Callable[[M], T],
+    cursor_of: Callable[[Position], str] | None = None,
 ) -> Connection[T]:
     """A connection.
 
@@ -147,5 +148,7 @@ def connect(
         read: Reads the page; may be called several times, so it should remember.
         count: Counts the rows.
         convert: Makes the GraphQL object of a row.
+        cursor_of: Makes the cursor of a row; bound to the list and its order unless given.
     """
-    return Connection[T](listing=name, order=request.order, read=read, number=count, convert=convert)
+    bound = cursor_of or partial(encode, name, request.order)
+    return Connection[T](cursor_of=bound, read=read, number=count, convert=convert)

@@ -46,8 +46,8 @@ async def live(
             await source.aclose()
 
 
-def parse_cursor(text: str | None) -> Cursor | None:
-    """The place behind ``after``.
+def parse_cursor(text: str | None, argument: str = "after") -> Cursor | None:
+    """The place behind an argument.
 
     Raises:
         UserFacingError: ``INVALID_CURSOR``: it is not an event cursor.
@@ -55,7 +55,7 @@ def parse_cursor(text: str | None) -> Cursor | None:
     try:
         return None if text is None else Cursor.parse(text)
     except UserError as error:
-        raise UserFacingError(error.message, code="INVALID_CURSOR") from None
+        raise UserFacingError(error.message.replace("after:", f"{argument}:", 1), code="INVALID_CURSOR") from None
 
 
 async def follow_executions(

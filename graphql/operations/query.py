@@ -40,6 +40,7 @@ from ..types.entities import (
 )
 from ..types.operation import Group, Node
 from .accounts import AccountQueries
+from .history import HistoryQueries
 from .reports import ReportQueries
 from .secrets import SecretQueries
 from .selection import asked_of
@@ -52,7 +53,7 @@ def _last_statuses(info: Info) -> Ahead[StoredTask] | None:
 
 
 @strawberry.type(description="Everything that can be read.")
-class Query(ReportQueries, AccountQueries, SecretQueries):
+class Query(ReportQueries, HistoryQueries, AccountQueries, SecretQueries):
     """Queries."""
 
     @resolved(description="The jobs that nodes have published, by name.", requires=Role.VIEWER)

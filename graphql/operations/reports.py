@@ -11,9 +11,10 @@ import strawberry
 from ...jobs.core import model
 from ...jobs.core.schedule import validate
 from ...jobs.core.wording import time_text
+from ...jobs.store.read import planned as plans
 from ...jobs.store.read import reports
 from ...jobs.store.read import statistics as figures
-from ...jobs.store.read import tasks as stored_tasks
+from ...jobs.store.read.criteria import EVERYTHING, Criteria, mentions, stand_in
 from ...jobs.store.read.keyset import OrderKey, Page, PageRequest
 from ...jobs.store.read.scope import Scope
 from ..arguments import AFTER, COUNT, MAX_PAGE, checked_count, checked_range, checked_text, refused
@@ -22,6 +23,8 @@ from ..enums import Role, StatisticsBucket
 from ..fields import resolved
 from ..guard.sizes import Size
 from ..lists.connections import Connection, PageArguments, connect
+from ..lists.criteria import to_criteria
+from ..lists.filters import TaskFilter
 from ..lists.upcoming import Planned, planned
 from ..types.account import Viewer
 from ..types.entities import PlannedOccurrence, Task
@@ -58,13 +61,17 @@ class Plan:
         start: The beginning of the span.
         end: Its end, not included.
         request: The page.
+        criteria: Whose.
     """
 
-    def __init__(self, info: Info, start: datetime, end: datetime, request: PageRequest) -> None:
+    def __init__(
+        self, info: Info, start: datetime, end: datetime, request: PageRequest, criteria: Criteria = EVERYTHING
+    ) -> None:
         self._info = info
         self._start = start
         self._end = end
         self._request = request
+        self._criteria = criteria
 
     async def page(self) -> Page[PlannedOccurrence]:
         """Up to ``limit`` occurrences behind the cursor."""
@@ -107,8 +114,11 @@ class Plan:
         return await asyncio.to_thread(lambda: list(islice(beyond, wanted)))
 
     async def _tasks(self, start: datetime, wanted: int) -> Iterable[model.Task]:
+        loaders, criteria = self._info.context.loaders, self._criteria
+        if mentions(criteria, "stalled"):
+            criteria = stand_in(criteria, "stalled", await loaders.stalled())
         database = self._info.context.database
-        return await database.read(stored_tasks.planned, start, self._end, wanted, MAX_TASKS)
+        return await database.read(plans.planned, start, self._end, wanted, MAX_TASKS, criteria)
 
 
 @strawberry.type
@@ -174,12 +184,13 @@ class ReportQueries:
         ] = None,
         first: Annotated[int, strawberry.argument(description="At most so many, 0 to 200.")] = 100,
         after: AFTER = None,
+        filter: Annotated[TaskFilter | None, strawberry.argument(description="Of which tasks.")] = None,
     ) -> Connection[PlannedOccurrence]:
         """Planned occurrences."""
         start = from_ or await info.context.now()
         end = to or later(start, DAY)
         request = PageArguments(first=first, after=after).bounded(PLAN, PLAN_ORDER, PLAN_KINDS)
-        plan = Plan(info, start, end, request)
+        plan = Plan(info, start, end, request, to_criteria(filter))
         return connect(PLAN, request, read=plan.page, count=plan.count, convert=lambda one: one)
 
     @resolved(description="How things are now.", size=Size(own=500), requires=Role.VIEWER)
@@ -188,15 +199,20 @@ class ReportQueries:
         return Overview.from_report(await info.context.database.read(reports.overview, await info.context.now()))
 
     @resolved(
-        description="Figures about the executions of a span of time, of all jobs, one job or one task.",
+        description="Figures about the executions of a span of time, of all or of one job, task, group or node.",
         size=Size(own=2_000),
         requires=Role.VIEWER,
     )
     async def statistics(
         self,
         info: Info,
+        *,
         job_name: Annotated[str | None, strawberry.argument(description="Only of this job.")] = None,
         task_name: Annotated[str | None, strawberry.argument(description="Only of this task.")] = None,
+        group: Annotated[
+            str | None, strawberry.argument(description="Only of runs of this group that were not pruned.")
+        ] = None,
+        node: Annotated[str | None, strawberry.argument(description="Only on this node.")] = None,
         from_: A_DAY_BEFORE = None,
         to: TO_NOW = None,
         bucket: Annotated[
@@ -215,8 +231,10 @@ class ReportQueries:
         scope = Scope(
             start,
             end,
-            None if job_name is None else checked_text(job_name, "jobName"),
-            None if task_name is None else checked_text(task_name, "taskName"),
+            job_name=_text(job_name, "jobName"),
+            task_name=_text(task_name, "taskName"),
+            group=_text(group, "group"),
+            node=_text(node, "node"),
         )
         report = await info.context.database.read(reports.statistics, scope, width, now, _wanted(asked_of(info)))
         return Statistics.from_report(report, start, end)
@@ -238,6 +256,10 @@ class ReportQueries:
         start, end = span(from_, to, await info.context.now())
         rows = await info.context.database.read(figures.failures, start, end, RAW_GROUPS)
         return [FailureGroup.from_group(group) for group in merge(rows, first)]
+
+
+def _text(value: str | None, argument: str) -> str | None:
+    return None if value is None else checked_text(value, argument)
 
 
 def _wanted(asked: frozenset[str]) -> reports.Wanted:

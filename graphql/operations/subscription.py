@@ -8,7 +8,6 @@ from typing import Annotated, Final
 import strawberry
 
 from ...jobs.core import events
-from ...jobs.core.events import EventKind
 from ...jobs.core.states import FINAL
 from ...jobs.core.wording import number_text
 from ...jobs.store.read import reports
@@ -19,37 +18,12 @@ from ..errors import UserFacingError
 from ..fields import streams
 from ..types.common import LogEvent
 from ..types.entities import JobExecution, Run, load_run
-from ..types.event import Event
+from ..types.event import Event, EventFilter
 from ..types.statistics import Overview
 from .live import follow_executions, follow_log, live, parse_cursor
 
 MIN_TICK: Final = 1.0
 MAX_TICK: Final = 3600.0
-
-
-@strawberry.input(description="Which events; all conditions must hold. `RESYNC` always passes.")
-class EventFilter:
-    """A filter of events."""
-
-    kinds: list[EventKind] | None = strawberry.field(description="One of these kinds.", default=None)
-    job_name: str | None = strawberry.field(description="About this job.", default=None)
-    task_name: str | None = strawberry.field(description="About this task.", default=None)
-    run_id: strawberry.ID | None = strawberry.field(description="About this run.", default=None)
-    group: str | None = strawberry.field(description="About this group.", default=None)
-
-    def to_filter(self) -> events.EventFilter:
-        """The engine's form.
-
-        Raises:
-            UserFacingError: an id is none.
-        """
-        return events.EventFilter(
-            kinds=frozenset(self.kinds or ()),
-            job_name=self.job_name,
-            task_name=self.task_name,
-            run_id=None if self.run_id is None else parse_id(self.run_id, "filter.runId"),
-            group=self.group,
-        )
 
 
 @strawberry.type(description="What is told when it happens.")

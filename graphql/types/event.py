@@ -6,6 +6,7 @@ from typing import Self
 import strawberry
 
 from ...jobs.core import events, model
+from ..arguments import parse_id
 from ..codes import EventState
 from ..context import Info
 from ..fields import resolved
@@ -79,6 +80,31 @@ class Event:
             return None
         found = await info.context.loaders.group_settings.load(self.change.group)
         return Group.from_model(found or model.Group(self.change.group))
+
+
+@strawberry.input(description="Which events; all conditions must hold. `RESYNC` always passes.")
+class EventFilter:
+    """A filter of events."""
+
+    kinds: list[events.EventKind] | None = strawberry.field(description="One of these kinds.", default=None)
+    job_name: str | None = strawberry.field(description="About this job.", default=None)
+    task_name: str | None = strawberry.field(description="About this task.", default=None)
+    run_id: strawberry.ID | None = strawberry.field(description="About this run.", default=None)
+    group: str | None = strawberry.field(description="About this group.", default=None)
+
+    def to_filter(self) -> events.EventFilter:
+        """The engine's form.
+
+        Raises:
+            UserFacingError: an id is none.
+        """
+        return events.EventFilter(
+            kinds=frozenset(self.kinds or ()),
+            job_name=self.job_name,
+            task_name=self.task_name,
+            run_id=None if self.run_id is None else parse_id(self.run_id, "filter.runId"),
+            group=self.group,
+        )
 
 
 def _id(key: int | None) -> strawberry.ID | None:

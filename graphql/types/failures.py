@@ -10,9 +10,10 @@ from ...jobs.store.read.statistics import FailureRow
 FailureGroup: TypeAlias = FailureRow
 
 VARYING: Final = re.compile(
-    r"0x[0-9a-fA-F]+|[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}|\b[0-9a-fA-F]{12,}\b|\d+(?:[.:]\d+)*"
+    # A node's name, an address, a key, a number.
+    r"\b[a-z]+-[a-z]+-\d{2,}\b|0x[0-9a-fA-F]+|[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}|\b[0-9a-fA-F]{12,}\b|\d+(?:[.:]\d+)*"
 )
-"""What differs between messages of one cause: numbers, times, addresses, long hexadecimal ids."""
+"""What differs between messages of one cause: names of nodes, numbers, times, addresses, long hexadecimal ids."""
 
 
 def fingerprint(message: str) -> str:

@@ -28,7 +28,7 @@ from cronograph.jobs.store.db.database import Database, parse_url, sync_engine
 from cronograph.jobs.store.db.transaction import Tx
 from cronograph.jobs.store.read import facts, reports, statistics
 from cronograph.jobs.store.read import groups as stored_groups
-from cronograph.jobs.store.read import tasks as stored_tasks
+from cronograph.jobs.store.read import planned as plans
 from cronograph.jobs.store.read.criteria import AllOf, AnyOf, Condition, Criteria, Operator, equal, one_of
 from cronograph.jobs.store.read.keyset import OrderKey, PageRequest
 from cronograph.jobs.store.read.lists import EXECUTIONS, OCCURRENCES, RUNS, SKIPPED, TASKS
@@ -148,17 +148,17 @@ class Reads:
         )
 
     def _tasks(self) -> None:
-        by_name = PageRequest(TASKS.order, 50)
+        newest_first = PageRequest(TASKS.order, 50)
         finished = PageRequest(NEWEST, 1, Condition("completed_at", Operator.IS_NULL, value=False))
         ids, jobs = list(range(1, 51)), [f"job-{number:03}" for number in range(JOBS)]
         everyone = list(range(1, TASK_COUNT + 1))
         strips = PageRequest(OCCURRENCES.order, 60)
-        self._add("tasks: page of 50", page, TASKS, by_name)
+        self._add("tasks: page of 50", page, TASKS, newest_first)
         self._add("tasks: lastStatus of 50", pages_of, EXECUTIONS, "task_id", ids, finished)
         self._add("tasks: lastStatus of 300", pages_of, EXECUTIONS, "task_id", everyone, finished)
         self._add("tasks: strips of 30 × 60", pages_of, OCCURRENCES, "task_id", ids[:30], strips)
         of_tasks, now = facts.of_tasks, self.size.now
-        self.of["tasks: explain of 50"] = lambda conn, _: of_tasks(conn, page(conn, TASKS, by_name).items, now)
+        self.of["tasks: explain of 50"] = lambda conn, _: of_tasks(conn, page(conn, TASKS, newest_first).items, now)
         self._add("tasks: newest 100 executions of one", pages_of, EXECUTIONS, "task_id", [6], PageRequest(NEWEST, 100))
         self._add("tasks: newest 20 skips of one", pages_of, SKIPPED, "task_id", [6], PageRequest(NEWEST, 20))
         self._add("tasks: number of executions of 50", counts_of, EXECUTIONS, "task_id", ids, AllOf(()))
@@ -182,7 +182,7 @@ class Reads:
         self._add("groups: page of 100", page, GROUP_LIST, PageRequest(GROUP_LIST.order, 100))
         self._add("groups: their depth", stored_groups.depths, names, now)
         self.of["upcoming: 200 of a day"] = lambda conn, _: list(
-            islice(occurrences(stored_tasks.planned(conn, now, now + DAY, 201, 2000), now, now + DAY), 201)
+            islice(occurrences(plans.planned(conn, now, now + DAY, 201, 2000), now, now + DAY), 201)
         )
 
 

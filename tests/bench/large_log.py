@@ -44,12 +44,16 @@ class Size:
         unfinished: Runs that wait, run or are stuck.
         now: The end of the month; nothing is younger, except what is planned.
         days: How far back the log goes.
+        tasks: How many tasks there are.
+        groups: How many groups.
     """
 
     executions: int
     unfinished: int
     now: datetime
     days: int = 30
+    tasks: int = TASKS
+    groups: int = GROUPS
 
 
 def fill(url: str, size: Size) -> None:
@@ -129,6 +133,7 @@ def _jobs(size: Size) -> Iterator[dict[str, Any]]:
             "args_schema": {},
             "defaults": {},
             "signature": "",
+            "defaults": {},
         }
 
 
@@ -144,12 +149,12 @@ def _nodes(size: Size) -> Iterator[dict[str, Any]]:
 
 
 def _tasks(size: Size) -> Iterator[dict[str, Any]]:
-    for number in range(TASKS):
+    for number in range(size.tasks):
         due = size.now + timedelta(seconds=(number * 7919) % 3600 + 1)
         yield {
             "id": number + 1, "name": f"task-{number:03}", "description": "does what it does",
             "enabled": number % 20 != 7, "source": "api", "job_name": f"job-{number % JOBS:03}", "args": {},
-            "group_name": f"group-{number % GROUPS:02}", "priority": "low",
+            "group_name": f"group-{number % size.groups:02}", "priority": "low",
             "schedule_syntax": "cron", "schedule_value": f"{number % 60} {number % 7}/7 * * * *",
             "timezone": "UTC", "inherits": [], "overridden": False, "jitter": 0, "misfire": "last", "misfire_grace": 60,
             "catch_up_limit": 100, "retries": 2, "retry_delay": 60, "anchor_at": size.now, "next_occurrence_at": due,
@@ -173,8 +178,8 @@ class _Past:
 
 def _past(size: Size) -> Iterator[_Past]:
     chance = random.Random(size.executions)
-    weights = [1 / (number + 1) for number in range(TASKS)]
-    chosen = chance.choices(range(TASKS), weights, k=size.executions)
+    weights = [1 / (number + 1) for number in range(size.tasks)]
+    chosen = chance.choices(range(size.tasks), weights, k=size.executions)
     begin, step = size.now - timedelta(days=size.days), timedelta(days=size.days) / size.executions
     failed_before = False
     for number, task in enumerate(chosen):
@@ -188,7 +193,7 @@ def _past(size: Size) -> Iterator[_Past]:
         ended = min(started + timedelta(seconds=chance.expovariate(0.5) * (1 + task % 5)), size.now)
         rare = number % 100 == 0 and number // 100 < _RARE_ROWS
         name = RARE_JOB if rare else f"job-{task % JOBS:03}"
-        belongs = (TASKS + 1, RARE_TASK) if rare else None if task % 10 == 3 else (task + 1, f"task-{task:03}")
+        belongs = (size.tasks + 1, RARE_TASK) if rare else None if task % 10 == 3 else (task + 1, f"task-{task:03}")
         yield _Past(number, name, belongs, started, ended, outcome, failed_before and draw < 0.5)
         failed_before = outcome == "failed"
 
@@ -218,7 +223,7 @@ def _history(size: Size) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
         }  # fmt: skip
         ran = {
             **shared, "id": one.number + 1, "args": {"customer": one.number % 1000},
-            "group_name": f"group-{one.number % GROUPS:02}", "priority": "low",
+            "group_name": f"group-{one.number % size.groups:02}", "priority": "low",
             "state": "success" if good else "cancelled" if one.outcome == "cancelled" else "failed",
             "available_at": one.started, "started_at": one.started, "finished_at": one.ended, "failures": 0,
             "retries": 2, "retry_delay": 60, "exclusive": trigger == "schedule",
@@ -236,7 +241,7 @@ def _unfinished(size: Size, chance: random.Random) -> Iterator[dict[str, Any]]:
             "attempt": 1 if state == "running" else 0, "node_id": 1 if state == "running" else None, "trigger": "api",
             "scheduled_for": None, "submitted_at": at, "id": size.executions + 1 + number,
             "args": {"customer": number},
-            "group_name": f"group-{number % GROUPS:02}", "priority": "high" if number % 10 == 0 else "low",
+            "group_name": f"group-{number % size.groups:02}", "priority": "high" if number % 10 == 0 else "low",
             "state": state,
             "available_at": at + timedelta(hours=number % 3), "started_at": at if state == "running" else None,
             "finished_at": None, "failures": 0, "retries": 2, "retry_delay": 60, "exclusive": False,
@@ -259,14 +264,14 @@ def _lines(size: Size) -> Iterator[dict[str, Any]]:
     at = size.now - timedelta(days=size.days)
     for number in range(0, size.executions, 5):
         for line in (1, 2):
-            yield {"execution_id": number + 1, "line": line, "at": at, "level": "INFO", "message": "something was done"}
+            yield {"execution_id": number + 1, "line": line, "at": at, "level": "info", "message": "something was done"}
 
 
 def _skips(size: Size, chance: random.Random) -> Iterator[dict[str, Any]]:
     count = size.executions // 50
     for number in range(count):
         at = size.now - timedelta(days=size.days) * (1 - number / count)
-        task = chance.randrange(TASKS)
+        task = chance.randrange(size.tasks)
         yield {
             "task_id": task + 1, "task_name": f"task-{task:03}", "reason": "overlap", "first_scheduled_for": at,
             "last_scheduled_for": at, "occurrences": 1, "policy": {"overlap": "skip"}, "node": "node-00", "at": at,

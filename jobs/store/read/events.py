@@ -1,9 +1,12 @@
 """Published changes in their order."""
 
+from collections.abc import Iterator
+
 from sqlalchemy import Connection, bindparam, func, select
 
-from ...core.events import Cursor, Event, spread
+from ...core.events import Cursor, Event, EventFilter, spread
 from ..schema.tables import event, event_publisher
+from .keyset import Page, PageRequest, Position
 
 _UNPUBLISHED = select(event.c.id).where(event.c.seq.is_(None)).limit(1)
 _NEWEST = select(event_publisher.c.last_seq).where(event_publisher.c.id == 1)
@@ -15,6 +18,18 @@ _AFTER = (
     .order_by(event.c.seq)
     .limit(bindparam("batches"))
 )
+
+
+_BACK = (
+    select(event.c.seq, event.c.at, event.c.changes)
+    .where(event.c.seq <= bindparam("until_seq"))
+    .order_by(event.c.seq.desc())
+    .limit(bindparam("batches"))
+)
+BATCHES = 500
+"""Transactions per statement."""
+MAX_BATCHES = 10_000
+"""Transactions that one page looks at, however few of their events are wanted."""
 
 
 def has_unpublished(conn: Connection) -> bool:
@@ -43,3 +58,55 @@ def after(conn: Connection, cursor: Cursor, limit: int) -> list[Event]:
         for index, change in enumerate(spread(changes))
         if Cursor(seq, index) > cursor
     ]
+
+
+def page(conn: Connection, request: PageRequest, wanted: EventFilter) -> Page[Event]:
+    """A page of the stored events that pass a filter, the oldest first; a position is a batch and a place in it.
+
+    Of a page that looked at ``MAX_BATCHES`` transactions there is more, even if nothing was found.
+    """
+    found: list[Event] = []
+    exhausted = True
+    for looked, one in enumerate(_walk(conn, request)):
+        if looked >= MAX_BATCHES or len(found) > request.limit:
+            exhausted = False
+            break
+        found += [each for each in one if wanted.matches(each.change) and _inside(each.cursor, request)]
+    kept = found[: request.limit]
+    more = not exhausted or len(found) > len(kept)
+    ordered = kept[::-1] if request.backwards else kept
+    return Page(
+        tuple(ordered),
+        tuple((one.cursor.seq, one.cursor.index) for one in ordered),
+        has_next=request.before is not None if request.backwards else more,
+        has_previous=more if request.backwards else request.after is not None,
+    )
+
+
+def _walk(conn: Connection, request: PageRequest) -> Iterator[list[Event]]:
+    """The events of one transaction after the other, in the direction of the request and from where it begins."""
+    after, before = _cursor(request.after), _cursor(request.before)
+    place = (before.seq if before else newest(conn).seq) if request.backwards else (after.seq if after else 0)
+    while True:
+        parameters = {"until_seq" if request.backwards else "from_seq": place, "batches": BATCHES}
+        rows = conn.execute(_BACK if request.backwards else _AFTER, parameters).all()
+        for seq, at, changes in rows:
+            events = [Event(Cursor(seq, index), at, change) for index, change in enumerate(spread(changes))]
+            yield events[::-1] if request.backwards else events
+        if len(rows) < BATCHES:
+            return
+        place = rows[-1].seq + (-1 if request.backwards else 1)
+
+
+def _inside(cursor: Cursor, request: PageRequest) -> bool:
+    after, before = _cursor(request.after), _cursor(request.before)
+    return (after is None or cursor > after) and (before is None or cursor < before)
+
+
+def _cursor(position: Position | None) -> Cursor | None:
+    if position is None:
+        return None
+    seq, index = position
+    assert isinstance(seq, int), "the order of events begins with the number of a batch"
+    assert isinstance(index, int), "and ends with a place in it"
+    return Cursor(seq, index)

@@ -94,18 +94,19 @@ def _states(conn: Connection) -> dict[RunState, int]:
 
 def statistics(conn: Connection, scope: Scope, seconds: int, now: datetime, wanted: Wanted = Wanted()) -> Statistics:
     """The figures of a scope, in all and per bucket of ``seconds``; percentiles that are not wanted are None."""
-    counted = points(conn, scope, seconds) if wanted.points or both(scope) else _tallied(conn, scope, seconds)
+    counted = points(conn, scope, seconds) if wanted.points or not is_tallied(scope) else _tallied(conn, scope, seconds)
     return Statistics(
         total=totals(conn, scope) if wanted.total else _sum(counted),
         points=tuple(counted),
         lateness=lateness(conn, scope) if wanted.lateness else NOTHING,
-        stalled=len(stalled(conn, now, job_name=scope.job_name, task_name=scope.task_name)),
+        stalled=len(stalled(conn, now, job_name=scope.job_name, task_name=scope.task_name, group=scope.group)),
     )
 
 
-def both(scope: Scope) -> bool:
-    """Whether the scope is of a task and a job at once; hours are counted by either."""
-    return scope.job_name is not None and scope.task_name is not None
+def is_tallied(scope: Scope) -> bool:
+    """Whether whole hours of the scope were counted ahead: they are of everything, of one job, or of one task."""
+    named = [one for one in (scope.job_name, scope.task_name, scope.group, scope.node) if one is not None]
+    return not named or (len(named) == 1 and scope.group is None and scope.node is None)
 
 
 def _tallied(conn: Connection, scope: Scope, seconds: int) -> list[Point]:

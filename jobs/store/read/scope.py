@@ -3,9 +3,10 @@
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from sqlalchemy import ColumnElement, and_, func, select
+from sqlalchemy import ColumnElement, and_, exists, func, select
 
 from ..schema.tables import job_execution as e
+from ..schema.tables import run
 
 SLACK = timedelta(hours=1)
 """Ids ascend with the time of the start, but for starts that were committed late and clocks that were set back."""
@@ -14,12 +15,14 @@ _NEIGHBOURS = 100
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """Which executions: those that started in ``start <= time < end``, of one job or one task if given."""
+    """Which executions: those that started in ``start <= time < end``, of one job, task, group or node if given."""
 
     start: datetime
     end: datetime
     job_name: str | None = None
     task_name: str | None = None
+    group: str | None = None
+    node: str | None = None
 
     def condition(self) -> ColumnElement[bool]:
         """The SQL of it."""
@@ -28,7 +31,12 @@ class Scope:
             conditions.append(e.c.job_name == self.job_name)
         if self.task_name is not None:
             conditions.append(e.c.task_name == self.task_name)
-        if len(conditions) > 2:
+        if self.node is not None:
+            conditions.append(e.c.node == self.node)
+        if self.group is not None:
+            # Run by run: there are far fewer in a span of time than runs of a group.
+            conditions.append(exists().where(run.c.id == e.c.run_id, run.c.group_name == self.group))
+        if self.job_name is not None or self.task_name is not None:
             conditions.append(self.ids())
         return and_(*conditions)
 

@@ -94,7 +94,12 @@ def lateness(conn: Connection, scope: Scope) -> Figures:
 
 
 def stalled(
-    conn: Connection, now: datetime, *, job_name: str | None = None, task_name: str | None = None
+    conn: Connection,
+    now: datetime,
+    *,
+    job_name: str | None = None,
+    task_name: str | None = None,
+    group: str | None = None,
 ) -> tuple[int, ...]:
     """The tasks that should have started and did not, as ``is_stalled`` judges; only those in question are read."""
     conditions = [
@@ -112,6 +117,8 @@ def stalled(
         conditions.append(t.c.job_name == job_name)
     if task_name is not None:
         conditions.append(t.c.name == task_name)
+    if group is not None:
+        conditions.append(t.c.group_name == group)
     asked = (task_from(row) for row in conn.execute(select(t).where(*conditions).order_by(t.c.id)))
     return tuple(task.id for task in asked if is_stalled(task, now))
 

@@ -5,12 +5,11 @@ from dataclasses import fields
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Connection, exists, func, select
+from sqlalchemy import Connection, func, select
 
 from ...core.model import Json, Task, TaskSource
 from ..schema.rows import RowReader
 from ..schema.specs import COLUMNS, WORDS, declared_of, spec_of
-from ..schema.tables import job
 from ..schema.tables import periodic_task as t
 
 _OWN = tuple(field.name for field in fields(Task) if field.name not in ("spec", "declared"))
@@ -70,24 +69,3 @@ def by_names(conn: Connection, names: Sequence[str]) -> dict[str, Task]:
     """The tasks of these names that exist, by name."""
     statement = select(t).where(t.c.name.in_(names))
     return {row.name: task_from(row) for row in conn.execute(statement)}
-
-
-def planned(conn: Connection, start: datetime, end: datetime, first: int, cap: int) -> list[Task]:
-    """The tasks that can have one of the ``first`` earliest occurrences in ``start <= time < end``.
-
-    These are the tasks due before ``start`` (their later occurrences may lie in the span) and, of those due in the
-    span, the ``first`` earliest. Paused tasks and those whose job no node has published are left out.
-
-    Args:
-        conn: A connection.
-        start: The beginning of the span.
-        end: Its end.
-        first: How many occurrences are wanted.
-        cap: Most tasks of the first kind; of more, those that are due earliest count.
-    """
-    due = t.c.next_run_at
-    alive = exists().where(job.c.name == t.c.job_name)
-    active = select(t).where(t.c.enabled, alive).order_by(due, t.c.id)
-    earlier = conn.execute(active.where(due < start, due < end).limit(cap))
-    within = conn.execute(active.where(due >= start, due < end).limit(first))
-    return [task_from(row) for rows in (earlier, within) for row in rows]

@@ -182,6 +182,7 @@ async def test_failures_are_grouped_by_what_their_messages_have_in_common(api: A
         ("at 0x7f00aa", "at 0x10", True),
         ("id 8a6e0804-2bd0-4672-b79d-d97027f9071a", "id 123e4567-e89b-12d3-a456-426614174000", True),
         ("took 1.5 s", "took 22.75 s", True),
+        ("node evasive-einstein-62763 died", "node happy-noether-10411 died", True),
         ("no user", "no group", False),
     ],
 )

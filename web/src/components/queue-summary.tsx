@@ -6,6 +6,7 @@ import { Status } from "./status";
 import { Time } from "./time";
 
 interface QueueSummaryProps {
+  /** The fullest first. */
   groups: readonly GroupRow[];
   /** There are groups behind these. */
   moreGroups: boolean;
@@ -13,16 +14,12 @@ interface QueueSummaryProps {
   nodes: readonly NodeRow[];
 }
 
-const GROUPS = 6;
-
 /** The fullest of the groups, and nodes that are up. */
 export function QueueSummary({ groups, moreGroups, nodes }: QueueSummaryProps) {
-  const depth = (group: GroupRow): number => group.waiting + group.scheduled + group.running + group.stuck;
-  const fullest = [...groups].sort((left, right) => depth(right) - depth(left)).slice(0, GROUPS);
   return (
     <div class="summary">
       <ul>
-        {fullest.map((group) => (
+        {groups.map((group) => (
           <li key={group.name} class="summary-line">
             <a href={paths.group(group.name)}>{group.name}</a>
             <span class="num">
@@ -32,7 +29,7 @@ export function QueueSummary({ groups, moreGroups, nodes }: QueueSummaryProps) {
             </span>
           </li>
         ))}
-        {moreGroups && <li class="summary-line dim">The fullest of the first {groups.length} groups by name</li>}
+        {moreGroups && <li class="summary-line dim">The fullest {groups.length} of the groups</li>}
       </ul>
       <ul>
         {nodes.map((node) => (

@@ -8,7 +8,7 @@ import { useLive } from "../live/use-live";
 const QueueDocument = graphql(
   `
   query OverviewQueue {
-    groups(first: 200) { nodes { ...GroupRow } pageInfo { hasNextPage } }
+    groups(first: 6, orderBy: [{ field: DEPTH, direction: DESC }]) { nodes { ...GroupRow } pageInfo { hasNextPage } }
     nodes(first: 6, filter: { state: { in: [STARTING, ACTIVE, DRAINING, STOPPING] } }) { nodes { ...NodeRow } }
   }
 `,

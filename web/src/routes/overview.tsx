@@ -12,7 +12,6 @@ import { ExecutionRowFragment, RunRowFragment } from "../graphql/fragments";
 import { graphql } from "../graphql/tada";
 import { isFailure } from "../lib/log-filter";
 import { useLive } from "../live/use-live";
-import { joinAlike } from "../model/failures";
 import { type OverviewState, reduceOverview } from "../model/overview";
 import { health, TilesFragment, type TilesData } from "../state/health";
 import { setTitle } from "../state/title";
@@ -53,7 +52,7 @@ function useFailures() {
   return useLive("overview/failures", {
     document: FailuresDocument,
     variables: () => ({}),
-    init: (data): readonly FailureGroupRow[] => joinAlike(data.failureGroups).slice(0, FAILURE_GROUPS),
+    init: (data): readonly FailureGroupRow[] => data.failureGroups.slice(0, FAILURE_GROUPS),
     outdates: ({ kind, state: outcome }) => kind === "EXECUTION_FINISHED" && outcome !== null && isFailure(outcome),
     every: 2_000,
   });

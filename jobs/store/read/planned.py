@@ -1,0 +1,35 @@
+"""The tasks whose next occurrences are planned in a span of time."""
+
+from datetime import datetime
+
+from sqlalchemy import Connection, exists
+
+from ...core.model import Task
+from ..schema.tables import job
+from ..schema.tables import periodic_task as t
+from .criteria import EVERYTHING, Criteria
+from .lists import TASKS
+
+
+def planned(
+    conn: Connection, start: datetime, end: datetime, first: int, cap: int, criteria: Criteria = EVERYTHING
+) -> list[Task]:
+    """The tasks that can have one of the ``first`` earliest occurrences in ``start <= time < end``.
+
+    These are the tasks due before ``start`` (their later occurrences may lie in the span) and, of those due in the
+    span, the ``first`` earliest. Paused tasks and those whose job no node has published are left out.
+
+    Args:
+        conn: A connection.
+        start: The beginning of the span.
+        end: Its end.
+        first: How many occurrences are wanted.
+        cap: Most tasks of the first kind; of more, those that are due earliest count.
+        criteria: Which tasks, by the fields of the list of tasks.
+    """
+    due = t.c.next_run_at
+    alive = exists().where(job.c.name == t.c.job_name)
+    active = TASKS.rows.where(t.c.enabled, alive, TASKS.condition(criteria)).order_by(due, t.c.id)
+    earlier = conn.execute(active.where(due < start, due < end).limit(cap))
+    within = conn.execute(active.where(due >= start, due < end).limit(first))
+    return [TASKS.model(row) for rows in (earlier, within) for row in rows]

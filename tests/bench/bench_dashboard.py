@@ -1,0 +1,181 @@
+"""Measures the dashboard in a real Chromium: how soon each page of a large installation shows its rows, and what a
+steady stream of changes costs an open page.
+
+Run it on a quiet machine, from the repository's root: `python -m tests.bench.bench_dashboard`; `--help` lists the
+options. For the stream of ten minutes: `--minutes 10`. It judges nothing.
+"""
+
+import argparse
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import httpx
+from playwright.sync_api import CDPSession, Page, sync_playwright
+
+from tests.bench import large_log
+from tests.bench.measuring import fresh_database, load
+from tests.support.browser import LAUNCH_OPTIONS, find_chromium
+from tests.support.ports import free_port
+from tests.support.processes import COMMAND
+from tests.support.waiting import wait_until
+
+PAGES = {
+    "/": ".tile-value >> text=/\\d/",
+    "/tasks": ".table tbody tr a[href^='/tasks/']",
+    "/jobs": ".table tbody tr",
+    "/runs": ".table tbody tr a[href^='/runs/']",
+    "/log": ".table tbody tr a[href^='/log/']",
+    "/log?sort=duration": ".table tbody tr a[href^='/log/']",
+    "/groups": ".table tbody tr",
+    "/nodes": ".table tbody tr",
+}
+"""Each page, and what its first row is known by."""
+
+JOBS = """
+from cronograph.jobs import job
+
+@job("quick", description="Is over at once")
+async def quick() -> int:
+    return 1
+"""
+
+FRAMES = """() => {
+  window.longest = 0; let last = performance.now();
+  const frame = (now) => {
+    window.longest = Math.max(window.longest, now - last); last = now; requestAnimationFrame(frame);
+  };
+  requestAnimationFrame(frame);
+}"""
+
+TRIGGER = "mutation($runs: [EnqueueRunInput!]!) { enqueueRuns(input: { runs: $runs }) { errors { message } } }"
+EVENTS_OF_A_RUN = 5
+"""Created, running, an execution that began, one that ended, and a run that is over."""
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """How large the installation is."""
+
+    executions: int
+    waiting: int
+    tasks: int
+    groups: int
+
+
+@contextmanager
+def served(database_url: str, folder: Path) -> Generator[str]:
+    """The address of a server over a database."""
+    (folder / "bench_jobs.py").write_text(JOBS)
+    port = free_port()
+    command = [str(COMMAND), "serve", "--no-auth", "--host", "127.0.0.1"]
+    command += ["--port", str(port), "--database-url", database_url, "--jobs", "bench_jobs"]
+    environment = {**os.environ, "PYTHONPATH": str(folder)}
+    with (folder / "server.log").open("w") as log:
+        process = subprocess.Popen(command, cwd=folder, env=environment, stdout=log, stderr=log)
+        try:
+            address = f"http://127.0.0.1:{port}"
+            wait_until(lambda: _is_ready(address), message="the server to be ready")
+            yield address
+        finally:
+            process.terminate()
+            process.wait(60)
+
+
+def _is_ready(address: str) -> bool:
+    try:
+        return httpx.get(f"{address}/health/ready", trust_env=False, timeout=2).status_code == 200
+    except httpx.TransportError:
+        return False
+
+
+@contextmanager
+def opened(address: str) -> Generator[Page]:
+    """A page of a browser."""
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=find_chromium(), args=LAUNCH_OPTIONS)
+        yield browser.new_page(base_url=address, viewport={"width": 1360, "height": 900})
+        browser.close()
+
+
+def first_rows(page: Page, rounds: int) -> None:
+    """Write the median and the longest time to the first row of each page."""
+    for path, row in PAGES.items():
+        times: list[float] = []
+        for _ in range(rounds):
+            page.goto("about:blank")
+            begin = time.perf_counter()
+            page.goto(path, wait_until="commit")
+            page.locator(row).first.wait_for(timeout=60_000)
+            times.append(time.perf_counter() - begin)
+        times.sort()
+        sys.stdout.write(f"{path:22} {times[len(times) // 2] * 1e3:7.0f} ms, longest {times[-1] * 1e3:7.0f} ms\n")
+
+
+def stream(page: Page, address: str, path: str, *, seconds: float, rate: float) -> None:
+    """Write what ``rate`` events a second for so long cost a page: the longest frame, memory, and the lag."""
+    page.goto(path)
+    page.locator(PAGES[path]).first.wait_for(timeout=60_000)
+    session = page.context.new_cdp_session(page)
+    before = _heap(session)
+    page.evaluate(FRAMES)
+    behind: set[str] = set()
+    end, made, begin = time.monotonic() + seconds, 0, time.monotonic()
+    with httpx.Client(base_url=address, trust_env=False, timeout=30) as client:
+        while time.monotonic() < end:
+            due = int((time.monotonic() - begin) * rate / EVENTS_OF_A_RUN) - made
+            if due > 0:
+                runs = [{"jobName": "quick", "group": "stream"}] * due
+                client.post("/graphql", json={"query": TRIGGER, "variables": {"runs": runs}}).raise_for_status()
+                made += due
+            behind.add(page.locator(".pill").first.inner_text())
+            page.wait_for_timeout(100)
+    longest: float = page.evaluate("window.longest")
+    after = _heap(session)
+    sys.stdout.write(
+        f"{path:22} {made * EVENTS_OF_A_RUN / seconds:5.1f} events/s for {seconds:.0f} s: longest frame {longest:.0f} "
+        f"ms, memory {before / 1e6:.1f} → {after / 1e6:.1f} MB, link {sorted(behind)}\n"
+    )
+
+
+def _heap(session: CDPSession) -> float:
+    session.send("HeapProfiler.collectGarbage")
+    used: Any = session.send("Runtime.getHeapUsage")["usedSize"]
+    return float(used)
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Measure."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--database", choices=("sqlite", "postgres"), default="sqlite")
+    parser.add_argument("--executions", type=int, default=300_000)
+    parser.add_argument("--waiting", type=int, default=20_000)
+    parser.add_argument("--tasks", type=int, default=2_000)
+    parser.add_argument("--groups", type=int, default=100)
+    parser.add_argument("--rounds", type=int, default=5, help="how often each page is opened")
+    parser.add_argument("--minutes", type=float, default=1.0, help="of the stream of changes, on each of two pages")
+    parser.add_argument("--events", type=float, default=50.0, help="a second, in the stream")
+    chosen = parser.parse_args(arguments)
+    sizes = Sizes(chosen.executions, chosen.waiting, chosen.tasks, chosen.groups)
+    with fresh_database(chosen.database) as url, tempfile.TemporaryDirectory() as folder:
+        now = datetime.now(UTC)
+        large_log.fill(
+            url, large_log.Size(sizes.executions, sizes.waiting, now, tasks=sizes.tasks, groups=sizes.groups)
+        )
+        sys.stdout.write(f"{sizes}, {chosen.database}, {load()}\n")
+        with served(url, Path(folder)) as address, opened(address) as page:
+            first_rows(page, chosen.rounds)
+            for path in ("/", "/runs"):
+                stream(page, address, path, seconds=chosen.minutes * 60, rate=chosen.events)
+
+
+if __name__ == "__main__":
+    main()

@@ -26,8 +26,11 @@ from .days import EVERY_WEEKDAY, DayRule
 from .model import NEVER_FIRES, ScheduleError, Syntax
 from .wall import FIRST_YEAR, LAST_YEAR, WallPattern, WholeSeconds
 from .wallclock import WallClockSchedule
+from .words import missing_day
 from .zones import find_zone
 
+_NOT_REPEATING: Final = ("today", "tomorrow", "now")
+"""Words for one time, which somebody may take for a schedule."""
 _SHORTHANDS: Final = {
     "minutely": "*:*",
     "hourly": "*:0",
@@ -98,8 +101,10 @@ def _parse_text(text: str) -> tuple[WallPattern, bool]:
         raise _with_better_hint(text, error) from None
     pattern = _pattern(parts) if parts.epoch is None else _instant_pattern(parts.epoch, parts.weekdays)
     if not pattern.can_match() or pattern.at_or_after(_EPOCH.replace(tzinfo=None)) is None:
+        missing = None if parts.epoch is not None else missing_day(pattern.months, pattern.days.days)
+        nowhere = f"no year from {FIRST_YEAR} to {LAST_YEAR} has such a date: '{text}'"
         raise ScheduleError(
-            f"value: never fires; no year from {FIRST_YEAR} to {LAST_YEAR} has such a date: '{text}'",
+            f"value: never fires; {missing or nowhere}",
             code=NEVER_FIRES,
             field="value",
             position=0,
@@ -142,6 +147,14 @@ def _instant_pattern(epoch: int, weekdays: int) -> WallPattern:
 def _with_better_hint(text: str, error: ScheduleError) -> ScheduleError:
     """The error, or a more helpful one when the text is nearly a shorthand, has a zone misspelt, or is cron."""
     words = text.split()
+    if text.lower() in _NOT_REPEATING:
+        return ScheduleError(
+            f"value: '{text}' is one time and no schedule; choose the syntax TIMESTAMP for that",
+            field="value",
+            position=0,
+            suggestion="daily",
+            advice=", or write '{}'",
+        )
     if len(words) == 1 and words[0].isascii() and words[0].replace("-", "").isalpha():
         near = get_close_matches(text.lower(), _SHORTHANDS, n=1)
         if near:

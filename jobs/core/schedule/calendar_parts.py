@@ -30,6 +30,7 @@ MONTH_PART: Final = Part("month", 1, 12)
 DAY_PART: Final = Part("day", 1, 31)
 DAY_FROM_END_PART: Final = Part("day", 1, 28)
 """Days counted from the end of the month: every month has 28."""
+HOURS: Final = 24
 HOUR_PART: Final = Part("hour", 0, 23)
 MINUTE_PART: Final = Part("minute", 0, 59)
 SECOND_PART: Final = Part("second", 0, 60 * SECOND - 1, SECOND)
@@ -175,9 +176,10 @@ def _check_bounds(part: Part, item: Component, number: int) -> None:
     if item.repeat == 0:
         raise item.error(part, f"'{item.text}' repeats by 0; a repetition must be more than 0")
     if not part.low <= number <= part.high:
-        raise item.error(
-            part, f"'{item.text}' is out of range; it must be {part.low // part.unit} to {part.high // part.unit}"
-        )
+        problem = f"'{item.text}' is out of range; it must be {part.low // part.unit} to {part.high // part.unit}"
+        # Who counts hours beyond midnight means the small hours.
+        beyond = number - HOURS if part.name == "hour" and item.text.isdigit() and number < 2 * HOURS else None
+        raise item.error(part, problem, None if beyond is None else str(beyond))
 
 
 def _turned(part: Part, item: Component) -> str | None:

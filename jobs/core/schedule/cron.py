@@ -16,6 +16,7 @@ from .days import DayRule
 from .model import NEVER_FIRES, ScheduleError, Syntax
 from .wall import WallPattern, WholeSeconds
 from .wallclock import WallClockSchedule
+from .words import missing_day
 from .zones import find_zone
 
 _FIELDS: Final = (
@@ -75,6 +76,18 @@ def parse_pattern(value: str) -> WallPattern:
     )
     pattern = WallPattern(None, month.each, rule, hour.each, minute.each, WholeSeconds(second.each))
     if not pattern.can_match():
+        missing = missing_day(month.each, day.each)
+        if missing is not None and not (day.from_end or day.nearest or day.last_workday):
+            word, position = words[3]
+            raise ScheduleError(
+                f"day: never fires; {missing}",
+                code=NEVER_FIRES,
+                field="day",
+                position=position,
+                suggestion="L",
+                replaces=(position, position + len(word)),
+                advice="; write '{}' for the last day of the month",
+            )
         raise ScheduleError(
             f"day: never fires; no month '{words[4][0]}' has a day '{words[3][0]}' that is a weekday '{words[5][0]}'",
             code=NEVER_FIRES,

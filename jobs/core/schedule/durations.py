@@ -74,7 +74,10 @@ def _parts(text: str, offset: int) -> list[tuple[str, str, int]]:
             raise _error(f"'{text[end:].strip()}' is not understood; it must be {_FORMS}", offset + end)
         unit = _SPELLINGS.get(match[2])
         if unit is None:
-            raise _error(f"unknown unit '{match[2]}'; it must be one of {', '.join(_UNITS)}", offset + match.start(2))
+            problem = f"unknown unit '{match[2]}'; it must be one of {', '.join(_UNITS)}"
+            slip = len(match[2]) == 1
+            minutes = f"{text[: match.start(2)]}m{text[match.end(2) :]}" if slip else None
+            raise _error(problem, offset + match.start(2), minutes, "; for minutes write '{}'")
         parts.append((match[1], unit, offset + match.start(1)))
         end = match.end()
     return parts
@@ -119,5 +122,6 @@ def _scaled(number: str, size: int) -> int:
     return (int(whole) * MICROSECONDS + int(fraction.ljust(6, "0"))) * size
 
 
-def _error(message: str, position: int) -> ScheduleError:
-    return ScheduleError(f"value: {message}", field="value", position=position)
+def _error(message: str, position: int, suggestion: str | None = None, advice: str = "") -> ScheduleError:
+    problem = f"value: {message}"
+    return ScheduleError(problem, field="value", position=position, suggestion=suggestion, advice=advice)

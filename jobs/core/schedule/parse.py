@@ -38,7 +38,7 @@ def _parsed(syntax: Syntax, value: str, timezone: str, origin: datetime | None) 
         case Syntax.CALENDAR:
             return parse_calendar(value, timezone)
         case Syntax.TIMESTAMP:
-            return parse_timestamp(value, timezone)
+            return parse_timestamp(value, timezone, origin)
         case Syntax.INTERVAL:
             if origin is None:
                 raise ValueError("anchor: an INTERVAL needs an anchor, or `now` in its place; got neither")

@@ -14,6 +14,8 @@ _RFC_3339: Final = re.compile(
     r"(?P<offset>[Zz]|[+-][0-9]{2}:[0-9]{2})?",
     re.ASCII,
 )
+_DATE: Final = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}", re.ASCII)
+_CLOCK: Final = re.compile(r"([0-9]{1,2}):([0-5][0-9])", re.ASCII)
 _MILLISECONDS: Final = re.compile(r"-?[0-9]{1,16}", re.ASCII)
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _FORMS: Final = "an RFC 3339 time such as 2030-01-31T09:00:00Z, or milliseconds since 1970"
@@ -47,11 +49,12 @@ class TimestampSchedule:
         return f"Once, on {local:%A}, {local.day} {local:%B} {local.year} at {clock} {self.timezone}"
 
 
-def parse_timestamp(value: str, timezone: str) -> TimestampSchedule:
+def parse_timestamp(value: str, timezone: str, now: datetime | None = None) -> TimestampSchedule:
     """Parses an RFC 3339 time with its offset, or epoch milliseconds. Raises ScheduleError.
 
     Fractions beyond the microsecond are cut off. A time with an offset is refused beside a `timezone` other than UTC.
-    Past times are accepted here: a finished task keeps its schedule. `validate` refuses them.
+    Past times are accepted here: a finished task keeps its schedule. `validate` refuses them. `now` is what words like
+    tomorrow, and a time of day alone, are judged by.
     """
     text = value.strip()
     if _MILLISECONDS.fullmatch(text):
@@ -59,7 +62,7 @@ def parse_timestamp(value: str, timezone: str) -> TimestampSchedule:
         return TimestampSchedule(value, timezone, _from_milliseconds(int(text)))
     match = _RFC_3339.fullmatch(text)
     if match is None:
-        raise _error(f"'{value}' is not understood; it must be {_FORMS}")
+        raise _error(f"'{value}' is not understood; it must be {_FORMS}", _meant(text, now), "; did you mean {}?")
     if match["offset"] is None:
         raise _error(f"'{value}' has no offset; end it with Z for UTC or with one such as +02:00", f"{text}Z")
     at = _from_rfc_3339(value, match)
@@ -98,5 +101,21 @@ def _from_rfc_3339(value: str, match: re.Match[str]) -> datetime:
     return local.astimezone(UTC)
 
 
-def _error(message: str, suggestion: str | None = None) -> ScheduleError:
-    return ScheduleError(f"value: {message}", field="value", position=0, suggestion=suggestion)
+def _meant(text: str, now: datetime | None) -> str | None:
+    """The time that was probably meant by a date, a time of day or the word tomorrow, all in UTC."""
+    if _DATE.fullmatch(text):
+        return f"{text}T00:00:00Z"
+    if now is None:
+        return None
+    tomorrow = (now.astimezone(UTC) + timedelta(days=1)).date()
+    if text.lower() == "tomorrow":
+        return f"{tomorrow}T00:00:00Z"
+    clock = _CLOCK.fullmatch(text)
+    if clock is None:
+        return None
+    hour, minute = int(clock[1]), clock[2]
+    return f"{tomorrow}T{hour % 24:02}:{minute}:00Z" if hour < 48 else None
+
+
+def _error(message: str, suggestion: str | None = None, advice: str = "") -> ScheduleError:
+    return ScheduleError(f"value: {message}", field="value", position=0, suggestion=suggestion, advice=advice)

@@ -12,6 +12,8 @@ MONTH_NAMES: Final = (
 DAY_NAMES: Final = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 
 _SHORTEST_RANGE: Final = 3
+_LONGEST: Final = (31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
+"""Days of each month, of February in a leap year."""
 
 
 def ordinal(number: int) -> str:
@@ -24,6 +26,16 @@ def ordinal(number: int) -> str:
 def joined(words: Sequence[str], conjunction: str = "and") -> str:
     """`a`, `a and b`, `a, b and c`."""
     return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} {conjunction} {words[-1]}"
+
+
+def missing_day(months: int, days: int) -> str | None:
+    """That none of the months (bits 1 to 12) has any of the days (bits 1 to 31), in words; None if one has."""
+    chosen = [number for number in range(1, 13) if months >> number & 1]
+    first = (days & -days).bit_length() - 1
+    if not chosen or first < 1 or any(first <= _LONGEST[number - 1] for number in chosen):
+        return None
+    names = joined([MONTH_NAMES[number - 1] for number in chosen])
+    return f"{names} {'has' if len(chosen) == 1 else 'have'} no day {first}"
 
 
 def listed(mask: int, name: Callable[[int], str] = str) -> str:

@@ -194,7 +194,7 @@ def test_seconds_since_1970_are_the_same_in_every_zone() -> None:
             "9..17:00",
         ),
         ("10:00 ", "value: nothing may follow the time, not even spaces; write '10:00'", "value", 5, "10:00"),
-        ("24:00", "hour: '24' is out of range; it must be 0 to 23", "hour", 0, None),
+        ("24:00", "hour: '24' is out of range; it must be 0 to 23", "hour", 0, "0"),
         ("10:00:60", "second: '60' is out of range; it must be 0 to 59", "second", 6, None),
         ("*-13-1", "month: '13' is out of range; it must be 1 to 12", "month", 2, None),
         ("*-*~29", "day: '29' is out of range; it must be 1 to 28", "day", 4, None),

@@ -58,7 +58,7 @@ def test_lengths_of_time_are_understood(text: str, seconds: float) -> None:
         ("  ", "value: is empty; it must be a length of time such as 90, 90s, 1h30m or PT1H30M", 0),
         ("soon", "value: 'soon' is not understood; it must be a length of time such as 90, 90s, 1h30m or PT1H30M", 0),
         ("1h 30", "value: '30' is not understood; it must be a length of time such as 90, 90s, 1h30m or PT1H30M", 2),
-        ("5x", "value: unknown unit 'x'; it must be one of w, d, h, m, s", 1),
+        ("5x", "value: unknown unit 'x'; it must be one of w, d, h, m, s; for minutes write '5m'", 1),
         ("500ms", "value: unknown unit 'ms'; it must be one of w, d, h, m, s", 3),
         ("30m1h", "value: '1h' comes too late; write each unit once, the largest first", 3),
         ("1h2h", "value: '2h' comes too late; write each unit once, the largest first", 2),

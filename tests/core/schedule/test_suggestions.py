@@ -116,6 +116,17 @@ def test_every_suggestion_for_any_text_is_valid_itself(syntax: Syntax, value: st
             "2026-06-01 10:00 Europe/Berlin",
             "2026-06-01 10:00 Europe/Berlin",
         ),
+        (Syntax.CRON, "0 0 0 31 2 *", "L", "0 0 0 L 2 *"),
+        (Syntax.CRON, "0 0 0 31 4,6 *", "L", "0 0 0 L 4,6 *"),
+        (Syntax.CALENDAR, "25:00", "1", "1:00"),
+        (Syntax.CALENDAR, "24:00", "0", "0:00"),
+        (Syntax.CALENDAR, "tomorrow", "daily", "daily"),
+        (Syntax.CALENDAR, "2027-02-30", None, None),
+        (Syntax.INTERVAL, "5x", "5m", "5m"),
+        (Syntax.INTERVAL, "1h5min3x", None, None),
+        (Syntax.TIMESTAMP, "2031-01-31", "2031-01-31T00:00:00Z", "2031-01-31T00:00:00Z"),
+        (Syntax.TIMESTAMP, "2031-02-31", None, None),
+        (Syntax.TIMESTAMP, "99:00", None, None),
         (Syntax.TIMESTAMP, "2030-02-31T09:00:00", None, None),
         (Syntax.TIMESTAMP, "1000000000", None, None),
         (Syntax.TIMESTAMP, "1900000000", "1900000000000", "1900000000000"),
@@ -138,3 +149,43 @@ def test_a_message_never_names_a_suggestion_that_was_dropped() -> None:
     assert error.message == (
         "value: has five fields, but seconds are required; write '0 */5 * * * *' to fire at second 0"
     )
+
+
+@pytest.mark.parametrize(
+    ("syntax", "value", "message"),
+    [
+        (
+            Syntax.CRON,
+            "0 0 0 31 2 *",
+            "day: never fires; February has no day 31; write 'L' for the last day of the month",
+        ),
+        (
+            Syntax.CRON,
+            "0 0 0 31 4,6 *",
+            "day: never fires; April and June have no day 31; write 'L' for the last day of the month",
+        ),
+        (Syntax.CALENDAR, "2027-02-30", "value: never fires; February has no day 30"),
+        (
+            Syntax.CALENDAR,
+            "tomorrow",
+            "value: 'tomorrow' is one time and no schedule; choose the syntax TIMESTAMP for that, or write 'daily'",
+        ),
+        (
+            Syntax.INTERVAL,
+            "5x",
+            "value: unknown unit 'x'; it must be one of w, d, h, m, s; for minutes write '5m'",
+        ),
+    ],
+)
+def test_a_refusal_speaks_of_months_and_days(syntax: Syntax, value: str, message: str) -> None:
+    error = validate(syntax, value, "UTC", count=1, after=NOW).error
+    assert error is not None
+    assert error.message == message
+
+
+def test_tomorrow_and_a_time_of_day_are_taken_for_the_next_ones() -> None:
+    now = datetime(2030, 6, 30, 22, 0, tzinfo=UTC)
+    for value, suggestion in (("tomorrow", "2030-07-01T00:00:00Z"), ("25:00", "2030-07-01T01:00:00Z")):
+        error = validate(Syntax.TIMESTAMP, value, "UTC", count=1, after=now).error
+        assert error is not None
+        assert (error.suggestion, error.corrected) == (suggestion, suggestion)

@@ -40,9 +40,10 @@ def test_a_time_is_understood_and_fires_once(text: str, expected: datetime) -> N
             "2030-01-31",
             (
                 "value: '2030-01-31' is not understood; "
-                "it must be an RFC 3339 time such as 2030-01-31T09:00:00Z, or milliseconds since 1970"
+                "it must be an RFC 3339 time such as 2030-01-31T09:00:00Z, or milliseconds since 1970; "
+                "did you mean 2030-01-31T00:00:00Z?"
             ),
-            None,
+            "2030-01-31T00:00:00Z",
         ),
         (
             "2030-01-31T09:00:00",

@@ -133,7 +133,6 @@ def _jobs(size: Size) -> Iterator[dict[str, Any]]:
             "args_schema": {},
             "defaults": {},
             "signature": "",
-            "defaults": {},
         }
 
 

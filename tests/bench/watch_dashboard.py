@@ -1,7 +1,7 @@
 """Measures the dashboard in a real Chromium: how soon each page of a large installation shows its rows, and what a
 steady stream of changes costs an open page.
 
-Run it on a quiet machine, from the repository's root: `python -m tests.bench.bench_dashboard`; `--help` lists the
+Run it on a quiet machine, from the repository's root: `python -m tests.bench.watch_dashboard`; `--help` lists the
 options. For the stream of ten minutes: `--minutes 10`. It judges nothing.
 """
 

@@ -55,6 +55,7 @@ FRAMES = """() => {
   requestAnimationFrame(frame);
 }"""
 
+A_MOMENT = "() => new Promise((done) => setTimeout(done, 100))"
 TRIGGER = "mutation($runs: [EnqueueRunInput!]!) { enqueueRuns(input: { runs: $runs }) { errors { message } } }"
 MEMORY = ("--js-flags=--expose-gc", "--enable-precise-memory-info")
 EVENTS_OF_A_RUN = 5
@@ -136,7 +137,7 @@ def stream(page: Page, address: str, path: str, *, seconds: float, rate: float) 
                 client.post("/graphql", json={"query": TRIGGER, "variables": {"runs": runs}}).raise_for_status()
                 made += due
             behind.add(page.locator(".pill").first.inner_text())
-            page.wait_for_timeout(100)
+            page.evaluate(A_MOMENT)
     longest: float = page.evaluate("window.longest")
     after = _heap(page)
     sys.stdout.write(

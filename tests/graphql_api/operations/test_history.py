@@ -18,18 +18,18 @@ async def history(api: Api, **arguments: Any) -> dict[str, Any]:
     return found
 
 
-def work_once(api: Api) -> None:
-    """A run from its submission to its success."""
+async def worked(api: Api) -> list[dict[str, Any]]:
+    """The events of a run from its submission to its success, and of its nodes, once they are all published."""
     worker = api.stored.node("w")
     api.stored.enqueue(group="mail")
     worker.end(worker.start(), Succeeded(1))
     api.publish()
+    async with api.subscribed('subscription { events(after: "0.0") { cursor kind } }') as source:
+        return await take(source, 7)
 
 
 async def test_the_stored_events_are_a_list_whose_cursors_are_those_of_the_subscription(api: Api) -> None:
-    work_once(api)
-    async with api.subscribed('subscription { events(after: "0.0") { cursor kind } }') as source:
-        told = await take(source, 7)
+    told = await worked(api)
     everything = await history(api)
     assert everything["nodes"] == told
     assert [edge["cursor"] for edge in everything["edges"]] == [one["cursor"] for one in told]
@@ -41,7 +41,7 @@ async def test_the_stored_events_are_a_list_whose_cursors_are_those_of_the_subsc
 
 
 async def test_pages_of_events_lead_through_all_of_them_in_both_directions(api: Api) -> None:
-    work_once(api)
+    await worked(api)
     everything = (await history(api))["nodes"]
     for size in (1, 3):
         met: list[dict[str, Any]] = []
@@ -65,7 +65,7 @@ async def test_pages_of_events_lead_through_all_of_them_in_both_directions(api: 
 
 
 async def test_events_are_filtered_and_faulty_pages_refused(api: Api) -> None:
-    work_once(api)
+    await worked(api)
     finished = await history(api, filter={"kinds": ["EXECUTION_FINISHED"], "group": "mail"})
     assert ([one["kind"] for one in finished["nodes"]], finished["totalCount"]) == (["EXECUTION_FINISHED"], 1)
     for arguments, code, words in (

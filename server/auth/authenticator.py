@@ -25,6 +25,15 @@ MOST_REMEMBERED: Final = 10_000
 BEARER: Final = re.compile(r"bearer +(\S{1,200})", re.IGNORECASE)
 
 
+_BEARERS: Final = (Prefix.SESSION, Prefix.ACCESS_TOKEN, Prefix.API_TOKEN)
+_COOKIES: Final = (Prefix.SESSION,)
+"""What may come by ``Authorization`` and by cookie."""
+
+
+def _is_of(secret: str, accepted: Collection[Prefix]) -> bool:
+    return secret.partition("_")[0] in accepted
+
+
 class Authenticator:
     """Finds the identity behind a connection.
 
@@ -50,14 +59,12 @@ class Authenticator:
         """
         token = _token(connection)
         if token is not None:
-            found = await self._look_up(token, prefix_of(token))
+            found = await self._look_up(token, _BEARERS)
             if found is None:
                 raise unauthenticated("The token is none of this server, has expired or was revoked.")
             return found
         secret = self.cookie.read(connection)
-        if secret is None or prefix_of(secret) is not Prefix.SESSION:
-            return None
-        return await self._look_up(secret, Prefix.SESSION)
+        return None if secret is None else await self._look_up(secret, _COOKIES)
 
     async def required(self, connection: HTTPConnection) -> Identity:
         """Whose credential the connection shows.
@@ -83,13 +90,15 @@ class Authenticator:
         now = await server_time(self._database)
         return await self._database.read(identities.still_good, list(asked), now)
 
-    async def _look_up(self, secret: str, prefix: Prefix | None) -> Identity | None:
-        if prefix not in {Prefix.SESSION, Prefix.ACCESS_TOKEN, Prefix.API_TOKEN}:
-            return None
+    async def _look_up(self, secret: str, accepted: Collection[Prefix]) -> Identity | None:
         key = stored_form(secret)
         known = self._known.get(key)
-        if known is not None and self._clock() < known[1]:
+        # What is remembered was of the right form: its checksum need not be computed for each request.
+        if known is not None and self._clock() < known[1] and _is_of(secret, accepted):
             return known[0]
+        prefix = prefix_of(secret)
+        if prefix not in accepted:
+            return None
         asked = self._clock()
         now = await server_time(self._database)
         read = identities.by_token if prefix is Prefix.API_TOKEN else identities.by_session

@@ -27,13 +27,18 @@ WRONG = "The name or the password is wrong."
 
 def place_of(connection: HTTPConnection) -> Place:
     """Where a request comes from."""
-    host = connection.client.host if connection.client else "unknown"
-    return Place(host, connection.headers.get("user-agent"))
+    return Place(address_of(connection), connection.headers.get("user-agent"))
+
+
+def address_of(connection: HTTPConnection) -> str:
+    """The address a request comes from."""
+    client = connection.client
+    return client.host if client else "unknown"
 
 
 def person_of(connection: HTTPConnection, identity: Identity) -> Person:
     """Who asks, and from where."""
-    return Person.of(identity, place_of(connection).address)
+    return Person.of(identity, address_of(connection))
 
 
 @dataclass(frozen=True, slots=True)

@@ -135,7 +135,8 @@ async def report(url: str, chosen: argparse.Namespace, write: Callable[[str], ob
                 best = [min(pair) for pair in zip(best, costs, strict=True)]
             for way, microseconds in zip(ways, best, strict=True):
                 write(f"{words}: {microseconds:8.0f} µs {way.name} ({microseconds / best[0]:.2f} ×)\n")
-        quiet, beside = [], []
+        quiet: list[float] = []
+        beside: list[float] = []
         for _ in range(chosen.rounds):
             quiet += await latencies(ways[1], chosen.seconds)
             over = asyncio.Event()

@@ -40,9 +40,13 @@ REQUESTS: Final = {
     "METHOD_NOT_ALLOWED": "Queries are sent by POST.",
     "NOT_ACCEPTABLE": "The client accepts no form in which this can be answered.",
     "NOT_FOUND": "There is no such thing (any more).",
+    "NO_ROLE": "The provider gives the person no role here.",
     "PASSKEYS_NOT_AVAILABLE": "Passkeys need a name that browsers trust, such as `localhost` or a public URL.",
     "PERSISTED_HASH_MISMATCH": "The hash is not that of the document.",
     "PERSISTED_QUERY_NOT_FOUND": "The hash is not known; send the document along.",
+    "PROVIDER_ANSWER": "The answer of a provider of identities is not good in some point; the server's log says which.",
+    "PROVIDER_NOT_AVAILABLE": "A provider of identities cannot be reached, or is not what it should be.",
+    "PROVIDER_REFUSED": "A provider of identities, or the person there, says no.",
     "SHUTTING_DOWN": "The server ends; connect again.",
     "SLOW_READER": "The reader of a stream was too slow, and the stream ended.",
     "STARTING": "The server is not ready yet.",
@@ -58,6 +62,7 @@ REQUESTS: Final = {
     "UNSUPPORTED_MEDIA_TYPE": "The body is not JSON.",
     "VALIDATION_ERROR": "The document does not fit the schema.",
     "WRONG_CREDENTIALS": "The name or the password is wrong.",
+    "WRONG_STATE": "The sign-in by a provider was not begun in this browser, took too long, or is over.",
 }
 """What `extensions.code` of an error of a whole request, or of one of its fields, can be besides the limits."""
 

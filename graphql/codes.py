@@ -11,6 +11,7 @@ describe(
     ErrorCode,
     "Why an input was refused.",
     {
+        ErrorCode.ACCOUNT_DISABLED: "Nobody may sign in with the account.",
         ErrorCode.ALREADY_EXISTS: "What the input would make exists already.",
         ErrorCode.CODE_TASK: "The task is declared in code: it can be paused, not deleted.",
         ErrorCode.FORBIDDEN: "Who asks may not do this, or not with these values.",
@@ -25,6 +26,7 @@ describe(
         ErrorCode.NEVER_FIRES: "The schedule has no occurrence ahead.",
         ErrorCode.NO_ENCRYPTION_KEY: "The server has no key to encrypt secrets with.",
         ErrorCode.NOT_FOUND: "What the input names does not exist.",
+        ErrorCode.NO_ACCOUNT: "Nobody is known by this identity, and accounts are not made for new people.",
         ErrorCode.OVERLAP: "The overlap policy of the task allows no further unfinished run.",
         ErrorCode.IN_USE: "Tasks refer to the secret.",
         ErrorCode.UNREADABLE: "A stored secret cannot be decrypted with the keys of this process.",

@@ -26,6 +26,9 @@ from .settings import DEFAULT_FILE, ENV_PREFIX, NAMES, OTHER_VARIABLES, SECRET, 
 LEASE_SHARE = 0.5
 """A heartbeat may take at most this share of the lease (the rule of the engine)."""
 
+PROVIDERS = "oidc"
+"""The setting whose value is never shown."""
+
 MAX_SHOWN = 120
 """Characters of a wrong value that its error message shows."""
 
@@ -148,7 +151,8 @@ def _validated(sources: _Sources) -> Settings:
         settings = Settings.model_validate(values)
     except ValidationError as error:
         sources.faulty.update(str(fault["loc"][0]) for fault in error.errors())
-        for name in (name for name in NAMES if name in sources.faulty):
+        sources.faults.extend(_faulty_providers(error, sources))
+        for name in (name for name in NAMES if name in sources.faulty and name != PROVIDERS):
             sources.faults.append(
                 f"{sources.called(name)}: must be {must_be(name)}, got {_shown_of(name, values[name])}"
             )
@@ -163,6 +167,15 @@ def _validated(sources: _Sources) -> Settings:
     if not sources.faulty.intersection({"heartbeat", "lease"}):
         sources.warnings.extend(_tight_lease(settings, sources))
     return settings
+
+
+def _faulty_providers(error: ValidationError, sources: _Sources) -> Iterator[str]:
+    """What is wrong with providers, part by part and without any value: their secrets are among them."""
+    for fault in error.errors(include_input=False, include_url=False):
+        name, *parts = map(str, fault["loc"])
+        if name == PROVIDERS:
+            where = ".".join((sources.called(name), *parts))
+            yield f"{where}: {fault['msg'].removeprefix('Value error, ')}"
 
 
 def _together(settings: Settings, sources: _Sources) -> Iterator[tuple[set[str], str]]:
@@ -186,6 +199,11 @@ def _together(settings: Settings, sources: _Sources) -> Iterator[tuple[set[str],
         yield {"http_allow"}, f"{sources.called('http_allow')}: must be {must_be('http_allow')}, got {shown}"
     yield from _unreadable_documents(settings, sources)
     yield from _wrong_keys(settings, sources)
+    for key, provider in settings.oidc.items():
+        try:
+            provider.secret()
+        except OSError as error:
+            yield {PROVIDERS}, f"{sources.called(PROVIDERS)}.{key}.client_secret_file: must be readable: {error}"
     for module in settings.jobs:
         if not _MODULE.fullmatch(module):
             yield {"jobs"}, f"{sources.called('jobs')}: must be module names, got {_shown(module)}{_as_module(module)}"

@@ -128,7 +128,7 @@ class Service:
         wakeup = Wakeup(database)
         feeds = LiveFeeds(database, wakeup, poll=settings.poll_for(is_sqlite=database.is_sqlite))
         keys = key_source(self.settings)
-        sign_in = None if self.settings.no_auth else SignIn(database, listener.url, listener.hosts)
+        sign_in = None if self.settings.no_auth else SignIn(database, listener.url, listener.hosts, self.settings.oidc)
 
         async def context_of(submitter: str | None) -> Context:
             person = LOCAL_ADMINISTRATOR if sign_in is None else await person_behind(database, submitter)

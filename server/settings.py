@@ -16,6 +16,7 @@ from typing_extensions import override
 
 from ..jobs.core.errors import ConfigurationError
 from ..jobs.core.sealing import parse_keys
+from .provider_settings import ProviderKey, ProviderSettings, from_text
 
 ENV_PREFIX = "CRONOGRAPH_"
 
@@ -85,6 +86,7 @@ class Settings(BaseSettings):
         hard_stop_grace: Seconds between asking a job to stop and cancelling it hard.
         thread_logs: Keep also what threads log that a job starts itself; changes ``threading`` for the whole process.
         http_allow: What the job ``http_request`` may reach besides public addresses: addresses, networks, names, ``*``.
+        oidc: Providers of identities (OpenID Connect) by whom people may sign in, by a short name of each.
         allowed_documents: A JSON file of GraphQL documents by SHA-256; when set, only these and those of the dashboard
             and the command line run.
         secret_key: The keys that secrets are encrypted with, in base64, the newest first; never shown.
@@ -139,6 +141,12 @@ class Settings(BaseSettings):
         BeforeValidator(_split),
         MustBe("a list of addresses, networks such as 10.1.0.0/16, host names, or * (everything)"),
     ] = ()
+    oidc: Annotated[
+        dict[ProviderKey, ProviderSettings],
+        NoDecode,
+        BeforeValidator(from_text),
+        MustBe("a table of providers, see docs/security.md; in a variable a JSON object"),
+    ] = {}
     allowed_documents: Annotated[Path | None, MustBe("a JSON file of GraphQL documents by SHA-256")] = None
     secret_key: Annotated[
         SecretStr | None,

@@ -7,6 +7,7 @@ from .shapes import OpenEnum, StateOfRun
 class ErrorCode(OpenEnum):
     """Why an input was refused."""
 
+    ACCOUNT_DISABLED = "ACCOUNT_DISABLED"
     ALREADY_EXISTS = "ALREADY_EXISTS"
     CODE_TASK = "CODE_TASK"
     FORBIDDEN = "FORBIDDEN"
@@ -22,6 +23,7 @@ class ErrorCode(OpenEnum):
     NEVER_FIRES = "NEVER_FIRES"
     NOT_FOUND = "NOT_FOUND"
     NO_ENCRYPTION_KEY = "NO_ENCRYPTION_KEY"
+    NO_ACCOUNT = "NO_ACCOUNT"
     OVERLAP = "OVERLAP"
     SIGN_IN_NEEDED = "SIGN_IN_NEEDED"
     TOO_MANY_DEVICES = "TOO_MANY_DEVICES"

@@ -67,3 +67,10 @@ class DeletePasskeyInput:
     """The input of ``deletePasskey``."""
 
     id: strawberry.ID = strawberry.field(description="The decimal key.")
+
+
+@strawberry.input(description="An identity at a provider by its id.")
+class DeleteIdentityInput:
+    """The input of ``deleteIdentity``."""
+
+    id: strawberry.ID = strawberry.field(description="The decimal key.")

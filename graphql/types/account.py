@@ -11,7 +11,8 @@ from ...jobs.core import accounts as model
 from ...jobs.core.accounts import CredentialKind
 from ...jobs.core.audit import Entry
 from ...jobs.core.passkeys import Passkey as PasskeyModel
-from ...jobs.store.read import passkeys, sessions
+from ...jobs.core.providers import ProviderIdentity as ProviderIdentityModel
+from ...jobs.store.read import passkeys, providers, sessions
 from ...jobs.store.read.clock import server_time
 from ..context import Info, Person
 from ..enums import Role, describe
@@ -128,6 +129,30 @@ class Passkey:
         )
 
 
+@strawberry.type(description="Somebody at a provider of identities (OpenID Connect), by whom an account can sign in.")
+class ProviderIdentity:
+    """Who an account is at a provider."""
+
+    id: strawberry.ID = strawberry.field(description="The decimal key.")
+    provider: str = strawberry.field(description="The provider's key in the configuration.")
+    issuer: str = strawberry.field(description="The provider's own name.")
+    subject: str = strawberry.field(description="Who it is there.")
+    created_at: datetime = strawberry.field(description="When it was connected.")
+    last_used_at: datetime | None = strawberry.field(description="When its owner last signed in by it.")
+
+    @classmethod
+    def from_model(cls, identity: ProviderIdentityModel) -> Self:
+        """The identity behind a stored one."""
+        return cls(
+            id=strawberry.ID(str(identity.id)),
+            provider=identity.provider,
+            issuer=identity.issuer,
+            subject=identity.subject,
+            created_at=identity.created_at,
+            last_used_at=identity.last_used_at,
+        )
+
+
 @strawberry.type(description="Who asks.")
 class Viewer:
     """The person or program behind the request."""
@@ -158,6 +183,12 @@ class Viewer:
         """Of the person of the context."""
         found = await info.context.database.read(passkeys.passkeys_of, _account_ids(info))
         return [Passkey.from_model(one) for one in found]
+
+    @resolved(description="Who they are at providers of identities, the oldest first.", size=SHOWN)
+    async def identities(self, info: Info) -> list[ProviderIdentity]:
+        """Of the person of the context."""
+        found = await info.context.database.read(providers.identities_of, _account_ids(info))
+        return [ProviderIdentity.from_model(one) for one in found[:200]]
 
 
 @strawberry.type(description="One entry of the audit log.")
@@ -243,6 +274,13 @@ class RenamePasskeyPayload(PasskeyChanged):
 @strawberry.type(description="The answer of `deletePasskey`.")
 class DeletePasskeyPayload(PasskeyChanged):
     """A passkey or errors."""
+
+
+@strawberry.type(description="The answer of `deleteIdentity`.")
+class DeleteIdentityPayload(MutationPayload):
+    """An identity or errors."""
+
+    identity: ProviderIdentity | None = strawberry.field(description="The identity as it was.", default=None)
 
 
 @strawberry.type(description="The answer of `endSessions`.")

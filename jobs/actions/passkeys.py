@@ -4,7 +4,6 @@ from dataclasses import dataclass
 from typing import Final
 
 from ..core.accounts import Account, Actor
-from ..core.codes import ErrorCode
 from ..core.errors import AlreadyExists, InvalidState, NotFound
 from ..core.passkeys import MAX_PASSKEYS, Ceremony, DeviceKey, Passkey
 from ..core.roles import Role
@@ -17,6 +16,7 @@ from ..store.write import accounts as account_statements
 from ..store.write import passkeys
 from .brakes import count_try, take_back
 from .sessions import MAX_ADDRESS, Place, start
+from .ways_in import keep_a_way_in
 
 UNKNOWN: Final = "(unknown passkey)"
 
@@ -125,24 +125,13 @@ def delete(tx: Tx, passkey_id: int, account_id: int) -> Passkey:
         InvalidState: code ``LAST_WAY_IN``: it has no password and no other passkey.
         NotFound: the account has no such passkey.
     """
-    # Two that delete the last two at once must not both see the other one.
     account_statements.lock(tx.conn, account_id)
     deleted = passkeys.delete_passkey(tx.conn, passkey_id, account_id)
     if deleted is None:
         raise _missing(passkey_id)
-    if not _ways_in(tx, account_id):
-        raise InvalidState(
-            f"id: '{deleted.name}' is the last way into this account; set a password or add another passkey first",
-            path=("id",),
-            code=ErrorCode.LAST_WAY_IN,
-        )
+    keep_a_way_in(tx, account_id, deleted.name)
     tx.record("passkey.deleted", _owner(tx, deleted), before=_described(deleted))
     return deleted
-
-
-def _ways_in(tx: Tx, account_id: int) -> bool:
-    account = accounts.by_id(tx.conn, account_id)
-    return account is not None and (account.has_password or bool(stored.passkeys_of(tx.conn, [account_id])))
 
 
 def _with_room(tx: Tx, account_id: int) -> list[Passkey]:

@@ -25,8 +25,13 @@ async def cleanup_expired_refresh_tokens(context: JobContext) -> int:
 
 
 async def cleanup_expired_challenges(context: JobContext) -> int:
-    """Deletes passkey challenges and one-time links that have expired or were used."""
-    return await _clean(context, challenges=signin.delete_finished_challenges, links=signin.delete_finished_links)
+    """Deletes passkey challenges, one-time links and begun sign-ins by a provider that have expired or were used."""
+    return await _clean(
+        context,
+        challenges=signin.delete_finished_challenges,
+        links=signin.delete_finished_links,
+        attempts=signin.delete_finished_attempts,
+    )
 
 
 async def cleanup_expired_device_codes(context: JobContext) -> int:

@@ -6,6 +6,7 @@ from enum import StrEnum
 class ErrorCode(StrEnum):
     """The code of a refusal; the schema describes each."""
 
+    ACCOUNT_DISABLED = "ACCOUNT_DISABLED"
     ALREADY_EXISTS = "ALREADY_EXISTS"
     CODE_TASK = "CODE_TASK"
     FORBIDDEN = "FORBIDDEN"
@@ -21,6 +22,7 @@ class ErrorCode(StrEnum):
     NEVER_FIRES = "NEVER_FIRES"
     NOT_FOUND = "NOT_FOUND"
     NO_ENCRYPTION_KEY = "NO_ENCRYPTION_KEY"
+    NO_ACCOUNT = "NO_ACCOUNT"
     OVERLAP = "OVERLAP"
     SIGN_IN_NEEDED = "SIGN_IN_NEEDED"
     TOO_MANY_DEVICES = "TOO_MANY_DEVICES"

@@ -75,6 +75,10 @@ def upgrade() -> None:
     _one_time_link_indexes()
     _passkey()
     _passkey_indexes()
+    _provider_attempt()
+    _provider_attempt_indexes()
+    _provider_identity()
+    _provider_identity_indexes()
     _session()
     _session_indexes()
     _webauthn_challenge()
@@ -650,6 +654,52 @@ def _passkey() -> None:
 
 def _passkey_indexes() -> None:
     op.create_index("ix_passkey_user_id", "passkey", ["user_id"])
+
+
+def _provider_attempt() -> None:
+    op.create_table(
+        "provider_attempt",
+        Column("id", KEY, nullable=False),
+        Column("state_hash", String(64), nullable=False),
+        Column("bound_to", String(64), nullable=False),
+        Column("provider", String(40), nullable=False),
+        Column("next_path", String(2000), nullable=False),
+        Column("user_id", KEY),
+        Column("created_at", TIME, nullable=False),
+        Column("expires_at", TIME, nullable=False),
+        Column("consumed_at", TIME),
+        PrimaryKeyConstraint("id", name="pk_provider_attempt"),
+        ForeignKeyConstraint(["user_id"], ["user_account.id"], name="fk_provider_attempt_user_id", ondelete="CASCADE"),
+        UniqueConstraint("state_hash", name="uq_provider_attempt_state_hash"),
+        sqlite_autoincrement=True,
+    )
+
+
+def _provider_attempt_indexes() -> None:
+    op.create_index("ix_provider_attempt_consumed_at", "provider_attempt", ["consumed_at"])
+    op.create_index("ix_provider_attempt_expires_at", "provider_attempt", ["expires_at"])
+    op.create_index("ix_provider_attempt_user_id", "provider_attempt", ["user_id"])
+
+
+def _provider_identity() -> None:
+    op.create_table(
+        "provider_identity",
+        Column("id", KEY, nullable=False),
+        Column("user_id", KEY, nullable=False),
+        Column("provider", String(40), nullable=False),
+        Column("issuer", String(400), nullable=False),
+        Column("subject", String(255), nullable=False),
+        Column("created_at", TIME, nullable=False),
+        Column("last_used_at", TIME),
+        PrimaryKeyConstraint("id", name="pk_provider_identity"),
+        ForeignKeyConstraint(["user_id"], ["user_account.id"], name="fk_provider_identity_user_id", ondelete="CASCADE"),
+        UniqueConstraint("issuer", "subject", name="uq_provider_identity_issuer_subject"),
+        sqlite_autoincrement=True,
+    )
+
+
+def _provider_identity_indexes() -> None:
+    op.create_index("ix_provider_identity_user_id", "provider_identity", ["user_id"])
 
 
 def _session() -> None:

@@ -1,7 +1,10 @@
 """The pages of sign-in: plain HTML without scripts, so that they work before anything else does."""
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from html import escape
 from typing import Final
+from urllib.parse import quote
 
 from starlette.responses import HTMLResponse
 
@@ -24,6 +27,8 @@ input { font: inherit; width: 100%; box-sizing: border-box; padding: .55rem; bor
   border-radius: .4rem; background: transparent; color: inherit; }
 button { font: inherit; margin: 1.25rem .5rem 0 0; padding: .55rem 1.25rem; border: 1px solid var(--accent);
   border-radius: .4rem; background: var(--accent); color: var(--card); cursor: pointer; }
+a.way { display: block; text-align: center; padding: .55rem 1.25rem; border: 1px solid var(--line);
+  border-radius: .4rem; color: inherit; text-decoration: none; }
 button.plain { background: transparent; color: var(--accent); }
 :focus-visible { outline: 3px solid var(--accent); outline-offset: 2px; }
 .bad { color: var(--bad); font-weight: 600; }
@@ -55,14 +60,36 @@ def hidden(name: str, value: str) -> str:
     return f'<input type="hidden" name="{name}" value="{escape(value)}">'
 
 
-def login_page(next_path: str, name: str = "", message: str | None = None, status: int = 200) -> HTMLResponse:
-    """Asks for name and password."""
+@dataclass(frozen=True, slots=True)
+class OtherWays:
+    """How one may sign in besides a password.
+
+    Attributes:
+        providers: Keys and names of providers.
+    """
+
+    providers: Sequence[tuple[str, str]] = ()
+
+    def links(self, next_path: str) -> str:
+        """A link to each provider, which leads back to a path of this site."""
+        return "".join(
+            f'<p><a class="way" href="/auth/oidc/{key}?next={quote(next_path, safe="")}">'
+            f"Sign in with {escape(name)}</a></p>"
+            for key, name in self.providers
+        )
+
+
+def login_page(
+    next_path: str, ways: OtherWays, name: str = "", message: str | None = None, status: int = 200
+) -> HTMLResponse:
+    """Asks for name and password, or another way."""
     body = (
         f'{notice(message)}<form method="post" action="/login">{hidden("next", next_path)}'
         f'<label for="name">Name</label><input id="name" name="name" value="{escape(name)}" autocomplete="username" '
         'maxlength="100" required autofocus>'
         '<label for="password">Password</label><input id="password" name="password" type="password" '
         'autocomplete="current-password" maxlength="1024" required><button>Sign in</button></form>'
+        f"{ways.links(next_path)}"
     )
     return page("Sign in", body, status)
 
@@ -97,6 +124,11 @@ def recovery_page(token: str, message: str | None = None, status: int = 200) -> 
         "<button>Set the password</button></form>"
     )
     return page("New password", body, status)
+
+
+def refused_page(message: str, status: int) -> HTMLResponse:
+    """Says why a sign-in by a provider came to nothing."""
+    return page("Not signed in", f"{notice(message)}<p><a href='/login'>Sign in</a></p>", status)
 
 
 def dead_link_page(message: str) -> HTMLResponse:

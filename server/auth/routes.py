@@ -1,5 +1,6 @@
 """The addresses of sign-in: pages with forms for browsers, and JSON for the dashboard."""
 
+from collections.abc import Sequence
 from urllib.parse import quote
 
 from starlette.requests import Request
@@ -12,16 +13,18 @@ from ...jobs.core.errors import UserError
 from ...jobs.store.read.links import Purpose
 from .browser_sessions import NO_STORE, SEE_OTHER, BrowserSessions, with_pause
 from .forms import form, json_object, local_path, text_member
-from .pages import STYLE, STYLE_PATH, dead_link_page, login_page, recovery_page, setup_page, signed_in_page
+from .oidc import Provider
+from .pages import STYLE, STYLE_PATH, OtherWays, dead_link_page, login_page, recovery_page, setup_page, signed_in_page
 from .signing import Signing, place_of
 
 
 class SignInRoutes:
     """Answers what has to do with signing in."""
 
-    def __init__(self, sessions: BrowserSessions, signing: Signing) -> None:
+    def __init__(self, sessions: BrowserSessions, signing: Signing, providers: Sequence[Provider]) -> None:
         self._sessions = sessions
         self._signing = signing
+        self._ways = OtherWays([(one.key, one.settings.name) for one in providers])
 
     def routes(self) -> list[Route]:
         """All of them."""
@@ -54,7 +57,7 @@ class SignInRoutes:
         known = await self._sessions.identity(request)
         if known is not None and known.kind is CredentialKind.BROWSER and "next" not in request.query_params:
             return signed_in_page(known.name, known.role.value)
-        return login_page(local_path(request.query_params.get("next")))
+        return login_page(local_path(request.query_params.get("next")), self._ways)
 
     async def _log_in(self, request: Request) -> Response:
         fields = await form(request)
@@ -62,7 +65,7 @@ class SignInRoutes:
         try:
             signed_in = await self._signing.by_password(name, fields.get("password", ""), place_of(request))
         except UserFacingError as error:
-            refusal = login_page(target, name[:100], error.message, error.http_status or 400)
+            refusal = login_page(target, self._ways, name[:100], error.message, error.http_status or 400)
             return with_pause(refusal, error)
         return await self._sessions.welcome(request, signed_in, RedirectResponse(target, SEE_OTHER, headers=NO_STORE))
 

@@ -1,6 +1,6 @@
 """Sign-in of one process, put together."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from urllib.parse import urlsplit
 
 from starlette.routing import Route
@@ -13,10 +13,13 @@ from ...jobs.core.devices import POLL_EVERY
 from ...jobs.core.roles import Role
 from ...jobs.store.db.database import Database
 from ...jobs.store.read import accounts
+from ..provider_settings import ProviderSettings
 from .authenticator import Authenticator
 from .browser_sessions import BrowserSessions
 from .cookies import AttemptCookie, SessionCookie
 from .oauth import OAuthRoutes
+from .oidc import Provider
+from .oidc_routes import ProviderRoutes
 from .passkey_routes import PasskeyRoutes
 from .passkeys import RelyingParty
 from .passwords import Passwords
@@ -34,13 +37,21 @@ class SignIn:
         pages: Those with forms, and who may see the others.
     """
 
-    def __init__(self, database: Database, url: str, hosts: Collection[str], poll_every: int = POLL_EVERY) -> None:
+    def __init__(
+        self,
+        database: Database,
+        url: str,
+        hosts: Collection[str],
+        providers: Mapping[str, ProviderSettings] | None = None,
+        poll_every: int = POLL_EVERY,
+    ) -> None:
         """Put together.
 
         Args:
             database: Where accounts are.
             url: The address under which people open the server.
             hosts: The names that the ``Host`` header may have.
+            providers: By whom people may sign in, by their keys.
             poll_every: Seconds between two questions of a device that waits to be let in.
         """
         parts = urlsplit(url)
@@ -51,13 +62,15 @@ class SignIn:
         self.watch = RightsWatch(self.authenticator.still_good)
         site = SitePolicy(hosts, {self.origin})
         sessions = BrowserSessions(database, self.authenticator, AttemptCookie.for_address(url), site)
-        self.pages = SignInRoutes(sessions, Signing(database, self._passwords))
+        known = [Provider(key, one, self.origin) for key, one in (providers or {}).items()]
+        self._providers = ProviderRoutes(database, sessions, known)
+        self.pages = SignInRoutes(sessions, Signing(database, self._passwords), known)
         self._oauth = OAuthRoutes(database, self.authenticator, sessions, self.origin, poll_every)
         self._passkeys = PasskeyRoutes(database, sessions, RelyingParty(url))
 
     def routes(self) -> list[Route]:
         """All addresses of sign-in."""
-        return [*self.pages.routes(), *self._passkeys.routes(), *self._oauth.routes()]
+        return [*self.pages.routes(), *self._passkeys.routes(), *self._oauth.routes(), *self._providers.routes()]
 
     def close(self) -> None:
         """End the threads that hash passwords."""

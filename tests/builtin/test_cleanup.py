@@ -15,7 +15,13 @@ from cronograph.jobs.services import Services
 from cronograph.jobs.store.db.database import Database
 from cronograph.jobs.store.db.transaction import Tx
 from cronograph.jobs.store.read import accounts as stored_accounts
-from cronograph.jobs.store.schema.tables import device_code, refresh_token, session, webauthn_challenge
+from cronograph.jobs.store.schema.tables import (
+    device_code,
+    provider_attempt,
+    refresh_token,
+    session,
+    webauthn_challenge,
+)
 from cronograph.jobs.store.write import accounts
 from tests.builtin.hosts import KeepingHost, context_of
 
@@ -44,6 +50,9 @@ def row(table: Table, name: str, now: datetime, expires_at: datetime) -> dict[st
     values: dict[str, object] = {
         "token_hash": name,
         "challenge_hash": name,
+        "state_hash": name,
+        "provider": "company",
+        "next_path": "/",
         "bound_to": name,
         "device_code_hash": name,
         "user_code_hash": name,
@@ -77,6 +86,7 @@ async def test_ten_thousand_expired_sessions_are_ten_thousand_records(database: 
         (cleanup.cleanup_expired_sessions, session),
         (cleanup.cleanup_expired_refresh_tokens, refresh_token),
         (cleanup.cleanup_expired_challenges, webauthn_challenge),
+        (cleanup.cleanup_expired_challenges, provider_attempt),
         (cleanup.cleanup_expired_device_codes, device_code),
     ],
 )

@@ -1,12 +1,14 @@
 """Settings come from four sources, and all that is wrong with them is said at once."""
 
+import json
 from pathlib import Path
 
 import pytest
 
+from cronograph.jobs.core.roles import Role
 from cronograph.server.config import InvalidSettingsError, load
 from cronograph.server.service import engine_settings
-from cronograph.server.settings import NAMES, Settings, must_be
+from cronograph.server.settings import DEFAULT_FILE, NAMES, Settings, must_be
 
 
 @pytest.fixture(autouse=True)
@@ -152,7 +154,7 @@ def test_the_page_on_configuration_names_every_setting_with_its_default() -> Non
         )
         assert row, f"{name} is not described"
         match field.default:
-            case None | ():
+            case None | () | {}:
                 continue
             case bool() as default:
                 shown = str(default).lower()
@@ -166,3 +168,47 @@ def test_hosts_that_jobs_may_reach_are_judged_together() -> None:
     assert faults_of({"http_allow": "10.0.0.0/99,a.test"}) == [
         f"--http-allow: must be {wanted}, got '10.0.0.0/99, a.test'"
     ]
+
+
+def test_providers_come_from_the_file_or_a_variable_and_their_faults_show_no_secret(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    secret = "a-very-secret-word"
+    table = f"""
+[oidc.company]
+name = "Company"
+issuer = "https://id.example.com"
+client_id = "cronograph"
+client_secret = "{secret}"
+roles = {{ admin = ["chiefs"], operator = ["ops"] }}
+"""
+    DEFAULT_FILE.write_text(table)
+    (company,) = load({}).settings.oidc.values()
+    assert (company.secret(), company.roles) == (secret, {Role.ADMIN: ("chiefs",), Role.OPERATOR: ("ops",)})
+    assert secret not in repr(load({}).settings)
+    DEFAULT_FILE.write_text(table.replace("https:", "http:").replace("operator =", "boss =") + "more = 1\n")
+    faults = faults_of({})
+    assert [fault.partition(":")[0] for fault in faults] == [
+        "oidc in cronograph.toml.company.issuer",
+        "oidc in cronograph.toml.company.roles.boss.[key]",
+        "oidc in cronograph.toml.company.more",
+    ]
+    assert secret not in "".join(faults)
+    DEFAULT_FILE.unlink()
+    both = {"name": "x", "issuer": "https://x.example", "client_id": "x", "client_secret_file": "missing"}
+    for value in (f"{{{secret}", json.dumps([secret]), json.dumps({"UP": {"client_secret": secret}})):
+        monkeypatch.setenv("CRONOGRAPH_OIDC", value)
+        assert all(fault.startswith("CRONOGRAPH_OIDC") and secret not in fault for fault in faults_of({}))
+    wrong: tuple[tuple[dict[str, object], str], ...] = (
+        ({}, "client_secret_file: must be readable"),
+        ({"client_secret": secret}, "must not be set both"),
+        ({"scopes": ["profile"]}, "must have openid among them"),
+    )
+    for more, words in wrong:
+        monkeypatch.setenv("CRONOGRAPH_OIDC", json.dumps({"x": {**both, **more}}))
+        (fault,) = faults_of({})
+        assert words in fault
+        assert secret not in fault
+    Path("missing").write_text(f"{secret}\n")
+    monkeypatch.setenv("CRONOGRAPH_OIDC", json.dumps({"x": both}))
+    assert load({}).settings.oidc["x"].secret() == secret

@@ -34,7 +34,7 @@ from .signin import (
     webauthn_challenge,
 )
 from .types import JsonDocument, Key, UtcDateTime
-from .ways_in import passkey
+from .ways_in import passkey, provider_attempt, provider_identity
 
 __all__ = [
     "api_token",
@@ -54,6 +54,8 @@ __all__ = [
     "one_time_link",
     "passkey",
     "periodic_task",
+    "provider_attempt",
+    "provider_identity",
     "queue_group",
     "quoted",
     "refresh_token",

@@ -16,6 +16,7 @@ from ..schema.tables import (
     device_code,
     login_throttle,
     one_time_link,
+    provider_attempt,
     refresh_token,
     session,
     webauthn_challenge,
@@ -61,6 +62,12 @@ def delete_finished_challenges(conn: Connection, now: datetime, limit: int) -> i
     """Delete passkey challenges with ``expires_at < now``, and consumed ones."""
     c = webauthn_challenge.c
     return _delete_some(conn, webauthn_challenge, or_(c.expires_at < now, c.consumed_at.is_not(None)), limit)
+
+
+def delete_finished_attempts(conn: Connection, now: datetime, limit: int) -> int:
+    """Delete sign-ins by a provider with ``expires_at < now``, and consumed ones."""
+    c = provider_attempt.c
+    return _delete_some(conn, provider_attempt, or_(c.expires_at < now, c.consumed_at.is_not(None)), limit)
 
 
 def delete_finished_device_codes(conn: Connection, now: datetime, limit: int) -> int:

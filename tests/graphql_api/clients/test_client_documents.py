@@ -150,6 +150,7 @@ LEFT_OUT = {
     "secrets": BY_ADMINISTRATORS,
     "setSecret": BY_ADMINISTRATORS,
     "deleteSecret": BY_ADMINISTRATORS,
+    "deleteIdentity": BY_ADMINISTRATORS,
     "auditLog": "`cronograph audit` lists, verifies and exports it",
     "jobs": "`available_jobs` answers them all",
     "group": "`groups` takes a filter",

@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -39,6 +39,7 @@ from cronograph.server.auth.sign_in import SignIn
 from cronograph.server.engine_thread import EngineThread
 from cronograph.server.lifecycle import Lifecycle, Phase
 from cronograph.server.pages import Site
+from cronograph.server.provider_settings import ProviderSettings
 from tests.support.ports import free_port
 from tests.support.waiting import eventually
 from tests.support.web import open_async_client
@@ -168,19 +169,21 @@ class Socket:
 
 
 @asynccontextmanager
-async def protected(url: str, schema: GuardedSchema) -> AsyncGenerator[Protected]:
-    """A server with sign-in over a migrated database."""
+async def protected(
+    url: str, schema: GuardedSchema, providers: Mapping[str, ProviderSettings] | None = None, port: int | None = None
+) -> AsyncGenerator[Protected]:
+    """A server with sign-in over a migrated database, with providers and on a port if given."""
     clock = Clock()
     database = Database(url, clock=lambda: clock.now)
     wakeup = Wakeup(database)
     feeds = LiveFeeds(database, wakeup, poll=3600)
     wakeup.start()
     feeds.start()
-    port = free_port()
+    port = port or free_port()
     streams = OpenStreams()
     lifecycle = Lifecycle()
     lifecycle.enter(Phase.SERVING)
-    sign_in = SignIn(database, f"http://localhost:{port}", HOSTS, poll_every=1)
+    sign_in = SignIn(database, f"http://localhost:{port}", HOSTS, providers, poll_every=1)
     no_engine = cast("EngineThread", SimpleNamespace(ready=True))
     browser = open_async_client(f"http://localhost:{port}")
     started = Protected(database, clock, sign_in, port, browser)

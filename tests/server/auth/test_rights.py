@@ -86,7 +86,9 @@ def test_the_sdl_shows_the_rules(schema: GuardedSchema) -> None:
     assert text.count("@requires(role: ") == len(schema.rules) + 1
 
 
-OF_ONESELF = frozenset({"createApiToken", "revokeApiToken", "endSessions", "renamePasskey", "deletePasskey"})
+OF_ONESELF = frozenset(
+    {"createApiToken", "revokeApiToken", "endSessions", "renamePasskey", "deletePasskey", "deleteIdentity"}
+)
 """Mutations that change nothing but what is one's own."""
 
 

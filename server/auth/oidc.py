@@ -1,0 +1,237 @@
+"""OpenID Connect: asks a provider who somebody is, and believes nothing that is not signed for this very request."""
+
+import hashlib
+import logging
+from base64 import urlsafe_b64encode
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Final, cast
+from urllib.parse import quote_plus
+
+import httpx
+from authlib.oauth2.rfc6749.parameters import prepare_grant_uri
+from authlib.oauth2.rfc7636 import create_s256_code_challenge
+from authlib.oidc.core import CodeIDToken
+from authlib.oidc.discovery import get_well_known_url
+from joserfc import jwt
+from joserfc.errors import InvalidKeyIdError, JoseError
+from joserfc.jwk import KeySet
+from joserfc.jws import JWSRegistry
+
+from ...graphql.errors import UserFacingError
+from ...jobs.core.providers import Profile, role_of
+from ..provider_settings import ProviderSettings
+
+log = logging.getLogger("cronograph.sign_in")
+
+TIMEOUT: Final = 10.0
+LEEWAY: Final = 60
+"""Seconds by which the provider's clock may differ."""
+SIGNED: Final = ("RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA", "Ed25519")
+"""Signatures by a key pair: whoever may check them cannot make them. Not ``none``, and nothing that shares a secret."""
+MAX_SUBJECT: Final = 255
+ENDPOINTS: Final = ("authorization_endpoint", "token_endpoint", "jwks_uri")
+S256: Final = cast("Callable[[str], str]", create_s256_code_challenge)
+
+
+@dataclass(frozen=True, slots=True)
+class Binding:
+    """What ties a sign-in to the browser that began it: made of the secret in its cookie, and kept nowhere else.
+
+    Attributes:
+        secret: That in the cookie.
+        state: Random, for this attempt alone; it travels by the provider and back.
+    """
+
+    secret: str
+    state: str
+
+    @property
+    def nonce(self) -> str:
+        """What the provider signs along."""
+        return self._derived("nonce")
+
+    @property
+    def verifier(self) -> str:
+        """What proves to the provider that the code comes back from who asked (PKCE)."""
+        return self._derived("verifier")
+
+    def _derived(self, purpose: str) -> str:
+        text = f"{self.secret}.{self.state}.{purpose}".encode("utf-8", "surrogatepass")
+        return urlsafe_b64encode(hashlib.sha256(text).digest()).rstrip(b"=").decode()
+
+
+class Provider:
+    """One provider of identities.
+
+    Attributes:
+        key: Its name in addresses and in the configuration.
+        settings: How to reach it.
+        callback: Where it sends people back to.
+    """
+
+    def __init__(self, key: str, settings: ProviderSettings, origin: str) -> None:
+        self.key = key
+        self.settings = settings
+        self.callback = f"{origin}/auth/oidc/{key}/callback"
+        self._metadata: dict[str, Any] | None = None
+        self._keys: KeySet | None = None
+
+    async def address(self, binding: Binding) -> str:
+        """Where to send a browser.
+
+        Raises:
+            UserFacingError: ``PROVIDER_NOT_AVAILABLE``.
+        """
+        metadata = await self._discovered()
+        address: str = prepare_grant_uri(
+            metadata["authorization_endpoint"],
+            self.settings.client_id,
+            "code",
+            redirect_uri=self.callback,
+            scope=" ".join(self.settings.scopes),
+            state=binding.state,
+            nonce=binding.nonce,
+            code_challenge=S256(binding.verifier),
+            code_challenge_method="S256",
+        )
+        return address
+
+    async def profile(self, query: Mapping[str, str], binding: Binding, now: datetime) -> Profile:
+        """Whom the provider has seen, by the answer that a browser brings back.
+
+        Raises:
+            UserFacingError: ``PROVIDER_REFUSED``: it says no, or ``PROVIDER_ANSWER``: its answer is not good;
+                ``NO_ROLE``: its claims give none; ``PROVIDER_NOT_AVAILABLE``.
+        """
+        if "error" in query:
+            raise _refused("PROVIDER_REFUSED", f"{self.settings.name} refused: {query['error'][:100]}")
+        if query.get("iss", self.settings.issuer) != self.settings.issuer:
+            raise self._bad("it comes from another provider")
+        tokens = await self._tokens(query.get("code", ""), binding)
+        claims = await self._checked(str(tokens.get("id_token", "")), tokens, binding, now)
+        return self._profile(await self._completed(claims, tokens))
+
+    def _profile(self, claims: Mapping[str, Any]) -> Profile:
+        settings = self.settings
+        role = role_of(claims, settings.role_claim, settings.roles) if settings.roles else None
+        if settings.roles and role is None:
+            message = f"{settings.name} gives you no role here; ask whoever administrates it."
+            raise _refused("NO_ROLE", message, status=403)
+        subject = claims["sub"]
+        if not isinstance(subject, str) or not 1 <= len(subject) <= MAX_SUBJECT:
+            raise self._bad(f"its 'sub' must be a text of 1 to {MAX_SUBJECT} characters")
+        name = claims.get(settings.name_claim)
+        fit = name if isinstance(name, str) and name else None
+        return Profile(self.key, settings.issuer, subject, fit, role, settings.sign_up)
+
+    async def _tokens(self, code: str, binding: Binding) -> dict[str, Any]:
+        metadata = await self._discovered()
+        form = {
+            "grant_type": "authorization_code",
+            "code": code,
+            "redirect_uri": self.callback,
+            "code_verifier": binding.verifier,
+        }
+        auth = None
+        secret = self.settings.secret()
+        methods = metadata.get("token_endpoint_auth_methods_supported") or ["client_secret_basic"]
+        if secret is not None and "client_secret_basic" in methods:
+            auth = httpx.BasicAuth(quote_plus(self.settings.client_id), quote_plus(secret))
+        else:
+            form |= {"client_id": self.settings.client_id} | ({} if secret is None else {"client_secret": secret})
+        async with _client() as client:
+            return await self._json(client.post(metadata["token_endpoint"], data=form, auth=auth or httpx.Auth()))
+
+    async def _checked(
+        self, token: str, tokens: Mapping[str, Any], binding: Binding, now: datetime
+    ) -> Mapping[str, Any]:
+        """The claims of an ID token whose signature, issuer, audience, times and nonce are right."""
+        options = {
+            "iss": {"essential": True, "value": self.settings.issuer},
+            "aud": {"essential": True, "value": self.settings.client_id},
+            "sub": {"essential": True},
+            "nonce": {"essential": True, "value": binding.nonce},
+        }
+        params = {"nonce": binding.nonce, "client_id": self.settings.client_id}
+        if "access_token" in tokens:
+            params["access_token"] = tokens["access_token"]
+        try:
+            decoded = await self._decoded(token)
+            claims = CodeIDToken(decoded.claims, decoded.header, options, params)
+            claims.validate(now=round(now.timestamp()), leeway=LEEWAY)
+        except (JoseError, ValueError) as error:
+            raise self._bad(str(error)) from error
+        return cast("Mapping[str, Any]", decoded.claims)
+
+    async def _decoded(self, token: str) -> jwt.Token:
+        registry = JWSRegistry(algorithms=list(SIGNED), strict_check_header=False)
+        try:
+            return jwt.decode(token, await self._key_set(), registry=registry)
+        except InvalidKeyIdError:
+            # The provider has new keys since.
+            self._keys = None
+            return jwt.decode(token, await self._key_set(), registry=registry)
+
+    async def _completed(self, claims: Mapping[str, Any], tokens: Mapping[str, Any]) -> Mapping[str, Any]:
+        """The claims, and those that the provider tells on request only."""
+        endpoint = (await self._discovered()).get("userinfo_endpoint")
+        if not endpoint or "access_token" not in tokens:
+            return claims
+        bearer = {"authorization": f"Bearer {tokens['access_token']}"}
+        async with _client() as client:
+            more = await self._json(client.get(endpoint, headers=bearer))
+        if more.get("sub") != claims["sub"]:
+            raise self._bad("it tells of somebody else")
+        return {**more, **claims}
+
+    async def _discovered(self) -> dict[str, Any]:
+        if self._metadata is None:
+            async with _client() as client:
+                found = await self._json(client.get(get_well_known_url(self.settings.issuer, external=True)))
+            if found.get("issuer") != self.settings.issuer:
+                raise self._not_available(f"it calls itself {str(found.get('issuer'))[:100]!r}")
+            missing = [name for name in ENDPOINTS if not isinstance(found.get(name), str)]
+            if missing:
+                raise self._not_available(f"its metadata lack {', '.join(missing)}")
+            self._metadata = found
+        return self._metadata
+
+    async def _key_set(self) -> KeySet:
+        if self._keys is None:
+            metadata = await self._discovered()
+            async with _client() as client:
+                found = await self._json(client.get(metadata["jwks_uri"]))
+            self._keys = KeySet.import_key_set(cast("Any", found))
+        return self._keys
+
+    async def _json(self, asked: Awaitable[httpx.Response]) -> dict[str, Any]:
+        try:
+            answer = await asked
+            found: object = answer.json()
+        except (httpx.HTTPError, ValueError) as error:
+            raise self._not_available(f"{type(error).__name__}: {error}") from error
+        if answer.status_code >= 500 or not isinstance(found, dict):
+            raise self._not_available(f"it answered {answer.status_code}")
+        members = cast("dict[str, Any]", found)
+        if not answer.is_success:
+            raise self._bad(f"{answer.status_code} {str(members.get('error', ''))[:100]}")
+        return members
+
+    def _not_available(self, why: str) -> UserFacingError:
+        log.warning("provider %s cannot be used: %s", self.key, why[:300])
+        message = f"{self.settings.name} cannot be reached just now; try again, or sign in another way."
+        return UserFacingError(message, code="PROVIDER_NOT_AVAILABLE", http_status=503)
+
+    def _bad(self, why: str) -> UserFacingError:
+        log.warning("an answer of provider %s was refused: %s", self.key, why[:300])
+        return _refused("PROVIDER_ANSWER", f"The answer of {self.settings.name} was refused; try again.")
+
+
+def _client() -> httpx.AsyncClient:
+    return httpx.AsyncClient(timeout=TIMEOUT, trust_env=False)
+
+
+def _refused(code: str, message: str, status: int = 401) -> UserFacingError:
+    return UserFacingError(message, code=code, http_status=status)

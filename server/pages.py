@@ -15,7 +15,9 @@ Gate: TypeAlias = Callable[[Request], Awaitable[Response | None]]
 FOLDER = Path(__file__).with_name("static")
 """Where the build of the package puts the dashboard."""
 
-PAGES: Final = frozenset({"", "tasks", "jobs", "runs", "log", "groups", "nodes", "settings"})
+PAGES: Final = frozenset(
+    {"", "tasks", "jobs", "runs", "log", "groups", "nodes", "settings", "account", "secrets", "users", "audit"}
+)
 """First parts of the paths that the dashboard itself routes; all of them are one HTML file."""
 
 _POLICY = (

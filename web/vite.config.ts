@@ -42,11 +42,13 @@ export default defineConfig({
       onLog(level, log, report) {
         if (log.code !== "MODULE_LEVEL_DIRECTIVE") report(level, log);
       },
-      input: { index: resolve(here, "index.html"), graphiql: resolve(here, "graphiql.html") },
+      input: { index: resolve(here, "index.html"), graphiql: resolve(here, "graphiql.html"), "sign-in": resolve(here, "src/sign-in.ts") },
+      // The server writes the page of sign-in itself, and has to know what its script is called.
+      output: { entryFileNames: (chunk) => (chunk.name === "sign-in" ? "sign-in.js" : "assets/[name]-[hash].js") },
     },
   },
   worker: { format: "es" },
   server: {
-    proxy: { "/graphql": { target: server, ws: true }, "/schema.graphql": server },
+    proxy: { "/graphql": { target: server, ws: true }, "/schema.graphql": server, "/auth": server, "/login": server },
   },
 });

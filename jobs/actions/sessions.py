@@ -131,6 +131,12 @@ def end_session(tx: Tx, account_id: int, session_id: int) -> None:
     tx.record("session.ended", _owner(tx, account_id))
 
 
+def sign_out(tx: Tx, account_id: int, session_id: int) -> None:
+    """End the sign-in that somebody leaves; it may have ended meanwhile."""
+    if sessions.delete_session(tx.conn, session_id, account_id, tx.now):
+        tx.record("session.ended", _owner(tx, account_id))
+
+
 def end_all_sessions(tx: Tx, account_id: int, *, but: int | None = None) -> int:
     """End the sign-ins of an account, all or all but one; returns how many."""
     ended = sessions.delete_sessions_of(tx.conn, account_id, tx.now, but=but)

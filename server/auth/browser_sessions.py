@@ -10,7 +10,7 @@ from starlette.responses import JSONResponse, RedirectResponse, Response
 from ...graphql.errors import UserFacingError, error_answer, mask
 from ...graphql.transport.site import SitePolicy
 from ...jobs.actions.acting import acting
-from ...jobs.actions.sessions import end_all_sessions, end_session
+from ...jobs.actions.sessions import end_all_sessions, sign_out
 from ...jobs.core.accounts import CredentialKind, Identity
 from ...jobs.core.errors import UserError
 from ...jobs.store.db.database import Database
@@ -111,7 +111,7 @@ class BrowserSessions:
             await self._database.write(acting, actor, end_all_sessions, known.account_id)
             self._authenticator.forget_all()
             return
-        await self._database.write(acting, actor, end_session, known.account_id, known.credential_id)
+        await self._database.write(acting, actor, sign_out, known.account_id, known.credential_id)
         self._authenticator.forget(self.secret_of(request))
 
 

@@ -1,4 +1,4 @@
-"""The pages of sign-in: plain HTML without scripts, so that they work before anything else does."""
+"""The pages of sign-in: plain HTML that works without its script, and so before anything else does."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,29 +9,42 @@ from urllib.parse import quote
 from starlette.responses import HTMLResponse
 
 PAGE_POLICY: Final = (
-    "default-src 'none'; style-src 'self'; img-src 'self' data:; form-action 'self'; base-uri 'none'; "
-    "frame-ancestors 'none'"
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
+    "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 )
 STYLE_PATH: Final = "/auth/style.css"
+SCRIPT_PATH: Final = "/sign-in.js"
+"""Brings passkeys and the theme of the dashboard. Without it, as in a server without dashboard, passwords work."""
+
 STYLE: Final = """
-:root { color-scheme: light dark; --line: #c6ccd6; --accent: #2456c7; --bad: #b3261e; --back: #f5f6f8; --card: #fff; }
-@media (prefers-color-scheme: dark) {
-  :root { --line: #454c59; --accent: #8fb3ff; --bad: #ff8a80; --back: #14171c; --card: #1c2027; }
-}
-body { font: 16px/1.5 system-ui, sans-serif; margin: 0; background: var(--back); }
-main { max-width: 25rem; margin: 10vh auto; padding: 2rem; background: var(--card); border: 1px solid var(--line);
-  border-radius: .75rem; }
-h1 { font-size: 1.4rem; margin: 0 0 1rem; }
-label { display: block; margin: 1rem 0 .25rem; font-weight: 600; }
-input { font: inherit; width: 100%; box-sizing: border-box; padding: .55rem; border: 1px solid var(--line);
-  border-radius: .4rem; background: transparent; color: inherit; }
-button { font: inherit; margin: 1.25rem .5rem 0 0; padding: .55rem 1.25rem; border: 1px solid var(--accent);
-  border-radius: .4rem; background: var(--accent); color: var(--card); cursor: pointer; }
-a.way { display: block; text-align: center; padding: .55rem 1.25rem; border: 1px solid var(--line);
-  border-radius: .4rem; color: inherit; text-decoration: none; }
-button.plain { background: transparent; color: var(--accent); }
-:focus-visible { outline: 3px solid var(--accent); outline-offset: 2px; }
+:root { color-scheme: light dark; --ground: light-dark(#f5f6f8, #101318); --surface: light-dark(#ffffff, #171b22);
+  --line: light-dark(#dfe3e8, #2a313c); --line-strong: light-dark(#8b95a3, #667180);
+  --text: light-dark(#1b2129, #e4e8ee); --dim: light-dark(#566170, #9aa5b4); --accent: light-dark(#2456c7, #86aefc);
+  --accent-ground: light-dark(#2456c7, #2c5fd3); --bad: light-dark(#b3222f, #ff8a8f); }
+:root[data-theme="light"] { color-scheme: light; }
+:root[data-theme="dark"] { color-scheme: dark; }
+body { font: 14px/1.5 system-ui, -apple-system, "Segoe UI", "Noto Sans", "DejaVu Sans", sans-serif; margin: 0;
+  background: var(--ground); color: var(--text); }
+header { align-items: center; background: var(--surface); border-bottom: 1px solid var(--line); display: flex;
+  font-weight: 650; gap: 8px; height: 48px; padding: 0 16px; }
+main { box-sizing: border-box; max-width: 25rem; margin: 8vh auto; width: calc(100% - 32px); padding: 20px 24px 24px;
+  background: var(--surface); border: 1px solid var(--line); border-radius: 8px; }
+h1 { font-size: 20px; margin: 0 0 12px; }
+a { color: var(--accent); }
+label { display: block; margin: 14px 0 4px; font-weight: 600; }
+input { font: inherit; width: 100%; box-sizing: border-box; min-height: 36px; padding: 4px 10px;
+  border: 1px solid var(--line-strong); border-radius: 6px; background: transparent; color: inherit; }
+button, a.way { background: transparent; border: 1px solid var(--line-strong); border-radius: 6px;
+  box-sizing: border-box; color: inherit; cursor: pointer; display: block; font: inherit; font-weight: 500;
+  margin: 16px 0 0; min-height: 36px; padding: 6px 14px; text-align: center; text-decoration: none; width: 100%; }
+button.primary { background: var(--accent-ground); border-color: var(--accent-ground); color: #ffffff; }
+button:hover, a.way:hover { border-color: var(--accent); }
+button:disabled { opacity: .6; }
+[hidden] { display: none; }
+hr { border: 0; border-top: 1px solid var(--line); margin: 20px 0 4px; }
+:focus-visible { outline: 2px solid var(--accent); outline-offset: 2px; }
 .bad { color: var(--bad); font-weight: 600; }
+.dim, small { color: var(--dim); }
 code { font-size: 1.2em; letter-spacing: .1em; }
 """
 HEADERS: Final = {"Content-Security-Policy": PAGE_POLICY, "Cache-Control": "no-store"}
@@ -44,8 +57,10 @@ def page(title: str, body: str, status: int = 200) -> HTMLResponse:
     text = (
         f'<!doctype html><html lang="en"><head><meta charset="utf-8"><title>{escape(title)} · Cronograph</title>'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        f'<link rel="stylesheet" href="{STYLE_PATH}"></head>'
-        f"<body><main><h1>{escape(title)}</h1>{body}</main></body></html>"
+        f'<link rel="icon" href="/icon.svg" type="image/svg+xml"><link rel="stylesheet" href="{STYLE_PATH}">'
+        f'<script type="module" src="{SCRIPT_PATH}"></script></head>'
+        '<body><header><img src="/icon.svg" alt="" width="22" height="22"><span>Cronograph</span></header>'
+        f"<main><h1>{escape(title)}</h1>{body}</main></body></html>"
     )
     return HTMLResponse(text, status, headers=HEADERS)
 
@@ -73,8 +88,7 @@ class OtherWays:
     def links(self, next_path: str) -> str:
         """A link to each provider, which leads back to a path of this site."""
         return "".join(
-            f'<p><a class="way" href="/auth/oidc/{key}?next={quote(next_path, safe="")}">'
-            f"Sign in with {escape(name)}</a></p>"
+            f'<a class="way" href="/auth/oidc/{key}?next={quote(next_path, safe="")}">Sign in with {escape(name)}</a>'
             for key, name in self.providers
         )
 
@@ -88,7 +102,8 @@ def login_page(
         f'<label for="name">Name</label><input id="name" name="name" value="{escape(name)}" autocomplete="username" '
         'maxlength="100" required autofocus>'
         '<label for="password">Password</label><input id="password" name="password" type="password" '
-        'autocomplete="current-password" maxlength="1024" required><button>Sign in</button></form>'
+        'autocomplete="current-password" maxlength="1024" required><button class="primary">Sign in</button></form>'
+        '<button type="button" data-passkey hidden>Sign in with a passkey</button>'
         f"{ways.links(next_path)}"
     )
     return page("Sign in", body, status)
@@ -98,8 +113,8 @@ def signed_in_page(name: str, role: str) -> HTMLResponse:
     """Says who is signed in, and lets them leave."""
     body = (
         f'<p>You are signed in as <strong>{escape(name)}</strong> ({escape(role)}).</p><p><a href="/">Dashboard</a></p>'
-        '<form method="post" action="/auth/sign-out"><button>Sign out</button></form>'
-        '<form method="post" action="/auth/sign-out-everywhere"><button class="plain">Sign out everywhere</button>'
+        '<form method="post" action="/auth/sign-out"><button class="primary">Sign out</button></form>'
+        '<form method="post" action="/auth/sign-out-everywhere"><button>Sign out everywhere</button>'
         "</form>"
     )
     return page("Signed in", body)
@@ -111,7 +126,8 @@ def setup_page(token: str, name: str = "", message: str | None = None, status: i
         "<p>This server has no administrator yet. Choose a name and a password; the link works once.</p>"
         f'{notice(message)}<form method="post" action="/setup">{hidden("token", token)}'
         f'<label for="name">Name</label><input id="name" name="name" value="{escape(name)}" autocomplete="username" '
-        f'maxlength="100" required autofocus>{_new_password()}<button>Make the administrator</button></form>'
+        f'maxlength="100" required autofocus>{_new_password()}'
+        '<button class="primary">Make the administrator</button></form>'
     )
     return page("Set up Cronograph", body, status)
 
@@ -121,7 +137,7 @@ def recovery_page(token: str, message: str | None = None, status: int = 200) -> 
     body = (
         "<p>Choose a new password; the link works once, and all your sign-ins end.</p>"
         f'{notice(message)}<form method="post" action="/recover">{hidden("token", token)}{_new_password()}'
-        "<button>Set the password</button></form>"
+        '<button class="primary">Set the password</button></form>'
     )
     return page("New password", body, status)
 

@@ -37,6 +37,7 @@ class SignInRoutes:
             Route("/setup", posted(self._set_up), methods=["POST"]),
             Route("/recover", self._recovery, methods=["GET"]),
             Route("/recover", posted(self._recover), methods=["POST"]),
+            Route("/auth/providers", self._providers, methods=["GET"]),
             Route("/auth/password", posted(self._password), methods=["POST"]),
             Route("/auth/change-password", posted(self._change_password), methods=["POST"]),
             Route("/auth/sign-out", posted(self._sign_out), methods=["POST"]),
@@ -52,6 +53,11 @@ class SignInRoutes:
 
     async def _style(self, _request: Request) -> Response:
         return Response(STYLE, media_type="text/css", headers={"Cache-Control": "no-cache"})
+
+    async def _providers(self, _request: Request) -> Response:
+        """By whom one can sign in here; the page of sign-in says no less."""
+        listed = [{"key": key, "name": name} for key, name in self._ways.providers]
+        return JSONResponse(listed, headers={"Cache-Control": "no-cache"})
 
     async def _login(self, request: Request) -> Response:
         known = await self._sessions.identity(request)

@@ -27,6 +27,10 @@ PAGES = (
     "/groups",
     "/nodes",
     "/settings",
+    "/account",
+    "/secrets",
+    "/users",
+    "/audit",
 )
 WIDTHS = (320, 390, 640, 700, 820, 960, 1024, 1280, 1920)
 """Pixels; 640 is what a window of 1280 has at 200 % zoom."""

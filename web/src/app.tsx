@@ -21,7 +21,12 @@ const Groups = lazy(() => import("./routes/groups").then((module) => module.Grou
 const Nodes = lazy(() => import("./routes/nodes").then((module) => module.Nodes));
 const Settings = lazy(() => import("./routes/settings").then((module) => module.Settings));
 
-const PAGES = [Overview, Tasks, TaskPage, Jobs, Runs, RunPage, Log, ExecutionPage, Groups, Nodes, Settings];
+const Account = lazy(() => import("./routes/account").then((module) => module.AccountPage));
+const Secrets = lazy(() => import("./routes/secrets").then((module) => module.SecretsPage));
+const Users = lazy(() => import("./routes/users").then((module) => module.UsersPage));
+const Audit = lazy(() => import("./routes/audit").then((module) => module.AuditPage));
+
+const PAGES = [Overview, Tasks, TaskPage, Jobs, Runs, RunPage, Log, ExecutionPage, Groups, Nodes, Settings, Account, Secrets, Users, Audit];
 
 function NotFound() {
   return (
@@ -58,6 +63,14 @@ function Route({ page }: { page: Page }) {
       return <Nodes />;
     case "settings":
       return <Settings />;
+    case "account":
+      return <Account />;
+    case "secrets":
+      return <Secrets />;
+    case "users":
+      return <Users />;
+    case "audit":
+      return <Audit />;
     case "unknown":
       return <NotFound />;
   }

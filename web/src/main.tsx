@@ -6,12 +6,14 @@ import { startHealth } from "./state/health";
 import { startPrefs } from "./state/prefs";
 import { startRouter } from "./state/route";
 import { startTitle } from "./state/title";
+import { startViewer } from "./state/viewer";
 
 startPrefs();
 startRouter();
 startLive();
 startHealth();
 startTitle();
+startViewer();
 startNarrator(feed, link);
 
 const root = document.getElementById("app");

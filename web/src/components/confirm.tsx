@@ -1,19 +1,22 @@
 import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 import { Action } from "./action";
+import type { Role } from "../state/viewer";
 import { Dialog } from "./dialog";
 
 interface ConfirmProps {
   title: string;
   action: string;
   danger?: boolean;
+  /** The role that it needs. */
+  needs?: Role;
   onClose: () => void;
   onConfirm: () => Promise<void>;
   children: ComponentChildren;
 }
 
 /** Asks before something that cannot be undone. */
-export function Confirm({ title, action, danger = false, onClose, onConfirm, children }: ConfirmProps) {
+export function Confirm({ title, action, danger = false, needs = "OPERATOR", onClose, onConfirm, children }: ConfirmProps) {
   const [busy, setBusy] = useState(false);
   const confirm = async (): Promise<void> => {
     setBusy(true);
@@ -27,7 +30,7 @@ export function Confirm({ title, action, danger = false, onClose, onConfirm, chi
         <button type="button" class="button" onClick={onClose}>
           Keep it
         </button>
-        <Action class={danger ? "button danger" : "button primary"} disabled={busy} onClick={() => void confirm()}>
+        <Action class={danger ? "button danger" : "button primary"} needs={needs} disabled={busy} onClick={() => void confirm()}>
           {action}
         </Action>
       </div>

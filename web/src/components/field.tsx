@@ -67,6 +67,23 @@ export function TextInput({ value, onChange, invalid = false, placeholder, list,
   );
 }
 
+/** A text that nobody reads over one's shoulder, and that no browser offers to remember. */
+export function HiddenInput({ value, onChange, invalid = false }: Pick<TextProps, "value" | "onChange" | "invalid">) {
+  const field = useContext(FieldContext);
+  return (
+    <input
+      id={field?.id}
+      class="input"
+      type="password"
+      value={value}
+      aria-invalid={invalid}
+      aria-describedby={field?.describedBy}
+      autocomplete="new-password"
+      onInput={(event) => onChange(event.currentTarget.value)}
+    />
+  );
+}
+
 interface SelectProps {
   invalid?: boolean;
   value: string;

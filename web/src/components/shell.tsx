@@ -6,6 +6,7 @@ import { type Theme, theme, zone } from "../state/prefs";
 import { Icon } from "./icon";
 import { LinkPill } from "./link-pill";
 import { Notices } from "./notices";
+import { Who } from "./who";
 import { HelpDialog } from "./help-dialog";
 
 interface NavEntry {
@@ -23,8 +24,11 @@ const NAV: readonly NavEntry[] = [
   { href: "/log", label: "Log", icon: "log", pages: ["log", "execution"] },
   { href: "/groups", label: "Groups", icon: "groups", pages: ["groups"] },
   { href: "/nodes", label: "Nodes", icon: "nodes", pages: ["nodes"] },
+  { href: "/secrets", label: "Secrets", icon: "key", pages: ["secrets"] },
+  { href: "/users", label: "Users", icon: "people", pages: ["users"] },
+  { href: "/audit", label: "Audit", icon: "audit", pages: ["audit"] },
   { href: "/graphiql", label: "Explorer", icon: "explorer", pages: [] },
-  { href: "/settings", label: "Settings", icon: "settings", pages: ["settings"] },
+  { href: "/settings", label: "Settings", icon: "settings", pages: ["settings", "account"] },
 ];
 
 const NEXT_THEME: Readonly<Record<Theme, Theme>> = { auto: "light", light: "dark", dark: "auto" };
@@ -58,6 +62,7 @@ function Switches({ openHelp }: { openHelp: () => void }) {
   return (
     <div class="switches">
       <LinkPill />
+      <Who />
       <button
         type="button"
         class="button small"

@@ -1,3 +1,4 @@
+import { signInAgain } from "../services/sign-in";
 import { printDocument, type TadaDocumentNode } from "./tada";
 
 /** One entry of a GraphQL answer's `errors`. */
@@ -63,6 +64,7 @@ export async function request<R, V>(document: TadaDocumentNode<R, V>, variables:
     if (signal?.aborted) throw cause;
     throw new LinkError("The server cannot be reached", { cause });
   }
+  if (response.status === 401) signInAgain();
   const answer = await readAnswer(response);
   if (!isAnswer(answer)) throw new LinkError(`The server answered ${response.status} ${response.statusText}`);
   if (answer.errors && answer.errors.length > 0) throw new ApiError(answer.errors);

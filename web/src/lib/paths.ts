@@ -10,22 +10,17 @@ export const paths = {
   group: (name: string): string => `/runs?group=${encodeURIComponent(name)}`,
 } as const;
 
+const PLAIN_NAMES = ["overview", "tasks", "jobs", "runs", "log", "groups", "nodes", "settings", "account", "secrets", "users", "audit"] as const;
+type PlainName = (typeof PLAIN_NAMES)[number];
+
 export type Page =
-  | { readonly name: "overview" | "tasks" | "jobs" | "runs" | "log" | "groups" | "nodes" | "settings" }
+  | { readonly name: PlainName }
   | { readonly name: "task"; readonly task: string }
   | { readonly name: "execution" | "run"; readonly id: string }
   | { readonly name: "unknown" };
 
-const PLAIN = new Map<string, "overview" | "tasks" | "jobs" | "runs" | "log" | "groups" | "nodes" | "settings">([
-  ["", "overview"],
-  ["tasks", "tasks"],
-  ["jobs", "jobs"],
-  ["runs", "runs"],
-  ["log", "log"],
-  ["groups", "groups"],
-  ["nodes", "nodes"],
-  ["settings", "settings"],
-]);
+/** Pages without parameters, by the first part of their address. */
+const PLAIN: ReadonlyMap<string, PlainName> = new Map(PLAIN_NAMES.map((name) => [name === "overview" ? "" : name, name]));
 
 /** Which page an address names. */
 export function readPath(path: string): Page {

@@ -2,6 +2,7 @@ import { signal, type ReadonlySignal } from "@preact/signals";
 import { type Client, createClient } from "graphql-ws";
 import { ApiError, type ApiErrorEntry } from "../graphql/client";
 import { printDocument, type TadaDocumentNode } from "../graphql/tada";
+import { signInAgain } from "../services/sign-in";
 import { INITIAL, type LinkEvent, type LinkState, retryDelay, step } from "./link-state";
 
 /** Ping after this long without traffic, and give the answer this long: a dead socket is noticed within 15 s. */
@@ -10,6 +11,9 @@ const PONG_WITHIN = 5_000;
 
 /** The code with which a server closes its sockets before it stops. */
 const RESTARTING = 1012;
+
+/** The code with which it closes the socket of one who is signed in no more. */
+const SIGNED_OUT = 4401;
 
 function closeCode(event: unknown): number | null {
   return typeof event === "object" && event !== null && "code" in event && typeof event.code === "number" ? event.code : null;
@@ -143,6 +147,7 @@ export class Link {
 
   private onClosed(event: unknown): void {
     window.clearTimeout(this.pongTimer);
+    if (closeCode(event) === SIGNED_OUT) return signInAgain();
     if (this.entries.size === 0) {
       this.current.value = INITIAL;
       return;

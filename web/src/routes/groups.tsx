@@ -218,9 +218,9 @@ function LimitDialog({ group, onClose }: { group: GroupRow; onClose: () => void 
           <button type="button" class="button" onClick={onClose}>
             Cancel
           </button>
-          <button type="submit" class="button primary">
+          <Action type="submit" class="button primary">
             Set the limit
-          </button>
+          </Action>
         </div>
       </form>
     </Dialog>

@@ -91,12 +91,12 @@ const COLUMNS: readonly Column<NodeRow, NodeContext>[] = [
     card: "actions",
     cell: (node, { drain }) =>
       node.state === "ACTIVE" ? (
-        <Action class="button small" aria-label={`Drain ${node.name}`} onClick={() => drain(node.name)}>
+        <Action needs="ADMIN" class="button small" aria-label={`Drain ${node.name}`} onClick={() => drain(node.name)}>
           Drain
         </Action>
       ) : (
         node.state === "DRAINING" && (
-          <Action class="button small" aria-label={`Resume ${node.name}`} onClick={() => resumeNode(node.name)}>
+          <Action needs="ADMIN" class="button small" aria-label={`Resume ${node.name}`} onClick={() => resumeNode(node.name)}>
             Resume
           </Action>
         )

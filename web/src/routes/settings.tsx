@@ -45,7 +45,7 @@ export function Settings() {
           ) : (
             <Facts
               entries={[
-                ["You are", `${state.viewer.name} (${words(state.viewer.role)})`],
+                ["You are", <a href="/account">{`${state.viewer.name} (${words(state.viewer.role)})`}</a>],
                 ["Version", versions.join(", ") || "–"],
                 ["Nodes", <a href="/nodes">{capped(state.nodes.totalCount)} active</a>],
                 [

@@ -1,9 +1,9 @@
 import { effect, signal } from "@preact/signals";
 import type { Zone } from "../lib/time";
+import { THEME_KEY, type Theme, storedTheme } from "./stored-theme";
 
-export type Theme = "auto" | "light" | "dark";
+export type { Theme } from "./stored-theme";
 
-const THEME_KEY = "cronograph.theme";
 const ZONE_KEY = "cronograph.zone";
 
 function stored<T extends string>(key: string, allowed: readonly T[], fallback: T): T {
@@ -12,7 +12,7 @@ function stored<T extends string>(key: string, allowed: readonly T[], fallback: 
 }
 
 /** Light, dark, or as the system has it. The explorer reads the same key. */
-export const theme = signal<Theme>(stored(THEME_KEY, ["auto", "light", "dark"], "auto"));
+export const theme = signal<Theme>(storedTheme());
 
 /** Whether times are shown in UTC or in the browser's zone: one choice for the whole page. */
 export const zone = signal<Zone>(stored(ZONE_KEY, ["utc", "local"], "utc"));

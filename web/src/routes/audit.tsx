@@ -1,0 +1,141 @@
+import { useEffect } from "preact/hooks";
+import { type Column, DataTable } from "../components/data-table";
+import { Empty, ErrorBox, Skeleton } from "../components/feedback";
+import { ClearFilters, FilterBar, SelectFilter, TextFilter } from "../components/filters";
+import { ListTools } from "../components/list-tools";
+import { Name } from "../components/name";
+import { Pager } from "../components/pager";
+import { Permitted } from "../components/permitted";
+import { PageHead } from "../components/section";
+import { Time } from "../components/time";
+import { graphql, type ResultOf } from "../graphql/tada";
+import { useLive } from "../live/use-live";
+import { searchParams } from "../state/route";
+import { setTitle } from "../state/title";
+
+const AuditDocument = graphql(`
+  query AuditPage($first: Int!, $after: String, $filter: AuditFilter) {
+    serverTime
+    auditLog(first: $first, after: $after, filter: $filter) {
+      nodes { id at actor address action subject before after }
+      pageInfo { hasNextPage endCursor }
+    }
+  }
+`);
+
+type Entry = ResultOf<typeof AuditDocument>["auditLog"]["nodes"][number];
+
+const PAGE = 50;
+const FILTERS = ["actor", "subject", "action", "since"] as const;
+/** Families of entries, by how their action begins or what it holds. */
+const KINDS: readonly (readonly [string, string])[] = [
+  ["sign_in", "sign-ins"],
+  ["account", "accounts"],
+  ["token", "tokens"],
+  ["passkey", "passkeys"],
+  ["identity", "identities"],
+  ["session", "sessions"],
+  ["Task", "tasks"],
+  ["Run", "runs"],
+  ["Group", "groups"],
+  ["Node", "nodes"],
+];
+const HOUR = 3_600_000;
+const SINCE: readonly (readonly [string, string])[] = [["1", "last hour"], ["24", "last day"], ["168", "last week"]];
+
+function auditFilter(params: URLSearchParams) {
+  const [actor = "", subject = "", action = "", since = ""] = FILTERS.map((name) => params.get(name) ?? "");
+  const hours = Number(since);
+  return {
+    ...(actor !== "" && { actor: { contains: actor } }),
+    ...(subject !== "" && { subject: { contains: subject } }),
+    ...(action !== "" && { action: { contains: action } }),
+    ...(hours > 0 && { at: { gte: new Date(Date.now() - hours * HOUR).toISOString() } }),
+  };
+}
+
+function written(value: unknown): string {
+  return typeof value === "string" ? value : JSON.stringify(value);
+}
+
+/** What changed: the values before and after, one under the other. */
+function Change({ entry }: { entry: Entry }) {
+  return (
+    <span class="audit-change">
+      {entry.before !== null && (
+        <span>
+          <span class="dim">before </span>
+          <code>{written(entry.before)}</code>
+        </span>
+      )}
+      {entry.after !== null && (
+        <span>
+          {entry.before !== null && <span class="dim">after </span>}
+          <code>{written(entry.after)}</code>
+        </span>
+      )}
+    </span>
+  );
+}
+
+const COLUMNS: readonly Column<Entry>[] = [
+  { key: "at", title: "When", width: 130, rank: 0, card: "pair", cell: (entry) => <Time at={entry.at} /> },
+  { key: "actor", title: "Who", width: 140, grow: 1, rank: 0, card: "title", cell: (entry) => <Name text={entry.actor} /> },
+  { key: "action", title: "What", width: 150, grow: 1, rank: 0, card: "pair", cell: (entry) => <span class={entry.action === "sign_in.failed" ? "tone-warn" : ""}>{entry.action}</span> },
+  { key: "subject", title: "Of what", width: 140, grow: 1, rank: 1, card: "pair", cell: (entry) => (entry.subject === null ? "–" : <Name text={entry.subject} />) },
+  { key: "address", title: "From", width: 130, rank: 3, card: "pair", cell: (entry) => <span class="dim">{entry.address ?? "–"}</span> },
+  { key: "change", title: "Change", width: 240, grow: 3, rank: 2, card: "wide", bare: true, cell: (entry) => <Change entry={entry} /> },
+  { key: "id", title: "Number", width: 90, rank: 4, card: "pair", number: true, cell: (entry) => <span class="dim num">{entry.id}</span> },
+];
+
+function AuditLog() {
+  const params = searchParams.value;
+  const after = params.get("after");
+  const key = `audit?${["after", ...FILTERS].map((name) => params.get(name) ?? "").join("&")}`;
+  const { state, error, loading, reload } = useLive(key, {
+    document: AuditDocument,
+    variables: () => ({ first: PAGE, after, filter: auditFilter(params) }),
+    init: (data) => data.auditLog,
+  });
+  const filtered = FILTERS.some((name) => params.has(name));
+  return (
+    <>
+      <PageHead title="Audit log">
+        <button type="button" class="button" onClick={reload}>
+          Look again
+        </button>
+      </PageHead>
+      <FilterBar>
+        <TextFilter name="actor" value={params.get("actor") ?? ""} label="Who" main />
+        <TextFilter name="subject" value={params.get("subject") ?? ""} label="Of what" />
+        <SelectFilter name="action" value={params.get("action") ?? ""} label="What" all="Anything" options={KINDS} />
+        <SelectFilter name="since" value={params.get("since") ?? ""} label="When" all="At any time" options={SINCE} />
+        {filtered && <ClearFilters names={FILTERS} />}
+        <ListTools table="audit" columns={COLUMNS} />
+      </FilterBar>
+      {error !== null && <ErrorBox error={error} retry={reload} />}
+      {state === null ? (
+        error === null && <Skeleton rows={10} />
+      ) : (
+        <section class={loading ? "panel loading" : "panel"} aria-label="Audit log" aria-busy={loading}>
+          {state.nodes.length === 0 ? (
+            <Empty title={filtered ? "No entry matches" : "Nothing has been changed yet"}>{filtered && <ClearFilters names={FILTERS} />}</Empty>
+          ) : (
+            <DataTable id="audit" columns={COLUMNS} context={null} rows={state.nodes} page={key} rowId={(entry) => entry.id} />
+          )}
+          <Pager after={after ?? ""} end={state.pageInfo.endCursor} more={state.pageInfo.hasNextPage} shown={state.nodes.length} />
+        </section>
+      )}
+    </>
+  );
+}
+
+/** Who did what, for administrators. */
+export function AuditPage() {
+  useEffect(() => setTitle("Audit log"), []);
+  return (
+    <Permitted needs="ADMIN" title="Audit log">
+      <AuditLog />
+    </Permitted>
+  );
+}

@@ -1,0 +1,33 @@
+import { graphql } from "../graphql/tada";
+import { notify } from "../state/announce";
+import { mutate, type Outcome, report } from "./mutate";
+
+const SetSecret = graphql(`
+  mutation SetSecret($input: SetSecretInput!) {
+    setSecret(input: $input) {
+      errors { code message path }
+    }
+  }
+`);
+
+const DeleteSecret = graphql(`
+  mutation DeleteSecret($input: DeleteSecretInput!) {
+    deleteSecret(input: $input) {
+      errors { code message path }
+    }
+  }
+`);
+
+/** Keeps a value, which is never shown again. */
+export async function setSecret(name: string, value: string): Promise<Outcome<null>> {
+  const outcome = await mutate(SetSecret, { input: { name, value } }, (data) => data.setSecret);
+  if (!outcome.ok) return outcome;
+  notify(`Secret ${name} is set`);
+  return { ok: true, value: null };
+}
+
+export async function deleteSecret(name: string): Promise<boolean> {
+  if (!report(await mutate(DeleteSecret, { input: { name } }, (data) => data.deleteSecret))) return false;
+  notify(`Secret ${name} is deleted`);
+  return true;
+}

@@ -1,0 +1,9 @@
+let leaving = false;
+
+/** Goes to the page where one signs in, which leads back here: the session has ended. */
+export function signInAgain(): void {
+  // Several questions are refused at once; going there once is enough.
+  if (leaving) return;
+  leaving = true;
+  location.assign(`/login?next=${encodeURIComponent(location.pathname + location.search)}`);
+}

@@ -170,7 +170,7 @@ class ReportQueries:
     @resolved(
         description="What is planned: the next occurrences of all enabled tasks in a span of time, earliest first, at "
         "most 200 at a time.",
-        size=Size(("first",), default=100, most=MAX_PAGE, each=3, own=4_000),
+        size=Size(("first",), default=100, most=MAX_PAGE, each=3, own=8_000),
         requires=Role.VIEWER,
     )
     async def upcoming(

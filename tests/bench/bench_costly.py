@@ -57,7 +57,7 @@ COSTLY: dict[str, str] = {
     "computed times": "{ tasks(first: 60) { nodes { schedule { nextExecutions(count: 100) } } } }",
     "explanations": f"{{ runs(first: 200) {{ nodes {{ {named('explain { sentence details }', 4)} }} }} }}",
     "statistics": f"{{ {named('statistics(bucket: DAY) { p50 p95 p99 points { p95 } }', 9)} }}",
-    "plans": f"{{ {named('upcoming(first: 100) { totalCount nodes { scheduledFor } }', 4)} }}",
+    "plans": f"{{ {named('upcoming(first: 100) { totalCount nodes { scheduledFor } }', 2)} }}",
     "a large filter": "query ($f: RunFilter) { runs(first: 1, filter: $f) { nodes { id } } }",
 }
 VARIABLES: dict[str, dict[str, Any]] = {"a large filter": {"f": {"or": [{"jobName": {"eq": "x"}}] * 450}}}

@@ -65,7 +65,7 @@ COSTLY = {
         f"{{ tasks(first: 50) {{ nodes {{ schedule {{ {named('nextExecutions(count: 100)', 48)} }} }} }} }}"
     ),
     "statistics under many names": f"{{ {named('statistics { p50 }', 20)} }}",
-    "plans under many names": f"{{ {named('upcoming { totalCount }', 5)} }}",
+    "plans under many names": f"{{ {named('upcoming { totalCount }', 3)} }}",
     "pages of a thousand lines": "{ executions(first: 50) { nodes { logLines(first: 1000) { lines { line } } } } }",
 }
 

@@ -32,8 +32,9 @@ export function AccountPage() {
   const { state, error, reload } = useLive("account", { document: AccountDocument, variables: () => ({}), init: (data) => data.viewer });
   const [providers, setProviders] = useState<readonly Provider[]>([]);
   useEffect(() => setTitle("Account"), []);
-  useEffect(() => void readProviders().then(setProviders), []);
   const signedIn = useMemo(() => state?.sessions.some((session) => session.current) ?? false, [state]);
+  // Where nobody signs in there are no providers to ask for.
+  useEffect(() => void (signedIn && readProviders().then(setProviders)), [signedIn]);
   return (
     <>
       <PageHead title="Account">

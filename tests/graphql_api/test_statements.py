@@ -119,4 +119,5 @@ async def test_the_number_of_statements_of_a_bulk_mutation_does_not_grow_with_it
                 answer = await api.ask(f"mutation {{ it: {mutation}(input: {{ {chosen} {more} }}) {{ count }} }}")
             assert answer["it"]["count"] == many
             counts[many].append(len(sent))
-    assert counts[900] == counts[3]
+    # Rounds of the bus come when they come, with some statements each; 897 more runs would be far more than those.
+    assert all(large <= small + 30 for small, large in zip(counts[3], counts[900], strict=True)), counts

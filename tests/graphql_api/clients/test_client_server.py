@@ -122,10 +122,10 @@ def test_lists_are_read_to_their_end(client: Client) -> None:
     for name in names:
         client.create_task(name, "nap", once(NEVER_SOON), args={"seconds": 1})
     listing = queries.tasks(first=2, filter={"name": {"startsWith": "row-"}})
-    assert [task.name for task in client.every(listing)] == names
+    assert [task.name for task in client.every(listing)] == names[::-1]
     assert len(client.run_operation(listing)) == 2
-    down = client.tasks(filter={"name": {"startsWith": "row-"}}, order_by=[{"field": "NAME", "direction": "DESC"}])
-    assert [task.name for task in down] == names[::-1]
+    by_name = client.tasks(filter={"name": {"startsWith": "row-"}}, order_by=[{"field": "NAME"}])
+    assert [task.name for task in by_name] == names
 
 
 def test_the_largest_pages_are_within_the_limits_of_the_server(client: Client) -> None:

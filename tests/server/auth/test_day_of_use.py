@@ -72,7 +72,7 @@ async def test_the_cleanups_delete_what_a_day_of_use_left_behind(server: Protect
     assert before["login_throttle"] >= 2
     expected = {
         cleanup.cleanup_expired_sessions: {"sessions": 1, "tokens": 0, "failures": before["login_throttle"]},
-        cleanup.cleanup_expired_challenges: {"challenges": 1, "links": 2},
+        cleanup.cleanup_expired_challenges: {"challenges": 1, "links": 2, "attempts": 0},
         cleanup.cleanup_expired_device_codes: {"device_codes": 3},
         cleanup.cleanup_expired_refresh_tokens: {"tokens": 0},
     }

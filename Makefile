@@ -12,7 +12,7 @@ WEB_SOURCES := $(shell find web graphql/schema.graphql -name node_modules -prune
 INSTALL_SOURCES := pyproject.toml $(LOCK) $(WEB_SOURCES)
 
 .DEFAULT_GOAL := help
-.PHONY: help run install install-test browser pgbouncer nginx chaos test test-web test-python check check-style check-types check-imports check-schema format bench schema wheel lock clean
+.PHONY: help run install install-test browser pgbouncer nginx chaos test test-web test-python check collect check-style check-types check-mypy check-pyright check-imports check-schema format bench schema wheel lock clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -34,14 +34,23 @@ test-python: export PYTHONDONTWRITEBYTECODE =
 test-python: install-test ## Run pytest, with more workers than cores; PYTEST_ARGS="-n 0 tests/core" replaces the options
 	@$(BIN)/python -m pytest $(PYTEST_ARGS)
 
+# In a fresh clone one process compiles what each worker of pytest would compile beside the others otherwise.
+collect: export PYTHONDONTWRITEBYTECODE =
+collect: install-test
+	@$(BIN)/python -m pytest --collect-only -qq >/dev/null
+
 check: check-style check-types check-imports check-schema ## Style, types, import contracts, the committed schema (-k shows all failures)
 
 check-style: install-test
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 
-check-types: install-test
+check-types: check-mypy check-pyright
+
+check-mypy: install-test
 	$(BIN)/mypy
+
+check-pyright: install-test
 	$(BIN)/pyright
 
 check-imports: install-test
@@ -60,6 +69,8 @@ schema: install-test ## Write graphql/schema.graphql, its page in docs/ and the 
 	$(BIN)/python -m cronograph.graphql.reference > docs/api-reference.md
 	$(BIN)/python -m cronograph.graphql.catalogue > docs/codes.md
 	$(BIN)/python -m cronograph.graphql.typed_client
+	$(BIN)/python -m cronograph.server.cli.reference > docs/cli-reference.md
+	$(BIN)/python -m cronograph.graphql.client_reference > docs/client-reference.md
 
 chaos: install-test pgbouncer ## Break nodes, connections and clocks for minutes, and judge what is left; CHAOS_ARGS="--seed 7 --minutes 3"
 	@$(BIN)/python -m tests.chaos $(CHAOS_ARGS)

@@ -20,7 +20,7 @@ MAX_RUNS: Final = 10_000
 """Runs that one mutation makes or changes at most."""
 
 MAX_TASKS: Final = 1_000
-"""Tasks that one mutation changes at most: each is settled by itself."""
+"""Tasks that one mutation changes at most: each is changed by itself."""
 
 FIRST: TypeAlias = Annotated[
     int | None,

@@ -77,7 +77,7 @@ describe(
 describe(
     EventState,
     "What a thing was right after a change. Of a run its `RunState`, of an execution `RUNNING` or its `Outcome`, of a "
-    "node its `NodeState`.",
+    "node its `NodeState`, of a skipped occurrence its `SkipReason`.",
     {
         EventState.WAITING: "Run: in the queue.",
         EventState.SCHEDULED: "Run: handed to a node ahead of a free slot.",
@@ -97,5 +97,12 @@ describe(
         EventState.STOPPING: "Node: ends.",
         EventState.STOPPED: "Node: ended cleanly.",
         EventState.EXPIRED: "Node: declared dead.",
+        EventState.OVERLAP: "Occurrence: skipped, since a run of the task was unfinished.",
+        EventState.TOLERANCE: "Occurrence: skipped, since it would have started too soon after the last one.",
+        EventState.MISSED: "Occurrence: skipped, since it was missed.",
+        EventState.COALESCED: "Occurrence: skipped, since a newer one stands for it.",
+        EventState.PAUSED: "Occurrence: skipped, since the task was paused.",
+        EventState.WINDOW: "Occurrence: skipped, since it lay outside the window of the task.",
+        EventState.NO_JOB: "Occurrence: skipped, since no node knew the job.",
     },
 )

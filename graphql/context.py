@@ -2,7 +2,7 @@
 
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Concatenate, Final, ParamSpec, Protocol, TypeAlias, TypeVar
 
@@ -16,6 +16,7 @@ from ..jobs.store.db.database import Database
 from ..jobs.store.db.transaction import Tx
 from .enums import Role
 from .loaders import Loaders
+from .slices import Slices
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -97,6 +98,7 @@ class Context:
             good.
         keys: Those that secrets are encrypted with.
         as_of: The event cursor taken before anything was read, once the operation asks for it.
+        slices: Where its resolvers that compute take turns.
     """
 
     database: Database
@@ -106,6 +108,7 @@ class Context:
     fell_behind: bool = False
     keys: KeySource = no_keys
     as_of: str | None = None
+    slices: Slices = field(default_factory=Slices)
     _loaders: Loaders | None = None
 
     @property

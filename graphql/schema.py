@@ -1,10 +1,14 @@
 """The schema of this server, put together."""
 
 from collections.abc import AsyncIterator
+from functools import lru_cache
 from typing import Any
 
 from strawberry.extensions import SchemaExtension
 from strawberry.schema.config import StrawberryConfig
+from strawberry.schema.name_converter import NameConverter
+from strawberry.utils.str_converters import to_camel_case
+from typing_extensions import override
 
 from .context import Context
 from .enums import Role
@@ -14,6 +18,19 @@ from .operations.query import Query
 from .operations.subscription import Subscription
 from .scalars import SCALARS
 from .schema_factory import GuardedSchema, build_schema
+
+
+class Names(NameConverter):
+    """The names of the API, each found once: of an input with 1,000 objects they would be asked for 10,000 times."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._camel = lru_cache(maxsize=None)(to_camel_case)
+
+    @override
+    def apply_naming_config(self, name: str) -> str:
+        """``name`` in camel case."""
+        return self._camel(name)
 
 
 class EventCursor(SchemaExtension):
@@ -46,7 +63,7 @@ def create_schema(limits: Limits | None = None) -> GuardedSchema:
         Mutation,
         Subscription,
         limits=limits,
-        config=StrawberryConfig(scalar_map=SCALARS),
+        config=StrawberryConfig(scalar_map=SCALARS, name_converter=Names()),
         extensions=[EventCursor],
         role_of=role_of,
     )

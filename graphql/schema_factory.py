@@ -1,6 +1,7 @@
 """Builds the Strawberry schema with the guard, the document cache and the masking of errors in place."""
 
 from collections.abc import Callable, Iterable, Iterator
+from functools import cached_property
 from typing import Any, Final
 
 import strawberry
@@ -60,6 +61,11 @@ class GuardedSchema(strawberry.Schema):
         self._schema.extensions[LIMITS] = limits
         self._schema.extensions[PLAIN_FIELDS] = PlainFields(self._schema)
         self.documents = DocumentStore(self._schema, limits, self.rules)
+
+    @cached_property
+    def sdl(self) -> str:
+        """The schema definition, put together when it is first asked for."""
+        return self.as_str()
 
     def process_errors(self, errors: list[GraphQLError], execution_context: ExecutionContext | None = None) -> None:
         """Mask and log the errors of a result in place: Strawberry logs every one with a traceback otherwise."""

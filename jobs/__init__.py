@@ -7,19 +7,28 @@
 ...     return 1
 """
 
-from .actions.enqueue import enqueue, enqueue_sync
-from .actions.enqueue_many import RunSpec, enqueue_many, enqueue_many_sync
-from .connection import connect
-from .context import JobContext
+from typing import TYPE_CHECKING
+
+from . import late
+from .context import JobContext, StopReason
+from .core.failure import Failure
 from .core.model import Isolation
+from .core.run_spec import RunSpec
 from .declared import Job, job
 from .handle import RunFailed, RunHandle
 from .outcomes import Cancel, PermanentFailure, Result, Snooze
 from .registry import Backoff
+from .registry.declaring import around, carries, resource
+from .registry.hooks import GIVEN, Scope
+
+if TYPE_CHECKING:
+    from .late import connect, enqueue, enqueue_many, enqueue_many_sync, enqueue_sync
 
 __all__ = [
+    "GIVEN",
     "Backoff",
     "Cancel",
+    "Failure",
     "Isolation",
     "Job",
     "JobContext",
@@ -28,11 +37,21 @@ __all__ = [
     "RunFailed",
     "RunHandle",
     "RunSpec",
+    "Scope",
     "Snooze",
+    "StopReason",
+    "around",
+    "carries",
     "connect",
     "enqueue",
     "enqueue_many",
     "enqueue_many_sync",
     "enqueue_sync",
     "job",
+    "resource",
 ]
+
+
+def __getattr__(name: str) -> object:
+    """What enqueues is imported at its first use."""
+    return getattr(late, name)

@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from typing import Any, Protocol
 
+from .core.accounts import Submitter
+
 
 class ApiCaller(Protocol):
     """Runs one GraphQL operation of this server."""
@@ -13,7 +15,7 @@ class ApiCaller(Protocol):
         *,
         variables: Mapping[str, Any] | None = None,
         operation_name: str | None = None,
-        submitter: str | None = None,
+        submitter: Submitter | None = None,
     ) -> dict[str, Any]:
         """Execute ``query`` with the rights of ``submitter`` (None = the code of a job).
 

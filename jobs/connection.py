@@ -1,22 +1,30 @@
 """The queue of a process that only enqueues: its own connection to the database that the nodes use."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
-from .actions.enqueue import enqueue_sync
+from .actions.enqueue import enqueue_alone, enqueue_sync
 from .actions.runs import cancel_runs
+from .core.errors import ConfigurationError
 from .core.model import Json, Run
 from .registry import Registry, default_registry
 from .registry.queue import RunQueue
 from .store.db import dialect
+from .store.db.address import with_schema
+from .store.db.borrowed import telling_of_missing_tables
 from .store.db.database import Database
 from .store.db.transaction import Tx, Wake
 from .store.read import runs as stored_runs
+from .store.schema.naming import SCHEMA, SQLITE_SCHEMA, schema_fault
+
+T = TypeVar("T")
 
 URL_VARIABLE = "CRONOGRAPH_DATABASE_URL"
 """Names the database of a process that has not called ``connect``."""
+SCHEMA_VARIABLE = "CRONOGRAPH_DATABASE_SCHEMA"
+"""Names the schema of the tables in it."""
 
 
 class Connection:
@@ -31,19 +39,35 @@ class Connection:
 
     def __init__(self, database_url: str, registry: Registry) -> None:
         self._database = Database(database_url)
+        self._line = self._database.thread_line()
         self._registry = registry
+
+    @property
+    def schema(self) -> str:
+        """See ``RunQueue``."""
+        return self._database.schema
+
+    def _write(self, action: Callable[[Tx], T]) -> T:
+        with telling_of_missing_tables(self.schema):
+            return self._database.write_sync(action)
 
     def put(self, job_name: str, args: Mapping[str, Json], options: Mapping[str, Any]) -> Run:
         """Put a run into the queue, committed when this returns; ``options`` as of ``enqueue_sync``.
 
         Raises:
             UserError: values are not what they must be.
+            StorageError: the database has no tables.
         """
-        return self._database.write_sync(lambda tx: enqueue_sync(tx.conn, job_name, args, **options))
+        if self._line is not None:
+            with telling_of_missing_tables(self.schema):
+                stored = enqueue_alone(self._line, job_name, args, options)
+            if stored is not None:
+                return stored
+        return self._write(lambda tx: enqueue_sync(tx.conn, job_name, args, **options))
 
     def find(self, run_id: int) -> Run | None:
         """The run as it is now; None if it has been pruned."""
-        return self._database.write_sync(lambda tx: stored_runs.by_ids(tx.conn, [run_id]).get(run_id))
+        return self._write(lambda tx: stored_runs.by_ids(tx.conn, [run_id]).get(run_id))
 
     def cancel(self, run_id: int, reason: str | None) -> Run:
         """Cancel a run as far as it is unfinished; the run afterwards.
@@ -57,12 +81,14 @@ class Connection:
             dialect.notify(tx.conn, str((tx.wakes | Wake.EVENTS).value))
             return run
 
-        return self._database.write_sync(cancel)
+        return self._write(cancel)
 
     def close(self) -> None:
         """Close the connection; the jobs know no database any more. Twice is fine."""
         if self._registry.queue is self:
             self._registry.queue = None
+        if self._line is not None:
+            self._line.close()
         self._database.close_sync()
 
     def __enter__(self) -> Self:
@@ -78,7 +104,8 @@ def connect(database_url: str, *, registry: Registry | None = None) -> Connectio
     """Say where the jobs of this process put their runs when they are given no session.
 
     Args:
-        database_url: The database that the nodes use, as for ``cronograph serve``.
+        database_url: The database that the nodes use, as for ``cronograph serve``; where the tables are in another
+            schema than ``cronograph``, it ends in ``?schema=`` and its name.
         registry: Whose jobs; those of the default registry unless given.
 
     Raises:
@@ -93,5 +120,22 @@ def queue_of(registry: Registry) -> RunQueue | None:
     """Where the jobs of a registry put their runs; None if nobody has said so."""
     url = os.environ.get(URL_VARIABLE)
     if registry.queue is None and url:
-        connect(url, registry=registry)
+        schema = os.environ.get(SCHEMA_VARIABLE)
+        connect(with_schema(url, schema) if schema else url, registry=registry)
     return registry.queue
+
+
+def schema_of(registry: Registry) -> str:
+    """The schema in which a session that the jobs of a registry are enqueued in finds the tables on PostgreSQL.
+
+    Raises:
+        ConfigurationError: what the variable says is no name of a schema.
+    """
+    queue = queue_of(registry)
+    if queue is not None and queue.schema != SQLITE_SCHEMA:
+        return queue.schema
+    named = os.environ.get(SCHEMA_VARIABLE) or SCHEMA
+    fault = schema_fault(named)
+    if fault is not None:
+        raise ConfigurationError(f"{SCHEMA_VARIABLE}: {fault}")
+    return named

@@ -2,15 +2,21 @@
 
 import logging
 import traceback
-from collections.abc import Awaitable, Mapping
+from collections.abc import Awaitable, Iterable, Mapping, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
-from typing import Protocol
+from typing import TYPE_CHECKING, ParamSpec, Protocol
 
+from .core.accounts import Submitter
 from .core.model import Json
-from .services import Services
+from .core.run_spec import RunSpec
+
+if TYPE_CHECKING:
+    from .services import Services
+
+P = ParamSpec("P")
 
 
 class StopReason(StrEnum):
@@ -34,8 +40,9 @@ class RunInfo:
     is_last_attempt: bool
     scheduled_for: datetime | None
     deadline: datetime | None
-    submitter: str | None
+    submitter: Submitter | None
     args: Mapping[str, Json]
+    carried: Mapping[str, Json] | None = None
 
 
 class Host(Protocol):
@@ -63,6 +70,30 @@ class Host(Protocol):
 
     def save_checkpoint(self, value: Json) -> Awaitable[None]:
         """Keep a checkpoint durably with the task."""
+        ...
+
+    def printed(self, text: str) -> None:
+        """Keep what the job printed, line by line."""
+        ...
+
+    def enqueue(self, runs: Sequence[RunSpec]) -> Awaitable[list[int]]:
+        """Put runs into the queue now; their ids."""
+        ...
+
+    def enqueue_waiting(self, runs: Sequence[RunSpec]) -> list[int]:
+        """``enqueue`` for code that no event loop of ours runs."""
+        ...
+
+    def enqueue_at_end(self, runs: Sequence[RunSpec]) -> None:
+        """Put runs into the queue in the transaction that ends the attempt, if it ends well."""
+        ...
+
+
+class Runnable(Protocol[P]):
+    """What ``@job`` makes of a function with these arguments."""
+
+    def run(self, *args: P.args, **kwargs: P.kwargs) -> RunSpec:
+        """A run to be."""
         ...
 
 
@@ -102,7 +133,7 @@ class JobContext:
         services: The process' database and API, for jobs that need them; None in a child process.
     """
 
-    def __init__(self, info: RunInfo, host: Host, services: Services | None = None) -> None:
+    def __init__(self, info: RunInfo, host: Host, services: "Services | None" = None) -> None:
         self.info = info
         self.log = JobLog(host)
         self.services = services
@@ -112,6 +143,11 @@ class JobContext:
     def args(self) -> Mapping[str, Json]:
         """The arguments of the run as they were submitted, with secrets in the place of their references."""
         return self.info.args
+
+    @property
+    def carried(self) -> Mapping[str, Json]:
+        """What ``@carries`` gave the run where it was enqueued, by name."""
+        return self.info.carried or {}
 
     @property
     def run_id(self) -> int:
@@ -178,6 +214,42 @@ class JobContext:
         keeps it itself, for its next attempts.
         """
         return self._host.save_checkpoint(value)
+
+    async def enqueue(self, job: Runnable[P], /, *args: P.args, **kwargs: P.kwargs) -> int:
+        """Put a run of a job into the queue of this run's database, at once; its id. For ``async`` jobs.
+
+        Args:
+            job: What ``@job`` made; ``job.options(…)`` says more about the run.
+            args: Arguments as its function takes them, without its ``JobContext`` and what it is given.
+            kwargs: The same by name.
+
+        Raises:
+            TypeError: an argument is missing or unknown.
+            UserError: an argument or an option is not what it must be.
+        """
+        return (await self._host.enqueue([job.run(*args, **kwargs)]))[0]
+
+    def enqueue_sync(self, job: Runnable[P], /, *args: P.args, **kwargs: P.kwargs) -> int:
+        """``enqueue`` for jobs that are plain functions."""
+        return self._host.enqueue_waiting([job.run(*args, **kwargs)])[0]
+
+    async def enqueue_many(self, runs: Iterable[RunSpec]) -> list[int]:
+        """Put many runs into the queue, all or none: ``[mail.run(to=one) for one in people]``; their ids, in order."""
+        return await self._host.enqueue(list(runs))
+
+    def enqueue_many_sync(self, runs: Iterable[RunSpec]) -> list[int]:
+        """``enqueue_many`` for jobs that are plain functions."""
+        return self._host.enqueue_waiting(list(runs))
+
+    def enqueue_at_end(self, job: Runnable[P], /, *args: P.args, **kwargs: P.kwargs) -> None:
+        """Put a run into the queue in the transaction that ends this attempt: if, and only if, it ends well.
+
+        An attempt that fails, is cancelled, snoozes or is lost with its node puts nothing there. In every kind of job.
+
+        Raises:
+            TypeError, UserError: see ``enqueue``.
+        """
+        self._host.enqueue_at_end([job.run(*args, **kwargs)])
 
 
 current_host: ContextVar[Host | None] = ContextVar("cronograph_current_host", default=None)

@@ -3,18 +3,19 @@
 import asyncio
 import functools
 from collections.abc import Callable, Mapping
-from datetime import timedelta
 from types import MappingProxyType
-from typing import Any, Concatenate, Generic, ParamSpec, Protocol, TypeVar, Unpack, overload
+from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, Protocol, TypeVar, Unpack, overload
 
-from .actions.enqueue import AsyncTransaction, Transaction, enqueue, enqueue_sync
-from .actions.enqueue_many import RunSpec
-from .connection import queue_of
+from . import late
 from .context import JobContext
 from .core.defaults import RUN_POLICIES
+from .core.run_spec import RunSpec
 from .handle import RunHandle, no_database
 from .registry import JobDefinition, JobOptions, Registry, default_registry, define
-from .registry.queue import RunOptions, RunQueue
+from .registry.queue import RunOptions, RunQueue, in_seconds
+
+if TYPE_CHECKING:
+    from .actions.enqueue import AsyncTransaction, Transaction
 
 F = ParamSpec("F")
 """The parameters of the function."""
@@ -35,6 +36,7 @@ class Job(Generic[F, P, R]):
 
     Attributes:
         definition: What was registered.
+        registry: Where.
     """
 
     def __init__(
@@ -47,7 +49,7 @@ class Job(Generic[F, P, R]):
         functools.update_wrapper(self, function)
         self._function = function
         self.definition = definition
-        self._registry = registry
+        self.registry = registry
         self._chosen = chosen
 
     @property
@@ -61,7 +63,7 @@ class Job(Generic[F, P, R]):
 
     def options(self, **options: Unpack[RunOptions]) -> "Job[F, P, R]":
         """The same job, whose runs are put into the queue with these options: ``mail.options(priority="high")``."""
-        return Job(self._function, self.definition, self._registry, {**self._chosen, **options})
+        return Job(self._function, self.definition, self.registry, {**self._chosen, **options})
 
     def run(self, *args: P.args, **kwargs: P.kwargs) -> RunSpec:
         """A run to be, for ``enqueue_many``.
@@ -71,7 +73,9 @@ class Job(Generic[F, P, R]):
         """
         return RunSpec(self.name, **self._asked(args, kwargs))
 
-    async def enqueue(self, session: AsyncTransaction | None = None, /, *args: P.args, **kwargs: P.kwargs) -> RunHandle:
+    async def enqueue(
+        self, session: "AsyncTransaction | None" = None, /, *args: P.args, **kwargs: P.kwargs
+    ) -> RunHandle:
         """Put a run into the queue.
 
         Args:
@@ -86,16 +90,18 @@ class Job(Generic[F, P, R]):
             UserError: an argument or an option is not what it must be.
             ConfigurationError: neither a session nor a database is known.
         """
-        asked, queue = self._asked(args, kwargs), queue_of(self._registry)
+        asked, queue = self._asked(args, kwargs), late.queue_of(self.registry)
         if session is not None:
-            return RunHandle(await enqueue(session, self.name, **asked), queue)
+            schema = late.schema_of(self.registry)
+            run = await session.run_sync(lambda inner: late.put_sync(inner, self.name, schema=schema, **asked))
+            return RunHandle(run, queue)
         return await asyncio.to_thread(self._put, queue, asked)
 
-    def enqueue_sync(self, session: Transaction | None = None, /, *args: P.args, **kwargs: P.kwargs) -> RunHandle:
+    def enqueue_sync(self, session: "Transaction | None" = None, /, *args: P.args, **kwargs: P.kwargs) -> RunHandle:
         """``enqueue`` for code without an event loop, and for synchronous sessions and connections."""
-        asked, queue = self._asked(args, kwargs), queue_of(self._registry)
+        asked, queue = self._asked(args, kwargs), late.queue_of(self.registry)
         if session is not None:
-            return RunHandle(enqueue_sync(session, self.name, **asked), queue)
+            return RunHandle(late.put_sync(session, self.name, schema=late.schema_of(self.registry), **asked), queue)
         return self._put(queue, asked)
 
     def _put(self, queue: RunQueue | None, asked: dict[str, Any]) -> RunHandle:
@@ -120,14 +126,13 @@ class Job(Generic[F, P, R]):
         for name in RUN_POLICIES:
             # No node may have published this version of the job yet.
             options.setdefault(name, getattr(policies.defaults, name))
-        return {"args": document, **{name: _seconds(value) for name, value in options.items()}}
+        carried = self.registry.hooks.carried()
+        if carried:
+            options["carried"] = carried
+        return {"args": document, **in_seconds(options)}
 
     def __repr__(self) -> str:
         return f"<job '{self.name}': {self.definition.where}>"
-
-
-def _seconds(value: object) -> object:
-    return value.total_seconds() if isinstance(value, timedelta) else value
 
 
 class Decorator(Protocol):
@@ -175,8 +180,8 @@ def job(
     """
 
     def register(function: Callable[..., Any]) -> Job[..., ..., Any]:
-        definition = define(None if callable(name) else name, function, **options)
         home = registry if registry is not None else default_registry()
+        definition = define(None if callable(name) else name, function, tuple(home.hooks.resources), **options)
         home.add(definition)
         return Job(function, definition, home)
 

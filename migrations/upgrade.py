@@ -1,7 +1,8 @@
 """Bring a database to the present schema, once however many nodes start together, and never backwards.
 
-Alembic without an ``alembic.ini``: the revisions lie beside this module. The version is kept in a table of a name of
-our own, because users may keep Cronograph's tables in the database of their application, beside an Alembic of theirs.
+Alembic without an ``alembic.ini``: the revisions lie beside this module. Users may keep Cronograph's tables in the
+database of their application, beside tables and an Alembic of theirs: on PostgreSQL all of ours, the one with the
+version included, lie in a schema of their own, which is made here. The revisions name no schema.
 There is no downgrade: going back means restoring a backup.
 """
 
@@ -15,9 +16,12 @@ from alembic.config import Config
 from alembic.runtime.migration import MigrationContext
 from alembic.script import ScriptDirectory
 from sqlalchemy import Connection, text
+from sqlalchemy.schema import CreateSchema
 
 VERSION_TABLE = "cronograph_version"
 """The table with the revision of the database."""
+
+_MAP = "schema_translate_map"
 
 LOCK_KEY = 0x63726F6E
 """PostgreSQL's advisory lock that is held while a database is migrated (``cron`` in ASCII)."""
@@ -50,22 +54,26 @@ def head() -> str:
     return newest
 
 
-def current(connection: Connection) -> str | None:
-    """The revision of the database, or None when it has never been migrated."""
+def current(connection: Connection, schema: str) -> str | None:
+    """The revision of the database, or None when it has never been migrated; for ``schema`` see ``upgrade``."""
     with _reading(connection):
-        return _context(connection).get_current_revision()
+        return _context(connection, schema).get_current_revision()
 
 
-def check(connection: Connection) -> list[str]:
+def check(connection: Connection, schema: str) -> list[str]:
     """The revisions that ``upgrade`` would apply, oldest first; empty when the database is up to date. Changes nothing.
+
+    Args:
+        connection: To the database.
+        schema: See ``upgrade``.
 
     Raises:
         SchemaTooNewError: the database has a revision that this version does not know.
     """
-    return _pending(current(connection))
+    return _pending(current(connection, schema))
 
 
-def upgrade(connection: Connection) -> list[str]:
+def upgrade(connection: Connection, schema: str) -> list[str]:
     """Apply what is missing, all of it in one transaction and under a lock; the revisions applied, oldest first.
 
     Nodes that start at once wait for each other here, and all but the first find nothing left to do.
@@ -73,17 +81,22 @@ def upgrade(connection: Connection) -> list[str]:
     Args:
         connection: If it is in a transaction already, that one is used and the caller commits it; else one is begun
             and committed. On SQLite a transaction of the caller must be an immediate one.
+        schema: That of the tables on PostgreSQL, made if need be: a name that needs no quotes.
+            On SQLite ``main``.
 
     Raises:
         SchemaTooNewError: the database has a revision that this version does not know; nothing is changed.
     """
     with _writing(connection):
         _lock(connection)
-        pending = _pending(_context(connection).get_current_revision())
+        pending = _pending(_context(connection, schema).get_current_revision())
         if pending:
             config = _config()
-            config.attributes["environment"] = {"connection": connection, "version_table": VERSION_TABLE}
-            command.upgrade(config, "head")
+            config.attributes["environment"] = {"connection": connection, **_version_table(schema)}
+            if connection.dialect.name == "postgresql":
+                _make_schema(connection, schema)
+            with _within(connection, schema):
+                command.upgrade(config, "head")
         return pending
 
 
@@ -100,8 +113,30 @@ def _revisions() -> ScriptDirectory:
     return ScriptDirectory.from_config(_config())
 
 
-def _context(connection: Connection) -> MigrationContext:
-    return MigrationContext.configure(connection, opts={"version_table": VERSION_TABLE})
+def _version_table(schema: str) -> dict[str, str]:
+    return {"version_table": VERSION_TABLE, "version_table_schema": schema}
+
+
+def _context(connection: Connection, schema: str) -> MigrationContext:
+    return MigrationContext.configure(connection, opts=_version_table(schema))
+
+
+def _make_schema(connection: Connection, schema: str) -> None:
+    """Make the schema unless it is there: an administrator may have made it for an account that may make none."""
+    found = connection.execute(text("SELECT FROM pg_namespace WHERE nspname = :schema"), {"schema": schema})
+    if found.first() is None:
+        connection.execute(CreateSchema(schema))
+
+
+@contextmanager
+def _within(connection: Connection, schema: str) -> Generator[None, None, None]:
+    """Have the revisions, which name no schema, work in this one."""
+    before = connection.get_execution_options().get(_MAP)
+    connection.execution_options(**{_MAP: {None: schema}})
+    try:
+        yield
+    finally:
+        connection.execution_options(**{_MAP: before})
 
 
 def _pending(found: str | None) -> list[str]:

@@ -10,6 +10,7 @@ from ..graphql.guard.document import RequestRefused
 from ..graphql.schema_factory import GuardedSchema
 from ..graphql.transport.engine import Engine
 from ..graphql.transport.request import GraphQLRequest
+from ..jobs.core.accounts import Submitter
 
 
 class OwnApi:
@@ -23,7 +24,7 @@ class OwnApi:
             he has now; raises `UserFacingError` when he has none any more.
     """
 
-    def __init__(self, schema: GuardedSchema, context_for: Callable[[str | None], Awaitable[Context]]) -> None:
+    def __init__(self, schema: GuardedSchema, context_for: Callable[[Submitter | None], Awaitable[Context]]) -> None:
         self._engine = Engine(schema)
         self._context_for = context_for
         self._loop = asyncio.get_running_loop()
@@ -34,13 +35,13 @@ class OwnApi:
         *,
         variables: Mapping[str, Any] | None = None,
         operation_name: str | None = None,
-        submitter: str | None = None,
+        submitter: Submitter | None = None,
     ) -> dict[str, Any]:
         """Execute ``query``; answers as GraphQL says it, also when the document is refused."""
         request = GraphQLRequest(query, dict(variables or {}), operation_name)
         return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(self._answer(request, submitter), self._loop))
 
-    async def _answer(self, request: GraphQLRequest, submitter: str | None) -> dict[str, Any]:
+    async def _answer(self, request: GraphQLRequest, submitter: Submitter | None) -> dict[str, Any]:
         try:
             prepared = self._engine.prepare(request)
         except RequestRefused as refused:

@@ -1,12 +1,13 @@
 """The web application: the only place that knows all parts."""
 
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Collection, Mapping
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
 from starlette.requests import HTTPConnection, Request
-from starlette.responses import Response
+from starlette.responses import PlainTextResponse, Response
 
 from ..graphql.app import graphql_routes
 from ..graphql.context import LOCAL_ADMINISTRATOR, Context, Person
@@ -33,6 +34,11 @@ BEFORE_TABLES = frozenset({Phase.STARTING, Phase.MIGRATING})
 """Phases in which the database may lack tables, so that no operation can be answered."""
 
 
+Who: TypeAlias = Callable[[HTTPConnection], Awaitable[Person | None]]
+"""Tells who asks; None = nobody who may."""
+UNKNOWN = "The application that this is part of does not let you see it; sign in there."
+
+
 @dataclass(frozen=True, slots=True)
 class Parts:
     """What the application is made of.
@@ -52,6 +58,8 @@ class Parts:
         site: The built dashboard.
         sign_in: Knows who asks; None = everybody is the local administrator.
         keys: Those that secrets are encrypted with.
+        who: Tells who asks in the place of ``sign_in``; whom it does not know may see nothing.
+        origins: Whose pages may call besides our own, where there is no ``sign_in``.
         allow_list: GraphQL documents by SHA-256; when given, only these run.
     """
 
@@ -70,6 +78,8 @@ class Parts:
     keys: KeySource = no_keys
     proxies: tuple[Network, ...] = ()
     allow_list: Mapping[str, str] | None = None
+    who: Who | None = None
+    origins: Collection[str] = ()
 
 
 def _middleware(parts: Parts) -> list[Middleware]:
@@ -86,20 +96,42 @@ def client_of(found: Context, connection: HTTPConnection) -> str:
     return address_of(found, connection) if account is None else f"account {account}"
 
 
-def build_app(parts: Parts) -> Starlette:
-    """The application: health, GraphQL, and the dashboard for every other path."""
-    sign_in = parts.sign_in
+def _asked_by(parts: Parts) -> Callable[[HTTPConnection], Awaitable[Person]]:
+    """Finds out who asks."""
+    sign_in, who = parts.sign_in, parts.who
 
-    async def person(connection: HTTPConnection) -> Person:
+    async def signed_in(connection: HTTPConnection) -> Person:
         if sign_in is None:
             return LOCAL_ADMINISTRATOR
         return person_of(connection, await sign_in.authenticator.required(connection))
 
+    async def known(connection: HTTPConnection) -> Person:
+        found = None if who is None else await who(connection)
+        if found is None:
+            raise UserFacingError(UNKNOWN, code="UNAUTHENTICATED", http_status=401)
+        return found
+
+    return signed_in if who is None else known
+
+
+def _gate(parts: Parts) -> Callable[[Request], Awaitable[Response | None]]:
+    """Lets the pages be seen by who is signed in; before there are tables they say themselves that it starts."""
+    sign_in, who = parts.sign_in, parts.who
+
     async def gate(request: Request) -> Response | None:
-        """Lets the pages be seen by who is signed in; before there are tables they say themselves that it starts."""
+        if who is not None:
+            return None if await who(request) is not None else PlainTextResponse(f"{UNKNOWN}\n", 403)
         if sign_in is None or parts.lifecycle.phase in BEFORE_TABLES:
             return None
         return await sign_in.pages.gate(request)
+
+    return gate
+
+
+def build_app(parts: Parts) -> Starlette:
+    """The application: health, GraphQL, and the dashboard for every other path."""
+    sign_in = parts.sign_in
+    person = _asked_by(parts)
 
     async def context(connection: HTTPConnection) -> Context:
         if parts.lifecycle.phase in BEFORE_TABLES:
@@ -119,7 +151,7 @@ def build_app(parts: Parts) -> Starlette:
         allowed_hosts=parts.hosts,
         allow_list=parts.allow_list,
         share=SHARED,
-        allowed_origins=() if sign_in is None else {sign_in.origin},
+        allowed_origins=parts.origins if sign_in is None else {sign_in.origin},
         watch=unwatched if sign_in is None else sign_in.watch.watching,
         bounds=Bounds(parts.schema.limits, lane, client_of),
     )
@@ -128,7 +160,7 @@ def build_app(parts: Parts) -> Starlette:
             *health_routes(parts.lifecycle, lambda: parts.engine.ready),
             *api,
             *([] if sign_in is None else sign_in.routes()),
-            *static_routes(parts.site, gate),
+            *static_routes(parts.site, _gate(parts)),
         ],
         middleware=_middleware(parts),
     )

@@ -18,7 +18,7 @@ from pydantic_settings import EnvSettingsSource, TomlConfigSettingsSource
 
 from ..jobs.builtin.address_guard import AllowList
 from ..jobs.core.errors import ConfigurationError
-from ..jobs.store.db.database import parse_url, sqlite_path
+from ..jobs.store.db.address import parse_url, schema_in, sqlite_path, with_schema
 from .allowed_documents import read_documents
 from .secret_keys import read_keys
 from .settings import DEFAULT_FILE, ENV_PREFIX, NAMES, OTHER_VARIABLES, SECRET, Settings, must_be
@@ -104,6 +104,22 @@ def load(flags: Mapping[str, Any], config_file: Path | None = None) -> Loaded:
     return Loaded(settings, sources.warnings)
 
 
+def given(values: Mapping[str, Any]) -> Settings:
+    """Settings that code gives; neither variables nor a file are looked at.
+
+    Raises:
+        InvalidSettingsError: they cannot work; lists all faults.
+    """
+    sources = _Sources({}, {}, values, "the call")
+    sources.faults.extend(
+        f"{name}: no such setting{_did_you_mean(name, NAMES)}" for name in values if name not in NAMES
+    )
+    settings = _validated(sources)
+    if sources.faults:
+        raise InvalidSettingsError(sources.faults, sources.warnings, settings, frozenset(sources.faulty))
+    return settings
+
+
 def _read(flags: Mapping[str, Any], config_file: Path | None) -> _Sources:
     named = config_file or _named_in_environment()
     path = named or DEFAULT_FILE
@@ -166,7 +182,11 @@ def _validated(sources: _Sources) -> Settings:
             sources.faulty.update(names)
     if not sources.faulty.intersection({"heartbeat", "lease"}):
         sources.warnings.extend(_tight_lease(settings, sources))
-    return settings
+    schema = settings.database_schema
+    if schema is None or sources.faulty.intersection({"database_url", "database_schema"}):
+        return settings
+    # From here on one address says all.
+    return settings.model_copy(update={"database_url": with_schema(settings.database_url, schema)})
 
 
 def _faulty_providers(error: ValidationError, sources: _Sources) -> Iterator[str]:
@@ -182,6 +202,7 @@ def _together(settings: Settings, sources: _Sources) -> Iterator[tuple[set[str],
     """What the single checks cannot see: the settings concerned, and the fault."""
     try:
         yield from _missing_folder(settings, sources)
+        yield from _other_schema(settings, sources)
     except ConfigurationError:
         forms = "sqlite:///relative.db, sqlite:////absolute.db or postgresql://user@host/name"
         yield (
@@ -207,6 +228,16 @@ def _together(settings: Settings, sources: _Sources) -> Iterator[tuple[set[str],
     for module in settings.jobs:
         if not _MODULE.fullmatch(module):
             yield {"jobs"}, f"{sources.called('jobs')}: must be module names, got {_shown(module)}{_as_module(module)}"
+
+
+def _other_schema(settings: Settings, sources: _Sources) -> Iterator[tuple[set[str], str]]:
+    url, schema = parse_url(settings.database_url), settings.database_schema
+    if "schema" in url.query and schema not in (None, schema_in(url)):
+        called = sources.called("database_schema")
+        yield (
+            {"database_schema"},
+            f"{called}: must be '{schema_in(url)}' as in the address, or left out, got '{schema}'",
+        )
 
 
 def _missing_folder(settings: Settings, sources: _Sources) -> Iterator[tuple[set[str], str]]:

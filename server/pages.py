@@ -1,6 +1,7 @@
 """The built dashboard and GraphiQL: files, pages, their Content-Security-Policy and how long browsers may keep them."""
 
 from collections.abc import Awaitable, Callable
+from html import escape
 from pathlib import Path
 from typing import Final, TypeAlias
 
@@ -22,7 +23,7 @@ PAGES: Final = frozenset(
 
 _POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'{styles}; img-src 'self' data:; font-src 'self'; "
-    "connect-src 'self'; worker-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
+    "connect-src 'self'; worker-src 'self'; base-uri 'self'; form-action 'self'; frame-ancestors 'none'"
 )
 DASHBOARD_POLICY = _POLICY.format(styles="")
 """Content-Security-Policy of the dashboard and its files: nothing from elsewhere, nothing inline."""
@@ -35,6 +36,9 @@ FOR_EVER = "public, max-age=31536000, immutable"
 
 ASK_AGAIN = "no-cache"
 """For the others: kept, but compared with the server's before each use."""
+
+BASE = '<base href="/"'
+"""How a page says where its paths begin; the build leaves it as it is."""
 
 NOT_BUILT = """<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><title>Cronograph: the dashboard is not built</title></head>
@@ -91,10 +95,16 @@ class Site:
     async def _html(self, name: str, request: Request, policy: str) -> Response:
         if not self.built:
             return HTMLResponse(NOT_BUILT, 503, headers={"Cache-Control": "no-store"})
-        response = await self._smallest(name, request)
+        root = request.scope.get("root_path", "")
+        response = await self._smallest(name, request) if not root else self._within(name, root)
         response.headers["Content-Security-Policy"] = policy
         response.headers["Cache-Control"] = ASK_AGAIN
         return response
+
+    def _within(self, name: str, root: str) -> Response:
+        """The page, which looks for everything below the path where an application has mounted it."""
+        page = (self._folder / name).read_text(encoding="utf-8")
+        return HTMLResponse(page.replace(BASE, f'<base href="{escape(root.rstrip("/"))}/"', 1))
 
     async def _smallest(self, path: str, request: Request) -> Response:
         """The file in the smallest form that the client takes, of those that the build has made.

@@ -59,6 +59,7 @@ def prepare(flags: Mapping[str, Any], config_file: Path | None) -> Prepared:
         for module in without_jobs(prepared.settings.jobs, default_registry()):
             prepared.warnings.append(f"jobs: module '{module}' has no job; is it the right one, and is @job there?")
         register_builtin(default_registry())
+        default_registry().check()
     except JobsNotFoundError as error:
         prepared.faults.extend(error.faults)
     except ConfigurationError as error:

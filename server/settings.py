@@ -16,6 +16,7 @@ from typing_extensions import override
 
 from ..jobs.core.errors import ConfigurationError
 from ..jobs.core.sealing import parse_keys
+from ..jobs.store.schema.naming import schema_fault
 from .provider_settings import ProviderKey, ProviderSettings, from_text
 
 ENV_PREFIX = "CRONOGRAPH_"
@@ -54,6 +55,17 @@ def _checked_keys(value: SecretStr | None) -> SecretStr | None:
     return value
 
 
+def _checked_schema(value: str | None) -> str | None:
+    """Let a name pass that a schema can have.
+
+    Raises:
+        ValueError: it cannot.
+    """
+    if value is not None and schema_fault(value) is not None:
+        raise ValueError(schema_fault(value))
+    return value
+
+
 SECRET = frozenset({"secret_key"})
 """Settings whose values are never shown, not even wrong ones."""
 
@@ -66,7 +78,9 @@ class Settings(BaseSettings):
     Attributes:
         host: The name or address to listen on. Outside of loopback it needs TLS and a name.
         port: The TCP port; 0 = any free one, which is then printed.
-        database_url: ``sqlite:///relative.db``, ``sqlite:////absolute.db`` or ``postgresql://…``.
+        database_url: ``sqlite:///relative.db``, ``sqlite:////absolute.db`` or ``postgresql://…``; once loaded it says
+            which schema holds the tables.
+        database_schema: That schema of a PostgreSQL database; unset = as the address says, or ``cronograph``.
         jobs: Modules to import jobs from, besides the entry points of the group ``cronograph.jobs``.
         node_name: Name of this process among the nodes; unset = a random readable one.
         public_url: The address that people use, when it is not that of the host and port.
@@ -85,6 +99,7 @@ class Settings(BaseSettings):
         drain_timeout: Seconds that running jobs have to finish at a stop before they are asked to; 0 = wait for all.
         hard_stop_grace: Seconds between asking a job to stop and cancelling it hard.
         thread_logs: Keep also what threads log that a job starts itself; changes ``threading`` for the whole process.
+        print_logs: Keep what jobs print with their executions, besides writing it as before.
         http_allow: What the job ``http_request`` may reach besides public addresses: addresses, networks, names, ``*``.
         oidc: Providers of identities (OpenID Connect) by whom people may sign in, by a short name of each.
         allowed_documents: A JSON file of GraphQL documents by SHA-256; when set, only these and those of the dashboard
@@ -100,6 +115,9 @@ class Settings(BaseSettings):
     host: Annotated[str, Field(min_length=1), MustBe("a host name or address")] = "localhost"
     port: Annotated[int, Field(ge=0, le=65_535), MustBe("a whole number from 0 (any free port) to 65535")] = 8000
     database_url: Annotated[str, MustBe("the URL of a database")] = "sqlite:///cronograph.db"
+    database_schema: Annotated[
+        str | None, AfterValidator(_checked_schema), MustBe("a name of small letters, digits and _, no word of SQL")
+    ] = None
     jobs: Annotated[tuple[str, ...], NoDecode, BeforeValidator(_split), MustBe("a list of modules, e.g. my.jobs")] = ()
     node_name: Annotated[
         str | None,
@@ -135,6 +153,7 @@ class Settings(BaseSettings):
     ] = 25.0
     hard_stop_grace: Seconds = 10.0
     thread_logs: Annotated[bool, MustBe("true or false")] = False
+    print_logs: Annotated[bool, MustBe("true or false")] = True
     http_allow: Annotated[
         tuple[str, ...],
         NoDecode,

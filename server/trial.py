@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from ..jobs import RunSpec, enqueue_many_sync, job
-from ..jobs.actions.tasks import create_task
+from ..jobs.actions.tasks import create_tasks
 from ..jobs.context import JobContext
 from ..jobs.core.model import ScheduleSpec, TaskSpec
 from ..jobs.core.schedule import Syntax
@@ -190,5 +190,4 @@ def _put(tx: Tx, job_name: str, runs: int) -> None:
 
 
 def _create(tx: Tx, specs: Sequence[TaskSpec]) -> None:
-    for spec in specs:
-        create_task(tx, spec)
+    create_tasks(tx, specs)

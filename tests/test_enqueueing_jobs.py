@@ -1,19 +1,22 @@
 """Runs that a job puts into the queue itself: typed arguments, options, sessions, and the handle, on both databases."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
 from enum import Enum
 from typing import Any
 
 import pytest
 from pydantic import BaseModel
-from sqlalchemy import create_engine
+from sqlalchemy import create_engine, select
 
-from cronograph.jobs import JobContext, Result, RunFailed, connect, enqueue_many_sync, job
+from cronograph.jobs import JobContext, Result, RunFailed, connect, enqueue_many_sync, enqueue_sync, job
 from cronograph.jobs.connection import Connection
 from cronograph.jobs.core.errors import ConfigurationError, InvalidInput, NotFound
 from cronograph.jobs.core.outcome import Failed, Succeeded
 from cronograph.jobs.registry import Registry
+from cronograph.jobs.store.db.database import parse_url, sync_engine
+from cronograph.jobs.store.schema import tables
 from tests.support.storage import Stored
 
 JOBS = Registry()
@@ -65,6 +68,23 @@ async def test_without_a_session_a_run_is_committed_at_once(connection: Connecti
     with pytest.raises(RunFailed, match="ended cancelled: cancelled: not today") as caught:
         await handle.result()
     assert caught.value.run.id == handle.run_id
+
+
+def test_a_run_without_a_session_is_stored_as_one_of_a_session_is(connection: Connection, database_url: str) -> None:
+    tomorrow = datetime.now(UTC).replace(microsecond=0) + timedelta(days=1)
+    runs = {"group": "g", "priority": "high", "run_at": tomorrow, "retries": 5, "retry_delay": 2.0, "timeout": 9.0}
+    alone = connection.put("unheard of", {"text": 'ä"\\', "n": 1}, runs)
+    with sync_engine(parse_url(database_url)).begin() as conn:
+        beside = enqueue_sync(conn, "unheard of", {"text": 'ä"\\', "n": 1}, **runs)  # type: ignore[arg-type]
+        keyed = enqueue_sync(conn, "unheard of", unique_key="one at a time")
+    assert replace(alone, id=beside.id, submitted_at=beside.submitted_at) == beside
+    assert connection.find(alone.id) == alone
+    assert connection.put("unheard of", {}, {"unique_key": "one at a time"}) == keyed
+    with sync_engine(parse_url(database_url)).begin() as conn:
+        # What was there already is no change.
+        assert len(conn.execute(select(tables.event)).all()) == 3
+    with pytest.raises(InvalidInput, match="priority: must be 'high' or 'low', got 'higher'"):
+        connection.put("unheard of", {}, {"priority": "higher"})
 
 
 async def test_options_belong_to_one_run_and_may_be_written_behind_an_underscore(connection: Connection) -> None:

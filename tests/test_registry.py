@@ -7,7 +7,7 @@ from pydantic import Field
 
 from cronograph.jobs.context import JobContext
 from cronograph.jobs.core.arguments import check_args
-from cronograph.jobs.core.errors import InvalidInput
+from cronograph.jobs.core.errors import ConfigurationError, InvalidInput
 from cronograph.jobs.registry import define
 
 
@@ -36,6 +36,27 @@ def test_a_parameter_may_have_a_name_that_models_use_themselves() -> None:
         definition.bind({"schema": "x"}, None)
     with pytest.raises(InvalidInput, match="renamed__0"):
         definition.bind({"schema": 1, "renamed__0": 2}, None)
+
+
+@pytest.mark.parametrize(
+    ("annotation", "said"),
+    [("NoSuchType", "an annotation cannot be read: name 'NoSuchType'"), (object(), "parameters cannot be described")],
+)
+def test_a_parameter_of_a_type_that_nobody_could_give_in_json_is_refused(annotation: object, said: str) -> None:
+    def handler(count: int) -> None:
+        """Its annotation is replaced."""
+
+    handler.__annotations__["count"] = annotation
+    with pytest.raises(ConfigurationError, match=said):
+        define("strange", handler)
+
+
+def test_an_isolation_that_does_not_exist_is_refused_with_those_that_do() -> None:
+    def handler() -> None:
+        """Does nothing."""
+
+    with pytest.raises(ConfigurationError, match=r"isolation must be one of .*'process'.*, got 'fork'"):
+        define("strange", handler, isolation="fork")
 
 
 def test_an_argument_may_have_another_name_outside_than_its_parameter() -> None:

@@ -21,7 +21,8 @@ const server = process.env["CRONOGRAPH_URL"] ?? "http://127.0.0.1:8000";
 
 export default defineConfig({
   root: here,
-  base: "/",
+  // Relative to <base>: the server says there where an application has mounted it.
+  base: "./",
   appType: "mpa",
   plugins: [stripEmbeddedFonts(), documentManifest(), compressed()],
   oxc: { jsx: { runtime: "automatic", importSource: "preact" } },

@@ -11,7 +11,8 @@ from . import mutations, queries, subscriptions
 from .documents import custom, custom_subscription
 from .errors import ClientError
 from .methods import awaiting, streaming
-from .operation import Operation, next_page
+from .operation import Operation, next_page, pauses
+from .records import Run
 from .results import Page
 from .subscription import Follower, Reconnect, Subscription
 from .transport import DEFAULT_URL, Settings
@@ -122,6 +123,27 @@ class AsyncClient:
             response = await self._http.post(self._address, json=operation.body())
         return operation.answer(response.status_code, response.json, response.text)
 
+    async def wait(self, run: Run | str, timeout: float | None = None) -> Run:
+        """Wait until a run has ended, however it ended: see its ``state``, ``result`` and ``error``.
+
+        Args:
+            run: the run, or its id.
+            timeout: seconds; None = as long as it takes.
+
+        Raises:
+            TimeoutError: it has not ended by then; it goes on.
+            LookupError: there is no such run (any more).
+        """
+        key = run if isinstance(run, str) else run.id
+        looks = pauses(key, timeout)
+        while True:
+            found = await self.run_operation(queries.run(key))
+            if found is None:
+                raise LookupError(f"run {key} does not exist: was it pruned?")
+            if found.finished_at is not None:
+                return found
+            await asyncio.sleep(next(looks))
+
     async def every(self, operation: Operation[Page[T]]) -> AsyncGenerator[T]:
         """All rows of a list, page by page: ``client.every(queries.tasks(first=200))``."""
         page = await self.run_operation(operation)
@@ -195,6 +217,7 @@ class AsyncClient:
     enqueue_runs = awaiting(mutations.enqueue_runs)
     cancel_run = awaiting(mutations.cancel_run)
     cancel_runs = awaiting(mutations.cancel_runs)
+    update_run = awaiting(mutations.update_run)
     retry_run = awaiting(mutations.retry_run)
     retry_runs = awaiting(mutations.retry_runs)
     retry_now = awaiting(mutations.retry_now)

@@ -13,7 +13,8 @@ from . import mutations, queries, subscriptions
 from .documents import custom, custom_subscription
 from .errors import ClientError
 from .methods import blocking, yielding
-from .operation import Operation, next_page
+from .operation import Operation, next_page, pauses
+from .records import Run
 from .results import Page
 from .subscription import Follower, Reconnect, Subscription
 from .transport import DEFAULT_URL, Settings
@@ -124,6 +125,27 @@ class Client:
             response = self._http.post(self._address, json=operation.body())
         return operation.answer(response.status_code, response.json, response.text)
 
+    def wait(self, run: Run | str, timeout: float | None = None) -> Run:
+        """Wait until a run has ended, however it ended: see its ``state``, ``result`` and ``error``.
+
+        Args:
+            run: the run, or its id.
+            timeout: seconds; None = as long as it takes.
+
+        Raises:
+            TimeoutError: it has not ended by then; it goes on.
+            LookupError: there is no such run (any more).
+        """
+        key = run if isinstance(run, str) else run.id
+        looks = pauses(key, timeout)
+        while True:
+            found = self.run_operation(queries.run(key))
+            if found is None:
+                raise LookupError(f"run {key} does not exist: was it pruned?")
+            if found.finished_at is not None:
+                return found
+            time.sleep(next(looks))
+
     def every(self, operation: Operation[Page[T]]) -> Generator[T]:
         """All rows of a list, page by page: ``client.every(queries.tasks(first=200))``."""
         page = self.run_operation(operation)
@@ -197,6 +219,7 @@ class Client:
     enqueue_runs = blocking(mutations.enqueue_runs)
     cancel_run = blocking(mutations.cancel_run)
     cancel_runs = blocking(mutations.cancel_runs)
+    update_run = blocking(mutations.update_run)
     retry_run = blocking(mutations.retry_run)
     retry_runs = blocking(mutations.retry_runs)
     retry_now = blocking(mutations.retry_now)

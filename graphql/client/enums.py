@@ -54,7 +54,8 @@ class EventKind(OpenEnum):
 class EventState(OpenEnum):
     """What a thing was right after a change.
 
-    Of a run its ``RunState``, of an execution ``RUNNING`` or its ``Outcome``, of a node its ``NodeState``.
+    Of a run its ``RunState``, of an execution ``RUNNING`` or its ``Outcome``, of a node its ``NodeState``, of a
+    skipped occurrence its ``SkipReason``.
     """
 
     WAITING = "WAITING"
@@ -75,6 +76,13 @@ class EventState(OpenEnum):
     STOPPING = "STOPPING"
     STOPPED = "STOPPED"
     EXPIRED = "EXPIRED"
+    OVERLAP = "OVERLAP"
+    TOLERANCE = "TOLERANCE"
+    MISSED = "MISSED"
+    COALESCED = "COALESCED"
+    PAUSED = "PAUSED"
+    WINDOW = "WINDOW"
+    NO_JOB = "NO_JOB"
 
 
 class ExplanationCode(OpenEnum):

@@ -5,6 +5,7 @@ repetition safe: within 24 hours the same key with the same request answers as b
 """
 
 from collections.abc import Mapping, Sequence
+from datetime import datetime
 from typing import Any, Unpack
 
 from .builders import ERRORS, Argument, changed, document, mutation, present, refuse, variables
@@ -89,6 +90,11 @@ def cancel_runs(
     """Cancel many runs, named by ``ids`` or else by ``filter``; finished ones are left as they are."""
     given = present(ids=ids, filter=filter, after=after, reason=reason, dryRun=dry_run)
     return _many("cancelRuns", "CancelRunsInput", given)
+
+
+def update_run(id: str, *, args: Mapping[str, Any] | None = None, run_at: datetime | None = None) -> Operation[Run]:
+    """Change when a run that waits is due, and its arguments as long as it has not begun; what is None stays."""
+    return changed("updateRun", "UpdateRunInput", present(id=id, args=args, runAt=run_at), "run", Run)
 
 
 def retry_run(id: str, *, args: Mapping[str, Any] | None = None) -> Operation[Run]:

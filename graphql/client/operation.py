@@ -1,6 +1,7 @@
 """An operation as a value: what is sent, and how its answer is read. Nothing here knows about networks."""
 
-from collections.abc import Callable, Mapping
+import time
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final, Generic, TypeVar, cast
 
@@ -115,3 +116,20 @@ def _fault(error: Mapping[str, Any]) -> Fault:
 
 def _strange(error: object) -> Fault:
     return Fault(message=str(error)[:EXCERPT])
+
+
+def pauses(key: str, timeout: float | None) -> Iterator[float]:
+    """How long to wait between two looks at a run, longer each time.
+
+    Args:
+        key: The run's id, for the message.
+        timeout: Seconds after which the wait is given up; None = never.
+
+    Raises:
+        TimeoutError: the time is used up.
+    """
+    began, pause = time.monotonic(), 0.02
+    while timeout is None or time.monotonic() - began <= timeout:
+        yield pause if timeout is None else min(pause, timeout)
+        pause = min(0.5, pause * 1.5)
+    raise TimeoutError(f"run {key} has not ended within {timeout} s")

@@ -331,3 +331,4 @@ class Viewer(Record):
 
     name: str
     role: Role
+    has_password: bool

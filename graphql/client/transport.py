@@ -71,7 +71,7 @@ class Settings:
             # No proxy from the environment: the server is on this machine, at the end of a tunnel, or named on purpose.
             "trust_env": False,
             # To load what this machine trusts takes 30 ms, which nobody needs where nothing is encrypted.
-            "verify": self.address.startswith("https:") or ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT),
+            "verify": _trusted() if self.address.startswith("https:") else ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT),
         }
 
     def stream_options(self) -> dict[str, Any]:
@@ -91,7 +91,20 @@ class Settings:
         except httpx.TimeoutException as error:
             raise TimedOutError(f"the server at {self.url} did not answer in time: {_words(error)}") from error
         except httpx.HTTPError as error:
-            raise UnreachableError(f"no server answers at {self.url}: {_words(error)}") from error
+            raise UnreachableError(f"no server answers at {self.url}: {_words(error)}{_hint(error)}") from error
+
+
+def _hint(error: httpx.HTTPError) -> str:
+    """What to do about a certificate that nobody here knows."""
+    known = "CERTIFICATE_VERIFY_FAILED" in str(error)
+    return "; let this machine trust its certificate, or name it by SSL_CERT_FILE" if known else ""
+
+
+def _trusted() -> ssl.SSLContext:
+    """What this machine trusts, too: the certificate of a company's own authority, or what ``SSL_CERT_FILE`` names."""
+    context = httpx.create_ssl_context(trust_env=False)
+    context.load_default_certs()
+    return context
 
 
 def _words(error: httpx.HTTPError) -> str:

@@ -50,6 +50,9 @@ class Limits:
         client_budget: the same for one client.
         queued_operations: most operations that wait for this; a quarter of them for one client.
         queue_seconds: time an operation may wait for this.
+        rest: an operation that is not cheap gives its share of this back only after so many times the processor time
+            that the process used meanwhile: so costly work takes a part of the interpreter and leaves most to jobs.
+        rest_seconds: but after so many seconds at the latest.
         keepalive_seconds: an idle event stream sends a comment this often.
         queue_events: most events waiting for one subscriber of a shared execution.
         queue_bytes: most bytes of events waiting for one subscriber of a shared execution.
@@ -87,6 +90,8 @@ class Limits:
     client_budget: int = 15_000
     queued_operations: int = 100
     queue_seconds: float = 10.0
+    rest: float = 3.0
+    rest_seconds: float = 2.0
     keepalive_seconds: float = 15.0
     queue_events: int = 1_000
     queue_bytes: int = MIB

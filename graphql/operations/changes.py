@@ -3,7 +3,7 @@
 import hashlib
 import json
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass, fields, is_dataclass
 from datetime import datetime
 from enum import Enum
@@ -50,20 +50,24 @@ async def perform(
         memory: How a repeated request finds its answer.
         key: The idempotency key, unless ``input`` carries it.
     """
-    try:
-        refuse(_faults(input))
+
+    def write() -> Awaitable[T]:
         chosen = key or getattr(input, "idempotency_key", None) or None
-        request = None if chosen is None else Request(chosen, operation, digest(operation, input))
-        return Done(await info.context.write(once, request, partial(_audited, action, operation, input), memory), [])
-    except Refusal as refusal:
-        return Done(None, [UserError.from_error(fault) for fault in refusal.faults])
+        request = None if chosen is None else Request(chosen, operation, digest(info, operation, input))
+        return info.context.write(once, request, partial(_audited, action, operation, input), memory)
+
+    return await _done(input, write)
 
 
 async def perform_alone(info: Info, input: object, action: Callable[[Tx], T]) -> Done[T]:
     """Run ``action`` in one transaction, for what must not be remembered, such as an answer with a secret."""
+    return await _done(input, partial(info.context.write, action))
+
+
+async def _done(input: object, write: Callable[[], Awaitable[T]]) -> Done[T]:
     try:
         refuse(_faults(input))
-        return Done(await info.context.write(action), [])
+        return Done(await write(), [])
     except Refusal as refusal:
         return Done(None, [UserError.from_error(fault) for fault in refusal.faults])
 
@@ -177,9 +181,9 @@ def parse_key(value: str, *path: str) -> int:
     return number
 
 
-def digest(operation: str, input: object) -> str:
-    """A hash of a request, the same for the same values."""
-    text = json.dumps([operation, _plain(input)], sort_keys=True, default=str)
+def digest(info: Info, operation: str, input: object) -> str:
+    """A hash of a request; whoever else uses the same key asks for something else, and gets nobody's answer."""
+    text = json.dumps([info.context.person.account_id, operation, _plain(input)], sort_keys=True, default=str)
     return hashlib.sha256(text.encode()).hexdigest()
 
 

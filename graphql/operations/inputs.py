@@ -12,6 +12,7 @@ from typing import Any, Final
 import strawberry
 from strawberry.scalars import JSON
 
+from ...jobs.core.accounts import Submitter
 from ...jobs.core.defaults import RUN_POLICIES, TASK_POLICIES
 from ...jobs.core.errors import UserError
 from ...jobs.core.model import MisfirePolicy, NewRun, OverlapPolicy, Priority, ScheduleSpec, TaskSpec, Trigger
@@ -197,8 +198,8 @@ class EnqueueRunInput:
     timeout: float | None = optional("The time box of an attempt in seconds; the job's, or else none, unless given.")
     description: str | None = optional("What it is for.")
 
-    def to_run(self, submitter: str) -> NewRun:
-        """The engine's form."""
+    def to_run(self, submitter: Submitter | None = None) -> NewRun:
+        """The engine's form, in somebody's name; without one it can only be judged."""
         given = {
             "args": self.args,
             "group": self.group,
@@ -214,7 +215,9 @@ class EnqueueRunInput:
             name: value for name, value in given.items() if value is not None and value is not strawberry.UNSET
         }
         inherits = frozenset(RUN_POLICIES).difference(chosen)
-        return NewRun(job_name=self.job_name, trigger=Trigger.API, submitter=submitter, inherits=inherits, **chosen)
+        if submitter is not None:
+            chosen["submitter"], chosen["submitter_id"] = submitter
+        return NewRun(job_name=self.job_name, trigger=Trigger.API, inherits=inherits, **chosen)
 
 
 @strawberry.input(description="Runs to be put into the queue, all or none.")
@@ -229,7 +232,7 @@ class EnqueueRunsInput:
     def faults(self) -> Iterator[UserError]:
         """What the engine's rules say against the settings of the runs."""
         for place, run in enumerate(self.runs):
-            for fault in new_run_faults(run.to_run("")):
+            for fault in new_run_faults(run.to_run()):
                 yield fault.within("runs", str(place))
 
 
@@ -248,6 +251,16 @@ class RetryRunInput:
 
     id: strawberry.ID = strawberry.field(description="Which run.")
     args: JSON | None = optional("Arguments instead of the old ones, an object.")
+    idempotency_key: str | None = optional(KEY)
+
+
+@strawberry.input(description="A run that waits, to be changed. What is absent stays.")
+class UpdateRunInput:
+    """The input of ``updateRun``."""
+
+    id: strawberry.ID = strawberry.field(description="Which run.")
+    args: JSON | None = optional("Its arguments, an object; null = none. Refused once it has begun.")
+    run_at: datetime | None = optional("It does not start before this time; null = now.")
     idempotency_key: str | None = optional(KEY)
 
 

@@ -11,8 +11,8 @@ import strawberry
 from ...jobs.core import model
 from ...jobs.core.schedule import validate
 from ...jobs.core.wording import time_text
+from ...jobs.store.read import depth, reports
 from ...jobs.store.read import planned as plans
-from ...jobs.store.read import reports
 from ...jobs.store.read import statistics as figures
 from ...jobs.store.read.criteria import EVERYTHING, Criteria, mentions, stand_in
 from ...jobs.store.read.keyset import OrderKey, Page, PageRequest
@@ -30,7 +30,7 @@ from ..types.account import Viewer
 from ..types.entities import PlannedOccurrence, Task
 from ..types.failures import merge
 from ..types.schedule import TIMES, ScheduleValidation
-from ..types.statistics import FailureGroup, Overview, Statistics
+from ..types.statistics import FailureGroup, Overview, QueuePoint, Statistics
 from .inputs import ScheduleInput
 from .selection import asked_of
 
@@ -222,12 +222,7 @@ class ReportQueries:
         """Figures in all and over time."""
         now = await info.context.now()
         start, end = span(from_, to, now)
-        width = SECONDS[bucket]
-        if (end - start).total_seconds() / width > MAX_POINTS:
-            raise refused(
-                f"bucket: {bucket.name} from {time_text(start)} to {time_text(end)} makes more than {MAX_POINTS:,} "
-                "points; choose a wider bucket or a shorter span"
-            )
+        width = checked_width(bucket, start, end)
         scope = Scope(
             start,
             end,
@@ -238,6 +233,36 @@ class ReportQueries:
         )
         report = await info.context.database.read(reports.statistics, scope, width, now, _wanted(asked_of(info)))
         return Statistics.from_report(report, start, end)
+
+    @resolved(
+        description="How many runs were in the queue over time, in all or of one job or group, looked at once a minute "
+        "by one of the nodes; two days are kept. Minutes at which no node was up are left out. Of a queue with more "
+        "than 200 pairs of job and group the largest are kept one by one, and the others are counted in all only.",
+        size=Size(own=2_000),
+        requires=Role.VIEWER,
+    )
+    async def queue_history(
+        self,
+        info: Info,
+        job_name: Annotated[str | None, strawberry.argument(description="Only of this job.")] = None,
+        group: Annotated[str | None, strawberry.argument(description="Only of this group.")] = None,
+        from_: A_DAY_BEFORE = None,
+        to: TO_NOW = None,
+        bucket: Annotated[
+            StatisticsBucket, strawberry.argument(description="The width of the points; at most 1,500 of them.")
+        ] = StatisticsBucket.MINUTE,
+    ) -> list[QueuePoint]:
+        """The depth of the queue over time."""
+        start, end = span(from_, to, await info.context.now())
+        found = await info.context.database.read(
+            depth.over_time,
+            start,
+            end,
+            checked_width(bucket, start, end),
+            job_name=_text(job_name, "jobName"),
+            group=_text(group, "group"),
+        )
+        return [QueuePoint.from_point(point) for point in found]
 
     @resolved(
         description="Failures of a span of time, grouped by job and error, the most frequent first.",
@@ -269,6 +294,21 @@ def _wanted(asked: frozenset[str]) -> reports.Wanted:
         points=not asked.isdisjoint({"points.p50", "points.p95"}),
         lateness=not asked.isdisjoint({"latenessP50", "latenessP95", "latenessP99"}),
     )
+
+
+def checked_width(bucket: StatisticsBucket, start: datetime, end: datetime) -> int:
+    """The seconds of a bucket.
+
+    Raises:
+        UserFacingError: the span has too many of them.
+    """
+    width = SECONDS[bucket]
+    if (end - start).total_seconds() / width > MAX_POINTS:
+        raise refused(
+            f"bucket: {bucket.name} from {time_text(start)} to {time_text(end)} makes more than {MAX_POINTS:,} "
+            "points; choose a wider bucket or a shorter span"
+        )
+    return width
 
 
 def span(start: datetime | None, end: datetime | None, now: datetime) -> tuple[datetime, datetime]:

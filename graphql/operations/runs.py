@@ -11,6 +11,7 @@ from strawberry.scalars import JSON
 from ...jobs.actions import runs as actions
 from ...jobs.actions.idempotent import Memory
 from ...jobs.actions.runs import Enqueued
+from ...jobs.core.accounts import Submitter
 from ...jobs.core.codes import ErrorCode
 from ...jobs.core.errors import InvalidInput
 from ...jobs.core.model import Json, Run
@@ -37,11 +38,12 @@ from ..types.payloads import (
     RunsChanged,
     SetRunPriorityPayload,
     TriggerJobPayload,
+    UpdateRunPayload,
 )
 from .bulk import MAX_SHOWN, Changed, Deed, many_runs
 from .bulk_inputs import CancelRunsInput, RetryNowInput, RetryRunsInput, SetRunPriorityInput
 from .changes import ONE_RUN, Done, args_of, given, parse_key, perform, recall_runs
-from .inputs import CancelRunInput, EnqueueRunsInput, PruneHistoryInput, RetryRunInput
+from .inputs import CancelRunInput, EnqueueRunsInput, PruneHistoryInput, RetryRunInput, UpdateRunInput
 from .pruning import PRUNING, prune
 
 CHANGED: Final[Memory[Changed[Run]]] = Memory(
@@ -138,7 +140,7 @@ class RunMutations:
     )
     async def enqueue_runs(self, info: Info, input: Annotated[EnqueueRunsInput, INPUT]) -> EnqueueRunsPayload:
         """The new runs, or those that had their unique keys."""
-        submitter = info.context.person.name
+        submitter = Submitter(info.context.person.name, info.context.person.account_id)
 
         def action(tx: Tx) -> list[Enqueued]:
             if not 1 <= len(input.runs) <= MAX_RUNS:
@@ -168,6 +170,25 @@ class RunMutations:
         cancel = partial(actions.cancel_runs, reason=given(input.reason), actor=info.context.person.name)
         action = partial(many_runs, selection=input, deed=deed(UNFINISHED, cancel, lambda _: NOT_ASKED))
         return runs_payload(CancelRunsPayload, await perform(info, "cancelRuns", input, action, CHANGED))
+
+    @mutates(
+        description="Changes when a run that waits is due, and its arguments as long as it has not begun: they are "
+        "judged as at `enqueueRuns`, and who changes them becomes its submitter. Its unique key stays.",
+        requires=Role.OPERATOR,
+    )
+    async def update_run(self, info: Info, input: Annotated[UpdateRunInput, INPUT]) -> UpdateRunPayload:
+        """The changed run."""
+
+        def action(tx: Tx) -> Run:
+            return actions.edit_run(
+                tx,
+                parse_key(input.id, "id"),
+                args=None if input.args is strawberry.UNSET else args_of(input.args) or {},
+                available_at=None if input.run_at is strawberry.UNSET else input.run_at or tx.now,
+                actor=info.context.person.name,
+            )
+
+        return run_payload(UpdateRunPayload, await perform(info, "updateRun", input, action, ONE_RUN))
 
     @mutates(description="Makes a new run of a finished one, linked to it.", requires=Role.OPERATOR)
     async def retry_run(self, info: Info, input: Annotated[RetryRunInput, INPUT]) -> RetryRunPayload:

@@ -1,13 +1,23 @@
-"""Who may execute now: costly operations share a budget, per client and for all, and wait their turn; others pass."""
+"""Who may execute now: costly operations share a budget, per client and for all, and wait their turn; others pass.
+
+Threads that compute share one interpreter, so two operations that are executed at once are not faster than one after
+the other, but whatever else the process does is slower all the while. An operation therefore keeps its share for a
+while after its end, in proportion to the processor time that it took: its answer does not wait, only the next one does.
+"""
 
 import asyncio
+import time
 from collections import deque
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from typing import Final
 
 from ..errors import UserFacingError
 from ..guard.limits import Limits
+
+SHORTEST_REST: Final = 0.005
+"""Seconds: what would rest for less, is not worth a timer."""
 
 _Place = tuple[int, asyncio.Future[None]]
 
@@ -26,9 +36,15 @@ class Budget:
     The clients that wait take turns, so that one with a hundred documents delays another by one of them.
     """
 
-    def __init__(self, limits: Limits) -> None:
-        """Start with nothing under way; `limits` says what is cheap, how much there is, and how long somebody waits."""
+    def __init__(self, limits: Limits, used: Callable[[], float] = time.process_time) -> None:
+        """Start with nothing under way.
+
+        Args:
+            limits: what is cheap, how much there is, how long somebody waits, and how long is rested.
+            used: the processor time of this process so far, in seconds.
+        """
         self._limits = limits
+        self._used = used
         self._cost = 0
         self._waiting = 0
         # In the order of their turns.
@@ -36,7 +52,7 @@ class Budget:
 
     @asynccontextmanager
     async def admitted(self, client: str, cost: int) -> AsyncGenerator[None, None]:
-        """Wait for the turn of an operation, and count it as under way while the block runs.
+        """Wait for the turn of an operation, and count it as under way while the block runs and rests.
 
         Args:
             client: Whose budget it uses.
@@ -51,10 +67,11 @@ class Budget:
         # One that costs more than all may use together passes when it is alone.
         share = min(cost, self._limits.budget, self._limits.client_budget)
         await self._enter(client, share)
+        began = self._used()
         try:
             yield
         finally:
-            self._leave(client, share)
+            self._leave_rested(client, share, self._used() - began)
 
     async def _enter(self, name: str, share: int) -> None:
         client = self._clients.setdefault(name, _Client())
@@ -105,6 +122,13 @@ class Budget:
     def _take(self, client: _Client, share: int) -> None:
         client.cost += share
         self._cost += share
+
+    def _leave_rested(self, name: str, share: int, used: float) -> None:
+        rest = min(self._limits.rest * used, self._limits.rest_seconds)
+        if rest < SHORTEST_REST:
+            self._leave(name, share)
+        else:
+            asyncio.get_running_loop().call_later(rest, self._leave, name, share)
 
     def _leave(self, name: str, share: int) -> None:
         client = self._clients[name]

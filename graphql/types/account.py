@@ -12,7 +12,7 @@ from ...jobs.core.accounts import CredentialKind
 from ...jobs.core.audit import Entry
 from ...jobs.core.passkeys import Passkey as PasskeyModel
 from ...jobs.core.providers import ProviderIdentity as ProviderIdentityModel
-from ...jobs.store.read import passkeys, providers, sessions
+from ...jobs.store.read import accounts, passkeys, providers, sessions
 from ...jobs.store.read.clock import server_time
 from ..context import Info, Person
 from ..enums import Role, describe
@@ -164,6 +164,13 @@ class Viewer:
     def from_person(cls, person: Person) -> Self:
         """The data behind the person of the context."""
         return cls(name=person.name, role=person.role)
+
+    @resolved(description="Whether they can sign in by a password.")
+    async def has_password(self, info: Info) -> bool:
+        """Of the person of the context."""
+        known = info.context.person.account_id
+        account = None if known is None else await info.context.database.read(accounts.by_id, known)
+        return account is not None and account.has_password
 
     @resolved(description="Their API tokens that are not revoked, the newest first.", size=SHOWN)
     async def tokens(self, info: Info) -> list[ApiToken]:

@@ -83,8 +83,9 @@ class Task(TaskFields):
     @resolved(description="Why it is or is not running now, and what happens next.", size=EXPLAINED)
     async def explain(self, info: Info) -> "Explanation":
         """The engine's explanation."""
-        facts = await info.context.loaders.task_facts.load(self.stored)
-        return Explanation.from_model(explain_task(self.stored, facts, await info.context.now()))
+        facts, now = await info.context.loaders.task_facts.load(self.stored), await info.context.now()
+        await info.context.slices.turn()
+        return Explanation.from_model(explain_task(self.stored, facts, now))
 
     @resolved(description="Its newest finished execution.")
     def last_status(self, info: Info) -> "JobExecution | None":
@@ -151,7 +152,9 @@ class Run(RunFields):
         """The engine's explanation."""
         found = await info.context.loaders.run_facts.load(self.stored)
         facts = found or RunFacts(job_known=False, isolation=None, nodes=(), group=model.Group(self.group))
-        return Explanation.from_model(explain_run(self.stored, facts, await info.context.now()))
+        now = await info.context.now()
+        await info.context.slices.turn()
+        return Explanation.from_model(explain_run(self.stored, facts, now))
 
     @resolved(description="The run that it retries.")
     async def retried_from(self, info: Info) -> "Run | None":

@@ -64,6 +64,11 @@ class CancelRunPayload(RunChanged):
     """A run or errors."""
 
 
+@strawberry.type(description="The answer of `updateRun`.")
+class UpdateRunPayload(RunChanged):
+    """A run or errors."""
+
+
 @strawberry.type(description="The answer of `retryRun`.")
 class RetryRunPayload(RunChanged):
     """A run or errors."""

@@ -26,11 +26,14 @@ class JobDefaults:
         description="What a task does while a run of it is unfinished; null = SKIP, for INTERVAL QUEUE."
     )
     misfire: model.MisfirePolicy = strawberry.field(description="What a task does with occurrences that are late.")
+    on_failure: str | None = strawberry.field(
+        description="The job that is told when a run fails for good; null = none."
+    )
 
     @classmethod
     def from_model(cls, job: JobInfo) -> Self:
         """The GraphQL object of a job's defaults."""
-        return cls(**{name: value_of(job.defaults, name) for name in TASK_POLICIES})
+        return cls(on_failure=job.defaults.on_failure, **{name: value_of(job.defaults, name) for name in TASK_POLICIES})
 
 
 @strawberry.type

@@ -1,20 +1,28 @@
 """Figures: the overview, statistics over time, and failures by their error."""
 
 from datetime import datetime
-from typing import Self
+from typing import Final, Self
 
 import strawberry
 
 from ...jobs.core.states import RunState
 from ...jobs.store.read import reports
+from ...jobs.store.read.depth import DepthPoint
 from ...jobs.store.read.statistics import Point
 from ..context import Info
-from ..fields import resolved
+from ..fields import resolved, sized
+from ..guard.sizes import Size
 from ..scalars import BigInt
 from .entities import JobExecution, load_execution
 from .failures import FailureGroup as StoredGroup
 
-RATE_MINUTES = 5
+RATE_MINUTES: Final = 5
+
+PERCENTILE: Final = Size(own=1_700)
+"""A look at thousands of executions."""
+
+OF_POINTS: Final = Size(own=170)
+"""The same; the list of points counts ten times."""
 
 
 @strawberry.type(description="How things are now.")
@@ -73,8 +81,12 @@ class StatisticsPoint:
     count: BigInt = strawberry.field(description="Executions that began in it.")
     failures: BigInt = strawberry.field(description="Those that failed, timed out or were lost.")
     records: BigInt = strawberry.field(description="Records that they processed.")
-    p50: float | None = strawberry.field(description="Median duration in seconds of those that ended.")
-    p95: float | None = strawberry.field(description="95th percentile of the duration in seconds.")
+    p50: float | None = strawberry.field(
+        description="Median duration in seconds of those that ended.", metadata=sized(OF_POINTS)
+    )
+    p95: float | None = strawberry.field(
+        description="95th percentile of the duration in seconds.", metadata=sized(OF_POINTS)
+    )
 
     @classmethod
     def from_point(cls, point: Point) -> Self:
@@ -90,7 +102,10 @@ class StatisticsPoint:
         )
 
 
-@strawberry.type(description="Figures about executions that began in a span of time.")
+@strawberry.type(
+    description="Figures about executions that began in a span of time. All are counted; percentiles of more than "
+    "10,000 are those of an even sample of about so many."
+)
 class Statistics:
     """The answer of ``statistics``."""
 
@@ -99,14 +114,25 @@ class Statistics:
     count: BigInt = strawberry.field(description="How many began.")
     failures: BigInt = strawberry.field(description="Those that failed, timed out or were lost.")
     records: BigInt = strawberry.field(description="Records that they processed.")
-    p50: float | None = strawberry.field(description="Median duration in seconds of those that ended.")
-    p95: float | None = strawberry.field(description="95th percentile of the duration in seconds.")
-    p99: float | None = strawberry.field(description="99th percentile of the duration in seconds.")
-    lateness_p50: float | None = strawberry.field(
-        description="Median of the seconds from the nominal time to the first attempt's start, of scheduled runs."
+    p50: float | None = strawberry.field(
+        description="Median duration in seconds of those that ended.", metadata=sized(PERCENTILE)
     )
-    lateness_p95: float | None = strawberry.field(description="95th percentile of that lateness.")
-    lateness_p99: float | None = strawberry.field(description="99th percentile of that lateness.")
+    p95: float | None = strawberry.field(
+        description="95th percentile of the duration in seconds.", metadata=sized(PERCENTILE)
+    )
+    p99: float | None = strawberry.field(
+        description="99th percentile of the duration in seconds.", metadata=sized(PERCENTILE)
+    )
+    lateness_p50: float | None = strawberry.field(
+        description="Median of the seconds from the nominal time to the first attempt's start, of scheduled runs.",
+        metadata=sized(PERCENTILE),
+    )
+    lateness_p95: float | None = strawberry.field(
+        description="95th percentile of that lateness.", metadata=sized(PERCENTILE)
+    )
+    lateness_p99: float | None = strawberry.field(
+        description="99th percentile of that lateness.", metadata=sized(PERCENTILE)
+    )
     stalled: BigInt = strawberry.field(description="Tasks of the selection that should have started and did not.")
     points: list[StatisticsPoint] = strawberry.field(
         description="The figures per bucket, oldest first; buckets without executions are left out."
@@ -130,6 +156,32 @@ class Statistics:
             lateness_p99=late.p99,
             stalled=BigInt(report.stalled),
             points=[StatisticsPoint.from_point(point) for point in report.points],
+        )
+
+
+@strawberry.type(description="The queue in a span of time: means of what was counted once a minute.")
+class QueuePoint:
+    """One bucket."""
+
+    at: datetime = strawberry.field(description="When the span begins.")
+    waiting: float = strawberry.field(description="Runs that waited.")
+    scheduled: float = strawberry.field(description="Runs handed to a node that had not begun.")
+    running: float = strawberry.field(description="Runs being executed.")
+    stuck: float = strawberry.field(description="Runs that had failed and were to be tried again.")
+    oldest_wait: float | None = strawberry.field(
+        description="The longest that a due run had waited, in seconds; null when none was due."
+    )
+
+    @classmethod
+    def from_point(cls, point: DepthPoint) -> Self:
+        """The GraphQL object of a bucket."""
+        return cls(
+            at=point.at,
+            waiting=point.states.get(RunState.WAITING, 0.0),
+            scheduled=point.states.get(RunState.SCHEDULED, 0.0),
+            running=point.states.get(RunState.RUNNING, 0.0),
+            stuck=point.states.get(RunState.STUCK, 0.0),
+            oldest_wait=point.oldest_wait,
         )
 
 

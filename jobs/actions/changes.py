@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from ..core.events import Change, EventKind, Listed
+from ..core.events import CREATED, Change, EventKind, Listed
 from ..core.held import HeldRun
 from ..core.model import Outcome, Run, Task
 from ..core.states import RunState
@@ -28,6 +28,15 @@ def run_change(
         node=node,
         state=state.value,
     )
+
+
+def created_changes(runs: Iterable[Run]) -> Listed:
+    """The events of new runs that wait."""
+    listed = [
+        (run.id, run.job_name, run.group, *(() if run.task_id is None else (run.task_id, run.task_name)))
+        for run in runs
+    ]
+    return Listed(CREATED, listed)
 
 
 def many_changes(entry: str, node: str, runs: Iterable[tuple[Run | HeldRun, int]]) -> Listed:

@@ -8,7 +8,7 @@ from ..store.db.transaction import Tx
 from ..store.read import tasks as stored_tasks
 from ..store.write import tasks
 from .dispatch import catch_up_some
-from .tasks import BY_CODE, declare_task, follow_declaration, pause_task, resume_task
+from .tasks import BY_CODE, declare_new, follow_declaration, pause_task, resume_task
 
 _CAUGHT_UP = 60.0
 """Seconds: what became due longer ago is left to the dispatcher, so that no start waits for a long downtime."""
@@ -41,13 +41,10 @@ def declare_tasks(tx: Tx, declarations: Sequence[TaskSpec], job_names: Collectio
         declarations: One per job that declares a schedule; the task has the job's name.
         job_names: All jobs that this node knows.
     """
-    warnings: list[str] = []
     postponed: list[str] = []
     declared = {spec.name: spec for spec in declarations}
     existing = {task.name: task for task in tasks.declared(tx.conn)}
-    for spec in declarations:
-        if spec.name not in existing:
-            warnings += _declare_new(tx, spec)
+    warnings = _declare_new(tx, [spec for spec in declarations if spec.name not in existing])
     for name, task in existing.items():
         wanted = declared.get(name)
         ours = wanted is not None or task.spec.job_name in job_names
@@ -56,17 +53,20 @@ def declare_tasks(tx: Tx, declarations: Sequence[TaskSpec], job_names: Collectio
     return Declared(tuple(warnings), tuple(postponed))
 
 
-def _declare_new(tx: Tx, spec: TaskSpec) -> list[str]:
-    if declare_task(tx, spec) is not None:
-        return []
-    taken = stored_tasks.by_name(tx.conn, spec.name)
-    if taken is not None and taken.source is TaskSource.CODE:
-        return []
-    warning = (
+def _declare_new(tx: Tx, specs: Sequence[TaskSpec]) -> list[str]:
+    """Write what has no task yet; a warning for each whose name is taken by a task that was made otherwise."""
+    written = {task.name for task in declare_new(tx, specs)}
+    return [
         f"job '{spec.job_name}' declares a schedule, but a task of its name exists already and was made through the "
         "API; delete or rename that task to let the declared one in"
-    )
-    return [warning]
+        for spec in specs
+        if spec.name not in written and not _is_declared(stored_tasks.by_name(tx.conn, spec.name))
+    ]
+
+
+def _is_declared(task: Task | None) -> bool:
+    """Whether another node was faster to write the task."""
+    return task is not None and task.source is TaskSource.CODE
 
 
 def _differs(task: Task, spec: TaskSpec | None) -> bool:

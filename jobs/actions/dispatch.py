@@ -154,10 +154,8 @@ def _within_bounds(pairs: list[tuple[Task, Decision]]) -> list[tuple[Task, Decis
     return pairs[: max(1, count)]
 
 
-def new_run(
-    task: Task, trigger: Trigger, *, args: dict[str, Json] | None = None, submitter: str | None = None
-) -> NewRun:
-    """A run of ``task`` with the task's own settings."""
+def new_run(task: Task, trigger: Trigger, *, args: dict[str, Json] | None = None) -> NewRun:
+    """A run of ``task`` with the task's own settings, in the name of whoever submitted the task."""
     spec = task.spec
     return NewRun(
         job_name=spec.job_name,
@@ -171,7 +169,8 @@ def new_run(
         retry_delay=spec.retry_delay,
         timeout=effective_timeout(spec),
         exclusive=effective_overlap(spec) is not OverlapPolicy.ALLOW,
-        submitter=submitter or task.submitter,
+        submitter=task.submitter,
+        submitter_id=task.submitter_id,
         description=spec.description,
         signature=task.signature,
     )

@@ -19,8 +19,10 @@ from ..core.errors import InvalidInput, refuse
 from ..core.model import Json, NewRun, Priority, Run, Trigger
 from ..core.rules import name_faults, new_run_faults
 from ..store.db import dialect, outbox
+from ..store.db.borrowed import borrowed
+from ..store.db.database import ThreadLine
 from ..store.db.transaction import Tx, Wake
-from ..store.write.enqueueing import PlainRun, insert_one
+from ..store.write.enqueueing import PlainRun, insert_alone, insert_one
 from .runs import put
 
 Transaction: TypeAlias = Session | Connection
@@ -31,77 +33,62 @@ _NUL = re.compile(r"(?<!\\)(?:\\\\)*\\u0000")
 """In JSON text, the escaped U+0000, which PostgreSQL cannot store."""
 
 
-def enqueue_sync(
+def enqueue_sync(  # noqa: PLR0913 - each setting of a run has a name of its own
     session: Transaction,
     job_name: str,
     args: Mapping[str, Json] | None = None,
     *,
-    group: str | None = None,
-    priority: Priority | str | None = None,
+    schema: str | None = None,
     run_at: datetime | None = None,
     unique_key: str | None = None,
+    group: str | None = None,
+    priority: Priority | str | None = None,
     retries: int | None = None,
     retry_delay: float | None = None,
     timeout: float | None = None,
+    carried: Mapping[str, Json] | None = None,
 ) -> Run:
-    """Put a run into the queue as part of ``session``'s transaction.
-
-    The caller commits. Any job name is accepted: the node that knows it may not have started yet. What is not given
-    (None) is as the job says that the nodes have published, or else the product's default.
+    """Put a run into the queue as part of ``session``'s transaction, which the caller commits.
 
     Args:
         session: A SQLAlchemy session or connection to the database that Cronograph uses.
-        job_name: Which job.
+        job_name: Which job; the node that knows it may not have started yet.
         args: Its arguments, plain JSON; validated when the run starts.
-        group: The unit of fairness and limits; ``default`` unless the job says otherwise.
-        priority: ``"high"`` or ``"low"`` (or a ``Priority``) within the group; low unless the job says otherwise.
+        schema: That of the tables, for a session of the user's; None: ``session`` is a connection of our own.
         run_at: Not before this time, with a time zone; None = at once.
         unique_key: If an unfinished run has this key, that run is returned and nothing is added.
+        group: The unit of fairness and limits; ``default`` unless the job says otherwise.
+        priority: ``"high"`` or ``"low"`` (or a ``Priority``) within the group; low unless the job says otherwise.
         retries: How many failures the run survives; 2 unless the job says otherwise.
         retry_delay: Seconds before the first retry, doubled each time; 60 unless the job says otherwise.
         timeout: Seconds each attempt may take; no limit unless the job says otherwise.
+        carried: What its attempts get as ``ctx.carried``, plain JSON; ``job.enqueue`` fills it by ``@carries``.
 
     Raises:
         UserError: values are not what they must be.
+        StorageError: there are no tables.
     """
     given = {
         "group": group, "priority": priority, "retries": retries, "retry_delay": retry_delay, "timeout": timeout,
     }  # fmt: skip
-    run = new_run(job_name, given, args, run_at=run_at, unique_key=unique_key)
+    run = new_run(job_name, given, args, run_at=run_at, unique_key=unique_key, carried=carried)
     conn = session if isinstance(session, Connection) else session.connection()
-    if unique_key is None and dialect.is_postgresql(conn):
-        return insert_one(conn, plain_run(run, args_text(args or {})))
-    return enqueue_all(conn, [run])[0]
+    with borrowed(conn, schema):
+        stored = insert_one(conn, plain_run(run, json.dumps(run.args))) if dialect.is_postgresql(conn) else None
+        if stored is not None:
+            return stored
+        return enqueue_all(conn, [run])[0]
 
 
-async def enqueue(
-    session: AsyncTransaction,
-    job_name: str,
-    args: Mapping[str, Json] | None = None,
-    *,
-    group: str | None = None,
-    priority: Priority | str | None = None,
-    run_at: datetime | None = None,
-    unique_key: str | None = None,
-    retries: int | None = None,
-    retry_delay: float | None = None,
-    timeout: float | None = None,
-) -> Run:
-    """``enqueue_sync`` for an asynchronous session or connection; the arguments are the same."""
-    return await session.run_sync(
-        lambda inner: enqueue_sync(
-            inner,
-            job_name,
-            args,
-            group=group,
-            priority=priority,
-            run_at=run_at,
-            unique_key=unique_key,
-            retries=retries,
-            retry_delay=retry_delay,
-            timeout=timeout,
-        )
-    )
+def enqueue_alone(line: ThreadLine, job_name: str, args: Mapping[str, Json], options: Mapping[str, Any]) -> Run | None:
+    """``enqueue_sync`` in a transaction of its own; ``options`` are its arguments.
+
+    None, and nothing was added: an unfinished run had the unique key when it was looked for.
+    """
+    given = {name: options.get(name) for name in RUN_POLICIES}
+    others = {name: options.get(name) for name in ("run_at", "unique_key", "carried")}
+    run = new_run(job_name, given, args, **others)
+    return insert_alone(line, plain_run(run, json.dumps(run.args)))
 
 
 def new_run(
@@ -111,6 +98,7 @@ def new_run(
     *,
     run_at: datetime | None,
     unique_key: str | None,
+    carried: Mapping[str, Json] | None = None,
 ) -> NewRun:
     """A run to be, if all of it is what it must be.
 
@@ -120,6 +108,7 @@ def new_run(
         args: Its arguments.
         run_at: See ``enqueue_sync``.
         unique_key: See ``enqueue_sync``.
+        carried: See ``enqueue_sync``.
 
     Raises:
         UserError: it is not.
@@ -129,11 +118,19 @@ def new_run(
     inherits = frozenset(name for name, value in given.items() if value is None)
     settings = NewRun(job_name, Trigger.API, unique_key=unique_key, inherits=inherits, **chosen)
     refuse(_faults(settings, args, priority, run_at))
-    return replace(settings, args=dict(args or {}), priority=Priority(priority.lower()), available_at=run_at)
+    if carried:
+        args_text(carried, "carried")
+    return replace(
+        settings,
+        args=dict(args or {}),
+        priority=Priority(priority.lower()),
+        available_at=run_at,
+        carried=dict(carried) if carried else None,
+    )
 
 
 def plain_run(run: NewRun, args: str) -> PlainRun:
-    """``run``, which has no unique key, with its arguments as JSON; None where it follows its job."""
+    """``run`` with its arguments as JSON; None where it follows its job."""
     own = {name: None if name in run.inherits else getattr(run, name) for name in RUN_POLICIES}
     priority = own.pop("priority")
     return PlainRun(
@@ -141,6 +138,8 @@ def plain_run(run: NewRun, args: str) -> PlainRun:
         args=args,
         available_at=run.available_at,
         priority=None if priority is None else priority.value,
+        carried=None if run.carried is None else json.dumps(run.carried),
+        unique_key=run.unique_key,
         **own,
     )
 
@@ -155,13 +154,13 @@ def enqueue_all(conn: Connection, runs: Sequence[NewRun]) -> list[Run]:
     return [one.run for one in enqueued]
 
 
-def args_text(args: Mapping[str, Json]) -> str:
+def args_text(args: Mapping[str, Json], name: str = "args") -> str:
     """Arguments as JSON.
 
     Raises:
         UserError: no database could store them.
     """
-    refuse(_args_faults(args))
+    refuse(_args_faults(args, name))
     return json.dumps(dict(args))
 
 
@@ -193,19 +192,19 @@ def _time_faults(value: object) -> Iterator[InvalidInput]:
         yield InvalidInput(message, path=("runAt",))
 
 
-def _args_faults(value: object) -> Iterator[InvalidInput]:
+def _args_faults(value: object, name: str = "args") -> Iterator[InvalidInput]:
     if value is not None and not isinstance(value, Mapping):
-        yield InvalidInput(f"args: must be a mapping of names to values, got {value!r:.60}", path=("args",))
+        yield InvalidInput(f"{name}: must be a mapping of names to values, got {value!r:.60}", path=(name,))
         return
     try:
         text = json.dumps(dict(cast("Mapping[str, Json]", value or {})), allow_nan=False, ensure_ascii=False)
         text.encode()
     except UnicodeEncodeError:
-        yield InvalidInput("args: a text must not hold half of a surrogate pair", path=("args",))
+        yield InvalidInput(f"{name}: a text must not hold half of a surrogate pair", path=(name,))
         return
     except (TypeError, ValueError, RecursionError) as error:
-        yield InvalidInput(f"args: must be JSON: {error}", path=("args",))
+        yield InvalidInput(f"{name}: must be JSON: {error}", path=(name,))
         return
     # An even number of backslashes before it would make it an ordinary text.
     if _NUL.search(text):
-        yield InvalidInput("args: a text must not hold the character U+0000", path=("args",))
+        yield InvalidInput(f"{name}: a text must not hold the character U+0000", path=(name,))

@@ -1,43 +1,29 @@
 """Enqueue many runs inside the user's own SQLAlchemy transaction, a few thousand in each statement."""
 
 import json
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
-from datetime import datetime
+from collections.abc import Iterable
+from dataclasses import replace
 
 from sqlalchemy import Connection
-from sqlalchemy.ext.asyncio import AsyncConnection, AsyncSession
-from sqlalchemy.orm import Session
 
 from ..core.defaults import RUN_POLICIES
 from ..core.errors import UserError
-from ..core.model import Json, NewRun, Priority
+from ..core.model import NewRun
+from ..core.run_spec import RunSpec
 from ..store.db import dialect
-from ..store.write.enqueueing import insert_plain
-from .enqueue import args_text, enqueue_all, new_run, plain_run
+from ..store.db.borrowed import borrowed
+from ..store.db.transaction import Tx, Wake
+from ..store.write.enqueueing import PlainRun, insert_plain
+from .enqueue import Transaction, args_text, enqueue_all, new_run, plain_run
 
 
-@dataclass(frozen=True, slots=True)
-class RunSpec:
-    """A run to be; the fields are the arguments of ``enqueue``."""
-
-    job_name: str
-    args: Mapping[str, Json] | None = None
-    group: str | None = None
-    priority: Priority | str | None = None
-    run_at: datetime | None = None
-    unique_key: str | None = None
-    retries: int | None = None
-    retry_delay: float | None = None
-    timeout: float | None = None
-
-
-def enqueue_many_sync(session: Session | Connection, runs: Iterable[RunSpec]) -> list[int]:
+def enqueue_many_sync(session: Transaction, runs: Iterable[RunSpec], *, schema: str | None = None) -> list[int]:
     """Put runs into the queue as part of ``session``'s transaction, all or none. The caller commits.
 
     Args:
         session: A SQLAlchemy session or connection to the database that Cronograph uses.
         runs: What to put there, served first in, first out.
+        schema: See ``enqueue_sync``.
 
     Returns:
         The ids, in the order of ``runs``; for a unique key that an unfinished run has, the id of that run.
@@ -47,32 +33,48 @@ def enqueue_many_sync(session: Session | Connection, runs: Iterable[RunSpec]) ->
     """
     conn = session if isinstance(session, Connection) else session.connection()
     new = _checked(runs)
-    if not dialect.is_postgresql(conn) or any(run.unique_key is not None for run, _ in new):
-        return [run.id for run in enqueue_all(conn, [replace(run, args=json.loads(args)) for run, args in new])]
-    return insert_plain(conn, [plain_run(run, args) for run, args in new])
+    with borrowed(conn, schema):
+        if dialect.is_postgresql(conn) and all(run.unique_key is None for run, _ in new):
+            return insert_plain(conn, [plain for _, plain in new])
+        return [run.id for run in enqueue_all(conn, [replace(run, args=json.loads(plain.args)) for run, plain in new])]
 
 
-def _checked(runs: Iterable[RunSpec]) -> list[tuple[NewRun, str]]:
-    """What is to be stored: the runs without their arguments, and these as JSON. Equal settings are judged once."""
-    known: dict[tuple[object, ...], NewRun] = {}
-    checked: list[tuple[NewRun, str]] = []
+def _checked(runs: Iterable[RunSpec]) -> list[tuple[NewRun, PlainRun]]:
+    """What is to be stored, without the arguments and with them. Equal settings are judged once."""
+    known: dict[tuple[object, ...], tuple[NewRun, PlainRun]] = {}
+    checked: list[tuple[NewRun, PlainRun]] = []
     for place, spec in enumerate(runs):
         settings = (
             spec.job_name, spec.group, spec.priority, spec.run_at, spec.unique_key, spec.retries, spec.retry_delay,
             spec.timeout,
         )  # fmt: skip
         try:
-            run = known.get(settings)
-            if run is None:
+            found = known.get(settings)
+            if found is None:
                 given = {name: getattr(spec, name) for name in RUN_POLICIES}
                 run = new_run(spec.job_name, given, run_at=spec.run_at, unique_key=spec.unique_key)
-                known[settings] = run
-            checked.append((run, "{}" if not spec.args else args_text(spec.args)))
+                known[settings] = found = run, plain_run(run, "{}")
+            run, plain = found
+            if spec.carried:
+                run = replace(run, carried=dict(spec.carried))
+                plain = plain._replace(carried=args_text(spec.carried, "carried"))
+            checked.append((run, plain._replace(args=args_text(spec.args)) if spec.args else plain))
         except UserError as error:
             raise error.within("runs", str(place)) from error
     return checked
 
 
-async def enqueue_many(session: AsyncSession | AsyncConnection, runs: Iterable[RunSpec]) -> list[int]:
-    """``enqueue_many_sync`` for an asynchronous session or connection."""
-    return await session.run_sync(lambda inner: enqueue_many_sync(inner, runs))
+def put_many(tx: Tx, runs: Iterable[RunSpec]) -> list[int]:
+    """``enqueue_many_sync`` as a part of a transaction of ours."""
+    ids = enqueue_many_sync(tx.conn, runs)
+    tx.wake(Wake.RUNS | Wake.EVENTS)
+    return ids
+
+
+def new_runs(runs: Iterable[RunSpec]) -> tuple[NewRun, ...]:
+    """Runs to be put into the queue by another transaction than the caller's.
+
+    Raises:
+        UserError: see ``enqueue_many_sync``.
+    """
+    return tuple(replace(run, args=json.loads(plain.args)) for run, plain in _checked(runs))

@@ -7,7 +7,7 @@ from itertools import groupby
 
 from ..core.events import ENDED, Change, EventKind
 from ..core.held import HeldRun
-from ..core.model import Json, Node, NodeState, Outcome, Run
+from ..core.model import Json, NewRun, Node, NodeState, Outcome, Run
 from ..core.outcome import CLAIM_LOST, INVALID_ARGUMENTS, Failed, HandedBack, JobOutcome, Lost, judge
 from ..core.states import FINAL, RunState
 from ..store.db.transaction import Tx, Wake
@@ -18,7 +18,9 @@ from ..store.write import finishes, nodes
 from ..store.write import runs as run_store
 from ..store.write.finishes import Before, Ending
 from .changes import finished_changes, many_changes, run_change
+from .failures import tell_failures
 from .logs import append_lines
+from .runs import put
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +28,8 @@ class Finish:
     """An attempt that ended: the run as it was started, its execution, and how it ended.
 
     ``cancelled`` says that a cancel had been requested when the job ended. ``log_tail`` are its last lines, written
-    in the same transaction; ``log_lines`` is how many are kept in all, ``log_cut`` how many were dropped.
+    in the same transaction; ``log_lines`` is how many are kept in all, ``log_cut`` how many were dropped. ``at_end`` is
+    put into the queue in that transaction, if the run ends well.
     """
 
     run: Run | HeldRun
@@ -37,6 +40,7 @@ class Finish:
     log_tail: tuple[LogLine, ...] = ()
     log_lines: int = 0
     log_cut: int = 0
+    at_end: tuple[NewRun, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +63,14 @@ def finish(tx: Tx, node_id: int, node: str, ended: Sequence[Finish]) -> Finished
         endings |= {one.run.id: _ending(tx, one, cancelled=True) for one in late}
         before |= finishes.end_attempts(tx.conn, node_id, tx.now, [endings[one.run.id] for one in late])
     changed = {run_id for run_id, run in before.items() if run.ended}
-    _emit(tx, node, [(one, endings[one.run.id]) for one in ended if one.run.id in changed])
+    accepted = [(one, endings[one.run.id]) for one in ended if one.run.id in changed]
+    _emit(tx, node, accepted)
+    following = [
+        run for one, ending in accepted if one.at_end and ending.state == RunState.SUCCESS.value for run in one.at_end
+    ]
+    if following:
+        put(tx, following)
+    tell_failures(tx, [(one.run, ending) for one, ending in accepted if ending.state == RunState.FAILED.value])
     repeated = {
         one.run.id for one in ended if one.run.id not in changed and _is_done(before.get(one.run.id), one, node_id)
     }

@@ -53,6 +53,7 @@ def is_common(ended: Finish) -> bool:
         and ended.log_lines == 0
         and not ended.cancelled
         and ended.progress is None
+        and not ended.at_end
     )
 
 

@@ -1,15 +1,14 @@
 """What can be done to runs, each in one transaction."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from itertools import chain
 from typing import Any
 
 from ..core.arguments import argument_faults
 from ..core.defaults import RUN_POLICIES, run_of_job
 from ..core.errors import InvalidState, UserError, refuse
-from ..core.events import Change, EventKind
 from ..core.model import Json, NewRun, Priority, Run, Trigger
 from ..core.rules import check_reason, new_run_faults, unknown, unknown_job
 from ..core.states import CLAIMABLE, FINAL, RunState
@@ -19,8 +18,8 @@ from ..store.read import runs as stored_runs
 from ..store.read.jobs import Schema
 from ..store.write import runs as run_store
 from .cancel import cancel_all
-from .changes import run_change
-from .submitting import check_submitter
+from .changes import created_changes, run_change
+from .submitting import account_of, check_submitter
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,15 +30,22 @@ class Enqueued:
     deduplicated: bool
 
 
-def check_job_args(tx: Tx, job_name: str, args: Mapping[str, Json]) -> str:
-    """Let a job pass that some node has published and whose schema the arguments fit; the signature of that version.
+def published(tx: Tx, names: Collection[str]) -> dict[str, Schema]:
+    """What ``jobs.schemas`` knows of these jobs, and the time with it."""
+    schemas, now = jobs.schemas(tx.conn, names)
+    tx.learn_now(now)
+    return schemas
+
+
+def check_job_args(tx: Tx, job_name: str, args: Mapping[str, Json]) -> Schema:
+    """Let a job pass that some node has published and whose schema the arguments fit; what is known of that version.
 
     Raises:
         UserError: code ``UNKNOWN_JOB`` or ``INVALID_ARGS``.
     """
-    schemas = jobs.schemas(tx.conn)
+    schemas = published(tx, {job_name})
     refuse(job_faults(schemas, job_name, args))
-    return schemas[job_name].signature
+    return schemas[job_name]
 
 
 def job_faults(schemas: Mapping[str, Schema], job_name: str, args: Mapping[str, Json]) -> Iterator[UserError]:
@@ -56,16 +62,16 @@ def trigger_job(tx: Tx, job_name: str, *, args: dict[str, Json] | None = None, a
     Raises:
         UserError: code ``UNKNOWN_JOB`` or ``INVALID_ARGS``.
     """
-    signature = check_job_args(tx, job_name, args or {})
+    schema = check_job_args(tx, job_name, args or {})
     run = NewRun(
         job_name=job_name,
         trigger=Trigger.MANUAL,
         args=args or {},
         submitter=actor,
-        signature=signature,
+        submitter_id=account_of(tx),
         inherits=frozenset(RUN_POLICIES),
     )
-    return submit(tx, [run])[0]
+    return submit(tx, [run_of_job(run, schema.defaults, schema.signature)])[0]
 
 
 def enqueue_runs(tx: Tx, runs: Sequence[NewRun]) -> list[Enqueued]:
@@ -74,13 +80,14 @@ def enqueue_runs(tx: Tx, runs: Sequence[NewRun]) -> list[Enqueued]:
     Raises:
         UserError: what is wrong, with the place in ``runs`` in the path.
     """
-    schemas = jobs.schemas(tx.conn)
+    schemas = published(tx, {run.job_name for run in runs})
     refuse(
         fault.within("runs", str(place))
         for place, run in enumerate(runs)
         for fault in chain(new_run_faults(run), job_faults(schemas, run.job_name, run.args))
     )
-    return put(tx, [replace(run, signature=schemas[run.job_name].signature) for run in runs])
+    of_jobs = ((run, schemas[run.job_name]) for run in runs)
+    return put(tx, [run_of_job(run, schema.defaults, schema.signature) for run, schema in of_jobs])
 
 
 def put(tx: Tx, runs: Sequence[NewRun]) -> list[Enqueued]:
@@ -102,7 +109,8 @@ def put(tx: Tx, runs: Sequence[NewRun]) -> list[Enqueued]:
         Enqueued(next(inserted), deduplicated=False) if run.unique_key is None else _put_unique(tx, run, run.unique_key)
         for run in runs
     ]
-    tx.emit(_created(one.run) for one in enqueued if not one.deduplicated)
+    new = [one.run for one in enqueued if not one.deduplicated]
+    tx.emit([created_changes(new)] if new else ())
     tx.wake(Wake.RUNS)
     return enqueued
 
@@ -122,10 +130,6 @@ def _put_unique(tx: Tx, run: NewRun, key: str) -> Enqueued:
         if existing is not None:
             return Enqueued(existing, deduplicated=True)
     raise InvalidState(f"uniqueKey: '{key}' changes hands too fast; try again", path=("uniqueKey",))
-
-
-def _created(run: Run) -> Change:
-    return run_change(run, run.state, kind=EventKind.RUN_CREATED)
 
 
 def cancel_runs(tx: Tx, ids: Sequence[int], *, reason: str | None = None, actor: str | None = None) -> list[Run]:
@@ -156,12 +160,13 @@ def retry_runs(
                 f"run {run.id} is {run.state.value}, not finished; to make its next attempt due now use retryNow",
                 path=("id",),
             )
-        signature = run.signature if args is None else check_job_args(tx, run.job_name, args)
-        new.append(replace(_again(run, args, actor), signature=signature))
+        tx.was(str(run.id), state=run.state.value)
+        signature = run.signature if args is None else check_job_args(tx, run.job_name, args).signature
+        new.append(replace(_again(tx, run, args, actor), signature=signature))
     return submit(tx, new) if new else []
 
 
-def _again(run: Run, args: dict[str, Json] | None, actor: str | None) -> NewRun:
+def _again(tx: Tx, run: Run, args: dict[str, Json] | None, actor: str | None) -> NewRun:
     return NewRun(
         job_name=run.job_name,
         trigger=Trigger.RETRY,
@@ -177,7 +182,9 @@ def _again(run: Run, args: dict[str, Json] | None, actor: str | None) -> NewRun:
         exclusive=run.exclusive,
         retried_from=run.id,
         submitter=actor or run.submitter,
+        submitter_id=account_of(tx) if actor else run.submitter_id,
         description=run.description,
+        carried=run.carried,
     )
 
 
@@ -192,7 +199,7 @@ def retry_now(tx: Tx, run_id: int) -> Run:
         raise InvalidState(
             f"run {run_id} is {run.state.value}; only waiting and stuck runs can be made due now", path=("id",)
         )
-    tx.was(str(run.id), state=run.state.value, availableAt=run.available_at.isoformat())
+    _note_time(tx, run)
     # A stuck run is due strictly after its time, so "now" lies just before now.
     run_store.make_available(tx.conn, [run_id], tx.now - timedelta(microseconds=1))
     return _changed(tx, [run_id], [run_id])[0]
@@ -204,9 +211,57 @@ def make_due(tx: Tx, ids: Sequence[int]) -> list[Run]:
     Raises:
         NotFound: one of the ids does not exist.
     """
-    late = [run.id for run in _existing(tx, ids) if run.state in CLAIMABLE]
-    run_store.make_available(tx.conn, late, tx.now - timedelta(microseconds=1))
-    return _changed(tx, ids, late)
+    late = [run for run in _existing(tx, ids) if run.state in CLAIMABLE]
+    for run in late:
+        _note_time(tx, run)
+    keys = [run.id for run in late]
+    run_store.make_available(tx.conn, keys, tx.now - timedelta(microseconds=1))
+    return _changed(tx, ids, keys)
+
+
+def _note_time(tx: Tx, run: Run) -> None:
+    tx.was(str(run.id), state=run.state.value, availableAt=run.available_at.isoformat())
+
+
+def edit_run(
+    tx: Tx,
+    run_id: int,
+    *,
+    args: dict[str, Json] | None = None,
+    available_at: datetime | None = None,
+    actor: str | None = None,
+) -> Run:
+    """Change what a run that waits will be given, and when it is due; what is None stays.
+
+    Whoever changes its arguments becomes its submitter, in whose name it acts.
+
+    Raises:
+        InvalidState: the run does not wait, or has begun before and its arguments are to change.
+        UserError: code ``UNKNOWN_JOB``, ``INVALID_ARGS`` or ``FORBIDDEN``: as when it is enqueued.
+    """
+    run = _existing(tx, [run_id])[0]
+    if run.state not in CLAIMABLE:
+        raise InvalidState(
+            f"run {run_id} is {run.state.value}; only waiting and stuck runs can be changed", path=("id",)
+        )
+    if args is not None and run.attempt > 0:
+        raise InvalidState(
+            f"args: run {run_id} has begun already, and keeps the arguments of its executions; cancel it and run it "
+            "again with others",
+            path=("args",),
+        )
+    change: dict[str, Any] = {}
+    if args is not None:
+        signature = check_job_args(tx, run.job_name, args).signature
+        check_submitter(tx, [run.job_name])
+        change |= {"args": args, "signature": signature, "submitter": actor, "submitter_id": account_of(tx)}
+    if available_at is not None:
+        change["available_at"] = available_at
+    if not change:
+        return run
+    tx.was(str(run.id), args=sorted(run.args), runAt=run.available_at.isoformat())
+    run_store.edit(tx.conn, run_id, change)
+    return _changed(tx, [run_id], [run_id])[0]
 
 
 def set_priority(tx: Tx, ids: Sequence[int], priority: Priority) -> list[Run]:

@@ -11,6 +11,11 @@ ACTS_FOR_ITS_SUBMITTER: Final = "graphql_request"
 """The job that does with the rights of an account what its arguments say."""
 
 
+def account_of(tx: Tx) -> int | None:
+    """The account in whose name the transaction is; None for whoever acts without one."""
+    return None if tx.actor is None else tx.actor.account_id
+
+
 def check_submitter(tx: Tx, job_names: Iterable[str]) -> None:
     """Whoever shows a token of a lower role than his account's cannot get the account's rights through a job.
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, fields, replace
-from datetime import datetime
+from itertools import zip_longest
 from typing import Any
 
 from ..core.defaults import TASK_POLICIES, task_of_job
@@ -19,14 +19,15 @@ from ..store.db.transaction import Tx, Wake
 from ..store.read import jobs
 from ..store.read import runs as run_store
 from ..store.read import tasks as stored_tasks
+from ..store.read.jobs import Schema
 from ..store.schema.specs import declared_values, spec_values
 from ..store.write import tasks
 from .cancel import cancel_all
 from .changes import task_change
 from .dispatch import catch_up, new_run
-from .runs import check_job_args, job_faults, submit
+from .runs import check_job_args, job_faults, published, submit
 from .skips import record_skips
-from .submitting import check_submitter
+from .submitting import account_of, check_submitter
 from .timing import anchor_of, first_of, retimed, schedule_faults
 
 BY_CODE = "code"
@@ -44,21 +45,48 @@ def create_task(tx: Tx, spec: TaskSpec, *, source: TaskSource = TaskSource.API, 
         UserError: a field is not what it must be, the job or its arguments are unknown, or the name is taken.
             If several things are wrong, all are told.
     """
-    check_submitter(tx, [spec.job_name])
-    anchor, schemas = spec.start_at or tx.now, jobs.schemas(tx.conn)
-    if spec.job_name in schemas:
-        spec = task_of_job(spec, schemas[spec.job_name].defaults)
+    return _create(tx, [spec], [()], source, submitter)[0]
+
+
+def create_tasks(
+    tx: Tx, specs: Sequence[TaskSpec], *, source: TaskSource = TaskSource.API, submitter: str | None = None
+) -> list[Task]:
+    """``create_task`` for many, all or none, in a few statements.
+
+    Raises:
+        UserError: see ``create_task``, with the place in ``tasks`` in the path.
+    """
+    return _create(tx, specs, [("tasks", str(place)) for place in range(len(specs))], source, submitter)
+
+
+def _create(
+    tx: Tx, specs: Sequence[TaskSpec], paths: Sequence[tuple[str, ...]], source: TaskSource, submitter: str | None
+) -> list[Task]:
+    check_submitter(tx, (spec.job_name for spec in specs))
+    schemas = published(tx, {spec.job_name for spec in specs})
+    specs = [task_of_job(one, schemas[one.job_name].defaults) if one.job_name in schemas else one for one in specs]
+    refuse(
+        fault.within(*path)
+        for path, spec in zip(paths, specs, strict=True)
+        for fault in _faults_of_new(tx, spec, schemas)
+    )
+    rows = [
+        _row(tx, one, source=source, submitter=submitter, signature=schemas[one.job_name].signature) for one in specs
+    ]
+    created = _insert(tx, rows)
+    for path, spec, task in zip_longest(paths, specs, created):
+        if task is None or task.name != spec.name:
+            raise _taken(spec.name).within(*path)
+    return created
+
+
+def _faults_of_new(tx: Tx, spec: TaskSpec, schemas: Mapping[str, Schema]) -> list[UserError]:
     faults = [*task_faults(spec), *job_faults(schemas, spec.job_name, spec.args)]
-    faults += schedule_faults(spec, anchor, tx.now)
+    faults += schedule_faults(spec, spec.start_at or tx.now, tx.now)
     # A name that cannot be is not looked for.
     if faults and all(fault.path != ("name",) for fault in faults) and stored_tasks.by_name(tx.conn, spec.name):
         faults.insert(0, _taken(spec.name))
-    refuse(faults)
-    occurrence, signature = first_of(spec, anchor, tx.now), schemas[spec.job_name].signature
-    created = _insert(tx, spec, anchor, occurrence, source=source, submitter=submitter, signature=signature)
-    if created is None:
-        raise _taken(spec.name)
-    return created
+    return faults
 
 
 def _taken(name: str) -> AlreadyExists:
@@ -90,7 +118,7 @@ def update_task(
     spec = _edited(tx, task.spec, changes)
     faults: list[UserError] = list(task_faults(spec))
     rebound = spec.job_name != task.spec.job_name or spec.args != task.spec.args
-    schemas = jobs.schemas(tx.conn) if rebound else {}
+    schemas = published(tx, {spec.job_name}) if rebound else {}
     if rebound:
         faults += job_faults(schemas, spec.job_name, spec.args)
     if spec.schedule != task.spec.schedule:
@@ -101,7 +129,8 @@ def update_task(
         check_submitter(tx, [spec.job_name])
         values["signature"] = schemas[spec.job_name].signature
         # Nobody may have something done with the rights of whoever made the task.
-        values["submitter"] = actor or task.submitter
+        if actor:
+            values |= {"submitter": actor, "submitter_id": account_of(tx)}
     if spec.schedule != task.spec.schedule and task.source is TaskSource.CODE:
         values["overridden"] = spec.schedule != task.declared
     _record_left_out(tx, task, spec)
@@ -195,7 +224,7 @@ def trigger_task(tx: Tx, name: str, *, args: dict[str, Json] | None = None, acto
         InvalidInput: the arguments do not fit the job.
     """
     task = locked(tx, name)
-    signature = check_job_args(tx, task.spec.job_name, task.spec.args if args is None else args)
+    signature = check_job_args(tx, task.spec.job_name, task.spec.args if args is None else args).signature
     policy = effective_overlap(task.spec)
     count, oldest = run_store.unfinished_counts(tx.conn, [task.id]).get(task.id, (0, None))
     limit = overlap_limit(policy)
@@ -209,14 +238,15 @@ def trigger_task(tx: Tx, name: str, *, args: dict[str, Json] | None = None, acto
     if policy is OverlapPolicy.REPLACE and count:
         older = run_store.unfinished_of_tasks(tx.conn, [task.id])
         cancel_all(tx, older, reason=f"replaced by a run triggered by hand{by(actor)}")
-    run = replace(new_run(task, Trigger.MANUAL, args=args, submitter=actor), signature=signature)
+    run = replace(new_run(task, Trigger.MANUAL, args=args), signature=signature)
+    if actor:
+        run = replace(run, submitter=actor, submitter_id=account_of(tx))
     return submit(tx, [run])[0]
 
 
-def declare_task(tx: Tx, spec: TaskSpec) -> Task | None:
-    """Write a schedule that is declared in code as a task; None if its name is taken."""
-    occurrence = first_of(spec, tx.now, tx.now)
-    return _insert(tx, spec, tx.now, occurrence, source=TaskSource.CODE, submitter=None, declared=spec)
+def declare_new(tx: Tx, specs: Sequence[TaskSpec]) -> list[Task]:
+    """Write schedules that are declared in code as tasks; those whose names are taken are left out."""
+    return _insert(tx, [_row(tx, one, source=TaskSource.CODE, submitter=None, declared=one) for one in specs])
 
 
 def follow_declaration(tx: Tx, task: Task, spec: TaskSpec) -> Task:
@@ -251,23 +281,25 @@ def locked(tx: Tx, name: str) -> Task:
     return task
 
 
-def _insert(
+def _row(
     tx: Tx,
     spec: TaskSpec,
-    anchor: datetime,
-    occurrence: datetime | None,
     *,
     source: TaskSource,
     submitter: str | None,
     declared: TaskSpec | None = None,
     signature: str | None = None,
-) -> Task | None:
-    values: dict[str, Any] = {
+) -> dict[str, Any]:
+    """The columns of a new task."""
+    anchor = spec.start_at or tx.now if declared is None else tx.now
+    occurrence = first_of(spec, anchor, tx.now)
+    return {
         **spec_values(spec),
         **declared_values(None if declared is None else declared.schedule),
         "declared_args": None if declared is None else declared.args,
         "source": source.value,
         "submitter": submitter,
+        "submitter_id": account_of(tx) if submitter else None,
         "overridden": False,
         "anchor_at": anchor,
         "next_occurrence_at": occurrence,
@@ -281,14 +313,22 @@ def _insert(
         "created_at": tx.now,
         "updated_at": tx.now,
     }
-    created = tasks.create(tx.conn, values)
-    if created is None:
-        return None
-    if spec.jitter > 0:
-        due = effective(created.id, spec.jitter, occurrence)
-        created = tasks.change(tx.conn, created.id, {"next_run_at": due})
-    tx.emit([task_change(EventKind.TASK_CREATED, created)])
-    tx.wake(Wake.TASKS)
+
+
+def _insert(tx: Tx, rows: Sequence[Mapping[str, Any]]) -> list[Task]:
+    """Store new tasks; those whose names are free, in their order."""
+    created = tasks.create(tx.conn, rows) if rows else []
+    delayed = {
+        one.id: (one.id, one.next_occurrence_at, effective(one.id, one.spec.jitter, one.next_occurrence_at), None, 0)
+        for one in created
+        if one.spec.jitter > 0
+    }
+    if delayed:
+        tasks.advance(tx.conn, list(delayed.values()))
+        created = [replace(one, next_run_at=delayed[one.id][2]) if one.id in delayed else one for one in created]
+    tx.emit(task_change(EventKind.TASK_CREATED, one) for one in created)
+    if created:
+        tx.wake(Wake.TASKS)
     return created
 
 

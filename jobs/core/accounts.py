@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
-from typing import Final
+from typing import Final, NamedTuple
 from unicodedata import normalize
 
 from .errors import InvalidInput
@@ -78,6 +78,18 @@ class Actor:
     account_id: int | None = None
     address: str | None = None
     full_rights: bool = True
+
+
+class Submitter(NamedTuple):
+    """In whose name a task or a run was submitted.
+
+    Attributes:
+        name: Of the account, at that time; for people.
+        account_id: Whose rights hold, whatever is called by that name now; None for whoever acts without an account.
+    """
+
+    name: str
+    account_id: int | None
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,7 +21,10 @@ from .signature import signature_of
 
 @dataclass(frozen=True, slots=True)
 class JobDefaults:
-    """What a job says about its runs and tasks; None = nothing, so the product's default holds. Seconds."""
+    """What a job says about its runs and tasks; None = nothing, so the product's default holds. Seconds.
+
+    ``on_failure`` names the job that gets a run when one of this job fails for good; it is the job's alone to say.
+    """
 
     group: str | None = None
     priority: Priority | None = None
@@ -30,10 +33,11 @@ class JobDefaults:
     timeout: float | None = None
     overlap: OverlapPolicy | None = None
     misfire: MisfirePolicy | None = None
+    on_failure: str | None = None
 
 
 NOTHING_SAID: Final = JobDefaults()
-TASK_POLICIES: Final = tuple(one.name for one in fields(JobDefaults))
+TASK_POLICIES: Final = tuple(one.name for one in fields(JobDefaults) if one.name != "on_failure")
 """What a task has from its job unless it says otherwise."""
 RUN_POLICIES: Final = ("group", "priority", "retries", "retry_delay", "timeout")
 """What a run has from its job unless it says otherwise."""
@@ -52,11 +56,10 @@ def value_of(defaults: JobDefaults, name: str) -> Any:  # noqa: ANN401 - each po
     return _PRODUCT.get(name) if said is None else said
 
 
-def run_of_job(run: NewRun, defaults: JobDefaults) -> NewRun:
-    """``run`` with what it inherits from its job."""
-    if not run.inherits:
-        return run
-    return replace(run, inherits=frozenset(), **{name: value_of(defaults, name) for name in run.inherits})
+def run_of_job(run: NewRun, defaults: JobDefaults, signature: str | None = None) -> NewRun:
+    """``run`` with what it inherits from its job, of the version with this signature if its arguments were checked."""
+    inherited = {name: value_of(defaults, name) for name in run.inherits}
+    return replace(run, inherits=frozenset(), signature=signature or run.signature, **inherited)
 
 
 def task_of_job(spec: TaskSpec, defaults: JobDefaults) -> TaskSpec:

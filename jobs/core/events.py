@@ -29,7 +29,7 @@ class EventKind(StrEnum):
 
 
 class EventState(StrEnum):
-    """What a thing was right after a change: every state of a run and of a node, and every outcome of an execution."""
+    """What a thing was right after a change: states of runs and nodes, outcomes of executions, reasons of skips."""
 
     WAITING = "waiting"
     SCHEDULED = "scheduled"
@@ -49,6 +49,13 @@ class EventState(StrEnum):
     STOPPING = "stopping"
     STOPPED = "stopped"
     EXPIRED = "expired"
+    OVERLAP = "overlap"
+    TOLERANCE = "tolerance"
+    MISSED = "missed"
+    COALESCED = "coalesced"
+    PAUSED = "paused"
+    WINDOW = "window"
+    NO_JOB = "no_job"
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,8 +22,10 @@ class HeldRun(NamedTuple):
     retry_delay: float
     timeout: float | None
     submitter: str | None
+    submitter_id: int | None
     description: str
     signature: str | None
+    carried: dict[str, Json] | None
     started_at: datetime
     node_id: int
     node_name: str

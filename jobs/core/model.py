@@ -176,6 +176,7 @@ class Task:
     declared_args: dict[str, Json] | None
     overridden: bool
     submitter: str | None
+    submitter_id: int | None
     checkpoint: Json
     anchor_at: datetime
     next_occurrence_at: datetime | None
@@ -230,11 +231,13 @@ class NewRun:
     unique_key: str | None = None
     retried_from: int | None = None
     submitter: str | None = None
+    submitter_id: int | None = None
     description: str = ""
     state: RunState = RunState.WAITING
     error: str | None = None
     signature: str | None = None
     inherits: frozenset[str] = frozenset()
+    carried: dict[str, Json] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -242,7 +245,8 @@ class Run:
     """A stored run. ``attempt`` counts starts and only grows; ``failures`` counts failures and losses.
 
     ``checkpoint`` is what its job saved, if the run has no task to keep it. ``signature`` is that of the version of its
-    job that its arguments were checked against; None = they were not.
+    job that its arguments were checked against; None = they were not. ``carried`` is what its attempts get from where
+    it was enqueued, beside its arguments.
     """
 
     id: int
@@ -276,8 +280,10 @@ class Run:
     result: Json
     error: str | None
     submitter: str | None
+    submitter_id: int | None
     description: str
     signature: str | None
+    carried: dict[str, Json] | None
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,12 +3,14 @@
 import inspect
 import json
 import typing
+from collections.abc import Callable, Collection
 from datetime import UTC, datetime
 from typing import Any, Final, Unpack
 
 from pydantic import ValidationError
 
 from ..core.errors import ConfigurationError, InvalidInput
+from ..core.failure import Failure
 from ..core.model import Isolation, Json, ScheduleSpec
 from ..core.rules import check_name
 from ..core.schedule import ScheduleError, Syntax, parse
@@ -16,6 +18,7 @@ from ..outcomes import Result
 from .definition import Handler, JobDefinition
 from .options import JobOptions, unknown_option
 from .parameters import arguments_of, hints_of
+from .place import place_of
 from .policies import JobPolicies, policies_of
 
 # Declared schedules are only judged here; where an INTERVAL begins is decided when its task is made.
@@ -28,12 +31,15 @@ _POLICIES: Final = (
 )  # fmt: skip
 
 
-def define(name: str | None, handler: Handler, **options: Unpack[JobOptions]) -> JobDefinition:
+def define(
+    name: str | None, handler: Handler, known: Collection[Any] = (), **options: Unpack[JobOptions]
+) -> JobDefinition:
     """What ``@job`` registers, without registering it.
 
     Args:
         name: 1 to 200 characters; None = the function's name.
         handler: The function.
+        known: The annotations of the resources that its registry has.
         options: See ``JobOptions``.
 
     Raises:
@@ -42,19 +48,19 @@ def define(name: str | None, handler: Handler, **options: Unpack[JobOptions]) ->
     chosen = getattr(handler, "__name__", "") if name is None else name
     where = place_of(handler)
     try:
-        return _defined(chosen, handler, where, options)
+        return _defined(chosen, handler, where, known, options)
     except (InvalidInput, ValueError) as error:
         raise ConfigurationError(f"job '{chosen}' at {where}: {error}") from error
 
 
-def _defined(name: str, handler: Handler, where: str, options: JobOptions) -> JobDefinition:
+def _defined(name: str, handler: Handler, where: str, known: Collection[Any], options: JobOptions) -> JobDefinition:
     wrong = unknown_option({**options})
     if wrong is not None:
         raise ValueError(wrong)
     check_name(name, "name")
     _check_function(handler)
     hints = hints_of(handler)
-    model, context_parameter = arguments_of(name, handler, hints)
+    model, context_parameter, given = arguments_of(name, handler, hints, known)
     _check_result(hints.get("return", Any))
     description = options.get("description")
     definition = JobDefinition(
@@ -69,16 +75,11 @@ def _defined(name: str, handler: Handler, where: str, options: JobOptions) -> Jo
         policies=_policies(options),
         declared_args=dict(options.get("args", {})),
         enabled=_flag(options.get("enabled", True)),
+        given=given,
+        on_failure=_on_failure(options.get("on_failure")),
     )
     _check_declared_args(definition, options)
     return definition
-
-
-def place_of(handler: Handler) -> str:
-    """``module.function (file:line)``, for messages."""
-    code = getattr(handler, "__code__", None)
-    place = f" ({code.co_filename}:{code.co_firstlineno})" if code is not None else ""
-    return f"{getattr(handler, '__module__', '?')}.{getattr(handler, '__qualname__', repr(handler))}{place}"
 
 
 def _first_line(handler: Handler) -> str:
@@ -87,7 +88,22 @@ def _first_line(handler: Handler) -> str:
 
 def _policies(options: JobOptions) -> JobPolicies:
     given: dict[str, Any] = {**options}
-    return policies_of({name: given[name] for name in _POLICIES if name in given})
+    chosen: dict[str, Any] = {name: given[name] for name in _POLICIES if name in given}
+    heir = given.get("on_failure")
+    if isinstance(getattr(heir, "name", heir), str):
+        chosen["on_failure"] = getattr(heir, "name", heir)
+    return policies_of(chosen)
+
+
+def _on_failure(heir: object) -> Callable[[Failure], object] | None:
+    """The function that is called on a final failure; a job by name is a policy of its own."""
+    if heir is None or isinstance(getattr(heir, "name", heir), str):
+        return None
+    if not callable(heir):
+        raise ValueError(  # noqa: TRY004 - one fault among others
+            f"on_failure: must be a job, its name, or a function of the Failure, got {heir!r:.60}"
+        )
+    return heir
 
 
 def _flag(value: object) -> bool:

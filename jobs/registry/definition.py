@@ -3,6 +3,7 @@
 import inspect
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
 
 from pydantic import BaseModel, ValidationError
@@ -11,7 +12,9 @@ from ..context import JobContext
 from ..core.codes import ErrorCode
 from ..core.defaults import JobInfo
 from ..core.errors import ConfigurationError, InvalidInput
+from ..core.failure import Failure
 from ..core.model import Isolation, Json, ScheduleSpec
+from .hooks import Hooks, Resource, Scope, name_of
 from .policies import NO_POLICIES, JobPolicies
 from .queue import RunQueue
 
@@ -37,6 +40,8 @@ class JobDefinition:
         policies: What its runs and tasks have unless they say otherwise, and when a run is retried.
         declared_args: The arguments of the declared schedule's runs.
         enabled: False: the task of the declared schedule begins paused.
+        given: The parameters that get resources, with the annotations of these.
+        on_failure: Called on a node once a run has failed for good; the name of a job is among its ``policies``.
     """
 
     name: str
@@ -50,6 +55,8 @@ class JobDefinition:
     policies: JobPolicies = NO_POLICIES
     declared_args: dict[str, Json] = field(default_factory=dict[str, Json])
     enabled: bool = True
+    given: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    on_failure: Callable[[Failure], object] | None = None
 
     @property
     def args_schema(self) -> dict[str, Any]:
@@ -90,9 +97,7 @@ class JobDefinition:
 
     @property
     def _signature(self) -> inspect.Signature:
-        signature = inspect.signature(self.handler)
-        kept = [one for name, one in signature.parameters.items() if name != self.context_parameter]
-        return signature.replace(parameters=kept)
+        return _signature_without(self.handler, (self.context_parameter, *self.given))
 
     def _by_parameter(self, model: BaseModel) -> dict[str, Any]:
         fields = self.args_model.model_fields
@@ -126,11 +131,13 @@ class Registry:
 
     Attributes:
         queue: Where its jobs put their runs when they are given no session; None = nobody has said so (``connect``).
+        hooks: What is declared beside the jobs.
     """
 
     def __init__(self) -> None:
         self._jobs: dict[str, JobDefinition] = {}
         self.queue: RunQueue | None = None
+        self.hooks = Hooks()
 
     def add(self, definition: JobDefinition) -> None:
         """Register a job.
@@ -154,6 +161,26 @@ class Registry:
         """All names, sorted."""
         return tuple(sorted(self._jobs))
 
+    def check(self) -> None:
+        """Let jobs pass that this registry can give what they take.
+
+        Raises:
+            ConfigurationError: names the job, or the resource.
+        """
+        self.hooks.of_node()
+        for one in self:
+            try:
+                needed = self.hooks.needed(one.given.values())
+            except ConfigurationError as error:
+                raise ConfigurationError(f"job '{one.name}' at {one.where}: {error}") from error
+            wrong = next((each for each in needed if not _can_have(one, each)), None)
+            if wrong is not None:
+                raise ConfigurationError(
+                    f"job '{one.name}' at {one.where}: {name_of(wrong.kind)} is given by an 'async def' "
+                    f"({wrong.where}), which a plain 'def' in a {one.isolation.value} cannot open; make one of the two "
+                    "like the other"
+                )
+
     def __iter__(self) -> Iterator[JobDefinition]:
         return iter([self._jobs[name] for name in self.names()])
 
@@ -167,6 +194,19 @@ _default = Registry()
 def default_registry() -> Registry:
     """The registry that ``@job`` uses unless it is given another."""
     return _default
+
+
+@lru_cache(maxsize=1024)
+def _signature_without(handler: Handler, left_out: tuple[str | None, ...]) -> inspect.Signature:
+    """How a handler is called, without what it is given; to find that out takes longer than to validate arguments."""
+    signature = inspect.signature(handler)
+    return signature.replace(parameters=[one for name, one in signature.parameters.items() if name not in left_out])
+
+
+def _can_have(job: JobDefinition, resource: Resource) -> bool:
+    """Whether a resource can be opened where the job runs; a child process opens all that it needs itself."""
+    elsewhere = job.isolation is not Isolation.PROCESS and resource.scope is Scope.NODE
+    return elsewhere or not resource.is_async or inspect.iscoroutinefunction(job.handler)
 
 
 def _parameter_of(field: str, alias: str | None) -> str:

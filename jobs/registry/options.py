@@ -3,13 +3,23 @@
 from collections.abc import Callable, Mapping, Sequence
 from datetime import timedelta
 from difflib import get_close_matches
-from typing import Any, TypeAlias, TypedDict
+from typing import Any, Protocol, TypeAlias, TypedDict
 
+from ..core.failure import Failure
 from ..core.model import Isolation, Json, MisfirePolicy, OverlapPolicy, Priority, ScheduleSpec
 from .policies import Backoff
 
 Seconds: TypeAlias = float | timedelta
 """A duration: seconds, or a ``timedelta``."""
+
+
+class NamedJob(Protocol):
+    """What ``@job`` makes of a function."""
+
+    @property
+    def name(self) -> str:
+        """The job's name."""
+        ...
 
 
 class JobOptions(TypedDict, total=False):
@@ -37,6 +47,8 @@ class JobOptions(TypedDict, total=False):
         misfire: What its tasks do with occurrences that are late: ``"last"``, ``"all"``, ``"none"``; last unless given.
         unique_key: Makes the key of a run that the job's own ``enqueue`` puts into the queue from its arguments, which
             are given by name; None = no key.
+        on_failure: A job (or its name) whose run is put into the queue, with the ``Failure`` as its argument, when a
+            run of this job fails for good; or a function that a node calls then, at most once.
     """
 
     schedule: str | ScheduleSpec | None
@@ -56,6 +68,7 @@ class JobOptions(TypedDict, total=False):
     overlap: OverlapPolicy | str
     misfire: MisfirePolicy | str
     unique_key: Callable[..., str | None] | None
+    on_failure: str | NamedJob | Callable[[Failure], object] | None
 
 
 NAMES = tuple(JobOptions.__annotations__)

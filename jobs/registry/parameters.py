@@ -2,7 +2,7 @@
 
 import inspect
 import typing
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, create_model
@@ -10,6 +10,7 @@ from pydantic.errors import PydanticSchemaGenerationError, PydanticUserError
 
 from ..context import JobContext
 from .definition import RENAMED, Handler
+from .hooks import GIVEN
 
 
 def hints_of(handler: Handler) -> Mapping[str, Any]:
@@ -24,20 +25,26 @@ def hints_of(handler: Handler) -> Mapping[str, Any]:
         raise ValueError(f"an annotation cannot be read: {error}") from error
 
 
-def arguments_of(name: str, handler: Handler, hints: Mapping[str, Any]) -> tuple[type[BaseModel], str | None]:
-    """A model of the handler's parameters, and the one that gets the context.
+def arguments_of(
+    name: str, handler: Handler, hints: Mapping[str, Any], resources: Collection[Any]
+) -> tuple[type[BaseModel], str | None, dict[str, Any]]:
+    """A model of the handler's parameters, the one that gets the context, and those that get resources.
 
     Raises:
         ValueError: a parameter that nobody could give an argument for.
     """
     fields: dict[str, Any] = {}
     context_parameter: str | None = None
+    given: dict[str, Any] = {}
     for parameter in inspect.signature(handler).parameters.values():
         if parameter.kind not in (parameter.POSITIONAL_OR_KEYWORD, parameter.KEYWORD_ONLY):
             raise ValueError(f"parameter '{parameter.name}' must be an ordinary named one, got {parameter}")
         annotation = hints.get(parameter.name, Any)
         if _is_context(annotation):
             context_parameter = parameter.name
+            continue
+        if parameter.default is GIVEN or any(annotation == one for one in resources):
+            given[parameter.name] = annotation
             continue
         default = ... if parameter.default is parameter.empty else parameter.default
         if parameter.name.startswith(("_", "model_", RENAMED)) or hasattr(BaseModel, parameter.name):
@@ -50,8 +57,9 @@ def arguments_of(name: str, handler: Handler, hints: Mapping[str, Any]) -> tuple
         model = create_model(f"{name}_args", __config__=ConfigDict(extra="forbid", strict=False), **fields)
         model.model_json_schema()
     except (PydanticSchemaGenerationError, PydanticUserError, NameError) as error:
-        raise ValueError(f"its parameters cannot be described: {error}") from error
-    return model, context_parameter
+        hint = "what a node gives (a @resource) has the default GIVEN, or is declared before the job"
+        raise ValueError(f"its parameters cannot be described: {error}; {hint}") from error
+    return model, context_parameter, given
 
 
 def _is_context(annotation: object) -> bool:

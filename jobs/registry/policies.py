@@ -128,6 +128,8 @@ def _word(name: str, value: object, words: type[StrEnum]) -> StrEnum:
 def _faults(values: Mapping[str, Any]) -> Iterator[InvalidInput]:
     if "group" in values:
         yield from name_faults(values["group"], "group")
+    if "on_failure" in values:
+        yield from name_faults(values["on_failure"], "on_failure")
     yield from attempt_faults(values.get("retries", 0), values.get("retry_delay", 0.0), values.get("timeout"))
 
 

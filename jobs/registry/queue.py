@@ -32,6 +32,11 @@ class RunOptions(TypedDict, total=False):
 class RunQueue(Protocol):
     """A queue that any thread may use; every call is a transaction of its own."""
 
+    @property
+    def schema(self) -> str:
+        """The schema of its tables on PostgreSQL; ``main`` in a SQLite file."""
+        ...
+
     def put(self, job_name: str, args: Mapping[str, Json], options: Mapping[str, Any]) -> Run:
         """Put a run into the queue."""
         ...
@@ -43,3 +48,8 @@ class RunQueue(Protocol):
     def cancel(self, run_id: int, reason: str | None) -> Run:
         """Cancel a run as far as it is unfinished; the run afterwards."""
         ...
+
+
+def in_seconds(options: Mapping[str, object]) -> dict[str, Any]:
+    """Options of a run, whose durations are numbers."""
+    return {name: value.total_seconds() if isinstance(value, timedelta) else value for name, value in options.items()}

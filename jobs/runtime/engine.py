@@ -3,6 +3,7 @@
 import asyncio
 import logging
 from collections.abc import Callable
+from dataclasses import replace
 
 from ..core.model import Node
 from ..registry import Registry
@@ -12,9 +13,11 @@ from ..store.db.transaction import Wake
 from .clock import Clock
 from .declarer import Declarer
 from .job.inheritance import let_threads_belong_to_jobs
+from .job.printing import let_prints_belong_to_jobs
 from .live.log_writer import JobLogHandler, LogWriter
 from .live.progress import ProgressWriter
 from .node import NodeLife, register, take_back
+from .resources import NodeResources
 from .service import Service
 from .settings import EngineSettings
 from .wakeup import Wakeup
@@ -45,6 +48,7 @@ class Engine:
         clock: Clock | None = None,
     ) -> None:
         settings.check()
+        registry.check()
         self._services = services
         self._database = services.database
         self._registry = registry
@@ -56,6 +60,7 @@ class Engine:
         self._logs = LogWriter(self._database)
         self._progress = ProgressWriter(self._database)
         self._log_handler = JobLogHandler()
+        self._resources = NodeResources(registry.hooks)
         self._life: NodeLife | None = None
         poll = settings.poll_for(is_sqlite=self._database.is_sqlite)
         self._declarer = Declarer(self._database, registry, poll=poll)
@@ -108,12 +113,15 @@ class Engine:
             return
         if self._settings.thread_logs:
             let_threads_belong_to_jobs()
+        if self._settings.print_logs:
+            let_prints_belong_to_jobs()
         logging.getLogger().addHandler(self._log_handler)
         if self._owns_wakeup:
             self._wakeup.start()
         self._logs.start()
         self._progress.start()
         self._wakeup.subscribe(self._on_wake)
+        self._services = replace(self._services, resources=await self._resources.open())
         await self.begin_life()
         if self._draining is None:
             self._keeper.start()
@@ -180,6 +188,7 @@ class Engine:
         life, self._life = self._life, None
         if life is not None:
             await life.leave()
+        await self._resources.close()
         await self._progress.stop()
         await self._logs.stop()
         self._wakeup.unsubscribe(self._on_wake)

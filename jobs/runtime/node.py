@@ -11,7 +11,7 @@ from ..registry import Registry
 from ..services import Services
 from ..store.db.database import Database
 from ..store.db.transaction import Tx, Wake
-from . import alarm, hour_counter
+from . import alarm, depth_keeper, hour_counter
 from .attempts.worker import Worker
 from .clock import Clock
 from .dispatcher import Dispatcher
@@ -117,6 +117,7 @@ class NodeLife:
             Duty("clock-check", alarm.STEP, self._check_clock),
             Duty("disown", lease / 8, self.worker.disown_unknown),
             Duty("count hours", hour_counter.EVERY, hour_counter.HourCounter(self._database).look),
+            Duty("keep depth", depth_keeper.EVERY, depth_keeper.DepthKeeper(self._database, clock).look),
         ]
         if not self._database.is_sqlite:
             # There one process owns the file: nobody could take its runs, and it has nobody to rescue.

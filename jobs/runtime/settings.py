@@ -23,6 +23,7 @@ class EngineSettings:
         hard_stop_grace: Between "please stop" and the hard stop. 10 unless set.
         poll: Slow look for work when a notification was lost; None = 1 on SQLite, 5 on PostgreSQL.
         thread_logs: Keep what threads log that a job starts itself; changes ``threading`` for the whole process.
+        print_logs: Keep what jobs print; replaces ``sys.stdout`` for the whole process.
         version: Shown with the node.
         launch: Starts the process that forks child processes; in an interpreter of its own unless set.
     """
@@ -38,6 +39,7 @@ class EngineSettings:
     hard_stop_grace: float = 10.0
     poll: float | None = None
     thread_logs: bool = False
+    print_logs: bool = False
     version: str = "0"
     launch: StartLauncher = start_launcher
 

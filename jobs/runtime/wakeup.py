@@ -13,7 +13,6 @@ from .service import Service
 
 log = logging.getLogger(__name__)
 
-CHANNEL = "cronograph"
 _SHORTEST_GAP = 0.1
 """Seconds between two notifications of one node: the first goes out at once, then at most ten a second."""
 
@@ -69,6 +68,8 @@ class Wakeup(Service):
     def __init__(self, database: Database) -> None:
         super().__init__("wakeup")
         self._database = database
+        # Installations beside each other in one database do not wake each other.
+        self._channel = database.schema
         self._hearers: tuple[_Hearers, ...] = ()
         self._pending = Wake.NONE
         self._wanted = asyncio.Event()
@@ -112,7 +113,7 @@ class Wakeup(Service):
         if self._database.is_sqlite or self._database.is_pooled:
             return
         async with await self._connect() as sender, await self._connect() as receiver:
-            await receiver.execute(sql.SQL("LISTEN {}").format(sql.Identifier(CHANNEL)))
+            await receiver.execute(sql.SQL("LISTEN {}").format(sql.Identifier(self._channel)))
             # Whatever was notified while nobody listened is found by looking once.
             self._announce(~Wake.NONE)
             async with asyncio.TaskGroup() as group:
@@ -136,5 +137,5 @@ class Wakeup(Service):
             self._wanted.clear()
             wakes, self._pending = self._pending, Wake.NONE
             if wakes:
-                await connection.execute("SELECT pg_notify(%s, %s)", (CHANNEL, str(wakes.value)))
+                await connection.execute("SELECT pg_notify(%s, %s)", (self._channel, str(wakes.value)))
             await asyncio.sleep(_SHORTEST_GAP)

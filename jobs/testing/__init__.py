@@ -19,6 +19,7 @@ process here, so that debuggers, coverage and patches reach them.
 
 from .clock import FakeClock
 from .queue import DrainedRun, DrainError, Queue, drain
-from .single import AttemptResult, LoggedLine, run_job
+from .results import AttemptResult, LoggedLine
+from .single import run_job
 
 __all__ = ["AttemptResult", "DrainError", "DrainedRun", "FakeClock", "LoggedLine", "Queue", "drain", "run_job"]

@@ -1,17 +1,18 @@
 """A real queue in a temporary SQLite file, worked off by moving a clock."""
 
 import tempfile
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from pathlib import Path
-from types import TracebackType
+from types import MappingProxyType, TracebackType
 from typing import Any, Self, TypedDict, Unpack
 
 from ..actions.checkpoints import save_checkpoint
 from ..actions.claim import Claimant, Started, claim
 from ..actions.dispatch import dispatch_due, next_due
 from ..actions.enqueue import new_run
+from ..actions.enqueue_many import put_many
 from ..actions.finish import Finish, finish
 from ..actions.nodes import NewNode, join
 from ..actions.runs import enqueue_runs
@@ -19,9 +20,12 @@ from ..actions.tasks import create_task, trigger_task
 from ..core.defaults import RUN_POLICIES, TASK_POLICIES
 from ..core.fairness import FairnessState
 from ..core.model import Json, MisfirePolicy, OverlapPolicy, Priority, Run, ScheduleSpec, TaskSpec
+from ..core.outcome import Succeeded
+from ..core.run_spec import RunSpec
 from ..core.schedule import Syntax
 from ..core.states import RunState
 from ..registry import Registry, default_registry
+from ..runtime.attempts.afterwards import failure_to_tell, tell
 from ..services import Services
 from ..store.db.database import Connection, Database
 from ..store.db.scratch import create_tables
@@ -29,7 +33,8 @@ from ..store.db.transaction import Tx
 from ..store.read import runs as run_store
 from ..store.read import tasks as task_store
 from .clock import FakeClock
-from .single import AnyJob, AttemptResult, Recorder, carry, find
+from .results import AttemptResult
+from .single import AnyJob, Recorder, carry, find
 
 _TICK = timedelta(microseconds=1)
 _FOREVER = 366 * 86400.0
@@ -103,15 +108,25 @@ class Queue:
     Args:
         registry: The jobs; the default registry unless given.
         clock: The time of everything; a new ``FakeClock`` unless given.
+        resources: What the jobs are given, by its type, instead of what ``@resource`` opens.
+        secrets: The values of those that arguments refer to, by name.
 
     Attributes:
         clock: The time of everything.
         database: The database behind it; gone afterwards.
     """
 
-    def __init__(self, registry: Registry | None = None, clock: FakeClock | None = None) -> None:
+    def __init__(
+        self,
+        registry: Registry | None = None,
+        clock: FakeClock | None = None,
+        resources: Mapping[Any, object] = MappingProxyType({}),
+        secrets: Mapping[str, str] = MappingProxyType({}),
+    ) -> None:
         self.clock = clock or FakeClock()
         self.registry = registry if registry is not None else default_registry()
+        self._resources = resources
+        self._secrets = secrets
         self._folder = tempfile.TemporaryDirectory(prefix="cronograph-test-")
         url = f"sqlite:///{Path(self._folder.name) / 'queue.db'}"
         create_tables(url)
@@ -215,11 +230,30 @@ class Queue:
             raise LookupError(f"job '{started.run.job_name}' has left the registry")
         recorder = Recorder(self.clock, started.checkpoint)
         services = Services(self.database)
-        carried = await carry(started, definition, recorder, clock=self.clock, save=self._save, services=services)
+        carried = await carry(
+            started,
+            definition,
+            recorder,
+            clock=self.clock,
+            save=self._save,
+            enqueue=self._enqueue_specs,
+            services=services,
+            hooks=self.registry.hooks,
+            resources=self._resources,
+            secrets=self._secrets,
+        )
         shown = recorder.shown[-1] if recorder.shown else None
         ended = Finish(started.run, started.execution_id, carried.outcome, cancelled=carried.cancelled, progress=shown)
+        if isinstance(carried.outcome, Succeeded):
+            ended = replace(ended, at_end=carried.at_end)
         await self.database.write(finish, self._claimant.node_id, self._claimant.node, [ended])
         self._attempts.setdefault(started.run.id, []).append(carried.result())
+        failure = failure_to_tell(definition, ended)
+        if failure is not None:
+            await tell(definition, failure)
+
+    async def _enqueue_specs(self, runs: Sequence[RunSpec]) -> list[int]:
+        return await self.database.write(put_many, runs)
 
     async def _save(self, started: Started, value: Json) -> None:
         await self.database.write(save_checkpoint, started.run, value)

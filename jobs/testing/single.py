@@ -1,15 +1,17 @@
 """One attempt of a job in a test, and what became of it."""
 
 import logging
-from collections.abc import Callable, Generator, Iterable, Mapping
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from difflib import get_close_matches
 from inspect import iscoroutinefunction
+from types import MappingProxyType
 from typing import Any, TypeAlias
 
 from ..actions.claim import Started
+from ..actions.enqueue_many import new_runs
 from ..context import StopReason, current_host
 from ..core.arguments import check_args
 from ..core.codes import ErrorCode
@@ -21,86 +23,37 @@ from ..core.model import (
     DEFAULT_RETRY_DELAY,
     Isolation,
     Json,
-    Outcome,
+    NewRun,
     Priority,
     Run,
     Trigger,
 )
-from ..core.outcome import JobOutcome, judge
+from ..core.outcome import Failed, JobOutcome, Succeeded, judge
+from ..core.rules import unknown
+from ..core.run_spec import RunSpec
+from ..core.secrets import references
 from ..core.states import FINAL, RunState
 from ..declared import Job
 from ..registry import Handler, JobDefinition, Registry, default_registry, define
+from ..registry.hooks import Hooks
 from ..runtime.attempts.attempt import Attempt
 from ..runtime.attempts.executor import execute
 from ..runtime.attempts.retrying import retried
-from ..runtime.job.host import LocalHost, SaveCheckpoint
+from ..runtime.attempts.secrets import UNAVAILABLE
+from ..runtime.job.hiding import Hiding
+from ..runtime.job.host import Enqueue, LocalHost, SaveCheckpoint
 from ..runtime.job.stopping import StopSignal
+from ..runtime.job.surroundings import surroundings_of
 from ..runtime.live.log_writer import JobLogHandler, RawLine, level_name
 from ..runtime.process.spawner import Spawner
 from ..services import Services
 from .clock import FakeClock
+from .results import AttemptResult, LoggedLine
 
 AnyJob: TypeAlias = str | Handler | Job[..., ..., Any] | JobDefinition
 """A job's name, the job itself, a function that is none yet, or a definition."""
 GRACE = 10.0
 """Seconds of real time between "please stop" and the hard stop."""
-
-
-@dataclass(frozen=True, slots=True)
-class LoggedLine:
-    """A line that the job wrote by ``ctx.log`` or ``logging``. ``level`` is ``debug`` … ``critical``."""
-
-    at: datetime
-    level: str
-    message: str
-    fields: Json = None
-
-
-@dataclass(frozen=True, slots=True)
-class AttemptResult:
-    """How one attempt ended, and all that the job said.
-
-    Attributes:
-        attempt: 1 for the first.
-        outcome: ``success``, ``failed``, ``timed_out``, ``cancelled``, ``snoozed`` or ``handed_back``.
-        state: Of its run afterwards: ``success``, ``failed``, ``cancelled``, ``stuck`` (to be retried) or ``waiting``.
-        retry_in: Seconds until the next attempt; None = there is none.
-        records_processed: What the job counted.
-        value: Its JSON result.
-        error: The message, set whenever it did not succeed.
-        error_type: The exception's name.
-        traceback: Where it was raised.
-        lines: All log lines.
-        progress: Every value that was shown: ``done``, ``total`` and ``message``.
-        checkpoint: The last one, saved by this attempt or given to it.
-        started_at: By the clock.
-        completed_at: By the clock.
-    """
-
-    attempt: int
-    outcome: Outcome
-    state: RunState
-    retry_in: float | None
-    records_processed: int | None
-    value: Json
-    error: str | None
-    error_type: str | None
-    traceback: str | None
-    lines: tuple[LoggedLine, ...]
-    progress: tuple[Json, ...]
-    checkpoint: Json
-    started_at: datetime
-    completed_at: datetime
-
-    @property
-    def success(self) -> bool:
-        """What the execution log would say: true for ``success`` and ``snoozed``."""
-        return self.outcome.is_success
-
-    @property
-    def messages(self) -> list[str]:
-        """The messages of the lines."""
-        return [line.message for line in self.lines]
 
 
 class Recorder:
@@ -119,6 +72,13 @@ class Recorder:
         self.shown: list[Json] = []
         self.checkpoint = checkpoint
         self.signal: StopSignal | None = None
+        self.enqueued: list[RunSpec] = []
+
+    async def enqueue(self, runs: Sequence[RunSpec]) -> list[int]:
+        """Keep runs; their places are their ids."""
+        new_runs(runs)
+        self.enqueued += runs
+        return list(range(len(self.enqueued) - len(runs) + 1, len(self.enqueued) + 1))
 
     def write(self, execution_id: int, lines: Iterable[RawLine], *, dropped: int = 0) -> float:
         """Keep lines."""
@@ -142,6 +102,7 @@ class Carried:
     cancelled: bool
     recorder: Recorder
     completed_at: datetime
+    at_end: tuple[NewRun, ...] = ()
 
     def result(self) -> AttemptResult:
         """All of it, judged as the node would."""
@@ -168,20 +129,35 @@ class Carried:
             checkpoint=self.recorder.checkpoint,
             started_at=run.started_at or self.completed_at,
             completed_at=self.completed_at,
+            enqueued=(*self.recorder.enqueued, *self.following()),
+        )
+
+    def following(self) -> tuple[RunSpec, ...]:
+        """What was to be enqueued at the end, if it was a good one."""
+        if not isinstance(self.outcome, Succeeded) or self.cancelled:
+            return ()
+        names = RunSpec.__dataclass_fields__.keys() & NewRun.__dataclass_fields__.keys()
+        return tuple(
+            RunSpec(run_at=one.available_at, **{name: getattr(one, name) for name in names - one.inherits})
+            for one in self.at_end
         )
 
 
-async def carry(
+async def carry(  # noqa: PLR0913 - what a test can set has a name each
     started: Started,
     definition: JobDefinition,
     recorder: Recorder,
     *,
     clock: FakeClock | None,
     save: SaveCheckpoint | None = None,
+    enqueue: Enqueue | None = None,
     stop: StopReason | None = None,
     services: Services | None = None,
+    hooks: Hooks | None = None,
+    resources: Mapping[Any, object] = MappingProxyType({}),
+    secrets: Mapping[str, str] = MappingProxyType({}),
 ) -> Carried:
-    """Carry out one attempt in this process."""
+    """Carry out one attempt in this process; ``secrets`` are those that its arguments may refer to."""
 
     async def keep(of: Started, value: Json) -> None:
         recorder.checkpoint = value
@@ -192,18 +168,40 @@ async def carry(
     signal = StopSignal(timeout) if clock is None else StopSignal(timeout, clock.monotonic)
     recorder.signal = signal
     host = LocalHost(
-        started, signal, checkpoint=started.checkpoint, save=keep, lines=recorder, show_progress=recorder.show
+        started,
+        signal,
+        checkpoint=started.checkpoint,
+        save=keep,
+        enqueue=enqueue or recorder.enqueue,
+        lines=recorder,
+        show_progress=recorder.show,
     )
     if stop is not None:
         host.ask_to_stop(stop)
-    attempt = Attempt(started, in_this_process(definition), signal, host)
-    with _ordinary_logging(host):
-        outcome = retried(attempt, await execute(attempt, services, Spawner(), grace=GRACE))
+    here = in_this_process(definition)
+    # Like a child process, an attempt in a test opens what its job takes itself.
+    around = surroundings_of(here, Hooks() if hooks is None else hooks, resources)
+    attempt = Attempt(started, here, signal, host, surroundings=around)
+    outcome: JobOutcome | None = _without_secrets(attempt, secrets)
+    if outcome is None:
+        with _ordinary_logging(host):
+            outcome = retried(attempt, await execute(attempt, services, Spawner(), grace=GRACE))
     fault = await host.await_checkpoints()
     if fault is not None:
         raise fault
     now = clock.now() if clock is not None else datetime.now(UTC)
-    return Carried(started, outcome, signal.reason is StopReason.CANCEL, recorder, now)
+    return Carried(started, outcome, signal.reason is StopReason.CANCEL, recorder, now, host.at_end)
+
+
+def _without_secrets(attempt: Attempt, secrets: Mapping[str, str]) -> Failed | None:
+    """How an attempt ends that a secret is missing for; None = it has all of them, and they are hidden."""
+    names = references(attempt.started.run.args)
+    missing = next((name for name in sorted(names) if name not in secrets), None)
+    if missing is not None:
+        return Failed(UNAVAILABLE, unknown("secret", missing, list(secrets)).message)
+    attempt.secrets = {name: secrets[name] for name in names}
+    attempt.host.hiding = Hiding(attempt.secrets)
+    return None
 
 
 @contextmanager
@@ -216,6 +214,13 @@ def _ordinary_logging(host: LocalHost) -> Generator[None]:
         yield
     finally:
         logging.getLogger().removeHandler(handler)
+
+
+def hooks_of(job: AnyJob, registry: Registry | None) -> Hooks:
+    """What is declared beside a job: in the registry of the test, in the job's own, or in the default one."""
+    if registry is not None:
+        return registry.hooks
+    return job.registry.hooks if isinstance(job, Job) else default_registry().hooks
 
 
 def in_this_process(definition: JobDefinition) -> JobDefinition:
@@ -261,6 +266,8 @@ async def run_job(  # noqa: PLR0913 - every setting of a test has a name of its 
     stop: StopReason | None = None,
     stop_after: int | None = None,
     services: Services | None = None,
+    resources: Mapping[Any, object] = MappingProxyType({}),
+    secrets: Mapping[str, str] = MappingProxyType({}),
 ) -> AttemptResult:
     """Run one attempt of a job in this process.
 
@@ -278,6 +285,8 @@ async def run_job(  # noqa: PLR0913 - every setting of a test has a name of its 
         stop: ``ctx.should_stop`` is true from the start, for this reason.
         stop_after: Ask the job to stop (a cancel) once it has shown progress so many times.
         services: What ``ctx.services`` offers; None = nothing.
+        resources: What the job is given, by its type, instead of what ``@resource`` opens.
+        secrets: The values of those that arguments refer to (``{"$secret": "name"}``); cut out of what the job says.
 
     Raises:
         NotFound: no job has this name.
@@ -292,7 +301,17 @@ async def run_job(  # noqa: PLR0913 - every setting of a test has a name of its 
     run = replace(run, attempt=attempt, failures=attempt - 1, **_policies(definition, given))
     recorder = Recorder(now, checkpoint, stop_after)
     started = Started(run, 1, checkpoint)
-    carried = await carry(started, definition, recorder, clock=clock, stop=stop, services=services)
+    carried = await carry(
+        started,
+        definition,
+        recorder,
+        clock=clock,
+        stop=stop,
+        services=services,
+        hooks=hooks_of(job, registry),
+        resources=resources,
+        secrets=secrets,
+    )
     return carried.result()
 
 
@@ -340,6 +359,8 @@ def _run(job_name: str, args: dict[str, Json], now: datetime, scheduled_for: dat
         result=None,
         error=None,
         submitter=None,
+        submitter_id=None,
         description="",
         signature=None,
+        carried=None,
     )

@@ -13,8 +13,10 @@ from sqlalchemy import (
     Float,
     ForeignKeyConstraint,
     Integer,
+    MetaData,
     PrimaryKeyConstraint,
     String,
+    Table,
     Text,
     UniqueConstraint,
     text,
@@ -29,6 +31,7 @@ depends_on = None
 KEY = BigInteger().with_variant(Integer(), "sqlite")
 TIME = String(27).with_variant(TIMESTAMP(timezone=True), "postgresql")
 DOCUMENT = JSON().with_variant(JSONB(), "postgresql")
+FIRST = {"id": 1, "last_seq": 0}
 # Hot tables: room for updates in place, and a vacuum that comes early.
 HOT = {
     "fillfactor": 70,
@@ -60,6 +63,7 @@ def upgrade() -> None:
     _node_indexes()
     _periodic_task()
     _periodic_task_indexes()
+    _queue_depth()
     _queue_group()
     _run()
     _run_indexes()
@@ -86,7 +90,7 @@ def upgrade() -> None:
     _refresh_token()
     _refresh_token_indexes()
     # The publisher of events counts from here; there is never a second row.
-    op.execute("INSERT INTO event_publisher (id, last_seq) VALUES (1, 0)")
+    op.bulk_insert(Table("event_publisher", MetaData(), Column("id"), Column("last_seq")), [FIRST])
 
 
 def _audit_head() -> None:
@@ -264,7 +268,7 @@ def _job_execution_indexes() -> None:
     op.create_index("ix_job_execution_job", "job_execution", ["job_name", "id"])
     _partial("ix_job_execution_open", "job_execution", ["id"], "completed_at IS NULL")
     op.create_index("ix_job_execution_started_at", "job_execution", ["started_at"])
-    op.create_index("ix_job_execution_task", "job_execution", ["task_id", "id"])
+    _partial("ix_job_execution_task", "job_execution", ["task_id", "id"], "task_id IS NOT NULL")
     _partial("ix_job_execution_task_name", "job_execution", ["task_name", "id"], "task_name IS NOT NULL")
     _partial(
         "ix_job_execution_unusual",
@@ -335,6 +339,7 @@ def _periodic_task() -> None:
         Column("group_name", String(200), nullable=False),
         Column("priority", String(8), nullable=False),
         Column("submitter", String(200)),
+        Column("submitter_id", KEY),
         Column("owner", String(200)),
         Column("schedule_syntax", String(12), nullable=False),
         Column("schedule_value", Text(), nullable=False),
@@ -393,6 +398,20 @@ def _periodic_task_indexes() -> None:
     op.create_index("ix_periodic_task_owner", "periodic_task", ["owner"])
 
 
+def _queue_depth() -> None:
+    op.create_table(
+        "queue_depth",
+        Column("at", TIME, nullable=False),
+        Column("job_name", String(200), nullable=False),
+        Column("group_name", String(200), nullable=False),
+        Column("state", String(12), nullable=False),
+        Column("runs", KEY, nullable=False),
+        Column("oldest_at", TIME),
+        PrimaryKeyConstraint("at", "job_name", "group_name", "state", name="pk_queue_depth"),
+        CheckConstraint("state IN ('running', 'scheduled', 'stuck', 'waiting')", name="ck_queue_depth_state"),
+    )
+
+
 def _queue_group() -> None:
     op.create_table(
         "queue_group",
@@ -440,8 +459,10 @@ def _run() -> None:
         Column("result", DOCUMENT),
         Column("error", Text()),
         Column("submitter", String(200)),
+        Column("submitter_id", KEY),
         Column("description", Text(), nullable=False),
         Column("signature", String(16)),
+        Column("carried", DOCUMENT),
         PrimaryKeyConstraint("id", name="pk_run"),
         CheckConstraint(
             "(finished_at IS NOT NULL) = (state IN ('cancelled', 'failed', 'skipped', 'success'))",

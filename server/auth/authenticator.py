@@ -86,9 +86,13 @@ class Authenticator:
         self._known.clear()
 
     async def still_good(self, asked: Collection[Identity]) -> set[Identity]:
-        """Those of some identities whose credentials are worth the same as before."""
+        """Those of some identities whose credentials are worth the same as before; the others are not remembered."""
         now = await server_time(self._database)
-        return await self._database.read(identities.still_good, list(asked), now)
+        good = await self._database.read(identities.still_good, list(asked), now)
+        if lost := set(asked) - good:
+            for key in [key for key, (identity, _) in self._known.items() if identity in lost]:
+                del self._known[key]
+        return good
 
     async def _look_up(self, secret: str, accepted: Collection[Prefix]) -> Identity | None:
         key = stored_form(secret)

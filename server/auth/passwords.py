@@ -1,8 +1,11 @@
 """Hashing passwords with argon2id, off the event loop, a few at a time."""
 
 import asyncio
+import os
+import sys
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import Final, TypeVar
 
 from argon2 import PasswordHasher
@@ -21,6 +24,10 @@ AT_ONCE: Final = 2
 MOST_WAITING: Final = 50
 """Passwords that may wait; about a second's worth."""
 
+NICENESS: Final = 5
+"""By so much the threads that hash step back behind all others where processors are scarce; Linux knows this for a
+thread, others only for a whole process."""
+
 DUMMY: Final = HASHER.hash("nobody has this password")
 """Verified for names without an account, so that the time of an answer does not tell who exists."""
 
@@ -29,7 +36,8 @@ class Passwords:
     """Hashes and verifies."""
 
     def __init__(self) -> None:
-        self._threads = ThreadPoolExecutor(AT_ONCE, "cronograph-passwords")
+        step_back = partial(os.nice, NICENESS) if sys.platform == "linux" else None
+        self._threads = ThreadPoolExecutor(AT_ONCE, "cronograph-passwords", initializer=step_back)
         self._open = 0
 
     async def hash(self, password: str) -> str:

@@ -61,9 +61,13 @@ class SignInRoutes:
 
     async def _login(self, request: Request) -> Response:
         known = await self._sessions.identity(request)
-        if known is not None and known.kind is CredentialKind.BROWSER and "next" not in request.query_params:
-            return signed_in_page(known.name, known.role.value)
-        return login_page(local_path(request.query_params.get("next")), self._ways)
+        target = local_path(request.query_params.get("next"))
+        if known is None or known.kind is not CredentialKind.BROWSER:
+            return login_page(target, self._ways)
+        if "next" in request.query_params:
+            # Its connection was that of an older session, such as before a new password.
+            return RedirectResponse(target, SEE_OTHER, headers=NO_STORE)
+        return signed_in_page(known.name, known.role.value)
 
     async def _log_in(self, request: Request) -> Response:
         fields = await form(request)

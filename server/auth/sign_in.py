@@ -8,7 +8,7 @@ from starlette.routing import Route
 from ...graphql.context import Person
 from ...graphql.errors import UserFacingError
 from ...graphql.transport.site import SitePolicy
-from ...jobs.core.accounts import LOCAL_ADMINISTRATOR_NAME
+from ...jobs.core.accounts import LOCAL_ADMINISTRATOR_NAME, Submitter
 from ...jobs.core.devices import POLL_EVERY
 from ...jobs.core.roles import Role
 from ...jobs.store.db.database import Database
@@ -77,23 +77,24 @@ class SignIn:
         self._passwords.close()
 
 
-async def person_behind(database: Database, submitter: str | None) -> Person:
+async def person_behind(database: Database, submitter: Submitter | None) -> Person:
     """Who submitted a run, with the rights of now.
 
     Args:
         database: Where accounts are.
-        submitter: The account's name; None = the code of a job.
+        submitter: Whose account; None = the code of a job.
 
     Raises:
         UserFacingError: ``FORBIDDEN``: there is no such account, or it is disabled.
     """
     if submitter is None:
         return Person("job code", Role.ADMIN)
-    account = await database.read(accounts.by_name, submitter)
+    known = submitter.account_id
+    account = None if known is None else await database.read(accounts.by_id, known)
     if account is None or account.disabled_at is not None:
-        why = "is disabled" if account else "does not exist"
-        if submitter == LOCAL_ADMINISTRATOR_NAME:
+        why = "is disabled" if account else "has no account"
+        if submitter.name == LOCAL_ADMINISTRATOR_NAME:
             why = "acts only where there is no sign-in (--no-auth)"
-        message = f"This was submitted by '{submitter}', who {why} now; let somebody else submit it anew."
+        message = f"This was submitted by '{submitter.name}', who {why} now; let somebody else submit it anew."
         raise UserFacingError(message, code="FORBIDDEN", http_status=403)
     return Person(account.name, account.role, account.id)

@@ -3,11 +3,16 @@
 from ...jobs.store.db.filelock import lock_for
 from ..config import load
 from ..database_schema import migrate as apply_migrations
-from .options import AsJson, ConfigFile, DatabaseUrl
+from .options import AsJson, ConfigFile, DatabaseSchema, DatabaseUrl
 from .output import Output
 
 
-def migrate(database_url: DatabaseUrl = None, config: ConfigFile = None, as_json: AsJson = False) -> None:
+def migrate(
+    database_url: DatabaseUrl = None,
+    database_schema: DatabaseSchema = None,
+    config: ConfigFile = None,
+    as_json: AsJson = False,
+) -> None:
     """Bring the database to the present schema.
 
     `serve` does the same at its start; this command is for those who want it as a step of its own. It works without a
@@ -15,7 +20,7 @@ def migrate(database_url: DatabaseUrl = None, config: ConfigFile = None, as_json
     """
     output = Output(as_json=as_json)
     with output.errors():
-        settings = load({"database_url": database_url}, config).settings
+        settings = load({"database_url": database_url, "database_schema": database_schema}, config).settings
         lock = lock_for(settings.database_url)
         if lock is not None:
             lock.acquire()

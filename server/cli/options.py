@@ -22,6 +22,12 @@ DatabaseUrl = Annotated[
         help="sqlite:///relative.db, sqlite:////absolute.db or postgresql://… (default: sqlite:///cronograph.db)",
     ),
 ]
+DatabaseSchema = Annotated[
+    str | None,
+    typer.Option(
+        "--database-schema", metavar="NAME", help="PostgreSQL: the schema of the tables. (default: cronograph)"
+    ),
+]
 DemoDatabaseUrl = Annotated[str, typer.Option("--database-url", help="Where the demo keeps its data.")]
 Jobs = Annotated[
     list[str] | None,

@@ -105,4 +105,4 @@ def test_a_declared_task_follows_arguments_and_policies_until_somebody_sets_them
 def test_the_published_defaults_are_read_back(stored: Stored) -> None:
     publish(stored, "a", SAID)
     assert stored.do(lambda tx: jobs.by_names(tx.conn, ["work"]))["work"].defaults == SAID
-    assert stored.do(lambda tx: jobs.schemas(tx.conn))["other"].defaults == SAID
+    assert stored.do(lambda tx: jobs.schemas(tx.conn, {"other"})[0])["other"].defaults == SAID

@@ -15,6 +15,7 @@ from cronograph.jobs.store.db.database import Connection, OperationalError, sync
 from cronograph.jobs.store.db.transaction import Tx
 from cronograph.jobs.store.read import nodes as stored_nodes
 from cronograph.jobs.store.schema import tables
+from cronograph.jobs.store.schema.naming import SchemaText
 from cronograph.jobs.store.write import nodes
 from tests.support.storage import Stored, Worker
 
@@ -91,8 +92,8 @@ def test_a_cancelled_run_that_was_lost_ends_cancelled(stored: Stored) -> None:
     worker = stored.node()
     stored.enqueue()
     started = worker.start()
-    cancelled = "UPDATE run SET cancel_requested_at = submitted_at, cancel_reason = 'enough'"
-    stored.do(lambda tx: tx.conn.exec_driver_sql(cancelled))
+    cancelled = "UPDATE cronograph.run SET cancel_requested_at = submitted_at, cancel_reason = 'enough'"
+    stored.do(lambda tx: tx.conn.execute(SchemaText(cancelled)))
     stored.do(disown, worker.node.id, worker.node.name, frozenset[int]())
     (run,) = stored.rows(tables.run, id=started.run.id)
     assert run.state == "cancelled"

@@ -17,6 +17,7 @@ from cronograph.jobs.core.model import NewRun, Priority, Run, Trigger
 from cronograph.jobs.core.outcome import Cancelled, Failed, Snoozed, Succeeded
 from cronograph.jobs.store.db.database import Database, parse_url
 from cronograph.jobs.store.schema import tables
+from cronograph.jobs.store.schema.naming import SchemaText
 from tests.support.storage import START, Stored
 
 
@@ -93,7 +94,7 @@ class TestCancel:
         worker = stored.node()
         waiting = stored.enqueue(group="a")
         scheduled = stored.enqueue(group="b")
-        stored.do(lambda tx: tx.conn.execute(text("UPDATE run SET available_at = submitted_at")))
+        stored.do(lambda tx: tx.conn.execute(SchemaText("UPDATE cronograph.run SET available_at = submitted_at")))
         later = stored.enqueue(available_at=START + timedelta(hours=1))
         worker.take(0, prefetch=2)
         stuck = stored.enqueue(group="c")

@@ -1,7 +1,9 @@
 """Making, editing, pausing and deleting tasks, on both databases."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import timedelta
+from functools import partial
 from typing import Any
 
 import pytest
@@ -10,6 +12,7 @@ from cronograph.jobs.actions.deletion import delete_task, delete_tasks_of_owner
 from cronograph.jobs.actions.runs import trigger_job
 from cronograph.jobs.actions.tasks import (
     create_task,
+    create_tasks,
     pause_task,
     resume_task,
     trigger_task,
@@ -43,6 +46,10 @@ def read(stored: Stored, name: str = "nightly") -> Task:
     return task
 
 
+def batch(count: int) -> list[TaskSpec]:
+    return [TaskSpec(f"{place} of {count}", "work", EVERY_SECOND) for place in range(count)]
+
+
 class TestCreate:
     def test_the_first_occurrence_is_strictly_after_now(self, stored: Stored) -> None:
         stored.node()
@@ -56,6 +63,33 @@ class TestCreate:
         stored.node()
         begin = START + timedelta(hours=5)
         assert stored.task("90s", Syntax.INTERVAL, start_at=begin).next_occurrence_at == begin
+
+    def test_many_are_created_as_one_by_one_each_with_its_own_delay(self, stored: Stored) -> None:
+        stored.node()
+        specs = [
+            TaskSpec(name, "work", EVERY_SECOND, jitter=jitter, args={"n": 1}, inherits=frozenset({"retries"}))
+            for name, jitter in (("b", 0.0), ("a", 50.0), ("c", 50.0))
+        ]
+        together = stored.do(lambda tx: create_tasks(tx, specs, submitter="ada"))
+        assert together == [read(stored, name) for name in "bac"]
+        assert len({task.next_run_at for task in together}) == 3
+        assert {task.next_occurrence_at for task in together} == {START + timedelta(seconds=1)}
+        assert [row.changes[0]["kind"] for row in stored.rows(tables.event)][-1:] == ["task_created"]
+        alone = stored.do(lambda tx: create_task(tx, replace(specs[0], name="d"), submitter="ada"))
+        same = replace(alone, id=together[0].id, spec=replace(alone.spec, name="b"))
+        assert same == together[0]
+        counts = {stored.statements(partial(create_tasks, specs=batch(count))) for count in (2, 50)}
+        assert len(counts) == 1
+
+    def test_of_many_all_are_created_or_none(self, stored: Stored) -> None:
+        stored.node()
+        stored.task("0 0 * * * *")
+        good = TaskSpec("good", "work", EVERY_SECOND)
+        for bad in (good, replace(good, name="nightly"), replace(good, name="other", job_name="wrk")):
+            with pytest.raises(UserError) as caught:
+                stored.do(create_tasks, [good, bad])
+            assert caught.value.path[:2] == ("tasks", "1")
+        assert stored.do(lambda tx: stored_tasks.by_name(tx.conn, "good")) is None
 
     def test_a_name_is_taken_once(self, stored: Stored) -> None:
         stored.node()

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Final
 
-from sqlalchemy import Engine, text
+from sqlalchemy import Engine
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.middleware import Middleware
@@ -30,6 +30,7 @@ from cronograph.graphql.schema import create_schema
 from cronograph.jobs.runtime.live.bus import EventBus
 from cronograph.jobs.runtime.live.log_feed import LogFeed
 from cronograph.jobs.store.db.database import Database, parse_url, sync_engine
+from cronograph.jobs.store.schema.naming import SchemaText
 from cronograph.server.security import KnownHost, SecurityHeaders
 
 from .large_log import Size, fill
@@ -53,17 +54,18 @@ QUESTIONS: Final = {
     "jobLogs(limit: 50)": Question(
         "{ jobLogs(limit: 50) { id jobName startedAt completedAt success errorMessage recordsProcessed } }",
         "SELECT id, job_name, started_at, completed_at, success, error_message, records_processed"
-        " FROM job_execution ORDER BY id DESC LIMIT 50",
+        " FROM cronograph.job_execution ORDER BY id DESC LIMIT 50",
     ),
     "100 tasks with lastStatus": Question(
         "{ tasks(first: 100) { nodes { id name nextExecution lastStatus { id startedAt completedAt success } } } }",
         "SELECT t.id, t.name, t.next_run_at, e.id AS last, e.started_at, e.completed_at, e.success"
-        " FROM periodic_task t LEFT JOIN job_execution e ON e.id = (SELECT max(l.id) FROM job_execution l"
-        " WHERE l.task_id = t.id AND l.completed_at IS NOT NULL) ORDER BY t.name LIMIT 100",
+        " FROM cronograph.periodic_task t LEFT JOIN cronograph.job_execution e ON e.id = ("
+        "SELECT max(l.id) FROM cronograph.job_execution l WHERE l.task_id = t.id AND l.completed_at IS NOT NULL)"
+        " ORDER BY t.name LIMIT 100",
     ),
     "100 tasks": Question(
         "{ tasks(first: 100) { nodes { id name nextExecution } } }",
-        "SELECT id, name, next_run_at FROM periodic_task ORDER BY name LIMIT 100",
+        "SELECT id, name, next_run_at FROM cronograph.periodic_task ORDER BY name LIMIT 100",
     ),
 }
 
@@ -75,7 +77,7 @@ def plain_app(engine: Engine) -> Starlette:
         with engine.begin() as conn:
             return [
                 {key: str(value) if isinstance(value, datetime) else value for key, value in row.items()}
-                for row in conn.execute(text(QUESTIONS[name].statement)).mappings()
+                for row in conn.execute(SchemaText(QUESTIONS[name].statement)).mappings()
             ]
 
     async def answer(request: Request) -> JSONResponse:

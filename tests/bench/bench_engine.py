@@ -20,7 +20,7 @@ from sqlalchemy import func, select
 from cronograph.jobs import job
 from cronograph.jobs.actions.enqueue import enqueue_sync
 from cronograph.jobs.actions.runs import put
-from cronograph.jobs.actions.tasks import create_task
+from cronograph.jobs.actions.tasks import create_tasks
 from cronograph.jobs.context import JobContext
 from cronograph.jobs.core.model import NewRun, ScheduleSpec, TaskSpec, Trigger
 from cronograph.jobs.core.schedule import Syntax
@@ -174,8 +174,7 @@ async def due_together(bench: Bench, tasks: int) -> str:
 
 
 def _create(tx: Tx, specs: Sequence[TaskSpec]) -> None:
-    for spec in specs:
-        create_task(tx, spec, submitter=None)
+    create_tasks(tx, specs)
 
 
 async def idle(bench: Bench, seconds: int) -> str:

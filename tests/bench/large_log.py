@@ -111,12 +111,12 @@ def _insert_sqlite(path: str, table: Table, columns: Sequence[str], values: Iter
 
 def _copy(address: str, table: Table, columns: Sequence[str], values: Iterable[Sequence[Any]]) -> None:
     with psycopg.connect(address) as conn, conn.cursor() as cursor:
-        with cursor.copy(f"COPY {table.name} ({_names(columns)}) FROM STDIN".encode()) as copy:
+        with cursor.copy(f"COPY {table.fullname} ({_names(columns)}) FROM STDIN".encode()) as copy:
             for row in values:
                 copy.write_row(row)
         if table.primary_key.columns.keys() == ["id"]:
-            sequence = f"pg_get_serial_sequence('{table.name}', 'id')"
-            cursor.execute(f"SELECT setval({sequence}, (SELECT max(id) FROM {table.name}))".encode())
+            sequence = f"pg_get_serial_sequence('{table.fullname}', 'id')"
+            cursor.execute(f"SELECT setval({sequence}, (SELECT max(id) FROM {table.fullname}))".encode())
 
 
 def _names(columns: Sequence[str]) -> str:

@@ -12,9 +12,10 @@ SQLITE = ("--database", "sqlite")
 TINY: dict[str, tuple[str, ...]] = {
     "answers": (*SQLITE, "--executions", "300", "--rounds", "1", "--times", "1"),
     "bulk": (*SQLITE, "--runs", "20"),
-    "costly": (*SQLITE, "--executions", "2000", "--unfinished", "50", "--seconds", "0", "--rounds", "1"),
+    "costly": (*SQLITE, "--executions", "300", "--unfinished", "50", "--seconds", "0", "--rounds", "1"),
     "dispatch": ("--tasks", "2", "--hours", "0.01"),
     "engine": (*SQLITE, "--runs", "300", "--latencies", "2", "--tasks", "3", "--idle-seconds", "1"),
+    "enqueue": (*SQLITE, "--times", "1", "--many", "3", "--rounds", "1"),
     "frontdoor": ("--events", "2"),
     "logs": (*SQLITE, "--rounds", "1", "--jobs", "3", "--lines", "20"),
     "reading": (

@@ -1,13 +1,15 @@
 """Runs a handler as a node would, with a host that keeps what the job says."""
 
 import logging
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import anyio.lowlevel
 
 from cronograph.jobs.context import JobContext, RunInfo, StopReason
+from cronograph.jobs.core.accounts import Submitter
 from cronograph.jobs.core.model import Json
+from cronograph.jobs.core.run_spec import RunSpec
 from cronograph.jobs.services import Services
 
 
@@ -24,6 +26,7 @@ class KeepingHost:
         default_factory=list[tuple[float, float | None, str | None]]
     )
     saved: Json = None
+    enqueued: list[RunSpec] = field(default_factory=list[RunSpec])
 
     def stop_reason(self) -> StopReason | None:
         asked = self.stop_after is not None and len(self.shown) >= self.stop_after
@@ -45,13 +48,27 @@ class KeepingHost:
         self.saved = value
         return anyio.lowlevel.checkpoint()
 
+    def printed(self, text: str) -> None:
+        self.lines.append(("INFO", text, None))
+
+    async def enqueue(self, runs: Sequence[RunSpec]) -> list[int]:
+        self.enqueued += runs
+        return [*range(len(runs))]
+
+    def enqueue_waiting(self, runs: Sequence[RunSpec]) -> list[int]:
+        self.enqueued += runs
+        return [*range(len(runs))]
+
+    def enqueue_at_end(self, runs: Sequence[RunSpec]) -> None:
+        self.enqueued += runs
+
 
 def context_of(
     handler: Callable[..., object],
     services: Services | None,
     host: KeepingHost | None = None,
     *,
-    submitter: str | None = None,
+    submitter: Submitter | None = None,
     args: Mapping[str, Json] | None = None,
 ) -> JobContext:
     """The context of the first attempt at a run of ``handler``."""

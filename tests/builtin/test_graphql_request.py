@@ -8,12 +8,14 @@ import pytest
 
 from cronograph.jobs.builtin import builtin_jobs
 from cronograph.jobs.builtin.graphql_request import MAX_VALUE, ApiError, graphql_request
+from cronograph.jobs.core.accounts import Submitter
 from cronograph.jobs.core.errors import ConfigurationError, InvalidInput
 from cronograph.jobs.outcomes import Result
 from cronograph.jobs.services import Services
 from cronograph.jobs.store.db.database import Database
 from tests.builtin.hosts import KeepingHost, context_of
 
+ADA = Submitter("ada", 7)
 DEFINITION = next(each for each in builtin_jobs() if each.name == "graphql_request")
 
 
@@ -30,7 +32,7 @@ class Api:
         *,
         variables: Mapping[str, Any] | None = None,
         operation_name: str | None = None,
-        submitter: str | None = None,
+        submitter: Submitter | None = None,
     ) -> dict[str, Any]:
         asked = {"query": query, "variables": variables, "operation_name": operation_name, "submitter": submitter}
         self.asked.append(asked)
@@ -46,7 +48,7 @@ async def database(empty_sqlite_url: str) -> AsyncIterator[Database]:
 
 async def run(database: Database, api: Api | None, host: KeepingHost | None = None, **args: object) -> Result:
     """Run the job, submitted by `ada`, with arguments as they are stored."""
-    context = context_of(graphql_request, Services(database, api), host, submitter="ada")
+    context = context_of(graphql_request, Services(database, api), host, submitter=ADA)
     return await graphql_request(**DEFINITION.bind(args, context))
 
 
@@ -55,15 +57,13 @@ async def test_the_operation_is_called_in_the_name_of_the_submitter(database: Da
     query = "query A { overview { running } } query B { viewer { name } }"
     result = await run(database, api, query=query, variables={"x": 1}, operationName="A")
     assert result == Result(value={"overview": {"running": 3}})
-    assert api.asked == [{"query": query, "variables": {"x": 1}, "operation_name": "A", "submitter": "ada"}]
+    assert api.asked == [{"query": query, "variables": {"x": 1}, "operation_name": "A", "submitter": ADA}]
 
 
 async def test_variables_and_name_may_be_left_out(database: Database) -> None:
     api = Api({"data": {}})
     await run(database, api, query="{ viewer { name } }")
-    assert api.asked == [
-        {"query": "{ viewer { name } }", "variables": None, "operation_name": None, "submitter": "ada"}
-    ]
+    assert api.asked == [{"query": "{ viewer { name } }", "variables": None, "operation_name": None, "submitter": ADA}]
 
 
 @pytest.mark.parametrize(

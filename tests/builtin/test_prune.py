@@ -148,23 +148,25 @@ async def test_by_count_each_task_keeps_its_newest(database: Database) -> None:
 
 
 async def test_many_rows_go_in_many_transactions(database: Database) -> None:
-    await database.write(many_runs, 2500, task_id=1)
+    many = 2 * BATCH + 100
+    await database.write(many_runs, many, task_id=1)
     host = KeepingHost()
     result = await prune_history(context_of(prune_history, Services(database), host))
-    assert result.records_processed == 2 * 2499
+    assert result.records_processed == 2 * (many - 1)
     taken = [done for done, _, _ in host.shown]
     assert max(after - before for before, after in zip([0.0, *taken], taken, strict=False)) <= BATCH
 
 
 async def test_a_pruning_that_should_stop_leaves_between_two_batches(database: Database) -> None:
-    await database.write(many_runs, 2500)
+    many = 2 * BATCH + 100
+    await database.write(many_runs, many)
     host = KeepingHost(stop_after=2)
     result = await prune_history(context_of(prune_history, Services(database), host))
     assert host.lines[0][:2] == ("WARNING", "stopped early; the next run deletes the rest")
     stored = await database.read(counts)
-    assert result.records_processed == 5000 - stored["job_execution"] - stored["run"] == 2 * BATCH
+    assert result.records_processed == 2 * many - stored["job_execution"] - stored["run"] == 2 * BATCH
     rest = await prune(database, Retention())
-    assert rest.total == 5000 - 2 * BATCH
+    assert rest.total == 2 * many - 2 * BATCH
 
 
 @pytest.mark.parametrize("args", [{"max_age_days": 0}, {"max_age_days": -1}, {"max_per_task": 0}, {"days": 3}])

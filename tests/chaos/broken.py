@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from datetime import timedelta
 
-from sqlalchemy import delete, select, text, update
+from sqlalchemy import delete, select, update
 
 from cronograph.jobs.actions.changes import finished_changes
 from cronograph.jobs.actions.claim import Started
@@ -14,6 +14,7 @@ from cronograph.jobs.core.states import RunState
 from cronograph.jobs.store.db.transaction import Tx
 from cronograph.jobs.store.read import nodes as stored_nodes
 from cronograph.jobs.store.schema import tables
+from cronograph.jobs.store.schema.naming import SchemaText
 from cronograph.jobs.store.write import nodes
 from tests.support.storage import Stored, Worker
 
@@ -32,7 +33,7 @@ def execute(stored: Stored, *statements: str) -> None:
 
     def change(tx: Tx) -> None:
         for statement in statements:
-            tx.conn.execute(text(statement))
+            tx.conn.execute(SchemaText(statement))
 
     stored.do(change)
 
@@ -80,11 +81,11 @@ def tasks_advance_without_a_run(stored: Stored, _: Worker) -> None:
 
 
 def a_skip_counts_too_many(stored: Stored, _: Worker) -> None:
-    execute(stored, "UPDATE skipped_occurrence SET occurrences = occurrences + 1 WHERE reason = 'coalesced'")
+    execute(stored, "UPDATE cronograph.skipped_occurrence SET occurrences = occurrences + 1 WHERE reason = 'coalesced'")
 
 
 def a_skip_is_not_written(stored: Stored, _: Worker) -> None:
-    execute(stored, "DELETE FROM skipped_occurrence WHERE reason = 'overlap'")
+    execute(stored, "DELETE FROM cronograph.skipped_occurrence WHERE reason = 'overlap'")
 
 
 def a_drop_is_not_written(stored: Stored, _: Worker) -> None:
@@ -111,13 +112,13 @@ def a_live_node_is_rescued_without_a_fence(stored: Stored, worker: Worker) -> No
 def a_dead_node_may_claim(stored: Stored, worker: Worker) -> None:
     stored.do(rescue, stored_node(stored, worker), reason="no heartbeat within its lease")
     stored.enqueue()
-    execute(stored, f"UPDATE node SET state = 'active' WHERE id = {worker.node.id}")
+    execute(stored, f"UPDATE cronograph.node SET state = 'active' WHERE id = {worker.node.id}")
     worker.start()
 
 
 def a_rescue_forgets_executions(stored: Stored, worker: Worker) -> None:
     stored.enqueue(retries=3)
-    execute(stored, f"UPDATE run SET state = 'stuck' WHERE id = {worker.start().run.id}")
+    execute(stored, f"UPDATE cronograph.run SET state = 'stuck' WHERE id = {worker.start().run.id}")
 
 
 def a_rescue_forgets_reservations(stored: Stored, worker: Worker) -> None:
@@ -131,30 +132,38 @@ def two_exclusive_runs_are_taken_at_once(stored: Stored, worker: Worker) -> None
     execute(stored, "DROP INDEX uq_run_exclusive")
     stored.pass_time(60)
     stored.dispatch()
-    execute(stored, "UPDATE run SET exclusive = false WHERE state = 'waiting'")
+    execute(stored, "UPDATE cronograph.run SET exclusive = false WHERE state = 'waiting'")
     taken = [started.run.id for started in worker.take(10).started]
     for run_id in taken:
-        execute(stored, f"UPDATE run SET exclusive = true WHERE id = {run_id}")
+        execute(stored, f"UPDATE cronograph.run SET exclusive = true WHERE id = {run_id}")
 
 
 def an_execution_is_not_kept(stored: Stored, _: Worker) -> None:
-    execute(stored, "DELETE FROM job_execution WHERE id = (SELECT min(id) FROM job_execution WHERE attempt = 1)")
+    execute(
+        stored,
+        "DELETE FROM cronograph.job_execution "
+        "WHERE id = (SELECT min(id) FROM cronograph.job_execution WHERE attempt = 1)",
+    )
 
 
 def a_success_is_called_failed(stored: Stored, _: Worker) -> None:
-    execute(stored, "UPDATE run SET state = 'failed' WHERE id = (SELECT min(id) FROM run WHERE state = 'success')")
+    execute(
+        stored,
+        "UPDATE cronograph.run SET state = 'failed' "
+        "WHERE id = (SELECT min(id) FROM cronograph.run WHERE state = 'success')",
+    )
 
 
 def a_failure_is_not_counted(stored: Stored, _: Worker) -> None:
-    execute(stored, "UPDATE run SET failures = failures - 1 WHERE failures > 0")
+    execute(stored, "UPDATE cronograph.run SET failures = failures - 1 WHERE failures > 0")
 
 
 def a_loss_names_nobody(stored: Stored, _: Worker) -> None:
-    execute(stored, "UPDATE job_execution SET error_message = 'lost' WHERE outcome = 'lost'")
+    execute(stored, "UPDATE cronograph.job_execution SET error_message = 'lost' WHERE outcome = 'lost'")
 
 
 def events_are_lost(stored: Stored, _: Worker) -> None:
-    execute(stored, "DELETE FROM event WHERE seq = 3")
+    execute(stored, "DELETE FROM cronograph.event WHERE seq = 3")
 
 
 def events_are_told_twice(stored: Stored, _: Worker) -> None:
@@ -169,7 +178,7 @@ def events_are_told_twice(stored: Stored, _: Worker) -> None:
 def events_are_not_written(stored: Stored, worker: Worker) -> None:
     stored.enqueue()
     worker.start()
-    execute(stored, "UPDATE event SET changes = '[]' WHERE id = (SELECT max(id) FROM event)")
+    execute(stored, "UPDATE cronograph.event SET changes = '[]' WHERE id = (SELECT max(id) FROM cronograph.event)")
 
 
 BREAKS: dict[Break, str] = {

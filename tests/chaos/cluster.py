@@ -8,11 +8,12 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import Engine, select, text, update
+from sqlalchemy import Engine, select, update
 
 from cronograph.jobs.core.model import Outcome
 from cronograph.jobs.core.states import RunState
 from cronograph.jobs.store.db.database import parse_url, sync_engine
+from cronograph.jobs.store.schema.naming import SchemaText
 from cronograph.jobs.store.schema.tables import periodic_task, run, skipped_occurrence
 from tests.chaos.history import History, read_history
 from tests.chaos.rules import Violation, violations
@@ -180,11 +181,6 @@ class Cluster:
         query = "mutation ($job: String!, $args: JSON) { triggerJob(jobName: $job, args: $args) { success message } }"
         assert self.ask(query, node, job=job, args=args)["triggerJob"]["success"]
 
-    def rows(self, statement: str, **parameters: object) -> list[tuple[Any, ...]]:
-        """What the database holds."""
-        with self.engine.connect() as conn:
-            return [tuple(row) for row in conn.execute(text(statement), parameters)]
-
     def move_into_the_past(self, task: str, by: timedelta) -> None:
         """Make a task, and all that is remembered of its occurrences, older: as if nothing had run for so long."""
         with self.engine.begin() as conn:
@@ -199,8 +195,9 @@ class Cluster:
 
     def count(self, table: str, condition: str = "1 = 1", **parameters: object) -> int:
         """How many rows of a table meet a condition."""
-        counted: int = self.rows(f"SELECT count(*) FROM {table} WHERE {condition}", **parameters)[0][0]
-        return counted
+        statement = SchemaText(f"SELECT count(*) FROM cronograph.{table} WHERE {condition}")
+        with self.engine.connect() as conn:
+            return int(conn.execute(statement, parameters).scalar_one())
 
     def wait_rows(self, table: str, condition: str, more_than: int = 0, within: float = 120) -> None:
         """Wait until more than so many rows of a table meet a condition."""

@@ -89,8 +89,8 @@ def test_a_run_that_was_acknowledged_and_is_lost_is_found(stored: Stored) -> Non
     for started in worker.take(3).started:
         failed = started.run.id == promised["failed"]
         worker.end(started, Failed("ValueError", "no luck", permanent=True) if failed else Succeeded())
-    execute(stored, f"DELETE FROM job_execution WHERE run_id = {promised['lost']}")
-    execute(stored, f"DELETE FROM run WHERE id = {promised['lost']}")
+    execute(stored, f"DELETE FROM cronograph.job_execution WHERE run_id = {promised['lost']}")
+    execute(stored, f"DELETE FROM cronograph.run WHERE id = {promised['lost']}")
     broken = list(broken_promises(read(stored), promised))
     assert [sentence.split()[1] for sentence in broken] == [str(promised[key]) for key in ("lost", "failed", "waiting")]
 
@@ -100,7 +100,7 @@ def test_what_is_open_at_the_end_is_found(stored: Stored) -> None:
     stored.enqueue()
     worker.take()
     published(stored)
-    execute(stored, "UPDATE event SET seq = NULL WHERE seq > 1")
+    execute(stored, "UPDATE cronograph.event SET seq = NULL WHERE seq > 1")
     rules = {one.rule for one in violations(read(stored), at_rest=True)}
     assert rules >= {"nothing is left open", "nobody is left", "everything is published"}
 

@@ -6,9 +6,12 @@ from typing import Any
 from uuid import UUID
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from jsonschema import Draft202012Validator
 from pydantic import AnyUrl
 
-from cronograph.jobs.core.arguments import check_args
+from cronograph.jobs.core.arguments import check_args, fits_plainly
 from cronograph.jobs.core.errors import InvalidInput
 from cronograph.jobs.registry import define
 
@@ -50,3 +53,51 @@ def test_the_format_of_an_optional_argument_is_judged_too() -> None:
     check_args("takes", schema, {"value": None})
     with pytest.raises(InvalidInput):
         check_args("takes", schema, {"value": "soon"})
+
+
+RULES: st.SearchStrategy[dict[str, Any]] = st.sampled_from(
+    [
+        {"type": "string"},
+        {"type": "integer", "title": "N", "default": 3},
+        {"type": "number"},
+        {"type": "boolean"},
+        {"type": ["string", "null"]},
+        {"type": "null"},
+        {"type": "string", "maxLength": 1},
+        {"type": "integer", "minimum": 1},
+        {"anyOf": [{"type": "integer"}, {"type": "null"}]},
+        {},
+    ]
+)
+VALUES: st.SearchStrategy[Any] = st.sampled_from(
+    ["", "ab", 0, 1, -1, 1.0, 0.5, True, False, None, [], {}, {"$secret": "s"}]
+)
+NAMES = st.sampled_from("abc")
+SCHEMAS: st.SearchStrategy[dict[str, Any]] = st.fixed_dictionaries(
+    {"type": st.just("object"), "properties": st.dictionaries(NAMES, RULES)},
+    optional={
+        "required": st.lists(NAMES, unique=True),
+        "additionalProperties": st.booleans(),
+        "minProperties": st.just(1),
+        "title": st.just("T"),
+    },
+)
+
+
+@given(SCHEMAS, st.dictionaries(NAMES, VALUES))
+def test_what_is_let_pass_without_the_library_has_no_faults_by_the_library(
+    schema: dict[str, Any], args: dict[str, Any]
+) -> None:
+    if fits_plainly(schema, args):
+        validator: Any = Draft202012Validator(schema)
+        assert validator.is_valid(args)
+
+
+def test_texts_and_numbers_need_no_library() -> None:
+    def handler(text: str, count: int, share: float = 0.5, *, sure: bool = False) -> None:
+        """Takes plain values."""
+
+    schema = define("takes", handler).args_schema
+    assert fits_plainly(schema, {"text": "x", "count": 1, "share": 1, "sure": True})
+    assert not fits_plainly(schema, {"text": "x"})
+    assert not fits_plainly(schema, {"text": "x", "count": True})

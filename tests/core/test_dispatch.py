@@ -37,6 +37,7 @@ def a_task(
         declared_args=None,
         overridden=False,
         submitter=None,
+        submitter_id=None,
         checkpoint=None,
         anchor_at=NOON,
         next_occurrence_at=next_at,

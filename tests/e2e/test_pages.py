@@ -128,6 +128,7 @@ DIALOGS: dict[str, Callable[[Page], None]] = {
     "Delete shown?": lambda page: opened(page, "/tasks/shown", "Delete"),
     "Limit of group halted": lambda page: opened(page, "/groups", "Set a limit for group halted"),
     "Cancel runs?": lambda page: opened(page, "/runs?group=halted", "Cancel 1 run"),
+    "Change run 3": lambda page: opened(page, "/runs/3", "Change"),
     "Keys and words": lambda page: opened(page, "/settings", "Help"),
 }
 

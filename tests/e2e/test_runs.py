@@ -35,6 +35,22 @@ def test_a_waiting_run_says_why_it_waits(page: Page, site: Site) -> None:
     expect(row.locator(".why")).to_contain_text("paused")
 
 
+def test_what_waits_gets_other_arguments_and_another_time(page: Page, site: Site) -> None:
+    [run] = enqueue(site, "change", 1)
+    page.goto(f"/runs/{run}")
+    page.get_by_role("button", name="Change").click()
+    dialog = page.get_by_role("dialog", name=f"Change run {run}")
+    dialog.get_by_label("Not before (UTC)").fill("2090-01-01T00:00:00")
+    dialog.get_by_label("batch").fill("nine")
+    dialog.get_by_role("button", name="Save").click()
+    expect(dialog.get_by_label("batch")).to_be_focused()
+    dialog.get_by_label("batch").fill("9")
+    dialog.get_by_role("button", name="Save").click()
+    expect(page.get_by_role("region", name="Arguments")).to_contain_text("9")
+    changed = site.ask("query($id: ID!) { run(id: $id) { args availableAt } }", id=run)["run"]
+    assert changed == {"args": {"batch": 9}, "availableAt": "2090-01-01T00:00:00Z"}
+
+
 def test_the_counts_of_the_tabs_obey_the_filters(page: Page, site: Site) -> None:
     enqueue(site, "counted", 3)
     enqueue(site, "other", 2)

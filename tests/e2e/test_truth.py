@@ -121,6 +121,20 @@ class TestLists:
         chart.get_by_role("button", name="show as a table").click()
         counts = chart.locator("tbody tr td:nth-child(2)")
         expect(counts.last).to_have_text(str(rows.count()))
+        live(page, "/runs?job=broken")
+        throughput = page.get_by_role("region", name="Throughput over time")
+        throughput.get_by_role("button", name="show as a table").click()
+        failed = throughput.locator("tbody tr td:nth-child(3)")
+        wait_until(lambda: sum(int(each) for each in failed.all_inner_texts()) == rows_of(site, "broken"))
+        page.get_by_label("Priority").select_option("LOW")
+        expect(throughput).to_have_count(0)
+        expect(page.get_by_text("Clear the other filters to see it")).to_be_visible()
+
+
+def rows_of(site: Site, job: str) -> int:
+    """How many executions of a job there were."""
+    found = site.ask("query($job: String!) { statistics(jobName: $job) { count } }", job=job)
+    return int(found["statistics"]["count"])
 
 
 class TestFeed:

@@ -67,11 +67,11 @@ class Api:
 
 @contextmanager
 def counted_statements() -> Generator[list[str], None, None]:
-    """The statements that any engine of this process sends within the block."""
+    """The statements that any engine of this process sends within the block, tables without their schema."""
     sent: list[str] = []
 
     def note(_conn: object, _cursor: object, statement: str, *_rest: object) -> None:
-        sent.append(statement)
+        sent.append(statement.replace("cronograph.", "").replace("main.", ""))
 
     event.listen(Engine, "before_cursor_execute", note)
     try:

@@ -5,7 +5,7 @@ import re
 from cronograph.graphql.catalogue import REQUESTS, SDL, catalogue, limit_codes
 from cronograph.jobs.core.codes import ErrorCode
 from cronograph.jobs.core.events import EventState
-from cronograph.jobs.core.model import NodeState, Outcome
+from cronograph.jobs.core.model import NodeState, Outcome, SkipReason
 from cronograph.jobs.core.states import RunState
 from tests.support.sources import ROOT
 
@@ -32,5 +32,6 @@ def test_no_code_of_a_refusal_is_a_bare_text() -> None:
     assert all(code.value == code.name for code in ErrorCode)
 
 
-def test_the_states_of_events_are_those_of_runs_executions_and_nodes() -> None:
-    assert {one.value for one in EventState} == {one.value for kind in (RunState, Outcome, NodeState) for one in kind}
+def test_the_states_of_events_are_those_of_runs_executions_nodes_and_skips() -> None:
+    kinds = (RunState, Outcome, NodeState, SkipReason)
+    assert {one.value for one in EventState} == {one.value for kind in kinds for one in kind}

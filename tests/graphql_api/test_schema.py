@@ -95,6 +95,7 @@ def test_the_fixed_names_are_there(sdl: GraphQLSchema) -> None:
         "createTask", "updateTask", "deleteTask", "deleteTasksOfOwner", "pauseTask", "resumeTask", "resetTask",
         "triggerJob", "triggerTask", "enqueueRuns", "cancelRun", "cancelRuns", "retryRun", "retryRuns", "retryNow",
         "setRunPriority", "drainNode", "resumeNode", "pauseGroup", "resumeGroup", "updateGroup", "pruneHistory",
+        "updateRun",
     }  # fmt: skip
     assert set(sdl.subscription_type.fields) == {
         "events", "jobStatus", "runUpdated", "executionLog", "statisticsTick"

@@ -11,18 +11,18 @@ POSTGRES = (
         || CASE WHEN attnotnull THEN ' NOT NULL' ELSE '' END || coalesce(' DEFAULT ' || pg_get_expr(adbin, adrelid), '')
     FROM pg_attribute JOIN pg_class c ON c.oid = attrelid
     LEFT JOIN pg_attrdef d ON (adrelid, adnum) = (attrelid, attnum)
-    WHERE relkind = 'r' AND relnamespace = 'public'::regnamespace AND attnum > 0 AND NOT attisdropped
+    WHERE relkind = 'r' AND relnamespace = 'cronograph'::regnamespace AND attnum > 0 AND NOT attisdropped
     """,
     """
     SELECT 'table ' || relname
         || coalesce(' WITH ' || (SELECT string_agg(o, ', ' ORDER BY o) FROM unnest(reloptions) o), '')
-    FROM pg_class WHERE relkind = 'r' AND relnamespace = 'public'::regnamespace
+    FROM pg_class WHERE relkind = 'r' AND relnamespace = 'cronograph'::regnamespace
     """,
     """
     SELECT 'constraint ' || conrelid::regclass || '.' || conname || ' ' || pg_get_constraintdef(oid)
-    FROM pg_constraint WHERE connamespace = 'public'::regnamespace AND contype <> 'n'
+    FROM pg_constraint WHERE connamespace = 'cronograph'::regnamespace AND contype <> 'n'
     """,
-    "SELECT 'index ' || indexdef FROM pg_indexes WHERE schemaname = 'public'",
+    "SELECT 'index ' || indexdef FROM pg_indexes WHERE schemaname = 'cronograph'",
     """
     SELECT 'sequence ' || s.relname || ' OWNED BY ' || t.relname
     FROM pg_class s JOIN pg_depend ON objid = s.oid AND deptype = 'a' JOIN pg_class t ON t.oid = refobjid

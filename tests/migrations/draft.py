@@ -46,8 +46,8 @@ Frozen: a later change of the schema is a revision of its own, which imports not
 
 from alembic import op
 from sqlalchemy import (
-    JSON, BigInteger, Boolean, CheckConstraint, Column, Float, ForeignKeyConstraint, Integer, PrimaryKeyConstraint,
-    String, Text, UniqueConstraint, text
+    JSON, BigInteger, Boolean, CheckConstraint, Column, Float, ForeignKeyConstraint, Integer, MetaData,
+    PrimaryKeyConstraint, String, Table, Text, UniqueConstraint, text
 )
 from sqlalchemy.dialects.postgresql import JSONB, TIMESTAMP
 
@@ -59,6 +59,7 @@ depends_on = None
 KEY = BigInteger().with_variant(Integer(), "sqlite")
 TIME = String(27).with_variant(TIMESTAMP(timezone=True), "postgresql")
 DOCUMENT = JSON().with_variant(JSONB(), "postgresql")
+FIRST = {"id": 1, "last_seq": 0}
 '''
 
 PARTIAL = '''
@@ -80,7 +81,7 @@ def draft() -> str:
         'def upgrade() -> None:\n    """Make every table."""\n'
         f"{calls}"
         "    # The publisher of events counts from here; there is never a second row.\n"
-        '    op.execute("INSERT INTO event_publisher (id, last_seq) VALUES (1, 0)")\n'
+        '    op.bulk_insert(Table("event_publisher", MetaData(), Column("id"), Column("last_seq")), [FIRST])\n'
     )
     functions = [function for table in tables for function in functions_of(table, hot)]
     constants = f"# Hot tables: room for updates in place, and a vacuum that comes early.\nHOT = {hot!r}\n"

@@ -11,16 +11,17 @@ from cronograph.jobs.store.write import events
 from cronograph.migrations import upgrade as migrations
 from tests.migrations.catalog import catalog
 from tests.migrations.draft import difference
+from tests.support.schema import schema_for
 
 
 def catalogs(url: str) -> tuple[list[str], list[str]]:
     """The schema that the migrations make, and the one of the tables in the code, made one after the other."""
     engine = sync_engine(parse_url(url))
     with engine.connect() as connection:
-        migrations.upgrade(connection)
+        migrations.upgrade(connection, schema_for(connection))
         migrated = read(connection)
-        metadata.drop_all(connection)
-        metadata.create_all(connection)
+        metadata.drop_all(connection, checkfirst=False)
+        metadata.create_all(connection, checkfirst=False)
         in_code = read(connection)
     engine.dispose()
     return migrated, in_code
@@ -48,19 +49,19 @@ def test_the_first_revision_is_what_the_tables_ask_for_until_the_first_release()
 def test_the_comparison_sees_what_it_must(empty_postgres_url: str) -> None:
     engine = sync_engine(parse_url(empty_postgres_url))
     with engine.begin() as connection:
-        migrations.upgrade(connection)
+        migrations.upgrade(connection, schema_for(connection))
         before = catalog(connection)
         for statement in (
-            "ALTER TABLE run RESET (fillfactor)",
-            "ALTER TABLE run DROP CONSTRAINT ck_run_state",
-            "ALTER TABLE node ALTER COLUMN name DROP NOT NULL",
-            "ALTER TABLE job ALTER COLUMN isolation TYPE varchar(9)",
-            "DROP INDEX ix_run_stuck",
+            "ALTER TABLE cronograph.run RESET (fillfactor)",
+            "ALTER TABLE cronograph.run DROP CONSTRAINT ck_run_state",
+            "ALTER TABLE cronograph.node ALTER COLUMN name DROP NOT NULL",
+            "ALTER TABLE cronograph.job ALTER COLUMN isolation TYPE varchar(9)",
+            "DROP INDEX cronograph.ix_run_stuck",
         ):
             connection.execute(text(statement))
         changed = {line.split(" ", 2)[1] for line in set(before) ^ set(catalog(connection))}
     engine.dispose()
-    assert changed == {"run", "run.ck_run_state", "node.2", "job.4", "CREATE"}  # CREATE INDEX
+    assert changed == {"run", "cronograph.run.ck_run_state", "node.2", "job.4", "CREATE"}  # CREATE INDEX
 
 
 def test_hot_tables_leave_room_and_are_vacuumed_early_on_postgresql(postgres_url: str) -> None:

@@ -7,9 +7,12 @@ from threading import Barrier
 
 import pytest
 from sqlalchemy import create_engine, inspect, text
+from sqlalchemy.schema import CreateSchema
 
 from cronograph.jobs.store.db.database import parse_url, sync_engine
+from cronograph.jobs.store.schema.naming import SchemaText
 from cronograph.migrations.upgrade import SchemaTooNewError, check, current, head, upgrade
+from tests.support.schema import schema_for
 
 NODES = 6
 
@@ -17,7 +20,7 @@ NODES = 6
 def run_upgrade(url: str) -> list[str]:
     engine = sync_engine(parse_url(url))
     with engine.connect() as connection:
-        applied = upgrade(connection)
+        applied = upgrade(connection, schema_for(connection))
     engine.dispose()
     return applied
 
@@ -31,30 +34,34 @@ def connect_once(url: str) -> None:
 def set_revision(url: str, revision: str) -> None:
     engine = sync_engine(parse_url(url))
     with engine.begin() as connection:
-        connection.execute(text("UPDATE cronograph_version SET version_num = :revision"), {"revision": revision})
+        connection.execute(
+            SchemaText("UPDATE cronograph.cronograph_version SET version_num = :revision"), {"revision": revision}
+        )
     engine.dispose()
 
 
 def test_an_empty_database_is_brought_to_the_newest_revision(empty_database_url: str) -> None:
     engine = sync_engine(parse_url(empty_database_url))
     with engine.connect() as connection:
-        assert current(connection) is None
-        pending = check(connection)
+        assert current(connection, schema_for(connection)) is None
+        pending = check(connection, schema_for(connection))
         assert pending[-1] == head()
-        assert upgrade(connection) == pending
-        assert current(connection) == head()
-        assert check(connection) == []
-        assert upgrade(connection) == []
+        assert upgrade(connection, schema_for(connection)) == pending
+        assert current(connection, schema_for(connection)) == head()
+        assert check(connection, schema_for(connection)) == []
+        assert upgrade(connection, schema_for(connection)) == []
     engine.dispose()
 
 
 def test_looking_leaves_no_transaction_open_and_changes_nothing(empty_database_url: str) -> None:
     engine = sync_engine(parse_url(empty_database_url))
     with engine.connect() as connection:
-        check(connection)
-        current(connection)
+        check(connection, schema_for(connection))
+        current(connection, schema_for(connection))
         assert not connection.in_transaction()
-        assert inspect(engine).get_table_names() == []
+        assert not {"cronograph", "run"}.intersection(
+            inspect(engine).get_schema_names() + inspect(engine).get_table_names()
+        )
     engine.dispose()
 
 
@@ -80,19 +87,22 @@ def test_a_newer_schema_is_refused_and_named(database_url: str) -> None:
             with pytest.raises(
                 SchemaTooNewError, match=r"at most revision '0001', got '9042'.*newer version"
             ) as caught:
-                refused(connection)
+                refused(connection, schema_for(connection))
             assert (caught.value.found, caught.value.newest) == ("9042", head())
-        assert current(connection) == "9042"
+        assert current(connection, schema_for(connection)) == "9042"
     engine.dispose()
 
 
 def test_a_migration_that_fails_leaves_nothing_behind(empty_database_url: str) -> None:
     engine = sync_engine(parse_url(empty_database_url))
     with engine.begin() as connection:
-        connection.execute(text("CREATE TABLE webauthn_challenge (id int)"))
+        schema = schema_for(connection)
+        if schema == "cronograph":
+            connection.execute(CreateSchema(schema))
+        connection.execute(SchemaText("CREATE TABLE cronograph.webauthn_challenge (id int)"))
     with engine.connect() as connection, pytest.raises(Exception, match=r"webauthn_challenge.*already exists"):
-        upgrade(connection)
-    assert inspect(engine).get_table_names() == ["webauthn_challenge"]
+        upgrade(connection, schema_for(connection))
+    assert inspect(engine).get_table_names(schema) == ["webauthn_challenge"]
     engine.dispose()
 
 
@@ -100,9 +110,9 @@ def test_the_transaction_of_the_caller_is_used_and_left_to_him(empty_database_ur
     engine = sync_engine(parse_url(empty_database_url))
     with engine.connect() as connection:
         transaction = connection.begin()
-        assert upgrade(connection) == ["0001"]
+        assert upgrade(connection, schema_for(connection)) == ["0001"]
         transaction.rollback()
-        assert current(connection) is None
+        assert current(connection, schema_for(connection)) is None
     engine.dispose()
 
 
@@ -122,10 +132,10 @@ def test_an_engine_without_our_settings_is_locked_and_rolled_back_as_well(tmp_pa
     engine = create_engine(f"sqlite:///{file}")
     with engine.connect() as connection:
         with connection.begin() as transaction:
-            upgrade(connection)
+            upgrade(connection, schema_for(connection))
             with sqlite3.connect(file, timeout=0) as other, pytest.raises(sqlite3.OperationalError, match="locked"):
                 other.execute("BEGIN IMMEDIATE")
             other.close()
             transaction.rollback()
-        assert current(connection) is None
+        assert current(connection, schema_for(connection)) is None
     engine.dispose()

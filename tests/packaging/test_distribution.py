@@ -21,6 +21,7 @@ from tests.support.web import open_client
 pytestmark = [pytest.mark.packaging, pytest.mark.timeout(600)]
 
 NOT_SOURCES = shutil.ignore_patterns("node_modules", "__pycache__", "*.egg-info")
+EXAMPLES = ROOT / "docs" / "examples"
 TOP_FILES = ("pyproject.toml", "README.md", "LICENSE", "MANIFEST.in", "CHANGELOG.md", "CONTRIBUTING.md")
 
 
@@ -155,3 +156,21 @@ def test_the_installed_command_says_its_version(installed_processes: ProcessStar
     status, output = installed_processes.run("version")
     assert status == 0, output
     assert "0.1.0" in output
+
+
+def test_the_examples_of_the_documents_pass_their_own_tests_with_the_wheel(
+    installed: Path, tmp_path: Path, empty_postgres_url: str
+) -> None:
+    address = empty_postgres_url.replace("postgresql:", "postgresql+psycopg:", 1)
+    environment = {**os.environ, "SHOP_DATABASE_URL": address}
+    environment.pop("PYTEST_XDIST_WORKER", None)
+    command = [str(installed / "python"), "-m", "pytest", "-q", "-p", "no:schemathesis", "-p", "no:cacheprovider"]
+    names = sorted(path.name for path in EXAMPLES.iterdir() if path.is_dir())
+    assert names == ["orders", "pipeline", "shop"]
+    said: dict[str, str] = {}
+    for name in names:
+        copy = shutil.copytree(EXAMPLES / name, tmp_path / name, ignore=shutil.ignore_patterns("__pycache__"))
+        ended = subprocess.run(command, cwd=copy, env=environment, capture_output=True, text=True, check=False)
+        if ended.returncode:
+            said[name] = ended.stdout + ended.stderr
+    assert said == {}, "\n".join(said.values())

@@ -24,7 +24,7 @@ def test_version_says_what_is_installed(processes: ProcessStarter) -> None:
 
 
 def test_help_lists_every_command_and_the_exit_codes(processes: ProcessStarter) -> None:
-    status, output = processes.run("--help", fresh=True)
+    status, output = processes.run("--help")
     assert status == DONE
     for command in ("audit", "serve", "demo", "check", "migrate", "schema", "token", "trigger", "user", "version"):
         assert command in output
@@ -48,7 +48,7 @@ def test_schema_prints_the_committed_text(processes: ProcessStarter) -> None:
 def test_migrate_makes_the_database_once(processes: ProcessStarter, empty_database_url: str) -> None:
     status, output = processes.run("migrate", "--json", "--database-url", empty_database_url)
     assert (status, json.loads(output)["applied"][0]) == (DONE, "0001")
-    status, output = processes.run("migrate", "--database-url", empty_database_url, fresh=True)
+    status, output = processes.run("migrate", "--database-url", empty_database_url)
     assert (status, output) == (DONE, "Database schema: nothing to do, it is up to date\n")
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from cronograph.jobs.core.roles import Role
 from cronograph.server.config import InvalidSettingsError, load
-from cronograph.server.service import engine_settings
+from cronograph.server.installation import engine_settings
 from cronograph.server.settings import DEFAULT_FILE, NAMES, Settings, must_be
 
 

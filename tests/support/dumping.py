@@ -6,6 +6,8 @@ from sqlalchemy import Connection, MetaData, select
 
 from cronograph.jobs.store.db.database import Database, sqlite_path
 
+from .schema import schema_for
+
 
 def dump(database: Database) -> str:
     """Every value of every table; of SQLite every byte of its files, too: deleted rows are among them."""
@@ -19,7 +21,7 @@ def dump(database: Database) -> str:
 
 def _rows(conn: Connection) -> str:
     found = MetaData()
-    found.reflect(conn)
-    assert "secret" in found.tables, "the tables are there"
+    found.reflect(conn, schema_for(conn))
+    assert "secret" in {table.name for table in found.sorted_tables}, "the tables are there"
     rows = ((table.name, row) for table in found.sorted_tables for row in conn.execute(select(table)))
     return "\n".join(f"{name}: {value!r}" for name, row in rows for value in row)

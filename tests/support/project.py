@@ -27,5 +27,10 @@ def named_in(requirements: Iterable[str]) -> set[str]:
 RUNTIME = named_in(PROJECT["dependencies"])
 """The distributions that an installation needs."""
 
+OPTIONAL = named_in(
+    one for extra, several in PROJECT["optional-dependencies"].items() if extra != "test" for one in several
+)
+"""The distributions of the extras: modules that import them are imported by who has them."""
+
 TESTING = named_in(PROJECT["optional-dependencies"]["test"])
 """The distributions that tests and checks need besides."""

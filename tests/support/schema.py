@@ -1,7 +1,16 @@
 """How the tests bring a database to the present schema: by the migrations, as a server does at its start."""
 
-from cronograph.jobs.store.db.database import parse_url, sync_engine
+from sqlalchemy import Connection
+
+from cronograph.jobs.store.db.address import parse_url, schema_in
+from cronograph.jobs.store.db.connecting import sync_engine
+from cronograph.jobs.store.schema.naming import SCHEMA, SQLITE_SCHEMA
 from cronograph.migrations.upgrade import upgrade
+
+
+def schema_for(connection: Connection) -> str:
+    """Where the tables are by default."""
+    return SCHEMA if connection.dialect.name == "postgresql" else SQLITE_SCHEMA
 
 
 def migrate(url: str) -> None:
@@ -9,6 +18,6 @@ def migrate(url: str) -> None:
     engine = sync_engine(parse_url(url))
     try:
         with engine.connect() as connection:
-            upgrade(connection)
+            upgrade(connection, schema_in(parse_url(url)))
     finally:
         engine.dispose()

@@ -4,7 +4,7 @@ from datetime import timedelta
 
 import pytest
 
-from cronograph.jobs import JobContext, Snooze, job
+from cronograph.jobs import JobContext, Result, Snooze, job
 from cronograph.jobs.core.errors import UserError
 from cronograph.jobs.core.model import ScheduleSpec
 from cronograph.jobs.core.schedule import Syntax
@@ -95,3 +95,16 @@ async def test_what_the_api_refuses_the_queue_refuses() -> None:
         with pytest.raises(UserError, match="has five fields"):
             await queue.schedule("counts", "* * * * *")
         assert await queue.checkpoint("nothing") is None
+
+
+async def test_a_queue_gives_its_secrets_to_the_jobs_that_name_them() -> None:
+    jobs = Registry()
+
+    @job("calls", registry=jobs)
+    async def calls(token: str) -> Result:
+        return Result(1, [token, len(token)])
+
+    async with Queue(jobs, secrets={"billing": "hunter2hunter2"}) as queue:
+        await queue.enqueue("calls", {"token": {"$secret": "billing"}})
+        (ran,) = await drain(queue)
+        assert (ran.run.args, ran.last.value) == ({"token": {"$secret": "billing"}}, ["[secret billing]", 14])

@@ -155,3 +155,18 @@ def test_a_fake_clock_moves_only_forward_and_only_when_told() -> None:
         clock.set(datetime(2026, 1, 1, tzinfo=UTC))
     with pytest.raises(ValueError, match="must get a time with a zone, got 2026-01-01T00:00:00; add tzinfo=UTC"):
         FakeClock(datetime(2026, 1, 1))  # noqa: DTZ001 - that is the point
+
+
+async def calls(token: str, ctx: JobContext) -> Result:
+    ctx.log.info("calling", token=token)
+    return Result(1, {"told": token, "length": len(token)})
+
+
+async def test_a_job_gets_the_secrets_of_the_test_and_says_none_of_them() -> None:
+    reference = {"token": {"$secret": "billing"}}
+    result = await run_job(calls, reference, secrets={"billing": "hunter2hunter2", "unused": "another one"})
+    assert result.value == {"told": "[secret billing]", "length": 14}
+    assert [line.fields for line in result.lines] == [{"token": "[secret billing]"}]
+    missing = await run_job(calls, reference, secrets={"biling": "hunter2hunter2"})
+    assert (missing.outcome, missing.error_type) == ("failed", "SecretUnavailable")
+    assert (missing.error or "").endswith("did you mean 'biling'?")

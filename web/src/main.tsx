@@ -1,6 +1,7 @@
 import { render } from "preact";
 import { App } from "./app";
 import { feed, link, startLive } from "./live";
+import { startLinks } from "./lib/links";
 import { startNarrator } from "./live/narrator";
 import { startHealth } from "./state/health";
 import { startPrefs } from "./state/prefs";
@@ -8,6 +9,7 @@ import { startRouter } from "./state/route";
 import { startTitle } from "./state/title";
 import { startViewer } from "./state/viewer";
 
+startLinks();
 startPrefs();
 startRouter();
 startLive();

@@ -6,11 +6,13 @@ from datetime import timedelta
 
 from ...actions.claim import Started
 from ...context import RunInfo
+from ...core.accounts import Submitter
 from ...core.model import Json
 from ...core.secrets import resolved
 from ...registry import JobDefinition
 from ..job.host import LocalHost
 from ..job.stopping import StopSignal
+from ..job.surroundings import Surroundings
 
 
 @dataclass(slots=True)
@@ -23,6 +25,7 @@ class Attempt:
         signal: Why and when it should stop.
         host: What the job says goes there.
         secrets: Name to value of the secrets that its arguments refer to.
+        surroundings: Hooks and resources of its job; None = there are none.
     """
 
     started: Started
@@ -30,6 +33,7 @@ class Attempt:
     signal: StopSignal
     host: LocalHost
     secrets: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
+    surroundings: Surroundings | None = None
 
     @property
     def args(self) -> Mapping[str, Json]:
@@ -53,6 +57,7 @@ class Attempt:
             is_last_attempt=run.failures >= run.retries,
             scheduled_for=run.scheduled_for,
             deadline=deadline,
-            submitter=run.submitter,
+            submitter=None if run.submitter is None else Submitter(run.submitter, run.submitter_id),
             args=self.args,
+            carried=run.carried,
         )

@@ -2,25 +2,29 @@
 
 import asyncio
 import logging
-from collections.abc import Callable, Container, Coroutine, Sequence
+from collections.abc import Callable, Container, Coroutine, Mapping, Sequence
 from functools import partial
 from typing import Any
 
 from ...actions.checkpoints import save_checkpoint
 from ...actions.claim import Started
+from ...actions.enqueue_many import put_many
 from ...actions.finish import Finish
 from ...context import StopReason
 from ...core.model import Isolation, Json
 from ...core.outcome import Failed, JobOutcome, Succeeded
+from ...core.run_spec import RunSpec
 from ...core.secrets import references
 from ...registry import Registry
 from ...services import Services
 from ..job.hiding import Hiding
 from ..job.host import LocalHost
 from ..job.stopping import StopSignal
+from ..job.surroundings import Surroundings, surroundings_of
 from ..live.log_writer import LogWriter
 from ..live.progress import ProgressWriter
 from ..process.spawner import Spawner
+from .afterwards import failure_to_tell, tell
 from .attempt import Attempt
 from .bodies import Body, Running
 from .executor import body_of, ended, supervise
@@ -72,6 +76,7 @@ class Attempts:
         self._on_fault = on_fault
         self.finisher = Finisher(services.database, self._stored, on_free, self._not_stored)
         self.in_threads = 0
+        self._surroundings = _surroundings(registry, services.resources)
         self._active: dict[int, Attempt] = {}
         # Of these, coroutines that nobody has asked to stop: they need nobody beside them.
         self._alone: dict[int, Running] = {}
@@ -140,7 +145,7 @@ class Attempts:
             return
         outcome = retried(attempt, ended(running, None))
         host = attempt.host
-        if host.has_savings or not self._logs.close_unwritten(attempt.started.execution_id):
+        if host.left_more or not self._logs.close_unwritten(attempt.started.execution_id):
             self._accompany(attempt, self._complete(attempt, outcome))
             return
         if host.latest_progress is not None:
@@ -161,6 +166,7 @@ class Attempts:
             signal,
             checkpoint=started.checkpoint,
             save=self._save_checkpoint,
+            enqueue=self._enqueue,
             lines=self._logs,
             show_progress=self._progress.show,
         )
@@ -169,7 +175,7 @@ class Attempts:
             raise LookupError(
                 f"run {started.run.id} was claimed for job '{started.run.job_name}', which is not registered"
             )
-        return Attempt(started, definition, signal, host)
+        return Attempt(started, definition, signal, host, surroundings=self._surroundings.get(definition.name))
 
     async def _run(self, attempt: Attempt, body: Body | Failed, running: Running | None) -> None:
         if isinstance(body, Failed):
@@ -201,6 +207,7 @@ class Attempts:
         if unsaved is not None and isinstance(outcome, Succeeded):
             outcome = Failed(type(unsaved).__name__, f"a checkpoint could not be kept: {message_of(unsaved)}")
         self._progress.forget(started.run.id)
+        attempt.host.end_prints()
         tail = await self._logs.close(started.execution_id)
         end = Finish(
             started.run,
@@ -211,8 +218,12 @@ class Attempts:
             log_tail=tail.lines,
             log_lines=tail.kept,
             log_cut=tail.cut,
+            at_end=attempt.host.at_end if isinstance(outcome, Succeeded) else (),
         )
         self.finisher.submit(end)
+
+    async def _enqueue(self, runs: Sequence[RunSpec]) -> list[int]:
+        return await self._services.database.write(put_many, runs)
 
     async def _save_checkpoint(self, started: Started, value: Json) -> None:
         kept = await self._services.database.write(save_checkpoint, started.run, value)
@@ -236,7 +247,25 @@ class Attempts:
                 end.run.id,
                 end.run.attempt,
             )
+        elif type(end.outcome) is not Succeeded and self._tell_of(end):
+            return
         self._forget(end.execution_id)
+
+    def _tell_of(self, end: Finish) -> bool:
+        """Tell the job's own function of a final failure; the attempt keeps its slot until that is done."""
+        attempt = self._active[end.execution_id]
+        failure = failure_to_tell(attempt.definition, end)
+        if failure is None:
+            return False
+        telling = asyncio.get_running_loop().create_task(tell(attempt.definition, failure), name="cronograph-failure")
+        self._companions.add(telling)
+        telling.add_done_callback(partial(self._told, end.execution_id))
+        return True
+
+    def _told(self, execution_id: int, telling: asyncio.Task[None]) -> None:
+        self._companions.discard(telling)
+        self._forget(execution_id)
+        self._on_free()
 
     def _not_stored(self, lost: Sequence[Finish]) -> None:
         """Nobody stores these ends any more; whoever closes what this node held takes care of their runs."""
@@ -274,6 +303,15 @@ class Attempts:
         # Coroutines that swallow their cancel are left behind like threads; leaving gives back what they held.
         if not await self.wait_idle(max(5.0, self._grace + 5.0)):
             log.error("%d runs could not be ended", len(self._active))
+
+
+def _surroundings(registry: Registry, opened: Mapping[Any, object]) -> dict[str, Surroundings]:
+    """Of those jobs that have any; a child process opens what its job takes itself."""
+    found = {
+        one.name: surroundings_of(one, registry.hooks, {} if one.isolation is Isolation.PROCESS else opened)
+        for one in registry
+    }
+    return {name: one for name, one in found.items() if one is not None}
 
 
 def _can_be_alone(attempt: Attempt) -> bool:

@@ -8,6 +8,7 @@ from typing import Any, Protocol
 
 from ...context import StopReason, current_host
 from ...core.outcome import JobOutcome
+from ...registry import Handler
 from .attempt import Attempt
 from .results import from_exception, from_return, stopped
 
@@ -32,21 +33,27 @@ class Body(Protocol):
 class CoroutineBody:
     """A coroutine on the event loop: it can be cancelled, as long as it awaits something now and then.
 
+    Args:
+        attempt: What it runs.
+        arguments: Of the handler.
+        handler: That of the job, unless something surrounds it.
+
     Attributes:
         attempt: What it runs; ``loop_watch`` finds it here when the coroutine keeps the loop from turning.
     """
 
-    __slots__ = ("_arguments", "attempt")
+    __slots__ = ("_arguments", "_handler", "attempt")
 
-    def __init__(self, attempt: Attempt, arguments: dict[str, Any]) -> None:
+    def __init__(self, attempt: Attempt, arguments: dict[str, Any], handler: Handler | None = None) -> None:
         self.attempt = attempt
         self._arguments = arguments
+        self._handler = handler or attempt.definition.handler
 
     async def run(self) -> JobOutcome:
         """Await the handler."""
         current_host.set(self.attempt.host)
         try:
-            returned = await self.attempt.definition.handler(**self._arguments)
+            returned = await self._handler(**self._arguments)
             return from_return(returned, self.attempt.host.hiding)
         except asyncio.CancelledError:
             raise
@@ -93,9 +100,12 @@ class ThreadBody:
         threading.Thread(target=lambda: inherited.run(work), name=name, daemon=True).start()
         return await ended
 
+    def _handle(self) -> object:
+        return self._attempt.definition.handler(**self._arguments)
+
     def _call(self) -> JobOutcome:
         try:
-            return from_return(self._attempt.definition.handler(**self._arguments), self._attempt.host.hiding)
+            return from_return(self._handle(), self._attempt.host.hiding)
         except BaseException as error:
             # A SystemExit inside a job must not pass for success.
             attempt = self._attempt

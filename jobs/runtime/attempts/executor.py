@@ -12,6 +12,7 @@ from ..process.spawner import Spawner
 from .attempt import Attempt
 from .bodies import Body, CoroutineBody, Running, ThreadBody
 from .results import from_exception
+from .surrounded import SurroundedThread
 
 
 async def execute(attempt: Attempt, services: Services | None, spawner: Spawner, *, grace: float) -> JobOutcome:
@@ -31,14 +32,18 @@ async def execute(attempt: Attempt, services: Services | None, spawner: Spawner,
 
 def body_of(attempt: Attempt, services: Services | None, spawner: Spawner) -> Body | Failed:
     """What will run the job; or why its arguments do not fit."""
-    definition, info = attempt.definition, None
+    definition, around, info = attempt.definition, attempt.surroundings, None
     try:
-        if definition.context_parameter is not None:
+        if definition.context_parameter is not None or around is not None:
             info = JobContext(attempt.info(), attempt.host, services)
         # A child process binds its arguments itself; here they are only judged.
         arguments = definition.bind(attempt.args, info)
     except InvalidInput as error:
         return Failed(INVALID_ARGUMENTS, attempt.host.hiding.text(error.message), permanent=True)
+    if around is not None and info is not None and definition.isolation is not Isolation.PROCESS:
+        if definition.isolation is Isolation.THREAD:
+            return SurroundedThread(attempt, arguments, around, info)
+        return CoroutineBody(attempt, {"context": info, "arguments": arguments}, around.in_loop)
     match definition.isolation:
         case Isolation.ASYNC:
             return CoroutineBody(attempt, arguments)

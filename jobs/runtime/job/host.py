@@ -4,20 +4,24 @@ import asyncio
 import logging
 import threading
 import time
-from collections.abc import Awaitable, Callable, Generator, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Generator, Iterable, Mapping, Sequence
 from typing import Any, Protocol
 
 from ...actions.claim import Started
+from ...actions.enqueue_many import new_runs
 from ...context import StopReason
 from ...core.held import HeldRun
-from ...core.model import Json, Run
+from ...core.model import Json, NewRun, Run
+from ...core.run_spec import RunSpec
 from ..live.log_writer import RawLine
 from .hiding import NOTHING_HIDDEN, Hiding
+from .printing import Lines
 from .stopping import StopSignal
 from .values import plain_json, progress_document
 
 SaveCheckpoint = Callable[[Started, Json], Awaitable[None]]
 ShowProgress = Callable[[Started, Json], None]
+Enqueue = Callable[[Sequence[RunSpec]], Awaitable[list[int]]]
 
 
 class LineSink(Protocol):
@@ -59,12 +63,17 @@ class _Saving(Awaitable[None]):
         return None if self._awaited else fault
 
 
+async def _awaited(answer: Awaitable[list[int]]) -> list[int]:
+    return await answer
+
+
 class LocalHost:
     """The host of a coroutine or a thread; for a child process it is the end on this side.
 
     Attributes:
         unstoppable: A thread passed its hard stop; its run stays running and says so.
         latest_progress: As it was shown last.
+        at_end: What is put into the queue if the attempt ends well.
         hiding: Cuts the secrets that the job was given out of what it says.
     """
 
@@ -72,10 +81,12 @@ class LocalHost:
     __slots__ = (
         "_abandoned",
         "_checkpoint",
+        "_enqueue",
         "_lines",
         "_loop",
         "_on_stop",
         "_order",
+        "_prints",
         "_save",
         "_savings",
         "_show_progress",
@@ -83,6 +94,7 @@ class LocalHost:
         "_started",
         "_stop_asked",
         "_thread",
+        "at_end",
         "hiding",
         "latest_progress",
         "unstoppable",
@@ -95,6 +107,7 @@ class LocalHost:
         *,
         checkpoint: Json,
         save: SaveCheckpoint,
+        enqueue: Enqueue,
         lines: LineSink,
         show_progress: ShowProgress,
         hiding: Hiding = NOTHING_HIDDEN,
@@ -103,6 +116,8 @@ class LocalHost:
         self._signal = signal
         self._checkpoint = checkpoint
         self._save = save
+        self._enqueue = enqueue
+        self.at_end: tuple[NewRun, ...] = ()
         self._lines = lines
         self._show_progress = show_progress
         self.hiding = hiding
@@ -112,6 +127,7 @@ class LocalHost:
         self._savings: list[_Saving] = []
         self._order: asyncio.Lock | None = None
         self._abandoned: asyncio.Event | None = None
+        self._prints: Lines | None = None
         self._stop_asked = False
         self.unstoppable = False
         self.latest_progress: Json = None
@@ -130,9 +146,27 @@ class LocalHost:
         return self._abandoned
 
     @property
-    def has_savings(self) -> bool:
-        """Whether the job saved checkpoints that are perhaps not kept yet."""
-        return bool(self._savings)
+    def left_more(self) -> bool:
+        """Whether the job left more than its outcome: checkpoints that are perhaps not kept yet, runs to enqueue."""
+        return bool(self._savings or self.at_end or self._prints)
+
+    def enqueue(self, runs: Sequence[RunSpec]) -> Awaitable[list[int]]:
+        """Put runs into the queue now; their ids."""
+        return self._enqueue(runs)
+
+    def enqueue_waiting(self, runs: Sequence[RunSpec]) -> list[int]:
+        """``enqueue`` for a thread, which waits for it.
+
+        Raises:
+            RuntimeError: it is called in the event loop, which would wait for itself.
+        """
+        if threading.get_ident() == self._thread:
+            raise RuntimeError("an async job must not block the event loop: use `await ctx.enqueue(…)`")
+        return asyncio.run_coroutine_threadsafe(_awaited(self._enqueue(runs)), self._loop).result()
+
+    def enqueue_at_end(self, runs: Sequence[RunSpec]) -> None:
+        """Put runs into the queue in the transaction that ends the attempt, if it ends well."""
+        self.at_end += new_runs(runs)
 
     def ask_to_stop(self, reason: StopReason) -> None:
         """Ask the job to stop; called in the event loop."""
@@ -170,6 +204,18 @@ class LocalHost:
         pause = self._lines.write(self._started.execution_id, (line,))
         if pause and threading.get_ident() != self._thread:
             time.sleep(pause)
+
+    def printed(self, text: str) -> None:
+        """Keep what the job printed, line by line."""
+        if self._prints is None:
+            self._prints = Lines()
+        for line in self._prints.take(text):
+            self.log(logging.INFO, line, None)
+
+    def end_prints(self) -> None:
+        """Keep what was printed last, without an end of its line."""
+        for line in [] if self._prints is None else self._prints.rest():
+            self.log(logging.INFO, line, None)
 
     def log_all(self, lines: Iterable[RawLine], *, dropped: int) -> None:
         """Keep lines that a child process sent."""

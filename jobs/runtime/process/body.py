@@ -9,11 +9,13 @@ from collections.abc import Sequence
 
 from ...core.model import Json
 from ...core.outcome import Failed, JobOutcome
+from ...core.run_spec import RunSpec
 from ..attempts.attempt import Attempt
 from ..attempts.bodies import Running
 from ..attempts.results import failure, stopped
+from ..job.printing import prints_belong_to_jobs
 from .spawner import Child, LauncherError, Spawner
-from .wire import Begin, Ended, FrameError, Lines, Progress, Save, Saved, Stop, Terminate
+from .wire import Begin, Ended, Enqueue, Enqueued, FrameError, Lines, Progress, Save, Saved, Stop, Terminate
 
 log = logging.getLogger(__name__)
 
@@ -61,6 +63,8 @@ class ProcessBody:
             path=_places(sys.path),
             log_levels=log_levels(),
             secrets=dict(attempt.secrets),
+            modules=[] if attempt.surroundings is None else attempt.surroundings.modules,
+            keeps_prints=prints_belong_to_jobs(),
         )
         child.send(begin)
         attempt.host.subscribe_stops(lambda reason: child.send(Stop(reason=reason)))
@@ -77,9 +81,19 @@ class ProcessBody:
                     self._attempt.host.progress(done, total, text)
                 case Save(number=number, value=value):
                     child.send(Saved(number=number, error=await self._save(value)))
+                case Enqueue(number=number, runs=runs):
+                    child.send(await self._enqueue(number, runs))
                 case Ended():
+                    self._attempt.host.enqueue_at_end(message.at_end)
                     return message.value()
         return None
+
+    async def _enqueue(self, number: int, runs: Sequence[RunSpec]) -> Enqueued:
+        try:
+            return Enqueued(number=number, ids=await self._attempt.host.enqueue(runs))
+        except Exception as error:
+            log.exception("run %d could not enqueue %d runs", self._attempt.started.run.id, len(runs))
+            return Enqueued(number=number, ids=[], error=f"{type(error).__name__}: {error}")
 
     async def _save(self, value: Json) -> str | None:
         try:

@@ -23,15 +23,18 @@ from ...core.errors import ConfigurationError, InvalidInput
 from ...core.model import Isolation
 from ...core.outcome import INVALID_ARGUMENTS, Failed, JobOutcome, Succeeded
 from ...declared import Job
-from ...registry import JobDefinition, default_registry, define
+from ...registry import Handler, JobDefinition, default_registry, define
+from ...registry.hooks import Hooks
 from ...registry.policies import NO_POLICIES
 from ..attempts.results import from_exception, from_return
 from ..job.hiding import Hiding
+from ..job.printing import let_prints_belong_to_jobs
 from ..job.stopping import StopSignal
+from ..job.surroundings import surroundings_of
 from ..live.log_writer import JobLogHandler
 from .host import ChildHost
 from .outbox import Connection, NodeGoneError
-from .wire import Begin, Ended, Saved, Stop, Terminate, to_child
+from .wire import Begin, Ended, Enqueued, Saved, Stop, Terminate, to_child
 
 
 class JobNotFoundError(Exception):
@@ -62,37 +65,53 @@ class ChildRun:
         signal.signal(signal.SIGTERM, self._on_sigterm)
         set_up_logging(self._begin.log_levels, self._host)
         current_host.set(self._host)
+        if self._begin.keeps_prints:
+            let_prints_belong_to_jobs()
         outcome = self._outcome()
         unsaved = self._host.await_checkpoints()
         if unsaved is not None and isinstance(outcome, Succeeded):
             outcome = Failed("CheckpointRefusedError", f"the checkpoint could not be kept: {unsaved}")
         self._host.flush()
         self._over = True
-        self._connection.send(Ended.of(outcome))
+        self._connection.send(Ended.of(outcome, self._host.at_end))
 
     def _outcome(self) -> JobOutcome:
         policies = NO_POLICIES
         try:
             sys.path[:] = self._begin.path
-            definition = find_job(self._begin.info.job_name, self._begin.module, self._begin.qualname)
+            for module in self._begin.modules:
+                importlib.import_module(module)
+            definition, hooks = find_job(self._begin.info.job_name, self._begin.module, self._begin.qualname)
             policies = definition.policies
-            arguments = definition.bind(self._begin.info.args, JobContext(self._begin.info, self._host))
-            return from_return(self._call(definition, arguments), self._hiding)
-        except InvalidInput as error:
-            return Failed(INVALID_ARGUMENTS, self._hiding.text(error.message), permanent=True)
+            context = JobContext(self._begin.info, self._host)
+            try:
+                arguments = definition.bind(self._begin.info.args, context)
+            except InvalidInput as error:
+                return Failed(INVALID_ARGUMENTS, self._hiding.text(error.message), permanent=True)
+            return from_return(self._returned(definition, hooks, context, arguments), self._hiding)
         except BaseException as error:
             return from_exception(error, self._signal.reason, policies, self._hiding)
 
-    def _call(self, definition: JobDefinition, arguments: Mapping[str, Any]) -> object:
-        if not inspect.iscoroutinefunction(definition.handler):
-            return definition.handler(**arguments)
-        return asyncio.run(self._in_loop(definition, arguments))
+    def _returned(
+        self, definition: JobDefinition, hooks: Hooks, context: JobContext, arguments: Mapping[str, Any]
+    ) -> object:
+        surroundings = surroundings_of(definition, hooks, {})
+        if surroundings is None:
+            return self._call(definition.handler, arguments)
+        if inspect.iscoroutinefunction(definition.handler):
+            return self._call(surroundings.in_loop, {"context": context, "arguments": arguments})
+        return surroundings.call_without_loop(context, arguments)
 
-    async def _in_loop(self, definition: JobDefinition, arguments: Mapping[str, Any]) -> object:
+    def _call(self, handler: Handler, arguments: Mapping[str, Any]) -> object:
+        if not inspect.iscoroutinefunction(handler):
+            return handler(**arguments)
+        return asyncio.run(self._in_loop(handler, arguments))
+
+    async def _in_loop(self, handler: Handler, arguments: Mapping[str, Any]) -> object:
         loop, task = asyncio.get_running_loop(), asyncio.current_task()
         if task is not None:
             self._interrupt = functools.partial(_cancel_from_outside, loop, task)
-        return await definition.handler(**arguments)
+        return await handler(**arguments)
 
     def _listen(self) -> None:
         """Do what the node says until it is gone; a job without its node must not go on."""
@@ -104,6 +123,8 @@ class ChildRun:
                         self._signal.ask(reason)
                     case Saved():
                         self._host.on_saved(message)
+                    case Enqueued():
+                        self._host.on_enqueued(message)
                     case Terminate():
                         self._terminating = True
                         self._interrupt()
@@ -136,8 +157,8 @@ def set_up_logging(levels: Mapping[str, int], host: ChildHost) -> None:
         logging.getLogger(name).setLevel(level)
 
 
-def find_job(name: str, module_name: str, qualname: str) -> JobDefinition:
-    """Import the module of a job and find the job in it.
+def find_job(name: str, module_name: str, qualname: str) -> tuple[JobDefinition, Hooks]:
+    """Import the module of a job and find the job in it, with the hooks of its registry.
 
     Raises:
         JobNotFoundError: it is not there.
@@ -146,14 +167,14 @@ def find_job(name: str, module_name: str, qualname: str) -> JobDefinition:
     module = importlib.import_module(module_name)
     registered = default_registry().get(name)
     if registered is not None and _place(registered.handler) == (module_name, qualname):
-        return registered
+        return registered, default_registry().hooks
     # Registered in a registry of its own, which cannot be found by name: its function can.
     handler = looked_up(module, qualname)
     if isinstance(handler, Job):
-        return handler.definition
+        return handler.definition, handler.registry.hooks
     if not callable(handler):
         raise JobNotFoundError(f"job '{name}': module {module_name} has no function '{qualname}' in a new process")
-    return define(name, handler, isolation=Isolation.PROCESS)
+    return define(name, handler, isolation=Isolation.PROCESS), Hooks()
 
 
 def looked_up(module: ModuleType | None, qualname: str) -> Any:  # noqa: ANN401 - whatever is there

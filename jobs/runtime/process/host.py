@@ -2,24 +2,32 @@
 
 import asyncio
 import itertools
+import logging
 import threading
-from collections.abc import Awaitable, Generator, Mapping
+from collections.abc import Awaitable, Generator, Iterable, Mapping, Sequence
 from concurrent.futures import Future
 from typing import Any
 
+from ...actions.enqueue_many import new_runs
 from ...context import StopReason
 from ...core.model import Json
+from ...core.run_spec import RunSpec
 from ..job.hiding import Hiding
 from ..job.host import Done
+from ..job.printing import Lines
 from ..job.stopping import StopSignal
 from ..job.values import plain_json, progress_document
 from ..live.log_writer import RawLine
 from .outbox import Connection, Outbox
-from .wire import Progress, Save, Saved
+from .wire import Enqueue, Enqueued, Progress, Save, Saved
 
 
 class CheckpointRefusedError(Exception):
     """The node could not keep a checkpoint; the message says why."""
+
+
+class EnqueueRefusedError(Exception):
+    """The node could not put runs into the queue; the message says why."""
 
 
 class _Saving(Awaitable[None]):
@@ -59,6 +67,9 @@ class ChildHost:
         signal: Why and when to stop.
         checkpoint: The last one of the task.
         hiding: Cuts the secrets that the job was given out of what it says.
+
+    Attributes:
+        at_end: What is put into the queue if the attempt ends well.
     """
 
     def __init__(self, connection: Connection, signal: StopSignal, checkpoint: Json, hiding: Hiding) -> None:
@@ -69,6 +80,9 @@ class ChildHost:
         self._outbox = Outbox(connection)
         self._numbers = itertools.count(1)
         self._savings: dict[int, _Saving] = {}
+        self._orders: dict[int, Future[list[int]]] = {}
+        self.at_end: list[RunSpec] = []
+        self._prints = Lines()
         self._lock = threading.Lock()
         self._unsaved: str | None = None
 
@@ -120,8 +134,51 @@ class ChildHost:
             saving.wait_quietly()
         return self._unsaved
 
+    def enqueue(self, runs: Sequence[RunSpec]) -> Awaitable[list[int]]:
+        """Have the node put runs into the queue; their ids."""
+        return asyncio.wrap_future(self._ordered(runs))
+
+    def enqueue_waiting(self, runs: Sequence[RunSpec]) -> list[int]:
+        """``enqueue`` for code that no event loop runs."""
+        return self._ordered(runs).result()
+
+    def _ordered(self, runs: Sequence[RunSpec]) -> "Future[list[int]]":
+        # What is wrong with them is said here, as an exception of the job's own call.
+        new_runs(runs)
+        answer: Future[list[int]] = Future()
+        with self._lock:
+            number = next(self._numbers)
+            self._orders[number] = answer
+            self._connection.send(Enqueue(number=number, runs=list(runs)))
+        return answer
+
+    def on_enqueued(self, answer: Enqueued) -> None:
+        """The node put runs into the queue, or could not."""
+        with self._lock:
+            waiting = self._orders.pop(answer.number, None)
+        if waiting is None:
+            return
+        if answer.error is None:
+            waiting.set_result(answer.ids)
+        else:
+            waiting.set_exception(EnqueueRefusedError(f"the runs could not be put into the queue: {answer.error}"))
+
+    def enqueue_at_end(self, runs: Sequence[RunSpec]) -> None:
+        """Put runs into the queue in the transaction that ends the attempt, if it ends well."""
+        new_runs(runs)
+        self.at_end += runs
+
+    def printed(self, text: str) -> None:
+        """Keep what the job printed, line by line."""
+        self._log_printed(self._prints.take(text))
+
+    def _log_printed(self, lines: Iterable[str]) -> None:
+        for line in lines:
+            self.log(logging.INFO, line, None)
+
     def flush(self) -> None:
         """Send all lines and progress."""
+        self._log_printed(self._prints.rest())
         self._outbox.flush()
 
 

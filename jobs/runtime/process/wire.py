@@ -6,6 +6,7 @@ out of a process that runs foreign code is data, and it is checked before anythi
 
 import dataclasses
 import struct
+from collections.abc import Sequence
 from typing import Annotated, Any, Literal, TypeAlias, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
@@ -13,6 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 from ...context import RunInfo, StopReason
 from ...core.model import Json
 from ...core.outcome import Cancelled, Failed, HandedBack, JobOutcome, Snoozed, Succeeded, TimedOut
+from ...core.run_spec import RunSpec
 from ..live.log_writer import RawLine
 
 M = TypeVar("M")
@@ -45,6 +47,8 @@ class Begin(Message):
         path: Where the child looks for modules.
         log_levels: The levels of the node's loggers by name; "" is the root.
         secrets: Name to value of the secrets in its arguments, to be cut out of what the job says.
+        modules: Where its hooks and resources are declared.
+        keeps_prints: What it prints is kept with its execution.
     """
 
     kind: Literal["begin"] = "begin"
@@ -56,6 +60,8 @@ class Begin(Message):
     path: list[str]
     log_levels: dict[str, int]
     secrets: dict[str, str] = Field(default_factory=dict, repr=False)
+    modules: list[str] = Field(default_factory=list[str])
+    keeps_prints: bool = False
 
 
 class Stop(Message):
@@ -76,6 +82,15 @@ class Saved(Message):
 
     kind: Literal["saved"] = "saved"
     number: int
+    error: str | None = None
+
+
+class Enqueued(Message):
+    """Node to child: the runs of order ``number`` are in the queue, or could not be put there (``error``)."""
+
+    kind: Literal["enqueued"] = "enqueued"
+    number: int
+    ids: list[int]
     error: str | None = None
 
 
@@ -104,20 +119,30 @@ class Save(Message):
     value: Json
 
 
+class Enqueue(Message):
+    """Child to node: put these runs into the queue, and say so with ``Enqueued``."""
+
+    kind: Literal["enqueue"] = "enqueue"
+    number: int
+    runs: list[RunSpec]
+
+
 _OUTCOMES = {one.__name__: one for one in (Succeeded, Failed, TimedOut, Cancelled, Snoozed, HandedBack)}
 
 
 class Ended(Message):
-    """Child to node, last: how the attempt ended; the name of an outcome and its fields."""
+    """Child to node, last: how the attempt ended (the name of an outcome, its fields), and what follows a good end."""
 
     kind: Literal["ended"] = "ended"
     outcome: Literal["Succeeded", "Failed", "TimedOut", "Cancelled", "Snoozed", "HandedBack"]
     fields: dict[str, Any]
+    at_end: list[RunSpec] = Field(default_factory=list[RunSpec])
 
     @classmethod
-    def of(cls, outcome: JobOutcome) -> "Ended":
-        """The message that carries ``outcome``."""
-        return cls.model_validate({"outcome": type(outcome).__name__, "fields": dataclasses.asdict(outcome)})
+    def of(cls, outcome: JobOutcome, at_end: Sequence[RunSpec] = ()) -> "Ended":
+        """The message that carries ``outcome`` and what follows it."""
+        fields = dataclasses.asdict(outcome)
+        return cls.model_validate({"outcome": type(outcome).__name__, "fields": fields, "at_end": list(at_end)})
 
     def value(self) -> JobOutcome:
         """The outcome that it carries.
@@ -131,8 +156,8 @@ class Ended(Message):
             raise FrameError(f"the fields of outcome {self.outcome} do not fit: {error}") from error
 
 
-ToChild: TypeAlias = Begin | Stop | Terminate | Saved
-ToNode: TypeAlias = Lines | Progress | Save | Ended
+ToChild: TypeAlias = Begin | Stop | Terminate | Saved | Enqueued
+ToNode: TypeAlias = Lines | Progress | Save | Enqueue | Ended
 
 _TO_CHILD = TypeAdapter[ToChild](Annotated[ToChild, Field(discriminator="kind")])
 _TO_NODE = TypeAdapter[ToNode](Annotated[ToNode, Field(discriminator="kind")])

@@ -6,6 +6,7 @@ from sqlalchemy import URL, make_url
 from sqlalchemy.exc import ArgumentError
 
 from ...core.errors import ConfigurationError
+from ..schema.naming import SCHEMA, SQLITE_SCHEMA, schema_fault
 
 KEEPALIVES = {"keepalives_idle": "30", "keepalives_interval": "10", "keepalives_count": "3"}
 """Seconds: a peer that vanished without a word is noticed within a minute, on connections that only wait, too."""
@@ -33,8 +34,13 @@ def parse_url(text: str) -> URL:
             raise ConfigurationError(
                 "database URL: SQLite needs a file, e.g. sqlite:///cronograph.db; memory is lost at exit"
             )
+        if "schema" in url.query:
+            raise ConfigurationError("database URL: a SQLite file has no schemas; leave 'schema' out")
         return url.set(drivername="sqlite")
     is_pooled(url)
+    fault = schema_fault(schema_in(url))
+    if fault is not None:
+        raise ConfigurationError(f"database URL: schema {fault}")
     return url.set(drivername="postgresql+psycopg")
 
 
@@ -57,9 +63,35 @@ def is_pooled(url: URL) -> bool:
     return kind is not None
 
 
-def without_pooler(url: URL) -> URL:
-    """The address as the drivers take it."""
-    return url.difference_update_query(["pooler"])
+def schema_in(url: URL) -> str:
+    """The schema of the tables: what ``?schema=`` says, else ``cronograph``; ``main`` in a SQLite file."""
+    if is_sqlite(url):
+        return SQLITE_SCHEMA
+    chosen = url.query.get("schema", SCHEMA)
+    return chosen if isinstance(chosen, str) else chosen[-1]
+
+
+def with_schema(text: str, schema: str) -> str:
+    """A database URL that says which schema holds the tables; that of a SQLite file, which has none, as it is.
+
+    Raises:
+        ConfigurationError: the URL is of no form that is known, or names another schema.
+    """
+    url = parse_url(text)
+    named = schema_in(url)
+    if is_sqlite(url) or named == schema:
+        return text
+    fault = schema_fault(schema)
+    if fault is not None:
+        raise ConfigurationError(f"database URL: schema {fault}")
+    if "schema" in url.query:
+        raise ConfigurationError(f"database URL: must name the schema '{schema}' or none, got '{named}'")
+    return make_url(text).update_query_dict({"schema": schema}).render_as_string(hide_password=False)
+
+
+def for_drivers(url: URL) -> URL:
+    """The address as the drivers take it, without what it says to us alone."""
+    return url.difference_update_query(["pooler", "schema"])
 
 
 def is_sqlite(url: URL) -> bool:
@@ -69,7 +101,7 @@ def is_sqlite(url: URL) -> bool:
 
 def libpq_url(url: URL) -> str:
     """The address of a PostgreSQL database for a plain psycopg connection."""
-    plain = without_pooler(url.set(drivername="postgresql", query={**KEEPALIVES, **url.query}))
+    plain = for_drivers(url.set(drivername="postgresql", query={**KEEPALIVES, **url.query}))
     place, _, query = plain.render_as_string(hide_password=False).partition("?")
     # SQLAlchemy writes a blank as ``+``, which libpq takes for what it is.
     return f"{place}?{query.replace('+', '%20')}"

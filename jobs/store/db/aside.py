@@ -5,10 +5,9 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
 
-from sqlalchemy import URL, text
+from sqlalchemy import text
 
-from ...core.errors import ConfigurationError
-from .address import is_pooled, is_sqlite, parse_url, sqlite_path
+from .address import is_sqlite, parse_url, sqlite_path
 from .opening import connected
 
 _PREFIX = "cronograph_trial"
@@ -21,7 +20,7 @@ def place_aside(database_url: str) -> Generator[str]:
     What the database holds is neither read nor changed. Whoever is told of the place closes it before the block ends.
 
     Raises:
-        ConfigurationError: the address leads to a pooler, where no schema can be chosen for a connection.
+        ConfigurationError: the address is of no form that is known.
         StorageError: the database cannot be reached, or the account may make no schema there.
     """
     url = parse_url(database_url)
@@ -29,11 +28,10 @@ def place_aside(database_url: str) -> Generator[str]:
     if is_sqlite(url):
         yield from _file_aside(sqlite_path(url).with_name(f"{name}.db"))
         return
-    if is_pooled(url):
-        raise ConfigurationError("database URL: a trial needs the database itself, got the address of its pooler")
     _run(database_url, f"CREATE SCHEMA {name}")
     try:
-        yield _within(url, name)
+        inside = url.set(drivername="postgresql").update_query_dict({"schema": name})
+        yield inside.render_as_string(hide_password=False)
     finally:
         _run(database_url, f"DROP SCHEMA {name} CASCADE")
 
@@ -44,12 +42,6 @@ def _file_aside(path: Path) -> Generator[str]:
     finally:
         for left in path.parent.glob(f"{path.name}*"):
             left.unlink()
-
-
-def _within(url: URL, schema: str) -> str:
-    options = f"{url.query.get('options', '')} -c search_path={schema}".strip()
-    inside = url.set(drivername="postgresql").update_query_dict({"options": options})
-    return inside.render_as_string(hide_password=False)
 
 
 def _run(database_url: str, statement: str) -> None:

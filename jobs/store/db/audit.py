@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any, Final
 
-from sqlalchemy import Connection, insert, select, update
+from sqlalchemy import Connection, bindparam, insert, select, update
 
 from ...core.audit import Entry, Record
 from ..schema.tables import audit_head as h
@@ -17,6 +17,9 @@ from . import dialect
 GENESIS: Final = "0" * 64
 """What stands for the hash before the first entry."""
 _HEAD = 1
+_LOCK_HEAD = select(h.c.last_id, h.c.last_hash).where(h.c.id == _HEAD).with_for_update()
+_APPEND = insert(a)
+_ADVANCE = update(h).where(h.c.id == _HEAD).values(last_id=bindparam("newest"), last_hash=bindparam("hash"))
 
 
 def append(conn: Connection, now: datetime, records: Sequence[Record]) -> None:
@@ -38,8 +41,8 @@ def append(conn: Connection, now: datetime, records: Sequence[Record]) -> None:
         )
         last_hash = chained(last_hash, entry)
         rows.append({**_values(entry), "hash": last_hash})
-    conn.execute(insert(a), rows)
-    conn.execute(update(h).where(h.c.id == _HEAD).values(last_id=last_id, last_hash=last_hash))
+    conn.execute(_APPEND, rows)
+    conn.execute(_ADVANCE, {"newest": last_id, "hash": last_hash})
 
 
 def chained(before: str, entry: Entry) -> str:
@@ -49,9 +52,11 @@ def chained(before: str, entry: Entry) -> str:
 
 
 def _lock(conn: Connection) -> tuple[int, str]:
-    first = {"id": _HEAD, "last_id": 0, "last_hash": GENESIS, "pruned_id": 0, "pruned_hash": GENESIS}
-    conn.execute(dialect.insert_or_ignore(conn, h).values(**first))
-    row = conn.execute(select(h).where(h.c.id == _HEAD).with_for_update()).one()
+    row = conn.execute(_LOCK_HEAD).one_or_none()
+    if row is None:
+        first = {"id": _HEAD, "last_id": 0, "last_hash": GENESIS, "pruned_id": 0, "pruned_hash": GENESIS}
+        conn.execute(dialect.insert_or_ignore(conn, h).values(**first))
+        row = conn.execute(_LOCK_HEAD).one()
     return row.last_id, row.last_hash
 
 

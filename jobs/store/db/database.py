@@ -14,10 +14,10 @@ from sqlalchemy import URL, Connection
 from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError, SQLAlchemyError
 
 from . import audit, outbox
-from .address import is_pooled, is_sqlite, libpq_url, parse_url, sqlite_path
+from .address import is_pooled, is_sqlite, libpq_url, parse_url, schema_in, sqlite_path
 from .away import is_away
 from .connecting import sync_engine
-from .line import Line
+from .line import Line, ThreadLine
 from .postgres import PostgresAccess
 from .sqlite import SqliteAccess
 from .transaction import Clock, Tx, Wake
@@ -30,6 +30,7 @@ __all__ = [
     "Listener",
     "OperationalError",
     "SQLAlchemyError",
+    "ThreadLine",
     "parse_url",
     "sqlite_path",
     "sync_engine",
@@ -205,6 +206,10 @@ class Database:
         """
         return None if self.is_sqlite or self.clock is not None else Line(self.url)
 
+    def thread_line(self) -> ThreadLine | None:
+        """``line`` for threads; None behind a pooler, too."""
+        return None if self.is_sqlite or self.is_pooled or self.clock is not None else ThreadLine(self.url)
+
     async def on_line(
         self,
         function: Callable[Concatenate[Line, P], Awaitable[tuple[T, Wake]]],
@@ -216,6 +221,11 @@ class Database:
         result, wakes = await function(line, *args, **kwargs)
         self._notify(wakes)
         return result
+
+    @property
+    def schema(self) -> str:
+        """The schema of the tables, and on PostgreSQL the name of the channel for notifications."""
+        return schema_in(self.url)
 
     def libpq_url(self) -> str:
         """The address for a plain psycopg connection."""

@@ -3,12 +3,16 @@
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
-from typing import Any
+from functools import cache
+from types import NoneType
+from typing import Any, get_args, get_type_hints
 
 from sqlalchemy import (
     Boolean,
+    ColumnElement,
     Connection,
     Float,
+    Row,
     String,
     Subquery,
     Table,
@@ -25,6 +29,7 @@ from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.dialects.postgresql import JSONB
 from sqlalchemy.types import JSON, TypeEngine
 
+from ..schema.naming import SchemaText
 from ..schema.types import JsonDocument, UtcDateTime, to_text
 
 
@@ -44,10 +49,13 @@ def database_now(conn: Connection) -> datetime:
     return datetime.now(UTC)
 
 
+_NOTIFY = SchemaText("SELECT pg_notify('cronograph', :payload)")
+
+
 def notify(conn: Connection, payload: str) -> None:
     """Send a hint to all nodes when ``conn``'s transaction commits; SQLite has one process and needs none."""
     if is_postgresql(conn):
-        conn.execute(text("SELECT pg_notify('cronograph', :payload)"), {"payload": payload})
+        conn.execute(_NOTIFY, {"payload": payload})
 
 
 def insert_or_ignore(conn: Connection, table: Table) -> Any:
@@ -126,6 +134,55 @@ def batch_rows(
         return {f"{name}_rows": json.dumps(named)}
     listed = [[_for_json(value, kind) for value, kind in zip(row, kinds, strict=True)] for row in rows]
     return {f"{name}_rows": json.dumps(listed)}
+
+
+def insert_rows(
+    conn: Connection, table: Table, rows: Sequence[Mapping[str, Any]], *also: ColumnElement[Any]
+) -> Sequence[Row[Any]]:
+    """Insert rows in their order, by one statement of one parameter; what a constraint forbids is left out.
+
+    Args:
+        conn: The transaction.
+        table: Where they go.
+        rows: Values by column, all with the same columns.
+        also: Further columns of what is returned.
+
+    Returns:
+        All columns of what was stored, in any order.
+    """
+    if not rows:
+        return []
+    postgres, names = is_postgresql(conn), tuple(rows[0])
+    values = [(*(row[name] for name in names), place) for place, row in enumerate(rows)]
+    parameters = batch_rows(_placed(table, names), values, "new", postgres=postgres)
+    return conn.execute(_inserting(table, names, also, postgres=postgres), parameters).all()
+
+
+@cache
+def _placed(table: Table, names: tuple[str, ...]) -> dict[str, TypeEngine[Any]]:
+    """The columns and the place of each row among the others."""
+    return {**{name: table.c[name].type for name in names}, "place": KINDS[int]}
+
+
+@cache
+def _inserting(table: Table, names: tuple[str, ...], also: tuple[ColumnElement[Any], ...], *, postgres: bool) -> Any:
+    batch = batch_source(_placed(table, names), "new", postgres=postgres)
+    # SQLite needs a WHERE between a SELECT and ON CONFLICT to tell it from a join's ON.
+    source = select(*(batch.c[name] for name in names)).where(batch.c.place.is_not(None)).order_by(batch.c.place)
+    statement = ignoring_conflicts(table, postgres=postgres).from_select(list(names), source)
+    return statement.returning(*table.c, *also)
+
+
+def kinds_of(row: type[tuple[Any, ...]]) -> dict[str, TypeEngine[Any]]:
+    """The columns of a ``batch`` whose rows are of this named tuple; what is of any type is a JSON document."""
+    return {name: KINDS[_python_type(hint)] for name, hint in get_type_hints(row).items()}
+
+
+def _python_type(hint: Any) -> type:
+    if hint is Any:
+        return dict
+    found: type = next(kind for kind in get_args(hint) or (hint,) if kind is not NoneType)
+    return found
 
 
 def _is_json(kind: TypeEngine[Any]) -> bool:

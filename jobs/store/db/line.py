@@ -1,6 +1,10 @@
-"""One asynchronous connection to PostgreSQL for statements that are a transaction each: the engine's hot path."""
+"""Connections to PostgreSQL for statements that are a transaction each: the engine's hot path, and enqueueing.
+
+Each is opened by its first use, kept, and opened again after a fault.
+"""
 
 import contextlib
+import threading
 import time
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -9,7 +13,8 @@ import psycopg
 from psycopg.rows import TupleRow
 from sqlalchemy import URL
 
-from .address import is_pooled, libpq_url
+from ..schema.naming import in_schema
+from .address import is_pooled, libpq_url, schema_in
 from .connecting import IDLE_SECONDS, postgres_arguments, settings_of_transaction
 
 # Rows are found by the keys that a statement is given, in the order in which it gives them, whatever the statistics of
@@ -18,7 +23,7 @@ _PLANS = {"enable_hashjoin": "off", "enable_mergejoin": "off", "enable_seqscan":
 
 
 class Line:
-    """A connection that is opened by its first use, kept, and opened again after a fault. Used by one task at a time.
+    """An asynchronous connection, used by one task at a time.
 
     It belongs to the event loop that uses it. A statement is committed by itself, so a loop that is kept busy reads
     its answer late, but holds no lock meanwhile.
@@ -29,13 +34,19 @@ class Line:
 
     def __init__(self, url: URL) -> None:
         self._url = url
+        self._schema = schema_in(url)
         self._connection: psycopg.AsyncConnection[TupleRow] | None = None
         self._used_at = 0.0
 
     async def execute(self, statement: str, parameters: Mapping[str, Any]) -> Sequence[TupleRow]:
-        """Send a statement, in a transaction of its own; its rows. After a fault it may have been committed or not."""
+        """Send a statement, in a transaction of its own; its rows. After a fault it may have been committed or not.
+
+        Args:
+            statement: In it, the word ``cronograph`` stands for the schema of the tables.
+            parameters: Its parameters, by name.
+        """
         connection = await self._open()
-        rows = await self._rows(connection, statement, parameters)
+        rows = await self._rows(connection, in_schema(statement, self._schema), parameters)
         self._used_at = time.monotonic()
         return rows
 
@@ -70,3 +81,43 @@ class Line:
         connection, self._connection = self._connection, None
         if connection is not None:
             await connection.close()
+
+
+class ThreadLine:
+    """A connection for any threads, one after the other. Not for an address with a pooler.
+
+    Args:
+        url: From ``parse_url``; PostgreSQL.
+    """
+
+    def __init__(self, url: URL) -> None:
+        self._url = url
+        self._schema = schema_in(url)
+        self._lock = threading.Lock()
+        self._connection: psycopg.Connection[TupleRow] | None = None
+        self._used_at = 0.0
+
+    def execute(self, statement: str, parameters: Mapping[str, Any]) -> Sequence[TupleRow]:
+        """See ``Line.execute``."""
+        with self._lock:
+            rows = self._open().execute(in_schema(statement, self._schema), parameters, prepare=True).fetchall()
+            self._used_at = time.monotonic()
+            return rows
+
+    def _open(self) -> psycopg.Connection[TupleRow]:
+        connection = self._connection
+        if connection is not None and not connection.closed and time.monotonic() - self._used_at > IDLE_SECONDS:
+            with contextlib.suppress(psycopg.Error):
+                connection.execute("SELECT 1")
+        if connection is None or connection.closed:
+            arguments = postgres_arguments(self._url)
+            connection = psycopg.connect(libpq_url(self._url), autocommit=True, **arguments)
+            self._connection = connection
+        return connection
+
+    def close(self) -> None:
+        """Close the connection once its statement has ended; the next use opens another."""
+        with self._lock:
+            connection, self._connection = self._connection, None
+            if connection is not None:
+                connection.close()

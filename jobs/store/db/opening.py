@@ -1,5 +1,6 @@
 """One connection for one purpose, outside the running engine: to migrate a database or to look at it."""
 
+import os
 import re
 from collections.abc import Generator
 from contextlib import contextmanager
@@ -32,6 +33,18 @@ def connected(database_url: str) -> Generator[Connection]:
         raise StorageError(f"database {name}: cannot be used: {reason}") from error
     finally:
         engine.dispose()
+
+
+def make_private(database_url: str) -> None:
+    """Make the SQLite file that is not there yet, for its owner alone; what SQLite puts beside it is like it.
+
+    It will hold the arguments of jobs and hashes of credentials. Where no file can be made, whoever connects says so.
+    """
+    if exists(database_url):
+        return
+    path = sqlite_path(parse_url(database_url))
+    if path.parent.is_dir() and os.access(path.parent, os.W_OK):
+        os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
 
 
 def exists(database_url: str) -> bool:

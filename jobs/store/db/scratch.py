@@ -11,7 +11,7 @@ def create_tables(url: str) -> None:
     engine = sync_engine(parse_url(url))
     try:
         with engine.begin() as conn:
-            metadata.create_all(conn)
+            metadata.create_all(conn, checkfirst=False)
             conn.execute(insert(event_publisher).values(id=1, last_seq=0))
     finally:
         engine.dispose()

@@ -1,12 +1,14 @@
 """What the nodes have published that they can run."""
 
 from collections.abc import Collection, Sequence
+from datetime import datetime
 from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, Row, select
+from sqlalchemy import Connection, Row, bindparam, func, select
 
 from ...core.defaults import NOTHING_SAID, JobDefaults, JobInfo
 from ...core.model import Isolation
+from ..db import dialect
 from ..schema.specs import defaults_from
 from ..schema.tables import job as j
 from .nodes import live
@@ -36,12 +38,22 @@ class Schema(NamedTuple):
     defaults: JobDefaults = NOTHING_SAID
 
 
-def schemas(conn: Connection) -> dict[str, Schema]:
-    """What arguments every published job takes, by name."""
-    statement = select(j.c.name, j.c.args_schema, j.c.signature, j.c.defaults).order_by(j.c.name)
-    return {
-        row.name: Schema(row.args_schema, row.signature, defaults_from(row.defaults)) for row in conn.execute(statement)
-    }
+_SCHEMAS = select(j.c.name, j.c.args_schema, j.c.signature, j.c.defaults)
+_NAMED = _SCHEMAS.where(j.c.name.in_(bindparam("names", expanding=True)))
+_NAMED_AND_NOW = _NAMED.add_columns(func.statement_timestamp().label("now"))
+
+
+def schemas(conn: Connection, names: Collection[str]) -> tuple[dict[str, Schema], datetime | None]:
+    """What arguments these published jobs take, by name, and the time if the database tells.
+
+    If one of them is not published, it is what all published jobs take: to find one with a name like it.
+    """
+    statement = _NAMED_AND_NOW if dialect.is_postgresql(conn) else _NAMED
+    rows = conn.execute(statement, {"names": sorted(names)}).all()
+    now = getattr(rows[0], "now", None) if rows else None
+    if len(rows) < len(names):
+        rows = conn.execute(_SCHEMAS.order_by(j.c.name)).all()
+    return {row.name: Schema(row.args_schema, row.signature, defaults_from(row.defaults)) for row in rows}, now
 
 
 def defaults(conn: Connection, names: Collection[str]) -> dict[str, JobDefaults]:

@@ -13,9 +13,17 @@ SLACK = timedelta(hours=1)
 _NEIGHBOURS = 100
 
 
+_PRIME, _STEP = 1_000_003, 618_034
+"""Multiples of the golden ratio, modulo one: every stretch of ids has its share, and so has each of two jobs that
+alternate, which those ids that a number divides would not give."""
+
+
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """Which executions: those that started in ``start <= time < end``, of one job, task, group or node if given."""
+    """Which executions: those that started in ``start <= time < end``, of one job, task, group or node if given.
+
+    With ``every`` above one it is an even sample of these, by their ids: about one of so many.
+    """
 
     start: datetime
     end: datetime
@@ -23,6 +31,7 @@ class Scope:
     task_name: str | None = None
     group: str | None = None
     node: str | None = None
+    every: int = 1
 
     def condition(self) -> ColumnElement[bool]:
         """The SQL of it."""
@@ -33,6 +42,8 @@ class Scope:
             conditions.append(e.c.task_name == self.task_name)
         if self.node is not None:
             conditions.append(e.c.node == self.node)
+        if self.every > 1:
+            conditions.append(e.c.id % _PRIME * _STEP % _PRIME < _PRIME // self.every)
         if self.group is not None:
             # Run by run: there are far fewer in a span of time than runs of a group.
             conditions.append(exists().where(run.c.id == e.c.run_id, run.c.group_name == self.group))

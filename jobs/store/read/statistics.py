@@ -75,6 +75,16 @@ class FailureRow:
     execution_id: int
 
 
+def counts(conn: Connection, scope: Scope, seconds: int) -> list[Point]:
+    """What ``points`` finds, without the percentiles."""
+    rows = _judged(scope, BucketStart(e.c.started_at, literal(seconds)), _DURATION).subquery("judged")
+    found = conn.execute(_counted(rows).order_by(rows.c.bucket))
+    return [
+        Point(datetime.fromtimestamp(at, UTC), Figures(count, int(failed), int(records), None, None, None))
+        for at, count, failed, records in found
+    ]
+
+
 def totals(conn: Connection, scope: Scope) -> Figures:
     """The figures of all executions of a scope together; the percentiles are of their durations."""
     return _figures(conn, _judged(scope, literal(0), _DURATION)).get(0, NOTHING)
@@ -179,13 +189,15 @@ def _figures(conn: Connection, judged: AnySelect) -> dict[int, Figures]:
     percentiles = _percentiles_postgresql(rows) if dialect.is_postgresql(conn) else None
     if percentiles is None:
         rows, percentiles = _percentiles_sqlite(rows)
-    statement: AnySelect = select(
-        rows.c.bucket, func.count(), func.sum(rows.c.failed), func.coalesce(func.sum(rows.c.records), 0), *percentiles
-    ).group_by(rows.c.bucket)
     return {
         bucket: Figures(count, int(failed), int(records), p50, p95, p99)
-        for bucket, count, failed, records, p50, p95, p99 in conn.execute(statement)
+        for bucket, count, failed, records, p50, p95, p99 in conn.execute(_counted(rows).add_columns(*percentiles))
     }
+
+
+def _counted(rows: Subquery) -> AnySelect:
+    records = func.coalesce(func.sum(rows.c.records), 0)
+    return select(rows.c.bucket, func.count(), func.sum(rows.c.failed), records).group_by(rows.c.bucket)
 
 
 def _percentiles_postgresql(rows: Subquery) -> list[ColumnElement[float]]:

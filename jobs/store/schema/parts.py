@@ -2,20 +2,24 @@
 
 from collections.abc import Iterable
 from enum import StrEnum
-from typing import Any
+from typing import Any, Final
 
 from sqlalchemy import CheckConstraint, Column, Index, MetaData, text
 
 from .types import Key
 
+SCHEMA: Final = "cronograph"
+"""The schema of the tables on PostgreSQL, unless another one is chosen; and the word for it in every statement."""
+
 metadata = MetaData(
+    schema=SCHEMA,
     naming_convention={
         "ix": "ix_%(table_name)s_%(column_0_N_name)s",
         "uq": "uq_%(table_name)s_%(column_0_N_name)s",
         "ck": "ck_%(table_name)s_%(constraint_name)s",
         "fk": "fk_%(table_name)s_%(column_0_name)s",
         "pk": "pk_%(table_name)s",
-    }
+    },
 )
 
 

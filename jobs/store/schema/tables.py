@@ -56,6 +56,7 @@ __all__ = [
     "periodic_task",
     "provider_attempt",
     "provider_identity",
+    "queue_depth",
     "queue_group",
     "quoted",
     "refresh_token",
@@ -80,6 +81,7 @@ periodic_task = Table(
     Column("group_name", String(200), nullable=False),
     Column("priority", String(8), nullable=False),
     Column("submitter", String(200)),
+    Column("submitter_id", Key),
     Column("owner", String(200), index=True),
     Column("schedule_syntax", String(12), nullable=False),
     Column("schedule_value", Text, nullable=False),
@@ -184,8 +186,10 @@ run = Table(
     Column("result", JsonDocument),
     Column("error", Text),
     Column("submitter", String(200)),
+    Column("submitter_id", Key),
     Column("description", Text, nullable=False),
     Column("signature", String(16)),
+    Column("carried", JsonDocument),
     one_of("state", RunState),
     one_of("priority", Priority),
     one_of("trigger", Trigger),
@@ -243,7 +247,7 @@ job_execution = Table(
     one_of("outcome", Outcome, nullable=True),
     one_of("trigger", Trigger),
     Index("ix_job_execution_job", "job_name", "id"),
-    Index("ix_job_execution_task", "task_id", "id"),
+    partial_index("ix_job_execution_task", "task_id IS NOT NULL", "task_id", "id"),
     partial_index("ix_job_execution_failed", "success = false", "id"),
     partial_index("ix_job_execution_failed_job", "success = false", "job_name", "id"),
     partial_index("ix_job_execution_open", "completed_at IS NULL", "id"),
@@ -269,6 +273,18 @@ execution_hour = Table(
     Column("records", Key, nullable=False),
     one_of("kind", HourKind),
     Index("ix_execution_hour_hour", "hour"),
+)
+
+queue_depth = Table(
+    "queue_depth",
+    metadata,
+    Column("at", UtcDateTime, primary_key=True),
+    Column("job_name", String(200), primary_key=True),
+    Column("group_name", String(200), primary_key=True),
+    Column("state", String(12), primary_key=True),
+    Column("runs", Key, nullable=False),
+    Column("oldest_at", UtcDateTime),
+    one_of("state", UNFINISHED),
 )
 
 execution_log = Table(

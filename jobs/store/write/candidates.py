@@ -5,29 +5,32 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Connection, text
+from sqlalchemy import Connection
 
 from ...core.fairness import Candidate
 from ...core.model import Priority
 from ...core.schedule import Syntax
 from ...core.states import CLAIMABLE, OCCUPYING, RunState
 from ..db import dialect
+from ..schema.naming import SchemaText
 from ..schema.tables import quoted
 
 FREE = f"""(NOT r.exclusive OR r.task_id IS NULL OR NOT EXISTS (
-    SELECT 1 FROM run b WHERE b.task_id = r.task_id AND b.exclusive AND b.state IN ({quoted(OCCUPYING)})))"""
+    SELECT 1 FROM cronograph.run b
+    WHERE b.task_id = r.task_id AND b.exclusive AND b.state IN ({quoted(OCCUPYING)})))"""
 """A task's exclusive runs never occupy two slots; what would be a second one is no candidate."""
 # The general condition is repeated beside the special one so that SQLite sees that its partial index applies.
 _CLAIMABLE = f"state IN ({quoted(CLAIMABLE)})"
 
 JUDGED = f"""(r.trigger = 'schedule' AND r.attempt = 0 AND EXISTS (
-    SELECT 1 FROM periodic_task t WHERE t.id = r.task_id AND t.schedule_syntax = '{Syntax.INTERVAL.value}'))"""
+    SELECT 1 FROM cronograph.periodic_task t
+    WHERE t.id = r.task_id AND t.schedule_syntax = '{Syntax.INTERVAL.value}'))"""
 """Only the first start of a run that an interval made is judged by its task's tolerance."""
 
 
 def _lane(condition: str, jobs: str) -> str:
     return f"""SELECT r.id, r.group_name, r.priority, r.state, r.exclusive, r.task_id, {JUDGED} AS judged
-        FROM run r WHERE r.{_CLAIMABLE} AND {condition} AND {jobs} AND {FREE}
+        FROM cronograph.run r WHERE r.{_CLAIMABLE} AND {condition} AND {jobs} AND {FREE}
         ORDER BY r.available_at, r.id LIMIT :depth"""
 
 
@@ -44,7 +47,7 @@ def _lanes(group: str, jobs: str) -> str:
 
 def _next(after: str) -> str:
     """The first group with something pending behind another one: one step along the index."""
-    return f"(SELECT min(group_name) FROM run WHERE {_CLAIMABLE}{after})"
+    return f"(SELECT min(group_name) FROM cronograph.run WHERE {_CLAIMABLE}{after})"
 
 
 # Groups with something pending, from the one after ``:after`` on, wrapping once; LIMIT stops the jumping early.
@@ -60,14 +63,14 @@ WITH RECURSIVE pending(name, lap, place) AS (
     ) s WHERE s.name IS NOT NULL AND (s.lap = 0 OR s.name <= :after)
 )
 SELECT c.*, q.max_running IS NOT NULL AS limited FROM pending p
-LEFT JOIN queue_group q ON q.name = p.name
+LEFT JOIN cronograph.queue_group q ON q.name = p.name
 CROSS JOIN LATERAL ({_lanes("p.name", jobs)}) c
 WHERE p.place > 0 AND q.paused_at IS NULL
 LIMIT :rows
 """
 
 
-_SQLITE_GROUPS = text(f"""
+_SQLITE_GROUPS = SchemaText(f"""
 WITH RECURSIVE pending(name, lap, place) AS (
     SELECT :from_name, :from_lap, 0
     UNION ALL
@@ -77,14 +80,16 @@ WITH RECURSIVE pending(name, lap, place) AS (
            p.place + 1
     FROM pending p WHERE p.name IS NOT NULL AND (p.lap = 0 OR p.name < :after)
 )
-SELECT p.name, p.lap, q.max_running IS NOT NULL AS limited FROM pending p LEFT JOIN queue_group q ON q.name = p.name
+SELECT p.name, p.lap, q.max_running IS NOT NULL AS limited
+FROM pending p LEFT JOIN cronograph.queue_group q ON q.name = p.name
 WHERE p.place > 0 AND p.name IS NOT NULL AND (p.lap = 0 OR p.name <= :after) AND q.paused_at IS NULL
 LIMIT :depth
 """)
 _MINE = "r.job_name = ANY(:jobs)"
-_POSTGRES_FIND = text(_postgres(_MINE))
-_POSTGRES_FIND_OWN_VERSION = text(_postgres(f"{_MINE} AND (r.signature IS NULL OR r.signature <> ALL(:foreign))"))
-_SQLITE_LANES = text(_lanes(":group", "r.job_name IN (SELECT value FROM json_each(:jobs))"))
+_POSTGRES_FIND = SchemaText(_postgres(_MINE))
+_OF_OWN_VERSION = "(r.signature IS NULL OR r.signature <> ALL(:foreign))"
+_POSTGRES_FIND_OWN_VERSION = SchemaText(_postgres(f"{_MINE} AND {_OF_OWN_VERSION}"))
+_SQLITE_LANES = SchemaText(_lanes(":group", "r.job_name IN (SELECT value FROM json_each(:jobs))"))
 
 
 @dataclass(frozen=True, slots=True)

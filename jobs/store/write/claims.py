@@ -16,7 +16,6 @@ from sqlalchemy import (
     column,
     func,
     select,
-    text,
 )
 from sqlalchemy.dialects.postgresql import ARRAY, BIGINT
 
@@ -26,6 +25,7 @@ from ..db import dialect
 from ..db.words import words
 from ..read.groups import occupied_counts
 from ..read.runs import run_from, select_runs
+from ..schema.naming import SchemaText
 from ..schema.tables import node as n
 from ..schema.tables import queue_group as g
 from ..schema.tables import quoted
@@ -88,7 +88,7 @@ def lock_scheduled(conn: Connection, ids: Sequence[int], node_id: int) -> dict[i
     return {row.id: run_from(row) for row in conn.execute(statement)}
 
 
-_GOES_ON = "NOT EXISTS (SELECT 1 FROM queue_group q WHERE q.name = r.group_name AND q.paused_at IS NOT NULL)"
+_GOES_ON = "NOT EXISTS (SELECT 1 FROM cronograph.queue_group q WHERE q.name = r.group_name AND q.paused_at IS NOT NULL)"
 
 
 class Source(Enum):
@@ -132,14 +132,15 @@ def _reserving(*, postgres: bool) -> TextualSelect:
     described = (r.c.id, r.c.task_id, r.c.task_name, r.c.job_name, r.c.group_name)
     names = ", ".join(one.name for one in described)
     if not postgres:
-        return text(f"""
-            UPDATE run AS r SET state = 'scheduled', node_id = :node_id WHERE {_AMONG} AND {Source.QUEUE.value}
-            RETURNING {names}""").columns(*described)
-    statement = text(f"""
+        return SchemaText(f"""
+            UPDATE cronograph.run AS r SET state = 'scheduled', node_id = :node_id
+            WHERE {_AMONG} AND {Source.QUEUE.value} RETURNING {names}""").columns(*described)
+    statement = SchemaText(f"""
         WITH locked AS MATERIALIZED (
-            SELECT r.id FROM run r WHERE r.id = ANY(:ids) AND {Source.QUEUE.value} {Source.QUEUE.locking}),
+            SELECT r.id FROM cronograph.run r WHERE r.id = ANY(:ids) AND {Source.QUEUE.value} {Source.QUEUE.locking}),
         reserved AS (
-            UPDATE run r SET state = 'scheduled', node_id = :node_id FROM locked WHERE r.id = locked.id RETURNING r.*)
+            UPDATE cronograph.run r SET state = 'scheduled', node_id = :node_id FROM locked WHERE r.id = locked.id
+            RETURNING r.*)
         SELECT {names} FROM reserved""")
     return statement.bindparams(_IDS).columns(*described)
 
@@ -168,17 +169,17 @@ _EXECUTION_ID = column("execution_id", BigInteger())
 @cache
 def _starting_on_postgres(source: Source) -> TextualSelect:
     """Lock, begin the attempts and open their executions, in one statement."""
-    statement = text(f"""
+    statement = SchemaText(f"""
         WITH wanted AS MATERIALIZED (
             SELECT w.id, w.place FROM unnest(:ids) WITH ORDINALITY AS w(id, place)),
         locked AS MATERIALIZED (
-            SELECT r.id FROM run r WHERE r.id = ANY(:ids) AND {source.value} {source.locking}),
+            SELECT r.id FROM cronograph.run r WHERE r.id = ANY(:ids) AND {source.value} {source.locking}),
         moment AS MATERIALIZED (SELECT coalesce(CAST(:now AS timestamptz), clock_timestamp()) AS at),
         begun AS (
-            UPDATE run r SET {_BEGIN.replace(":now", "moment.at")} FROM locked, moment
+            UPDATE cronograph.run r SET {_BEGIN.replace(":now", "moment.at")} FROM locked, moment
             WHERE r.id = locked.id RETURNING {_RUN}),
         opened AS (
-            INSERT INTO job_execution ({_EXECUTION})
+            INSERT INTO cronograph.job_execution ({_EXECUTION})
             SELECT {_OF_RUN} FROM begun r JOIN wanted w ON w.id = r.id ORDER BY w.place RETURNING id, run_id)
         SELECT {_RUN}, CAST(:node AS text) AS node_name, o.id AS execution_id
         FROM begun r JOIN opened o ON o.run_id = r.id""")
@@ -187,15 +188,16 @@ def _starting_on_postgres(source: Source) -> TextualSelect:
 
 @cache
 def _beginning_on_sqlite(source: Source) -> TextualSelect:
-    statement = text(f"""
-        UPDATE run AS r SET {_BEGIN} WHERE {_AMONG} AND {source.value}
+    statement = SchemaText(f"""
+        UPDATE cronograph.run AS r SET {_BEGIN} WHERE {_AMONG} AND {source.value}
         RETURNING {_RUN.replace("r.", "")}, :node AS node_name""")
     return statement.bindparams(_NOW).columns(*r.columns, _NODE_NAME)
 
 
-_OPENING_ON_SQLITE = text(f"""
-    INSERT INTO job_execution ({_EXECUTION})
-    SELECT {_OF_RUN} FROM json_each(:ids) w JOIN run r ON r.id = w.value ORDER BY w.key RETURNING run_id, id""")
+_OPENING_ON_SQLITE = SchemaText(f"""
+    INSERT INTO cronograph.job_execution ({_EXECUTION})
+    SELECT {_OF_RUN} FROM json_each(:ids) w JOIN cronograph.run r ON r.id = w.value ORDER BY w.key
+    RETURNING run_id, id""")
 
 
 def start(

@@ -1,19 +1,22 @@
 """Many new runs on PostgreSQL in one statement: their time, rows and event, and the notification of all nodes."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from datetime import datetime
-from typing import Any
+from dataclasses import fields, replace
+from datetime import UTC, datetime
+from typing import Any, NamedTuple
 
-from sqlalchemy import BigInteger, Connection, Float, Integer, Text, TextualSelect, bindparam, column, text
+from sqlalchemy import BigInteger, Connection, Float, Integer, Text, TextualSelect, bindparam, column
 from sqlalchemy.dialects.postgresql import ARRAY, TIMESTAMP
 from sqlalchemy.types import TypeEngine
 
 from ...core.defaults import NOTHING_SAID, RUN_POLICIES, value_of
 from ...core.events import CREATED
-from ...core.model import Run
+from ...core.model import Priority, Run, Trigger
+from ...core.states import RunState
+from ..db.database import ThreadLine
 from ..db.transaction import Wake
 from ..read.runs import run_from
+from ..schema.naming import SchemaText
 from ..schema.tables import run as r
 
 CHUNK = 5000
@@ -28,6 +31,8 @@ _COLUMNS: dict[str, TypeEngine[Any]] = {
     "retries": Integer(),
     "retry_delay": Float(),
     "timeout": Float(),
+    "carried": Text(),
+    "unique_key": Text(),
 }
 _CASTS = {"available_at": "timestamptz", "retries": "int", "retry_delay": "float8", "timeout": "float8"}
 
@@ -45,44 +50,61 @@ _OF_JOB = {name: _of_job(name) for name in RUN_POLICIES}
 _WAKES = (Wake.RUNS | Wake.EVENTS).value
 
 
-def _inserting(returned: str, answered: str) -> str:
-    arrays = ", ".join(f"CAST(:{name} AS {_CASTS.get(name, 'text')}[])" for name in _COLUMNS)
+_MANY = ", ".join(f"CAST(:{name} AS {_CASTS.get(name, 'text')}[])" for name in _COLUMNS)
+_MANY = f"unnest({_MANY}) WITH ORDINALITY"
+
+
+def _one(mark: str) -> str:
+    """One run, each of whose columns is a parameter that is marked in the way of the driver or of SQLAlchemy."""
+    values = (f"CAST({mark.format(name)} AS {_CASTS.get(name, 'text')})" for name in _COLUMNS)
+    return f"(SELECT {', '.join(values)}, 1)"
+
+
+def _inserting(source: str, returned: str, answered: str, conflict: str = "") -> str:
     return f"""
         WITH moment AS MATERIALIZED (SELECT statement_timestamp() AS at),
         inserted AS (
-            INSERT INTO run (job_name, args, group_name, priority, available_at, retries, retry_delay, timeout,
-                submitted_at, state, trigger, attempt, failures, exclusive, description)
+            INSERT INTO cronograph.run (job_name, args, group_name, priority, available_at, retries, retry_delay,
+                timeout, carried, unique_key, submitted_at, state, trigger, attempt, failures, exclusive, description)
             SELECT n.job_name, CAST(n.args AS jsonb), {_OF_JOB["group"]}, {_OF_JOB["priority"]},
                 coalesce(n.available_at, m.at), {_OF_JOB["retries"]}, {_OF_JOB["retry_delay"]}, {_OF_JOB["timeout"]},
-                m.at, 'waiting', 'api', 0, 0, false, ''
-            FROM unnest({arrays}) WITH ORDINALITY AS n({", ".join(_COLUMNS)}, place)
-                LEFT JOIN job j ON j.name = n.job_name, moment m
-            ORDER BY n.place RETURNING {returned}),
+                CAST(n.carried AS jsonb), n.unique_key, m.at, 'waiting', 'api', 0, 0, false, ''
+            FROM {source} AS n({", ".join(_COLUMNS)}, place)
+                LEFT JOIN cronograph.job j ON j.name = n.job_name, moment m
+            ORDER BY n.place {conflict} RETURNING {returned}),
         told AS (
-            INSERT INTO event (at, changes) SELECT m.at, jsonb_build_array(jsonb_build_object('{CREATED}', (
+            INSERT INTO cronograph.event (at, changes)
+            SELECT m.at, jsonb_build_array(jsonb_build_object('{CREATED}', (
                 SELECT jsonb_agg(jsonb_build_array(id, job_name, group_name) ORDER BY id) FROM inserted)))
-            FROM moment m)
+            FROM moment m WHERE EXISTS (SELECT FROM inserted))
         SELECT {answered} FROM inserted i, (SELECT pg_notify('cronograph', '{_WAKES}')) AS notified ORDER BY i.id"""
 
 
-def _bound(statement: str) -> Any:
-    arrays = [bindparam(name, type_=ARRAY[Any](kind)) for name, kind in _COLUMNS.items()]
-    return text(statement).bindparams(*arrays)
-
-
-_NAMES = [one.name for one in r.columns]
-_IDS: TextualSelect = _bound(_inserting("id, job_name, group_name", "i.id")).columns(column("id", BigInteger()))
-_STORED = ", ".join(f"i.{name}" for name in _NAMES)
-_ROWS: TextualSelect = _bound(_inserting(", ".join(_NAMES), f"{_STORED}, CAST(NULL AS text) AS node_name")).columns(
-    *r.columns, column("node_name", Text())
+_ARRAYS = [bindparam(name, type_=ARRAY[Any](kind)) for name, kind in _COLUMNS.items()]
+_IDS: TextualSelect = (
+    SchemaText(_inserting(_MANY, "id, job_name, group_name", "i.id"))
+    .bindparams(*_ARRAYS)
+    .columns(column("id", BigInteger()))
 )
+_IF_FREE = "ON CONFLICT DO NOTHING"
+_NAMES = [one.name for one in r.columns]
+_STORED = ", ".join(f"i.{name}" for name in _NAMES)
+_SINGLE = [bindparam(name, type_=kind) for name, kind in _COLUMNS.items()]
+_ROW: TextualSelect = (
+    SchemaText(_inserting(_one(":{}"), ", ".join(_NAMES), f"{_STORED}, CAST(NULL AS text) AS node_name", _IF_FREE))
+    .bindparams(*_SINGLE)
+    .columns(*r.columns, column("node_name", Text()))
+)
+# The fields of ``Run`` in their order.
+_FIELDS = ["group_name" if field.name == "group" else field.name for field in fields(Run)]
+_OF_RUN = ", ".join("CAST(NULL AS text)" if name == "node_name" else f"i.{name}" for name in _FIELDS)
+_ALONE = _inserting(_one("%({})s"), ", ".join(_NAMES), _OF_RUN, _IF_FREE)
 
 
-@dataclass(frozen=True, slots=True)
-class PlainRun:
-    """A new run of a job that is available at once or later; ``args`` is the text of a JSON object.
+class PlainRun(NamedTuple):
+    """A new run that is available at once or later; ``args`` and ``carried`` are texts of JSON objects.
 
-    What is None is as its job says.
+    What is None is as its job says. The fields are the columns that a statement gets, in their order.
     """
 
     job_name: str
@@ -93,29 +115,49 @@ class PlainRun:
     retries: int | None
     retry_delay: float | None
     timeout: float | None
+    carried: str | None = None
+    unique_key: str | None = None
 
 
 def insert_plain(conn: Connection, runs: Sequence[PlainRun]) -> list[int]:
-    """Insert runs, their event and a notification; their ids, in the same order."""
+    """Insert runs without unique keys, their event and a notification; their ids, in the same order."""
     ids: list[int] = []
     for first in range(0, len(runs), CHUNK):
-        ids += conn.execute(_IDS, _parameters(runs[first : first + CHUNK])).scalars()
+        ids += conn.execute(_IDS, _parameters(runs[first : first + CHUNK])).scalars().all()
     return ids
 
 
-def insert_one(conn: Connection, run: PlainRun) -> Run:
-    """Insert a run, its event and a notification; what is stored."""
-    return run_from(conn.execute(_ROWS, _parameters([run])).one())
+def insert_one(conn: Connection, run: PlainRun) -> Run | None:
+    """Insert a run, its event and a notification; what is stored; None if an unfinished run has its unique key."""
+    row = conn.execute(_ROW, _values(run)).one_or_none()
+    return None if row is None else run_from(row)
+
+
+def insert_alone(line: ThreadLine, run: PlainRun) -> Run | None:
+    """``insert_one`` in a transaction of its own, which is one round trip."""
+    rows = line.execute(_ALONE, _values(run))
+    if not rows:
+        return None
+    stored = Run(*rows[0])
+    # The driver knows no words of ours, and gives times in the zone of its connection.
+    return replace(
+        stored,
+        state=RunState(stored.state),
+        trigger=Trigger(stored.trigger),
+        priority=Priority(stored.priority),
+        submitted_at=stored.submitted_at.astimezone(UTC),
+        available_at=stored.available_at.astimezone(UTC),
+    )
 
 
 def _parameters(runs: Sequence[PlainRun]) -> dict[str, Any]:
+    # Of a column that nobody uses nothing is sent: the shorter lists of an unnest are filled up with nulls.
+    columns = zip(*runs, strict=True)
     return {
-        "job_name": [run.job_name for run in runs],
-        "args": [run.args for run in runs],
-        "group_name": [run.group for run in runs],
-        "priority": [run.priority for run in runs],
-        "available_at": [run.available_at for run in runs],
-        "retries": [run.retries for run in runs],
-        "retry_delay": [run.retry_delay for run in runs],
-        "timeout": [run.timeout for run in runs],
+        name: [] if values.count(None) == len(values) else list(values)
+        for name, values in zip(_COLUMNS, columns, strict=True)
     }
+
+
+def _values(run: PlainRun) -> dict[str, Any]:
+    return dict(zip(_COLUMNS, run, strict=True))

@@ -29,27 +29,6 @@ from ..schema.tables import job_execution as e
 from ..schema.tables import run as r
 from ..schema.types import UtcDateTime, to_text
 
-_KINDS = dialect.KINDS
-_ENDING = {
-    "id": _KINDS[int],
-    "attempt": _KINDS[int],
-    "cancelled": _KINDS[bool],
-    "execution_id": _KINDS[int],
-    "state": _KINDS[str],
-    "failures": _KINDS[int],
-    "available_at": _KINDS[datetime],
-    "finished_at": _KINDS[datetime],
-    "error": _KINDS[str],
-    "value": _KINDS[dict],
-    "progress": _KINDS[dict],
-    "success": _KINDS[bool],
-    "outcome": _KINDS[str],
-    "error_type": _KINDS[str],
-    "traceback": _KINDS[str],
-    "records_processed": _KINDS[int],
-    "log_lines": _KINDS[int],
-    "log_cut": _KINDS[int],
-}
 _Rows: TypeAlias = Subquery | CTE
 
 
@@ -77,6 +56,9 @@ class Ending(NamedTuple):
     records_processed: int | None
     log_lines: int
     log_cut: int
+
+
+_ENDING = dialect.kinds_of(Ending)
 
 
 class Before(NamedTuple):

@@ -24,7 +24,7 @@ _TOLD = "id, execution_id, job_name, group_name, task_id, task_name"
 # The fields of ``HeldRun`` in their order; the last ones are the same for all that a statement begins.
 _HELD = (
     "id, attempt, job_name, args, group_name, task_id, task_name, scheduled_for, failures, retries, retry_delay, "
-    "timeout, submitter, description, signature"
+    "timeout, submitter, submitter_id, description, signature, carried"
 )
 _OF_RUN = ", ".join(f"r.{name}" for name in _HELD.split(", "))
 
@@ -46,54 +46,54 @@ class Lane(Enum):
 _TAKE = f"""
 WITH moment AS MATERIALIZED (SELECT statement_timestamp() AS at),
 standing AS MATERIALIZED (
-    SELECT n.id FROM node n WHERE n.id = %(node_id)s AND n.state IN ('active', 'starting') FOR KEY SHARE),
+    SELECT n.id FROM cronograph.node n WHERE n.id = %(node_id)s AND n.state IN ('active', 'starting') FOR KEY SHARE),
 ends AS MATERIALIZED (
-    SELECT (SELECT min(group_name) FROM run WHERE {_CLAIMABLE}) AS lowest,
-           (SELECT max(group_name) FROM run WHERE {_CLAIMABLE}) AS highest),
+    SELECT (SELECT min(group_name) FROM cronograph.run WHERE {_CLAIMABLE}) AS lowest,
+           (SELECT max(group_name) FROM cronograph.run WHERE {_CLAIMABLE}) AS highest),
 classes AS MATERIALIZED (
     SELECT e.lowest AS name, m.at, EXISTS (SELECT FROM standing) AS stands,
         e.lowest IS DISTINCT FROM e.highest
-        OR EXISTS (SELECT FROM queue_group q
+        OR EXISTS (SELECT FROM cronograph.queue_group q
                    WHERE q.name = e.lowest AND (q.paused_at IS NOT NULL OR q.max_running IS NOT NULL))
-        OR EXISTS (SELECT FROM run r WHERE r.state = 'stuck' AND r.group_name = e.lowest
+        OR EXISTS (SELECT FROM cronograph.run r WHERE r.state = 'stuck' AND r.group_name = e.lowest
                    AND r.available_at < m.at) AS mixed,
-        EXISTS (SELECT FROM run r WHERE r.state = 'waiting' AND r.group_name = e.lowest AND r.priority = 'high'
-                AND r.available_at <= m.at) AS high,
-        EXISTS (SELECT FROM run r WHERE r.state = 'waiting' AND r.group_name = e.lowest AND r.priority = 'low'
-                AND r.available_at <= m.at) AS low
+        EXISTS (SELECT FROM cronograph.run r WHERE r.state = 'waiting' AND r.group_name = e.lowest
+                AND r.priority = 'high' AND r.available_at <= m.at) AS high,
+        EXISTS (SELECT FROM cronograph.run r WHERE r.state = 'waiting' AND r.group_name = e.lowest
+                AND r.priority = 'low' AND r.available_at <= m.at) AS low
     FROM ends e, moment m),
 locked AS MATERIALIZED (
     SELECT r.id, r.available_at, r.judged,
         r.exclusive AND r.task_id IS NOT NULL
         AND row_number() OVER (PARTITION BY r.task_id ORDER BY r.available_at, r.id) > 1 AS blocked
     FROM classes c CROSS JOIN LATERAL (
-        SELECT r.id, r.task_id, r.exclusive, r.available_at, {JUDGED} AS judged FROM run r
+        SELECT r.id, r.task_id, r.exclusive, r.available_at, {JUDGED} AS judged FROM cronograph.run r
         WHERE r.state = 'waiting' AND r.group_name = c.name AND r.available_at <= c.at
           AND r.priority = CASE WHEN c.high THEN 'high' ELSE 'low' END
           AND r.job_name = ANY(%(jobs)s) AND {FREE}
         ORDER BY r.available_at, r.id LIMIT %(slots)s FOR UPDATE OF r SKIP LOCKED) r
     WHERE c.stands AND NOT c.mixed AND NOT (c.high AND c.low)),
 chosen AS MATERIALIZED (
-    SELECT l.id, nextval('job_execution_id_seq') AS execution_id FROM (
+    SELECT l.id, nextval('cronograph.job_execution_id_seq') AS execution_id FROM (
         SELECT l.id FROM locked l WHERE NOT l.blocked AND NOT EXISTS (SELECT FROM locked WHERE judged)
         ORDER BY l.available_at, l.id) l),
 start AS MATERIALIZED (SELECT clock_timestamp() AS at, (SELECT count(*) FROM chosen) AS runs),
 begun AS (
-    UPDATE run r SET state = 'running', node_id = %(node_id)s, attempt = r.attempt + 1, started_at = s.at,
+    UPDATE cronograph.run r SET state = 'running', node_id = %(node_id)s, attempt = r.attempt + 1, started_at = s.at,
         progress = NULL
     FROM chosen c, start s WHERE r.id = c.id
     RETURNING c.execution_id, r.trigger, r.submitted_at, r.checkpoint, {_OF_RUN}),
 opened AS (
-    INSERT INTO job_execution (id, job_name, started_at, run_id, task_id, task_name, attempt, node_id, node, trigger,
-        scheduled_for, submitted_at, log_lines, log_cut)
+    INSERT INTO cronograph.job_execution (id, job_name, started_at, run_id, task_id, task_name, attempt, node_id, node,
+        trigger, scheduled_for, submitted_at, log_lines, log_cut)
     OVERRIDING SYSTEM VALUE
     SELECT b.execution_id, b.job_name, s.at, b.id, b.task_id, b.task_name, b.attempt, %(node_id)s, %(node)s,
         b.trigger, b.scheduled_for, b.submitted_at, 0, 0 FROM begun b, start s),
 marked AS (
-    UPDATE periodic_task t SET last_started_at = s.at FROM begun b, start s
+    UPDATE cronograph.periodic_task t SET last_started_at = s.at FROM begun b, start s
     WHERE t.id = b.task_id AND b.trigger = 'schedule' AND b.attempt = 1),
 told AS (
-    INSERT INTO event (at, changes)
+    INSERT INTO cronograph.event (at, changes)
     SELECT s.at, jsonb_build_array(jsonb_build_object('{STARTED}', (
         SELECT jsonb_agg(jsonb_build_array({_TOLD}) ORDER BY execution_id) FROM begun), 'node', %(node)s::text))
     FROM start s WHERE s.runs > 0)
@@ -102,27 +102,31 @@ SELECT s.runs, s.at, CASE WHEN NOT c.stands THEN {Lane.BARRED.value}
         THEN {Lane.MIXED.value} ELSE {Lane.TAKEN.value} END,
     (SELECT count(*) FROM locked) = %(slots)s,
     CASE WHEN s.runs < %(slots)s THEN extract(epoch FROM (
-        SELECT min(r.available_at) FROM run r WHERE {_CLAIMABLE} AND r.available_at > c.at) - c.at)::float8 END,
+        SELECT min(r.available_at) FROM cronograph.run r
+        WHERE {_CLAIMABLE} AND r.available_at > c.at) - c.at)::float8 END,
     b.*
 FROM classes c CROSS JOIN start s LEFT JOIN (
-    SELECT execution_id, coalesce((SELECT t.checkpoint FROM periodic_task t WHERE t.id = task_id), checkpoint),
-        {_HELD} FROM begun) b ON true
+    SELECT execution_id,
+        coalesce((SELECT t.checkpoint FROM cronograph.periodic_task t WHERE t.id = task_id), checkpoint), {_HELD}
+    FROM begun) b ON true
 """
 
 _END = f"""
 WITH moment AS MATERIALIZED (SELECT statement_timestamp() AS at),
 ended AS (
-    UPDATE run r SET state = 'success', finished_at = m.at, done_attempt = r.attempt, error = NULL, result = NULL
+    UPDATE cronograph.run r SET state = 'success', finished_at = m.at, done_attempt = r.attempt, error = NULL,
+        result = NULL
     FROM unnest(%(ids)s::bigint[], %(attempts)s::int[], %(executions)s::bigint[], %(records)s::bigint[])
         WITH ORDINALITY AS u(id, attempt, execution_id, records, place), moment m
     WHERE r.id = u.id AND r.attempt = u.attempt AND r.node_id + 0 = %(node_id)s AND r.state || '' = 'running'
         AND r.cancel_requested_at IS NULL
     RETURNING r.id, r.job_name, r.group_name, r.task_id, r.task_name, u.execution_id, u.records, m.at),
 closed AS (
-    UPDATE job_execution x SET completed_at = d.at, success = true, outcome = 'success', records_processed = d.records
+    UPDATE cronograph.job_execution x SET completed_at = d.at, success = true, outcome = 'success',
+        records_processed = d.records
     FROM ended d WHERE x.id = d.execution_id),
 told AS (
-    INSERT INTO event (at, changes)
+    INSERT INTO cronograph.event (at, changes)
     SELECT m.at, jsonb_build_array(jsonb_build_object('{ENDED}', (
         SELECT jsonb_agg(jsonb_build_array({_TOLD}) ORDER BY execution_id) FROM ended), 'node', %(node)s::text))
     FROM moment m WHERE EXISTS (SELECT FROM ended))

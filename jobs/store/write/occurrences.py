@@ -76,6 +76,7 @@ def _inserting(*, postgres: bool) -> Any:
                 "retries",
                 "retry_delay",
                 "submitter",
+                "submitter_id",
                 "description",
                 "signature",
             )

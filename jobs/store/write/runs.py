@@ -2,10 +2,9 @@
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from functools import cache
 from typing import Any
 
-from sqlalchemy import Connection, null, select, update
+from sqlalchemy import Connection, null, update
 
 from ...core.model import Json, NewRun, Priority, Run
 from ...core.states import CLAIMABLE, FINAL, OCCUPYING, RunState, sources_of
@@ -13,6 +12,8 @@ from ..db import dialect
 from ..db.words import words
 from ..read.runs import run_from, select_runs
 from ..schema.tables import run as r
+
+_NO_NODE = null().label("node_name")
 
 
 def new_values(run: NewRun, now: datetime) -> dict[str, Any]:
@@ -41,56 +42,16 @@ def new_values(run: NewRun, now: datetime) -> dict[str, Any]:
         "retried_from": run.retried_from,
         "error": run.error,
         "submitter": run.submitter,
+        "submitter_id": run.submitter_id,
         "description": run.description,
         "signature": run.signature,
+        "carried": run.carried,
     }
 
 
-_KINDS = dialect.KINDS
-_NEW = {
-    "task_id": _KINDS[int],
-    "task_name": _KINDS[str],
-    "job_name": _KINDS[str],
-    "args": _KINDS[dict],
-    "group_name": _KINDS[str],
-    "priority": _KINDS[str],
-    "state": _KINDS[str],
-    "trigger": _KINDS[str],
-    "scheduled_for": _KINDS[datetime],
-    "submitted_at": _KINDS[datetime],
-    "available_at": _KINDS[datetime],
-    "finished_at": _KINDS[datetime],
-    "attempt": _KINDS[int],
-    "failures": _KINDS[int],
-    "retries": _KINDS[int],
-    "retry_delay": _KINDS[float],
-    "timeout": _KINDS[float],
-    "exclusive": _KINDS[bool],
-    "unique_key": _KINDS[str],
-    "retried_from": _KINDS[int],
-    "error": _KINDS[str],
-    "submitter": _KINDS[str],
-    "description": _KINDS[str],
-    "signature": _KINDS[str],
-}
-_PLACED = {**_NEW, "place": _KINDS[int]}
-
-
-@cache
-def _inserting(*, postgres: bool) -> Any:
-    """Many runs in one statement of one parameter, numbered in their order; what a constraint forbids is left out."""
-    batch = dialect.batch_source(_PLACED, "new", postgres=postgres)
-    # SQLite needs a WHERE between a SELECT and ON CONFLICT to tell it from a join's ON.
-    source = select(*(batch.c[name] for name in _NEW)).where(batch.c.place.is_not(None)).order_by(batch.c.place)
-    statement = dialect.ignoring_conflicts(r, postgres=postgres).from_select(list(_NEW), source)
-    return statement.returning(*r.c, null().label("node_name"))
-
-
 def _insert(conn: Connection, runs: Sequence[NewRun], now: datetime) -> list[Run]:
-    postgres = dialect.is_postgresql(conn)
-    rows = [(*new_values(run, now).values(), place) for place, run in enumerate(runs)]
-    parameters = dialect.batch_rows(_PLACED, rows, "new", postgres=postgres)
-    return sorted(map(run_from, conn.execute(_inserting(postgres=postgres), parameters)), key=lambda run: run.id)
+    stored = dialect.insert_rows(conn, r, [new_values(run, now) for run in runs], _NO_NODE)
+    return sorted(map(run_from, stored), key=lambda run: run.id)
 
 
 def insert_all(conn: Connection, runs: Sequence[NewRun], now: datetime) -> list[Run]:
@@ -147,6 +108,11 @@ def make_available(conn: Connection, ids: Sequence[int], at: datetime) -> list[i
         update(r).where(r.c.id.in_(ids), r.c.state.in_(words(CLAIMABLE))).values(available_at=at).returning(r.c.id)
     )
     return list(conn.execute(statement).scalars())
+
+
+def edit(conn: Connection, run_id: int, values: Mapping[str, Any]) -> None:
+    """Set columns of a run that was locked and waits or is stuck."""
+    conn.execute(update(r).where(r.c.id == run_id, r.c.state.in_(words(CLAIMABLE))).values(**values))
 
 
 def set_priority(conn: Connection, ids: Sequence[int], priority: Priority) -> list[int]:

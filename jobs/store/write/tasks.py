@@ -30,11 +30,9 @@ def edited_values(task: Task) -> dict[str, Any]:
     }
 
 
-def create(conn: Connection, values: Mapping[str, Any]) -> Task | None:
-    """Insert a task and return it, or None if its name is taken."""
-    statement = dialect.insert_or_ignore(conn, t).values(**values).returning(t)
-    row = conn.execute(statement).one_or_none()
-    return None if row is None else task_from(row)
+def create(conn: Connection, rows: Sequence[Mapping[str, Any]]) -> list[Task]:
+    """Insert tasks, all with the same columns, and return those whose names were free, in their order."""
+    return sorted(map(task_from, dialect.insert_rows(conn, t, rows)), key=lambda task: task.id)
 
 
 def change(conn: Connection, task_id: int, values: Mapping[str, Any]) -> Task:

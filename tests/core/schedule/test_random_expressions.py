@@ -16,7 +16,7 @@ from tests.core.schedule.oracle import HORIZON_YEARS, Meaning, next_occurrence
 from tests.core.schedule.random_calendar import random_calendar
 from tests.core.schedule.random_cron import random_cron
 
-EXPRESSIONS = int(os.environ.get("CRONOGRAPH_TEST_EXPRESSIONS", "3000"))
+EXPRESSIONS = int(os.environ.get("CRONOGRAPH_TEST_EXPRESSIONS", "2000"))
 SEED = int(os.environ.get("CRONOGRAPH_TEST_SEED", "20260514"))
 STEPS = 3
 """Occurrences compared per expression, one after another."""

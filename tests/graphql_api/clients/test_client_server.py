@@ -84,6 +84,18 @@ def test_runs_are_enqueued_changed_cancelled_and_retried(client: Client) -> None
     assert {run.id for run in client.runs(states=[RunState.CANCELLED], group="later")} == {first.id}
 
 
+def test_a_run_is_waited_for_until_it_has_ended(client: Client) -> None:
+    run = client.trigger_job("nap", {"seconds": 0}).run
+    assert run is not None
+    assert client.wait(run, timeout=60).state is RunState.SUCCESS
+    (later,) = client.enqueue_runs([NewRun(job_name="nap", args={"seconds": 0}, run_at=NEVER_SOON)])
+    with pytest.raises(TimeoutError, match=rf"run {later.id} has not ended within 0.1 s"):
+        client.wait(later.id, timeout=0.1)
+    with pytest.raises(LookupError, match="run 987654321 does not exist"):
+        client.wait("987654321")
+    client.cancel_run(later.id)
+
+
 def test_a_repetition_with_the_same_key_changes_nothing(client: Client) -> None:
     first = client.trigger_job("nap", {"seconds": 0}, idempotency_key="once-only")
     again = client.trigger_job("nap", {"seconds": 0}, idempotency_key="once-only")

@@ -16,6 +16,9 @@ RUNS = """mutation($input: {name}Input!) {{ {field}(input: $input) {{
   count hasMore endCursor runs {{ id priority state }} errors {{ code message path }} }} }}"""
 TASKS = """mutation($input: {name}Input!) {{ {field}(input: $input) {{
   count hasMore endCursor tasks {{ name enabled pauseReason }} errors {{ code message path }} }} }}"""
+COUNTS = (
+    """mutation($input: {name}Input!) {{ {field}(input: $input) {{ count hasMore endCursor errors {{ code }} }} }}"""
+)
 DELETE = """mutation($input: DeleteTasksInput!) { deleteTasks(input: $input) {
   count hasMore endCursor deletedNames errors { code message path } } }"""
 
@@ -33,7 +36,8 @@ async def followed(api: Api, field: str, **input: Any) -> list[int]:
     counts: list[int] = []
     after: str | None = None
     for _ in range(5):
-        answer = await many(api, field, after=after, **input)
+        document = COUNTS.format(field=field, name=field[0].upper() + field[1:])
+        answer = (await api.ask(document, input={"after": after, **input}))[field]
         assert answer["errors"] == []
         counts.append(answer["count"])
         after = answer["endCursor"]

@@ -4,14 +4,17 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from sqlalchemy import update
 
 from cronograph.jobs.actions.nodes import set_state
 from cronograph.jobs.core.model import NodeState, Priority
 from cronograph.jobs.core.outcome import Failed
+from cronograph.jobs.core.wording import time_text
 from cronograph.jobs.store.read import nodes
-from cronograph.jobs.store.schema.tables import job_execution, run
+from cronograph.jobs.store.schema.tables import job, job_execution, run
 from tests.graphql_api.api import Api
 from tests.support.history import history
+from tests.support.storage import START
 
 TRIGGER = """
 mutation($job: String!, $args: JSON) {
@@ -45,6 +48,56 @@ async def test_a_job_is_triggered(api: Api) -> None:
         "success": True, "message": "Job work triggered successfully", "jobName": "work",
         "run": {"state": "WAITING", "trigger": "MANUAL"}, "errors": [],
     }  # fmt: skip
+
+
+UPDATE = """
+mutation($input: UpdateRunInput!) {
+  updateRun(input: $input) { run { args availableAt submitter state } errors { code message path } }
+}
+"""
+SCHEMA = {"type": "object", "properties": {"n": {"type": "integer"}}, "additionalProperties": False}
+
+
+async def test_a_run_that_waits_gets_other_arguments_and_another_time(api: Api) -> None:
+    waits = str(api.stored.enqueue(args={"n": 1}, unique_key="k").id)
+
+    async def change(**changes: Any) -> Any:
+        return (await api.ask(UPDATE, input={"id": waits, **changes}))["updateRun"]
+
+    later = "2026-03-01T18:00:00Z"
+    changed = {"args": {"n": 2}, "availableAt": later, "submitter": "local administrator", "state": "WAITING"}
+    assert await change(args={"n": 2}, runAt=later) == {"run": changed, "errors": []}
+    assert (await change())["run"] == changed
+    # The one that has the key is still this one.
+    again = {"jobName": "work", "uniqueKey": "k"}
+    assert (await api.ask(ENQUEUE, runs=[again]))["enqueueRuns"]["runs"][0]["deduplicated"]
+    assert (await change(runAt=None, args=None))["run"] == {**changed, "args": {}, "availableAt": time_text(START)}
+
+
+async def test_a_change_of_a_run_is_judged_as_its_enqueueing(api: Api) -> None:
+    waits = api.stored.enqueue(args={"n": 1})
+    api.stored.do(lambda tx: tx.conn.execute(update(job).values(args_schema=SCHEMA)))
+    for args, path in (({"n": "x"}, ["args", "n"]), ({"m": 1}, ["args"])):
+        answer = (await api.ask(UPDATE, input={"id": str(waits.id), "args": args}))["updateRun"]
+        assert answer["run"] is None
+        assert [(error["code"], error["path"]) for error in answer["errors"]] == [("INVALID_ARGS", path)]
+    assert api.stored.rows(run)[0].args == {"n": 1}
+
+
+async def test_what_has_begun_keeps_its_arguments_and_what_runs_its_time(api: Api) -> None:
+    worker = api.stored.node("w")
+    stuck = str(api.stored.enqueue(retries=1).id)
+    started = worker.start()
+
+    async def refused(**changes: Any) -> Any:
+        (error,) = (await api.ask(UPDATE, input={"id": stuck, **changes}))["updateRun"]["errors"]
+        return error["code"], error["path"]
+
+    assert await refused(runAt="2026-03-02T12:00:00Z") == ("INVALID_STATE", ["id"])
+    worker.end(started, Failed("ValueError", "no"))
+    assert await refused(args={"n": 2}) == ("INVALID_STATE", ["args"])
+    answer = (await api.ask(UPDATE, input={"id": stuck, "runAt": "2026-03-02T12:00:00Z"}))["updateRun"]
+    assert (answer["run"]["state"], answer["run"]["availableAt"]) == ("STUCK", "2026-03-02T12:00:00Z")
 
 
 async def test_an_unknown_job_is_data_and_leaves_no_row(api: Api) -> None:

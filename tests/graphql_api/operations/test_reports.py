@@ -9,8 +9,11 @@ from cronograph.graphql.lists.upcoming import planned
 from cronograph.graphql.types.failures import fingerprint, merge
 from cronograph.jobs.core.outcome import Failed, Succeeded
 from cronograph.jobs.core.schedule import Syntax
+from cronograph.jobs.runtime.clock import Clock
+from cronograph.jobs.runtime.depth_keeper import DepthKeeper
 from cronograph.jobs.runtime.hour_counter import HourCounter
 from cronograph.jobs.store.read.statistics import FailureRow
+from cronograph.jobs.store.schema.naming import SchemaText
 from tests.graphql_api.api import Api, counted_statements
 from tests.support.storage import START
 
@@ -75,7 +78,7 @@ async def test_paused_tasks_and_those_without_a_job_are_not_planned(api: Api) ->
         api.stored.task(name=name)
     api.stored.task(name="c", job_name="other")
     await api.ask('mutation { pauseTask(input: { name: "a" }) { errors { code } } }')
-    api.stored.do(lambda tx: tx.conn.exec_driver_sql("DELETE FROM job WHERE name = 'other'"))
+    api.stored.do(lambda tx: tx.conn.execute(SchemaText("DELETE FROM cronograph.job WHERE name = 'other'")))
     assert names(await upcoming(api, first=1)) == "b"
 
 
@@ -104,6 +107,31 @@ async def test_statistics_are_of_the_last_day_by_the_hour(api: Api) -> None:
     }  # fmt: skip
     assert data["none"] == {"count": 0, "p50": None, "points": []}
     assert data["minutes"]["points"] == [{"at": "2026-03-01T12:00:00Z"}]
+
+
+async def test_the_queue_is_shown_over_time_by_job_and_group(api: Api) -> None:
+    worker = api.stored.node("w")
+    for group in ("a", "a", "b"):
+        api.stored.enqueue(group=group)
+    worker.start()
+    api.stored.at(90)
+    assert await DepthKeeper(api.database, Clock()).look()
+    data = await api.ask(
+        "{ queueHistory { at waiting scheduled running stuck oldestWait } "
+        'a: queueHistory(group: "a", bucket: HOUR) { at waiting running } '
+        'none: queueHistory(jobName: "other") { at waiting oldestWait } '
+        'before: queueHistory(to: "2026-03-01T12:00:00Z") { at } }'
+    )
+    assert data == {
+        "queueHistory": [
+            {"at": "2026-03-01T12:01:00Z", "waiting": 2, "scheduled": 0, "running": 1, "stuck": 0, "oldestWait": 60}
+        ],
+        "a": [{"at": "2026-03-01T12:00:00Z", "waiting": 1, "running": 1}],
+        "none": [{"at": "2026-03-01T12:01:00Z", "waiting": 0, "oldestWait": None}],
+        "before": [],
+    }
+    _, refused = await api.refused('{ queueHistory(from: "2026-02-01T12:00:00Z") { at } }')
+    assert "makes more than 1,500 points" in refused
 
 
 async def test_percentiles_that_nobody_asks_for_are_not_computed(api: Api) -> None:
@@ -202,3 +230,20 @@ def test_merged_groups_keep_the_newest_message_and_the_whole_span() -> None:
         FailureRow("j", "E", "row 2", 5, at - timedelta(hours=1), at + timedelta(hours=1), 9),
     ]
     assert len(merge(rows, 1)) == 1
+
+
+async def test_a_task_whose_zone_has_vanished_from_this_machine_is_shown_and_nothing_of_it_is_planned(api: Api) -> None:
+    api.stored.task("0 * * * * *", name="a")
+    api.stored.task("0 * * * * *", name="lost")
+    vanish = "UPDATE cronograph.periodic_task SET timezone = 'Mars/Olympus' WHERE name = 'lost'"
+    api.stored.do(lambda tx: tx.conn.execute(SchemaText(vanish)))
+    found = await api.ask('{ task(name: "lost") { schedule { humanized nextExecutions } } }')
+    schedule = found["task"]["schedule"]
+    assert schedule["humanized"].startswith("cannot be read any more: ")
+    assert "Mars/Olympus" in schedule["humanized"]
+    assert schedule["nextExecutions"] == []
+    assert names(await upcoming(api, to="2026-03-01T12:03:00Z")) == "aa"
+
+
+async def test_a_plan_that_begins_with_the_last_day_of_the_calendar_ends_there(api: Api) -> None:
+    assert (await upcoming(api, **{"from": "9999-12-31T12:00:00Z"}))["totalCount"] == 0

@@ -55,6 +55,19 @@ async def test_every_change_comes_with_its_state_and_the_thing_as_it_is_now(api:
     assert created["task"] is None
 
 
+async def test_a_skipped_occurrence_comes_with_its_reason(api: Api) -> None:
+    api.stored.task("0 * * * * *")
+    await api.ask('mutation { pauseTask(input: { name: "nightly" }) { errors { code } } }')
+    api.stored.pass_time(60)
+    api.stored.dispatch()
+    api.publish()
+    document = (
+        "subscription($after: String, $filter: EventFilter) { events(after: $after, filter: $filter) { kind state } }"
+    )
+    async with api.subscribed(document, after="0.0", filter={"kinds": ["OCCURRENCE_SKIPPED"]}) as events:
+        assert await take(events, 1) == [{"kind": "OCCURRENCE_SKIPPED", "state": "PAUSED"}]
+
+
 async def test_a_subscriber_that_comes_back_misses_and_repeats_nothing(api: Api) -> None:
     async with api.subscribed(KINDS, after="0.0") as source:
         work_once(api)

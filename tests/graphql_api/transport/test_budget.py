@@ -20,7 +20,8 @@ class Operations:
     """Operations under one budget, each until it is let go."""
 
     def __init__(self, limits: Limits = LIMITS) -> None:
-        self.budget = Budget(limits)
+        self.used = 0.0
+        self.budget = Budget(limits, lambda: self.used)
         self.running: list[str] = []
         self.ends: dict[str, asyncio.Event] = {}
         self.tasks: dict[str, asyncio.Task[None]] = {}
@@ -158,3 +159,23 @@ async def test_a_busy_server_answers_503_and_cheap_operations_as_ever() -> None:
 
 
 ANY_COST = {"cost": {"requested": 1, "maximum": 20_000}}
+
+
+async def test_what_took_processor_time_keeps_its_share_for_a_while_and_cheap_operations_pass() -> None:
+    async with operations(Limits(cheap_cost=10, budget=100, client_budget=60, rest=3, rest_seconds=0.2)) as ours:
+        await ours.begin("costly", 60)
+        ours.used += 1_000
+        await ours.end("costly")
+        await ours.begin("next", 60)
+        await ours.begin("cheap", 10)
+        await ours.begin("of another client", 40, "b")
+        assert ours.running == ["cheap", "of another client"]
+        await eventually(lambda: "next" in ours.running)
+
+
+async def test_what_took_hardly_any_processor_time_gives_its_share_back_at_once() -> None:
+    async with operations() as ours:
+        await ours.begin("waits for the database", 60)
+        await ours.end("waits for the database")
+        await ours.begin("next", 60)
+        assert ours.running == ["next"]

@@ -5,7 +5,6 @@ from dataclasses import replace
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
 import pytest
-from sqlalchemy import text
 from typing_extensions import override
 
 from cronograph.jobs import Result
@@ -19,6 +18,7 @@ from cronograph.jobs.runtime.settings import EngineSettings
 from cronograph.jobs.services import Services
 from cronograph.jobs.store.db.database import Database
 from cronograph.jobs.store.db.transaction import Tx
+from cronograph.jobs.store.schema.naming import SchemaText
 from tests.support.engines import QUICK, RunningEngine, running_engine
 from tests.support.waiting import eventually
 
@@ -61,22 +61,23 @@ class Refusing:
         ended = f"NEW.finished_at IS NOT NULL AND ({condition})"
         if self._database.is_sqlite:
             refuse = "SELECT RAISE(ABORT, 'refused for the test')"
-            self._execute(f"CREATE TRIGGER refuse BEFORE UPDATE ON run WHEN {ended} BEGIN {refuse}; END")
+            self._execute(f"CREATE TRIGGER refuse BEFORE UPDATE ON cronograph.run WHEN {ended} BEGIN {refuse}; END")
             return
         self._execute(
-            f"""CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS
+            f"""CREATE FUNCTION cronograph.refuse() RETURNS trigger LANGUAGE plpgsql AS
             $$ BEGIN RAISE EXCEPTION 'refused for the test' USING ERRCODE = '{state}'; END $$""",
-            f"CREATE TRIGGER refuse BEFORE UPDATE ON run FOR EACH ROW WHEN ({ended}) EXECUTE FUNCTION refuse()",
+            "CREATE TRIGGER refuse BEFORE UPDATE ON cronograph.run FOR EACH ROW "
+            f"WHEN ({ended}) EXECUTE FUNCTION cronograph.refuse()",
         )
 
     def accept(self) -> None:
         """Refuse nothing more."""
-        self._execute("DROP TRIGGER refuse" if self._database.is_sqlite else "DROP TRIGGER refuse ON run")
+        self._execute("DROP TRIGGER refuse" if self._database.is_sqlite else "DROP TRIGGER refuse ON cronograph.run")
 
     def _execute(self, *statements: str) -> None:
         def run(tx: Tx) -> None:
             for statement in statements:
-                tx.conn.execute(text(statement))
+                tx.conn.execute(SchemaText(statement))
 
         self._database.write_sync(run)
 

@@ -4,7 +4,6 @@ import base64
 from typing import Any
 
 import pytest
-from sqlalchemy import text
 
 from cronograph.jobs.core.errors import UserError
 from cronograph.jobs.core.model import Outcome
@@ -12,6 +11,7 @@ from cronograph.jobs.core.sealing import KeyRing, SecretKey
 from cronograph.jobs.core.states import RunState
 from cronograph.jobs.runtime.job.hiding import Hiding
 from cronograph.jobs.store.db.transaction import Tx
+from cronograph.jobs.store.schema.naming import SchemaText
 from tests.runtime.secret_jobs import JOBS
 from tests.support.dumping import dump
 from tests.support.engines import RunningEngine, StartEngine
@@ -107,7 +107,7 @@ async def test_a_database_that_is_away_is_no_failure_of_the_run(start_engine: St
     await engine.set_secret("key", "12345678", RING)
 
     def rename(tx: Tx, old: str, new: str) -> None:
-        tx.conn.execute(text(f"ALTER TABLE {old} RENAME TO {new}"))
+        tx.conn.execute(SchemaText(f"ALTER TABLE cronograph.{old} RENAME TO {new}"))
 
     await engine.database.write(rename, "secret", "secret_away")
     run_id = await engine.enqueue_unchecked("needs a number", {"value": REFERENCE})

@@ -1,13 +1,14 @@
 """The host of a job in this process: checkpoints in order, faults that nobody awaited, stop requests."""
 
 import asyncio
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import pytest
 
 from cronograph.jobs.actions.claim import Started
 from cronograph.jobs.context import StopReason
+from cronograph.jobs.core.run_spec import RunSpec
 from cronograph.jobs.runtime.job.host import LocalHost
 from cronograph.jobs.runtime.job.stopping import StopSignal
 from cronograph.jobs.runtime.live.log_writer import RawLine
@@ -55,6 +56,10 @@ async def keeper() -> Keeper:
     return Keeper()
 
 
+async def nobody_enqueues(runs: Sequence[RunSpec]) -> list[int]:
+    raise AssertionError(f"nobody was to enqueue {runs}")
+
+
 @pytest.fixture
 async def host(started: Started, keeper: Keeper) -> LocalHost:
     return LocalHost(
@@ -62,6 +67,7 @@ async def host(started: Started, keeper: Keeper) -> LocalHost:
         StopSignal(None),
         checkpoint="old",
         save=keeper.save,
+        enqueue=nobody_enqueues,
         lines=Sink(),
         show_progress=lambda _started, _value: None,
     )

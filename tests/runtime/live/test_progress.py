@@ -1,23 +1,23 @@
 """Progress is written now and then, and kept while it cannot be."""
 
 import pytest
-from sqlalchemy import text
 
 from cronograph.jobs.runtime.live.progress import ProgressWriter
 from cronograph.jobs.store.db.database import Database, SQLAlchemyError
 from cronograph.jobs.store.db.transaction import Tx
 from cronograph.jobs.store.read import runs
+from cronograph.jobs.store.schema.naming import SchemaText
 from tests.support.storage import Stored
 
 
 def hide(tx: Tx) -> None:
     """Runs cannot be written."""
-    tx.conn.execute(text("ALTER TABLE run RENAME TO hidden"))
+    tx.conn.execute(SchemaText("ALTER TABLE cronograph.run RENAME TO hidden"))
 
 
 def show(tx: Tx) -> None:
     """They can again."""
-    tx.conn.execute(text("ALTER TABLE hidden RENAME TO run"))
+    tx.conn.execute(SchemaText("ALTER TABLE cronograph.hidden RENAME TO run"))
 
 
 async def test_progress_that_could_not_be_written_is_kept_unless_newer_has_come(

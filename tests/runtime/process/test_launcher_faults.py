@@ -116,7 +116,15 @@ async def test_an_attempt_whose_child_cannot_be_had_fails_with_the_reason(
     async def keep(_of: Started, _value: object) -> None:
         """No checkpoint comes."""
 
-    host = LocalHost(started, signal, checkpoint=None, save=keep, lines=recorder, show_progress=recorder.show)
+    host = LocalHost(
+        started,
+        signal,
+        checkpoint=None,
+        save=keep,
+        enqueue=recorder.enqueue,
+        lines=recorder,
+        show_progress=recorder.show,
+    )
     spawner = Spawner()
     outcome = await execute(Attempt(started, who_am_i, signal, host), None, spawner, grace=1.0)
     await spawner.stop()

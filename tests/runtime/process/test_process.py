@@ -204,17 +204,17 @@ async def test_stopping_the_engine_ends_the_launcher(start_engine: StartEngine) 
 
 
 def test_a_job_of_a_registry_of_its_own_is_found_by_module_and_name() -> None:
-    found = find_job("who_am_i", "tests.runtime.process_jobs", "who_am_i")
+    found, hooks = find_job("who_am_i", "tests.runtime.process_jobs", "who_am_i")
     known = JOBS.get("who_am_i")
     assert known is not None
-    assert found.handler is known.handler
+    assert (found.handler, hooks) == (known.handler, JOBS.hooks)
 
 
 def test_a_decorated_job_of_the_default_registry_is_found_by_its_name() -> None:
     known = default_registry().get("tests.found_by_name")
     assert known is not None
     check_findable(known)
-    assert find_job("tests.found_by_name", "tests.runtime.process_jobs", "found_by_name") is known
+    assert find_job("tests.found_by_name", "tests.runtime.process_jobs", "found_by_name")[0] is known
 
 
 async def test_a_job_that_a_new_process_would_not_find_stops_the_start(start_engine: StartEngine) -> None:

@@ -94,3 +94,16 @@ async def test_a_launcher_that_does_not_end_is_killed() -> None:
     stuck.suspend()
     await hasty.stop()
     assert not stuck.is_running()
+
+
+async def test_a_launcher_that_was_killed_before_it_read_its_orders_is_missed_at_once(spawner: Spawner) -> None:
+    first, before = await spawner.spawn(), launcher()
+    before.suspend()
+    # What it has not read makes the end of its connection a reset.
+    second = await spawner.spawn()
+    before.kill()
+    await asyncio.wait({first.exited, second.exited}, timeout=60)
+    await asyncio.gather(first.close(within=60.0), second.close(within=60.0))
+    third = await spawner.spawn()
+    assert launcher().pid != before.pid
+    assert await third.close(within=0.0) == -9

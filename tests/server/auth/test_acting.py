@@ -4,12 +4,15 @@ import json
 from typing import Any
 
 import pytest
-from sqlalchemy import Connection, select
+from sqlalchemy import Connection, delete, select, update
 
 from cronograph.graphql.errors import UserFacingError
 from cronograph.jobs.actions import accounts
+from cronograph.jobs.actions.dispatch import dispatch_due
+from cronograph.jobs.core.accounts import Submitter
 from cronograph.jobs.core.roles import Role
-from cronograph.jobs.store.schema.tables import audit_log
+from cronograph.jobs.store.db.transaction import Tx
+from cronograph.jobs.store.schema.tables import audit_log, periodic_task, run, user_account
 from cronograph.server.auth.sign_in import person_behind
 from tests.server.auth.serving import Protected
 from tests.support.storage import Stored
@@ -64,24 +67,91 @@ async def test_a_token_of_a_lower_role_cannot_borrow_the_rights_of_its_account(s
     assert (await server.ask(CREATE, full)).json()["data"]["createTask"]["errors"] == []
     refused = (await server.ask(UPDATE % 'args: {query: "{ asOf }"}', weak)).json()["data"]["updateTask"]
     assert [error["code"] for error in refused["errors"]] == ["FORBIDDEN"]
+    waits = (await server.ask(f"{run} {{ runs {{ id }} }} }}", full)).json()["data"]["enqueueRuns"]["runs"][0]["id"]
+    change = f'updateRun(input: {{id: "{waits}", args: {{query: "{{ asOf }}"}}}})'
+    refused = (await server.ask(f"mutation {{ {change} {{ errors {{ code }} }} }}", weak)).json()["data"]["updateRun"]
+    assert [error["code"] for error in refused["errors"]] == ["FORBIDDEN"]
+
+
+@pytest.mark.usefixtures("knows_the_job")
+async def test_whoever_changes_the_arguments_of_a_run_becomes_its_submitter(server: Protected) -> None:
+    tokens: dict[str, str] = {}
+    for name in ("ada", "eve"):
+        await server.account(name, Role.OPERATOR)
+        tokens[name] = await server.token(name)
+    enqueued = await server.ask(
+        'mutation { enqueueRuns(input: {runs: [{jobName: "work"}]}) { runs { id } } }', tokens["ada"]
+    )
+    waits = enqueued.json()["data"]["enqueueRuns"]["runs"][0]["id"]
+    for change, submitter in (('runAt: "2100-01-01T00:00:00Z"', "ada"), ("args: {n: 1}", "eve")):
+        text = (
+            f'mutation {{ updateRun(input: {{id: "{waits}", {change}}}) {{ run {{ submitter }} errors {{ code }} }} }}'
+        )
+        answer = (await server.ask(text, tokens["eve"])).json()["data"]["updateRun"]
+        assert answer == {"run": {"submitter": submitter}, "errors": []}
+    found = [(action, before) for _, action, _, before, _ in await server.database.read(entries)]
+    assert found[-1] == ("updateRun", {"args": [], "runAt": "2100-01-01T00:00:00+00:00"})
 
 
 async def test_a_job_has_the_rights_that_its_submitter_has_by_then(server: Protected) -> None:
     await server.account("boss", Role.ADMIN)
-    await server.account("ada", Role.OPERATOR)
-    assert (await person_behind(server.database, "ada")).role is Role.OPERATOR
+    ada = Submitter("ada", (await server.account("ada", Role.OPERATOR)).id)
+    assert (await person_behind(server.database, ada)).role is Role.OPERATOR
     await server.database.write(accounts.set_role, "ada", Role.VIEWER)
-    assert (await person_behind(server.database, "ada")).role is Role.VIEWER
+    assert (await person_behind(server.database, ada)).role is Role.VIEWER
     await server.database.write(accounts.disable, "ada")
     for submitter, why in (
-        ("ada", "is disabled"),
-        ("nobody", "does not exist"),
-        ("local administrator", "acts only where there is no sign-in"),
+        (ada, "is disabled"),
+        (Submitter("gone", 7_777), "has no account"),
+        # A name alone is nobody: an account that is called so now has submitted nothing.
+        (Submitter("boss", None), "has no account"),
+        (Submitter("local administrator", None), "acts only where there is no sign-in"),
     ):
-        with pytest.raises(UserFacingError, match=f"submitted by '{submitter}', who {why}") as refusal:
+        with pytest.raises(UserFacingError, match=f"submitted by '{submitter.name}', who {why}") as refusal:
             await person_behind(server.database, submitter)
         assert refusal.value.code == "FORBIDDEN"
     assert (await person_behind(server.database, None)).name == "job code"
+
+
+@pytest.mark.usefixtures("knows_the_job")
+async def test_whoever_is_called_like_a_submitter_later_has_none_of_his_rights(server: Protected) -> None:
+    ada = await server.account("ada", Role.ADMIN)
+    token = await server.token("ada")
+    assert (await server.ask(CREATE, token)).json()["data"]["createTask"]["errors"] == []
+    retry = 'mutation { retryRun(input: {id: "%s"}) { run { id } errors { message } } }'
+    made = [
+        (await server.ask(text, token)).json()["data"][field]["run"]["id"]
+        for text, field in (
+            ('mutation { triggerTask(input: {name: "nightly"}) { run { id } } }', "triggerTask"),
+            ('mutation { triggerJob(jobName: "work") { run { id } } }', "triggerJob"),
+        )
+    ]
+    await server.ask(f'mutation {{ cancelRun(input: {{id: "{made[0]}"}}) {{ errors {{ code }} }} }}', token)
+    made.append((await server.ask(retry % made[0], token)).json()["data"]["retryRun"]["run"]["id"])
+    await server.ask(f'mutation {{ cancelRun(input: {{id: "{made[2]}"}}) {{ errors {{ code }} }} }}', token)
+
+    def renamed(tx: Tx) -> None:
+        """What only somebody with the database in his hands can do: the name goes to somebody else."""
+        tx.conn.execute(update(user_account).where(user_account.c.id == ada.id).values(name="ann", name_key="ann"))
+
+    await server.database.write(renamed)
+    await server.account("ada", Role.OPERATOR)
+    # The occurrence of the task, too, is the account's.
+    planned = await server.database.read(lambda conn: conn.execute(select(periodic_task.c.next_run_at)).scalar_one())
+    server.clock.now = planned
+    await server.database.write(dispatch_due, None)
+    stored = await server.database.read(lambda conn: conn.execute(select(run.c.id, run.c.submitter_id)).all())
+    assert len(stored) > len(made)
+    assert {submitter_id for _, submitter_id in stored} == {ada.id}
+    behind = await person_behind(server.database, Submitter("ada", ada.id))
+    assert (behind.name, behind.role) == ("ann", Role.ADMIN)
+
+    def deleted(tx: Tx) -> None:
+        tx.conn.execute(delete(user_account).where(user_account.c.id == ada.id))
+
+    await server.database.write(deleted)
+    with pytest.raises(UserFacingError, match="submitted by 'ada', who has no account now"):
+        await person_behind(server.database, Submitter("ada", ada.id))
 
 
 @pytest.mark.usefixtures("knows_the_job")
@@ -112,10 +182,24 @@ async def test_every_mutation_is_in_the_audit_log_without_the_values_of_argument
 
 
 @pytest.mark.usefixtures("knows_the_job")
+async def test_an_idempotency_key_of_somebody_else_gives_neither_his_answer_nor_a_run_in_his_name(
+    server: Protected,
+) -> None:
+    for name in ("ada", "eve"):
+        await server.account(name, Role.OPERATOR)
+    text = 'mutation { triggerJob(jobName: "work", idempotencyKey: "k") { run { submitter } errors { code } } }'
+    mine = [(await server.ask(text, await server.token("ada"))).json()["data"]["triggerJob"] for _ in range(2)]
+    assert mine == [{"run": {"submitter": "ada"}, "errors": []}] * 2, "whatever token is shown"
+    theirs = (await server.ask(text, await server.token("eve"))).json()["data"]["triggerJob"]
+    assert theirs["run"] is None
+    assert len(theirs["errors"]) == 1
+
+
+@pytest.mark.usefixtures("knows_the_job")
 async def test_the_audit_log_says_what_things_were_before_they_were_changed(server: Protected) -> None:
     await server.account("ada", Role.ADMIN)
     token = await server.token("ada")
-    new = '{jobName: "graphql_request", args: {query: "{ asOf }"}}'
+    new = '{jobName: "graphql_request", args: {query: "{ asOf }"}, runAt: "2099-01-01T00:00:00Z"}'
     run = f"mutation {{ enqueueRuns(input: {{runs: [{new}]}}) {{ runs {{ id }} }} }}"
     assert "errors" not in (await server.ask(CREATE, token)).json()
     made = (await server.ask(run, token)).json()["data"]["enqueueRuns"]["runs"][0]["id"]
@@ -125,7 +209,9 @@ async def test_the_audit_log_says_what_things_were_before_they_were_changed(serv
         'mutation { updateGroup(input: {name: "g", maxRunning: 3}) { errors { message } } }',
         'mutation { updateGroup(input: {name: "g", maxRunning: 5}) { errors { message } } }',
         f'mutation {{ setRunPriority(input: {{ids: ["{made}"], priority: HIGH}}) {{ errors {{ message }} }} }}',
+        f'mutation {{ retryNow(input: {{ids: ["{made}"]}}) {{ errors {{ message }} }} }}',
         f'mutation {{ cancelRun(input: {{id: "{made}"}}) {{ errors {{ message }} }} }}',
+        f'mutation {{ retryRuns(input: {{ids: ["{made}"]}}) {{ errors {{ message }} }} }}',
         'mutation { deleteTask(input: {name: "nightly"}) { errors { message } } }',
     ):
         answer = (await server.ask(text, token)).json()
@@ -136,13 +222,15 @@ async def test_the_audit_log_says_what_things_were_before_they_were_changed(serv
     }
     was = [(action, before) for (action, _), before in found.items()][2:]
     nothing = {"paused": False, "pausedBy": None, "pauseReason": None}
-    assert was[:6] == [
+    assert was[:8] == [
         ("pauseTask", nothing),
         ("resumeTask", {"paused": True, "pausedBy": "ada", "pauseReason": "r"}),
         ("updateGroup", {**nothing, "maxRunning": None}),
         ("updateGroup", {**nothing, "maxRunning": 3}),
         ("setRunPriority", {"priority": "low"}),
+        ("retryNow", {"state": "waiting", "availableAt": "2099-01-01T00:00:00+00:00"}),
         ("cancelRun", {"state": "waiting"}),
+        ("retryRuns", {"state": "cancelled"}),
     ]
-    action, deleted = was[6]
+    action, deleted = was[8]
     assert (action, deleted["job_name"], deleted["args"]) == ("deleteTask", "graphql_request", ["query"])

@@ -10,6 +10,7 @@ from cronograph.jobs.core.credentials import Prefix, prefix_of
 from cronograph.jobs.core.devices import Followers, RefreshToken, Use, judge_use, user_code_of
 from cronograph.jobs.core.roles import Role
 from tests.server.auth.serving import Clock, Protected
+from tests.support.web import open_async_client
 
 CLIENT = {"client_id": "cronograph-cli"}
 DEVICE_GRANT = "urn:ietf:params:oauth:grant-type:device_code"
@@ -26,7 +27,7 @@ class Device:
 
     async def post(self, path: str, **fields: str) -> httpx.Response:
         # The device has no cookies of the browser.
-        async with httpx.AsyncClient(base_url=self.server.url, trust_env=False) as device:
+        async with open_async_client(self.server.url) as device:
             return await device.post(path, data={**CLIENT, **fields}, headers={"user-agent": "tests/1"})
 
     async def begin(self) -> None:

@@ -5,7 +5,6 @@ import json
 import os
 import re
 import stat
-import sys
 from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
@@ -20,6 +19,7 @@ from cronograph.graphql.client.sign_in import Invitation, SignInRefusedError, si
 from cronograph.jobs.core.roles import Role
 from cronograph.jobs.store.schema.tables import refresh_token
 from tests.server.auth.serving import Protected
+from tests.support.processes import COMMAND, ProcessStarter
 from tests.support.waiting import eventually
 
 
@@ -59,29 +59,28 @@ def who(url: str) -> str:
         return client.viewer().name
 
 
-async def run(*arguments: str, said: list[str] | None = None, **variables: str) -> tuple[int, str]:
-    """Status and standard output of a command; ``said`` gets the lines on standard error as they come."""
-    command = "from cronograph.server.cli import main; main()"
+async def logged_in(url: str, said: list[str]) -> tuple[int, str]:
+    """Status and standard output of `cronograph login --json`; ``said`` gets what it tells people, as it comes."""
     process = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-c", command, *arguments),
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.PIPE,
-        env={**os.environ, **variables},
+        *(str(COMMAND), "login", "--url", url, "--json"), stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE
     )
     assert process.stdout is not None
     assert process.stderr is not None
-    async for line in process.stderr:
-        if said is not None:
-            said.append(line.decode())
+    said.append((await process.stderr.readline()).decode())
     output = (await process.stdout.read()).decode()
     return await process.wait(), output
 
 
-async def test_a_terminal_signs_in_says_who_it_is_and_signs_out(light: Protected, home: Path) -> None:
+async def test_a_terminal_signs_in_says_who_it_is_and_signs_out(
+    light: Protected, home: Path, processes: ProcessStarter
+) -> None:
+    async def run(*arguments: str, **variables: str) -> tuple[int, str]:
+        return await asyncio.to_thread(processes.run, *arguments, "--url", light.url, env=variables)
+
     await light.account("ada", Role.OPERATOR)
     await light.sign_in_as("ada")
     said: list[str] = []
-    login = asyncio.create_task(run("login", "--url", light.url, "--json", said=said))
+    login = asyncio.create_task(logged_in(light.url, said))
     await eventually(lambda: bool(said), message="the terminal says where to go")
     found = re.search(r"/device\?user_code=(\S+) and .* shows (\S+)\.$", said[0].strip())
     assert found is not None, said
@@ -91,15 +90,15 @@ async def test_a_terminal_signs_in_says_who_it_is_and_signs_out(light: Protected
     assert (status, json.loads(output)["name"]) == (0, "ada")
     file = home / "cronograph" / "credentials.json"
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
-    assert await run("whoami", "--url", light.url) == (0, "ada (operator)\n")
+    assert await run("whoami") == (0, "ada (operator)\n")
     await light.account("eve")
     token = await light.token("eve")
-    assert await run("whoami", "--url", light.url, CRONOGRAPH_TOKEN=token) == (0, "eve (viewer)\n")
-    assert await run("logout", "--url", light.url) == (0, f"Signed out at {light.url}\n")
+    assert await run("whoami", CRONOGRAPH_TOKEN=token) == (0, "eve (viewer)\n")
+    assert await run("logout") == (0, f"Signed out at {light.url}\n")
     assert json.loads(file.read_text()) == {}
-    assert await run("logout", "--url", light.url) == (0, f"Nobody was signed in at {light.url}\n")
-    status, _ = await run("whoami", "--url", light.url, said=said)
-    assert (status, "run `cronograph login`" in "".join(said)) == (1, True)
+    assert await run("logout") == (0, f"Nobody was signed in at {light.url}\n")
+    status, output = await run("whoami")
+    assert (status, "run `cronograph login`" in output) == (1, True)
 
 
 async def test_both_clients_show_the_sign_in_and_renew_it(light: Protected, home: Path) -> None:

@@ -1,16 +1,16 @@
 """A fault of the server while somebody signs in: masked, logged under an id, and told from a database that is away."""
 
 import pytest
-from sqlalchemy import text
 
 from cronograph.jobs.store.db.address import sqlite_path
 from cronograph.jobs.store.db.transaction import Tx
+from cronograph.jobs.store.schema.naming import SchemaText
 from tests.server.auth.serving import Protected
 
 
 def forget_accounts(tx: Tx) -> None:
     """As if somebody had laid hands on the database."""
-    tx.conn.execute(text("ALTER TABLE user_account RENAME TO gone"))
+    tx.conn.execute(SchemaText("ALTER TABLE cronograph.user_account RENAME TO gone"))
 
 
 async def test_a_fault_of_the_server_while_signing_in_is_masked_and_one_of_the_database_says_so(

@@ -9,11 +9,14 @@ import pytest
 from typer.testing import CliRunner
 
 from cronograph.jobs.actions.secrets import fresh_key
+from cronograph.jobs.core.errors import StorageError
 from cronograph.jobs.core.roles import Role
 from cronograph.jobs.core.sealing import KeyRing
 from cronograph.jobs.store.db.database import Database
+from cronograph.jobs.store.db.opening import connected
 from cronograph.server.cli import application
 from cronograph.server.config import InvalidSettingsError, load
+from cronograph.server.database_schema import migrate
 from cronograph.server.secret_keys import key_file, key_source, read_keys
 from tests.server.auth.serving import Protected
 from tests.support.dumping import dump
@@ -163,3 +166,20 @@ def test_a_process_that_finds_the_file_made_meanwhile_takes_that_key(sqlite_url:
     path = key_file(settings)
     assert path is not None
     assert list(path.parent.glob("*secret-key*")) == [path]
+
+
+def test_the_file_of_a_database_is_its_owners_alone(tmp_path: Path) -> None:
+    path = tmp_path / "new.db"
+    url = f"sqlite:///{path}"
+    assert migrate(url) != []
+    with connected(url) as connection:
+        # A transaction is open: SQLite's further files are there, too.
+        connection.exec_driver_sql("UPDATE audit_head SET last_id = last_id")
+        modes = {file.name: stat.S_IMODE(file.stat().st_mode) for file in tmp_path.iterdir()}
+    assert (modes["new.db"], set(modes.values())) == (0o600, {0o600})
+    # What the owner has decided since then stays.
+    path.chmod(0o640)
+    assert migrate(url) == []
+    assert stat.S_IMODE(path.stat().st_mode) == 0o640
+    with pytest.raises(StorageError, match="cannot be used"):
+        migrate(f"sqlite:///{tmp_path / 'nowhere' / 'x.db'}")

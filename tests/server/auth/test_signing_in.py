@@ -1,16 +1,22 @@
 """Signing in with a password: what it gives, what it refuses, and how guessing is slowed down."""
 
+import os
 import re
+import sys
+from contextlib import suppress
 from datetime import timedelta
 from functools import partial
+from pathlib import Path
 
 import httpx
+import pytest
 from sqlalchemy import Connection, Table, func, select
 
 from cronograph.jobs.actions import accounts
 from cronograph.jobs.core.credentials import Prefix, new_secret
 from cronograph.jobs.core.roles import Role
 from cronograph.jobs.store.schema.tables import audit_log, login_throttle, session
+from cronograph.server.auth.passwords import NICENESS, Passwords
 from tests.server.auth.serving import PASSWORD, Protected, hashed
 
 WHO = "{ viewer { name role } }"
@@ -71,6 +77,16 @@ async def test_next_never_leaves_the_site(light: Protected) -> None:
     for next_path in WAYS_OFF_THE_SITE:
         fields = {"name": "ada", "password": PASSWORD, "next": next_path}
         assert (await light.browser.post("/login", data=fields)).headers["location"] == "/", next_path
+        # Who has signed in already is sent on without being asked, and no further.
+        known = await light.browser.get("/login", params={"next": next_path})
+        assert (known.status_code, known.headers["location"]) == (303, "/"), next_path
+    known = await light.browser.get("/login", params={"next": "/account?x=1"})
+    assert (known.status_code, known.headers["location"]) == (303, "/account?x=1")
+    # But for a token, which is no sign-in of this browser.
+    light.browser.cookies.clear()
+    token = await light.token("ada")
+    asked = await light.browser.get("/login?next=/account", headers={"authorization": f"Bearer {token}"})
+    assert (asked.status_code, 'name="password"' in asked.text) == (200, True)
 
 
 async def test_what_a_stranger_writes_is_escaped_in_the_page(light: Protected) -> None:
@@ -313,7 +329,8 @@ async def test_who_has_signed_in_changes_the_password_and_gets_a_new_session(ser
     changed = await change_password(server, PASSWORD, new)
     assert (changed.status_code, changed.json()) == (200, {"name": "ada", "role": "VIEWER"})
     assert dict(server.browser.cookies) != before
-    assert (await server.ask("{ viewer { name } }")).status_code == 200
+    viewer = (await server.ask("{ viewer { name hasPassword } }")).json()["data"]["viewer"]
+    assert viewer == {"name": "ada", "hasPassword": True}
     name, value = next(iter(before.items()))
     headers = {"cookie": f"{name}={value}"}
     answer = await server.browser.post("/graphql", json={"query": "{ viewer { name } }"}, headers=headers)
@@ -331,3 +348,23 @@ async def test_wrong_current_passwords_are_slowed_down_as_any_others_are(light: 
     await light.sign_in_as("ada")
     answers = [await change_password(light, "wrong", "another horse altogether") for _ in range(7)]
     assert [answer.status_code for answer in answers] == [401] * 6 + [429]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux has a niceness for each thread")
+async def test_hashing_steps_back_behind_whatever_else_runs() -> None:
+    def niceness() -> set[int]:
+        found: set[int] = set()
+        for task in Path("/proc/self/task").iterdir():
+            # Another thread may have ended meanwhile.
+            with suppress(ProcessLookupError):
+                found.add(os.getpriority(os.PRIO_PROCESS, int(task.name)))
+        return found
+
+    usual = os.getpriority(os.PRIO_PROCESS, 0)
+    passwords = Passwords()
+    try:
+        assert await passwords.verify(hashed(), PASSWORD)
+        assert min(usual + NICENESS, 19) in niceness()
+        assert os.getpriority(os.PRIO_PROCESS, 0) == usual
+    finally:
+        passwords.close()

@@ -9,6 +9,7 @@ import pytest
 
 from cronograph.graphql.context import Context, Person
 from cronograph.graphql.errors import UserFacingError
+from cronograph.graphql.schema_factory import GuardedSchema
 from cronograph.jobs.actions import accounts, sessions, tokens
 from cronograph.jobs.core.accounts import CredentialKind, Identity
 from cronograph.jobs.core.roles import Role
@@ -16,8 +17,9 @@ from cronograph.jobs.store.db.database import Database
 from cronograph.jobs.store.db.transaction import Tx
 from cronograph.jobs.store.read.accounts import by_name
 from cronograph.jobs.store.read.sessions import tokens_of
-from cronograph.server.auth.watch import RightsWatch
-from tests.server.auth.serving import Protected
+from cronograph.server.auth.authenticator import REMEMBERED
+from cronograph.server.auth.watch import EVERY, RightsWatch
+from tests.server.auth.serving import Protected, protected
 from tests.support.waiting import eventually
 
 EVENTS = "subscription { events { cursor } }"
@@ -66,6 +68,40 @@ async def test_an_event_stream_ends_with_a_word_when_its_session_does(server: Pr
     assert said[0] == "event: next"
     assert json.loads(said[1].removeprefix("data: "))["errors"][0]["extensions"]["code"] == "UNAUTHENTICATED"
     assert said[2] == "event: complete"
+
+
+@pytest.mark.parametrize("how", ["session", "token", "role", "account"])
+async def test_what_is_lost_on_one_node_ends_streams_on_every_other(
+    schema: GuardedSchema, postgres_url: str, how: str
+) -> None:
+    """By both ways of streaming; the nodes tell each other nothing but by the database."""
+    async with protected(postgres_url, schema) as one, protected(postgres_url, schema) as other:
+        await one.account("boss", Role.ADMIN)
+        ada = await one.account("ada", Role.OPERATOR)
+        await one.sign_in_as("ada")
+        secret = await one.token("ada") if how == "token" else one.browser.cookies[f"cronograph-{one.port}"]
+        headers = {"authorization": f"Bearer {secret}", "accept": "text/event-stream"}
+        losses: dict[str, Callable[[Tx], object]] = {
+            "session": lambda tx: sessions.end_all_sessions(tx, ada.id),
+            "token": revoke,
+            "role": demote,
+            "account": disable,
+        }
+        events = other.browser.stream("POST", "/graphql", json={"query": EVENTS}, headers=headers)
+        async with other.socket({"authorization": headers["authorization"]}) as socket, events as answer:
+            assert await socket.receive() == {"type": "connection_ack"}
+            lines = answer.aiter_lines()
+            assert await anext(lines) == ":"
+            await one.database.write(losses[how])
+            await other.sign_in.watch.look()
+            assert (await socket.closed())[0] == 4401
+            assert "event: complete" in [line async for line in lines]
+        # What the watch has found lost is not remembered for a moment longer.
+        assert await other.code("{ viewer { name } }", secret) == (401, "UNAUTHENTICATED")
+
+
+def test_a_loss_is_noticed_within_15_seconds() -> None:
+    assert EVERY + REMEMBERED <= 15
 
 
 async def test_the_watch_looks_by_itself_and_asks_once_for_all_streams(light: Protected) -> None:

@@ -7,6 +7,7 @@ import psycopg
 from sqlalchemy import Connection, text
 
 from cronograph.jobs.store.db.blame import is_databases_fault, is_unstorable
+from cronograph.jobs.store.schema.naming import SchemaText
 
 
 def raised_by(conn: Connection, statement: Any, parameters: Any = None) -> Exception:
@@ -43,8 +44,8 @@ def test_a_value_that_is_too_long_is_blamed(conn: Connection) -> None:
 
 
 def test_what_is_wrong_with_the_database_is_no_values_fault(conn: Connection) -> None:
-    for statement in ("SELECT * FROM nowhere", "INSERT INTO event (at) VALUES (NULL)"):
-        error = raised_by(conn, text(statement))
+    for statement in ("SELECT * FROM nowhere", "INSERT INTO cronograph.event (at) VALUES (NULL)"):
+        error = raised_by(conn, SchemaText(statement))
         assert is_databases_fault(error)
         assert not is_unstorable(error)
 

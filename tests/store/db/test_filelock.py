@@ -2,35 +2,42 @@
 
 import os
 import sqlite3
-import subprocess
 import sys
-from contextlib import closing
+from collections.abc import Generator
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 import pytest
 
 from cronograph.jobs.core.errors import FileLocked, StorageError
 from cronograph.jobs.store.db.filelock import FileLock, lock_for
+from tests.support.forking import Nursery, Running
+from tests.support.waiting import wait_until
 
 HOLD = """
-import sys
+import signal, sys
 from pathlib import Path
 from cronograph.jobs.store.db.filelock import FileLock
 lock = FileLock(Path(sys.argv[1]))
 lock.acquire()
 print("held", flush=True)
-sys.stdin.read()
+signal.pause()
 """
 
 
-def holder_of(path: Path) -> subprocess.Popen[str]:
-    """Another process that holds the lock of `path` until its input ends."""
-    process = subprocess.Popen(
-        [sys.executable, "-c", HOLD, str(path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-    )
-    assert process.stdout is not None
-    assert process.stdout.readline() == "held\n"
-    return process
+@contextmanager
+def holder_of(path: Path, nursery: Nursery) -> Generator[Running]:
+    """Another process, which holds the lock of `path` until it is killed at the end of the block."""
+    (path.parent / "holds.py").write_text(HOLD)
+    said = path.parent / "said"
+    with said.open("wb") as output:
+        other = nursery.start(["-m", "holds", str(path)], path.parent, os.environ, output.fileno())
+    try:
+        wait_until(lambda: said.read_text() == "held\n", message="the other process to hold the lock")
+        yield other
+    finally:
+        other.kill()
+        other.wait()
 
 
 def test_the_lock_file_holds_the_process_id(tmp_path: Path) -> None:
@@ -40,36 +47,32 @@ def test_the_lock_file_holds_the_process_id(tmp_path: Path) -> None:
     lock.release()
 
 
-def test_a_second_process_is_refused_and_told_the_first(tmp_path: Path) -> None:
-    with holder_of(tmp_path / "x.db") as other:
+def test_a_second_process_is_refused_and_told_the_first(tmp_path: Path, nursery: Nursery) -> None:
+    with holder_of(tmp_path / "x.db", nursery) as other:
         lock = FileLock(tmp_path / "x.db")
         assert lock.holder() == str(other.pid)
         with pytest.raises(FileLocked, match=f"process {other.pid} uses it"):
             lock.acquire()
-        other.communicate()
     lock.acquire()
     lock.release()
 
 
-def test_a_link_to_the_file_leads_to_the_same_lock(tmp_path: Path) -> None:
+def test_a_link_to_the_file_leads_to_the_same_lock(tmp_path: Path, nursery: Nursery) -> None:
     (tmp_path / "x.db").touch()
     (tmp_path / "link.db").symlink_to(tmp_path / "x.db")
-    with holder_of(tmp_path / "link.db") as other:
-        with pytest.raises(FileLocked):
-            FileLock(tmp_path / "x.db").acquire()
-        other.communicate()
+    with holder_of(tmp_path / "link.db", nursery), pytest.raises(FileLocked):
+        FileLock(tmp_path / "x.db").acquire()
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere the name of the file decides")
-def test_a_second_name_and_a_new_name_of_the_file_lead_to_the_same_lock(tmp_path: Path) -> None:
-    with holder_of(tmp_path / "x.db") as other:
+def test_a_second_name_and_a_new_name_of_the_file_lead_to_the_same_lock(tmp_path: Path, nursery: Nursery) -> None:
+    with holder_of(tmp_path / "x.db", nursery):
         (tmp_path / "second.db").hardlink_to(tmp_path / "x.db")
         with pytest.raises(FileLocked, match="another process uses it"):
             FileLock(tmp_path / "second.db").acquire()
         (tmp_path / "x.db").rename(tmp_path / "new.db")
         with pytest.raises(FileLocked, match="another process uses it"):
             FileLock(tmp_path / "new.db").acquire()
-        other.communicate()
     lock = FileLock(tmp_path / "new.db")
     lock.acquire()
     lock.release()
@@ -96,10 +99,9 @@ def test_a_database_that_is_no_file_is_named(tmp_path: Path) -> None:
         FileLock(tmp_path / "x.db").acquire()
 
 
-def test_the_lock_of_a_killed_process_is_free(tmp_path: Path) -> None:
-    with holder_of(tmp_path / "x.db") as other:
-        other.kill()
-        other.communicate()
+def test_the_lock_of_a_killed_process_is_free(tmp_path: Path, nursery: Nursery) -> None:
+    with holder_of(tmp_path / "x.db", nursery):
+        assert FileLock(tmp_path / "x.db").holder() is not None
     lock = FileLock(tmp_path / "x.db")
     assert lock.holder() is None
     lock.acquire()

@@ -8,6 +8,7 @@ from sqlalchemy import text
 
 from cronograph.jobs.store.db.away import is_away
 from cronograph.jobs.store.db.database import Connection, Database
+from cronograph.jobs.store.schema.naming import SchemaText
 from tests.support.waiting import let_pass
 
 pytestmark = pytest.mark.postgres
@@ -51,11 +52,11 @@ async def test_a_read_is_done_again_until_a_lock_is_let_go(postgres_url: str) ->
 
     def count(conn: Connection) -> int:
         tried.release()
-        answer: int = conn.execute(text("SELECT count(*) FROM job_execution")).scalar_one()
+        answer: int = conn.execute(SchemaText("SELECT count(*) FROM cronograph.job_execution")).scalar_one()
         return answer
 
     with psycopg.connect(database.libpq_url()) as other:
-        other.execute("LOCK TABLE job_execution IN ACCESS EXCLUSIVE MODE")
+        other.execute("LOCK TABLE cronograph.job_execution IN ACCESS EXCLUSIVE MODE")
 
         def let_go() -> None:
             for _ in range(2):

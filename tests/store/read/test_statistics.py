@@ -149,3 +149,28 @@ def test_the_overview_compares_this_day_with_the_one_before(conn: Connection) ->
     assert (found.failed, found.failed_before, found.succeeded) == (1, 1, 1)
     assert found.states == {RunState.WAITING: 1, RunState.STUCK: 1}
     assert (len(found.per_minute), sum(found.per_minute), found.live_nodes) == (60, 2, 0)
+
+
+def test_of_very_many_executions_all_are_counted_and_an_even_sample_says_where_percentiles_lie(
+    conn: Connection,
+) -> None:
+    size = 3 * reports.SAMPLE
+    # Two jobs that alternate: the ids that some number divides would be those of one of them.
+    made = [
+        execution(number, NOW - timedelta(seconds=number % 7200), number % 100, job_name="ab"[number % 2])
+        for number in range(1, size + 1)
+    ]
+    conn.execute(insert(job_execution), made)
+    report = reports.statistics(conn, Scope(NOW - 3 * HOUR, NOW + HOUR), 3600, NOW)
+    assert (report.total.count, sum(point.figures.count for point in report.points)) == (size, size)
+    assert report.total.p50 == pytest.approx(49.5, abs=2)
+    assert report.total.p99 == pytest.approx(98, abs=2)
+    assert all(point.figures.p95 == pytest.approx(94, abs=4) for point in report.points)
+    looked_at = totals(conn, Scope(NOW - 3 * HOUR, NOW + HOUR, every=3)).count
+    assert looked_at == pytest.approx(reports.SAMPLE, rel=0.01)
+
+
+def test_a_span_may_begin_with_the_calendar_and_end_with_it(conn: Connection) -> None:
+    conn.execute(insert(job_execution), [execution(1, NOW, 1)])
+    whole = Scope(datetime.min.replace(tzinfo=UTC), datetime.max.replace(tzinfo=UTC), job_name="j")
+    assert totals(conn, whole).count == 1

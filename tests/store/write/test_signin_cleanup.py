@@ -5,11 +5,12 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
-from sqlalchemy import Connection, Engine, Table, insert, select, text
+from sqlalchemy import Connection, Engine, Table, insert, select
 
 from cronograph.jobs.core.roles import Role
 from cronograph.jobs.store.db.database import parse_url, sync_engine
 from cronograph.jobs.store.read import accounts as stored_accounts
+from cronograph.jobs.store.schema.naming import SchemaText
 from cronograph.jobs.store.schema.tables import device_code, refresh_token, session, webauthn_challenge
 from cronograph.jobs.store.write import accounts, signin
 
@@ -131,7 +132,7 @@ def test_who_is_locked_by_somebody_else_is_left_for_the_next_time(postgres_url: 
     with engine.begin() as connection:
         sessions(connection, busy=NOW - DAY, idle=NOW - DAY)
     with engine.begin() as other, engine.begin() as cleaning:
-        other.execute(text("UPDATE session SET expires_at = now() WHERE token_hash = 'busy'"))
+        other.execute(SchemaText("UPDATE cronograph.session SET expires_at = now() WHERE token_hash = 'busy'"))
         assert signin.delete_expired_sessions(cleaning, NOW, MANY) == 1
         assert left(cleaning, session, "token_hash") == {"busy"}
     engine.dispose()

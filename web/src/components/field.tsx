@@ -67,8 +67,13 @@ export function TextInput({ value, onChange, invalid = false, placeholder, list,
   );
 }
 
-/** A text that nobody reads over one's shoulder, and that no browser offers to remember. */
-export function HiddenInput({ value, onChange, invalid = false }: Pick<TextProps, "value" | "onChange" | "invalid">) {
+type HiddenProps = Pick<TextProps, "value" | "onChange" | "invalid"> & {
+  /** What a browser may fill in; something new unless told otherwise. */
+  remembered?: "current-password";
+};
+
+/** A text that nobody reads over one's shoulder. */
+export function HiddenInput({ value, onChange, invalid = false, remembered }: HiddenProps) {
   const field = useContext(FieldContext);
   return (
     <input
@@ -78,7 +83,7 @@ export function HiddenInput({ value, onChange, invalid = false }: Pick<TextProps
       value={value}
       aria-invalid={invalid}
       aria-describedby={field?.describedBy}
-      autocomplete="new-password"
+      autocomplete={remembered ?? "new-password"}
       onInput={(event) => onChange(event.currentTarget.value)}
     />
   );

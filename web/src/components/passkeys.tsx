@@ -31,7 +31,7 @@ const COLUMNS: readonly Column<Passkey, Context>[] = [
     rank: 0,
     card: "wide",
     cell: (passkey, { ask }) => (
-      <span class="row-actions">
+      <span class="row-actions spaced">
         <Action needs="VIEWER" class="button small" aria-label={`Rename passkey ${passkey.name}`} onClick={() => ask("rename", passkey)}>
           Rename
         </Action>

@@ -1,3 +1,4 @@
+import type { ComponentChildren } from "preact";
 import { useRef, useState } from "preact/hooks";
 import { plural } from "../lib/format";
 import { readArgs } from "../model/task-form";
@@ -11,13 +12,17 @@ interface RunWithArgsProps {
   action: string;
   args: unknown;
   schema: unknown;
+  /** Further fields, above the arguments. */
+  children?: ComponentChildren;
+  /** Why the arguments cannot be changed, if so. */
+  fixed?: string | undefined;
   onClose: () => void;
   /** Answers whether it went well: the dialog then closes. */
   onRun: (args: Record<string, unknown>) => Promise<boolean>;
 }
 
 /** Asks for the arguments of one run. */
-export function RunWithArgs({ title, action, args, schema, onClose, onRun }: RunWithArgsProps) {
+export function RunWithArgs({ title, action, args, schema, children, fixed, onClose, onRun }: RunWithArgsProps) {
   const [text, setText] = useState(() => JSON.stringify(args ?? {}, null, 2));
   const [error, setError] = useState<string | undefined>(undefined);
   const [busy, setBusy] = useState(false);
@@ -37,16 +42,21 @@ export function RunWithArgs({ title, action, args, schema, onClose, onRun }: Run
   return (
     <Dialog title={title} onClose={onClose} wide>
       <form ref={form} class="form" onSubmit={(event) => void submit(event)} noValidate>
-        <ArgsEditor
-          value={text}
-          onChange={(value) => {
-            setText(value);
-            setError(undefined);
-          }}
-          onFaults={(count) => (faults.current = count)}
-          schema={schema}
-          error={error}
-        />
+        {children}
+        {fixed !== undefined ? (
+          <p class="dim">{fixed}</p>
+        ) : (
+          <ArgsEditor
+            value={text}
+            onChange={(value) => {
+              setText(value);
+              setError(undefined);
+            }}
+            onFaults={(count) => (faults.current = count)}
+            schema={schema}
+            error={error}
+          />
+        )}
         <div class="form-actions">
           <button type="button" class="button" onClick={onClose}>
             Cancel

@@ -52,9 +52,14 @@ export function Sessions({ rows, reload }: { rows: readonly Session[]; reload: (
     <Section
       title="Sign-ins"
       aside={
-        <Action needs="VIEWER" class="button small" disabled={rows.length < 2} title={rows.length < 2 ? "There is none but this one" : undefined} onClick={() => void endSessions(null).then(reload)}>
-          End all others
-        </Action>
+        <>
+          <a class="button small" href="/device" data-external>
+            Let a terminal in
+          </a>
+          <Action needs="VIEWER" class="button small" disabled={rows.length < 2} title={rows.length < 2 ? "There is none but this one" : undefined} onClick={() => void endSessions(null).then(reload)}>
+            End all others
+          </Action>
+        </>
       }
     >
       <DataTable id="sessions" columns={COLUMNS} context={context} rows={rows} rowId={(session) => session.id} />

@@ -1,15 +1,34 @@
 import { createGraphiQLFetcher, type Fetcher } from "@graphiql/toolkit";
 import { createClient } from "graphql-ws";
+import { at } from "../lib/base";
+import { signInAgain } from "../services/sign-in";
 import { keepingEvents } from "./last-events";
+
+/** The code with which the server closes the socket of one who is signed in no more. */
+const SIGNED_OUT = 4401;
+
+/** A request with the browser's session; once that has ended one is led to where one signs in, and back. */
+async function ask(input: RequestInfo | URL, init?: RequestInit): Promise<Response> {
+  const response = await fetch(input, init);
+  // A token that somebody has typed into the headers is his own to mend.
+  if (response.status === 401 && !new Headers(init?.headers).has("authorization")) signInAgain();
+  return response;
+}
 
 /** Queries and mutations by POST, subscriptions by WebSocket: both at `/graphql` of the server that sent this page. */
 export function makeFetcher(location: Location): Fetcher {
-  const httpUrl = new URL("/graphql", location.href);
+  const httpUrl = new URL(at("/graphql"), location.href);
   const socketUrl = new URL(httpUrl);
   socketUrl.protocol = location.protocol === "https:" ? "wss:" : "ws:";
   const fetcher = createGraphiQLFetcher({
     url: httpUrl.href,
-    wsClient: createClient({ url: socketUrl.href, lazy: true, retryAttempts: 10 }),
+    fetch: ask,
+    wsClient: createClient({
+      url: socketUrl.href,
+      lazy: true,
+      retryAttempts: 10,
+      on: { closed: (event) => (event as CloseEvent).code === SIGNED_OUT && signInAgain() },
+    }),
     enableIncrementalDelivery: false,
   });
   return keepingEvents(fetcher);

@@ -4,6 +4,7 @@ import "graphiql/style.css";
 import "./explorer.css";
 import { GraphiQL, HISTORY_PLUGIN } from "graphiql";
 import { createRoot } from "react-dom/client";
+import { at } from "../lib/base";
 import { EXAMPLES } from "./examples";
 import { EXAMPLES_PLUGIN } from "./examples-plugin";
 import { makeFetcher } from "./fetcher";
@@ -31,7 +32,7 @@ createRoot(container).render(
     inputValueDeprecation
   >
     <GraphiQL.Logo>
-      <a className="explorer-home" href="/">
+      <a className="explorer-home" href={at("/")}>
         Cronograph
       </a>
     </GraphiQL.Logo>

@@ -1,3 +1,4 @@
+import { at } from "../lib/base";
 import { signInAgain } from "../services/sign-in";
 import { printDocument, type TadaDocumentNode } from "./tada";
 
@@ -54,7 +55,7 @@ const LONGEST_ANSWER = 60_000;
 export async function request<R, V>(document: TadaDocumentNode<R, V>, variables: V, signal?: AbortSignal): Promise<R> {
   let response: Response;
   try {
-    response = await fetch("/graphql", {
+    response = await fetch(at("/graphql"), {
       method: "POST",
       headers: { "content-type": "application/json", accept: "application/graphql-response+json, application/json" },
       body: JSON.stringify({ query: printDocument(document), variables }),

@@ -112,3 +112,14 @@ export function writeArg(field: ArgField, value: unknown): string {
 export function isEmptyObject(value: unknown): boolean {
   return isSchema(value) && Object.keys(value).length === 0;
 }
+
+/** Whether two values of JSON say the same, whatever the order of their members. */
+export function sameJson(left: unknown, right: unknown): boolean {
+  return JSON.stringify(sorted(left)) === JSON.stringify(sorted(right));
+}
+
+function sorted(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(sorted);
+  if (!isSchema(value)) return value;
+  return Object.fromEntries(Object.entries(value).sort(([left], [right]) => (left < right ? -1 : 1)).map(([name, one]) => [name, sorted(one)]));
+}

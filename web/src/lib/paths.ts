@@ -5,6 +5,7 @@ export const paths = {
   execution: (id: string): string => `/log/${id}`,
   job: (name: string): string => `/jobs?job=${encodeURIComponent(name)}`,
   logOfJob: (name: string): string => `/log?job=${encodeURIComponent(name)}`,
+  queueOfJob: (name: string): string => `/runs?job=${encodeURIComponent(name)}`,
   run: (id: string): string => `/runs/${id}`,
   logOfRun: (id: string): string => `/log?run=${id}`,
   group: (name: string): string => `/runs?group=${encodeURIComponent(name)}`,

@@ -11,26 +11,27 @@ test("without a tab everything unfinished is listed", () => {
 });
 
 test("each parameter becomes a condition, nonsense none", () => {
-  expect(runsFilterInput(read("state=STUCK&group=eu&priority=HIGH&q=imp"))).toEqual({
+  expect(runsFilterInput(read("state=STUCK&group=eu&priority=HIGH&q=imp&job=import"))).toEqual({
     state: { eq: "STUCK" },
     group: { eq: "eu" },
+    jobName: { eq: "import" },
     priority: { eq: "HIGH" },
     or: [{ jobName: { contains: "imp" } }, { taskName: { contains: "imp" } }],
   });
-  expect(read("state=DONE&priority=MIDDLE")).toEqual({ tab: "", q: "", group: "", priority: "" });
+  expect(read("state=DONE&priority=MIDDLE")).toEqual({ tab: "", q: "", job: "", group: "", priority: "" });
 });
 
 test("what can be done depends on the state", () => {
-  expect(runActions("STUCK")).toEqual({ cancel: true, retry: false, retryNow: true, priority: true });
-  expect(runActions("RUNNING")).toEqual({ cancel: true, retry: false, retryNow: false, priority: false });
-  expect(runActions("FAILED")).toEqual({ cancel: false, retry: true, retryNow: false, priority: false });
+  expect(runActions("STUCK")).toEqual({ cancel: true, retry: false, retryNow: true, priority: true, edit: true });
+  expect(runActions("RUNNING")).toEqual({ cancel: true, retry: false, retryNow: false, priority: false, edit: false });
+  expect(runActions("FAILED")).toEqual({ cancel: false, retry: true, retryNow: false, priority: false, edit: false });
 });
 
 test("events are judged by the filter that the server gets", () => {
   const run = { id: "1", state: "WAITING", group: "a", priority: "LOW", jobName: "import", taskName: "Nightly" } as RunRow;
   const matches = (search: string): boolean => matchesRunsFilter(readRunsFilter(new URLSearchParams(search)), run);
-  expect(["", "state=WAITING", "q=night&group=a", "q=IMPORT"].map(matches)).toEqual([true, true, true, true]);
-  expect(["state=RUNNING", "group=b", "priority=HIGH", "q=other"].map(matches)).toEqual([false, false, false, false]);
+  expect(["", "state=WAITING", "q=night&group=a", "q=IMPORT", "job=import"].map(matches)).toEqual([true, true, true, true, true]);
+  expect(["state=RUNNING", "group=b", "priority=HIGH", "q=other", "job=imp"].map(matches)).toEqual([false, false, false, false, false]);
 });
 
 test("what waits stands by its time, what is over by its number, newest first", () => {

@@ -12,6 +12,7 @@ export const UNFINISHED: readonly State[] = ["RUNNING", "SCHEDULED", "STUCK", "W
 export interface RunsFilter {
   readonly tab: RunTab;
   readonly q: string;
+  readonly job: string;
   readonly group: string;
   readonly priority: "HIGH" | "LOW" | "";
 }
@@ -22,7 +23,7 @@ export interface RunFilterInput {
   group?: { eq: string };
   priority?: { eq: "HIGH" | "LOW" };
   or?: RunFilterInput[];
-  jobName?: { contains: string };
+  jobName?: { contains: string } | { eq: string };
   taskName?: { contains: string };
 }
 
@@ -31,15 +32,17 @@ export function readRunsFilter(params: Pick<URLSearchParams, "get">): RunsFilter
   return {
     tab: RUN_TABS.find((tab) => tab === params.get("state")?.toUpperCase()) ?? "",
     q: params.get("q") ?? "",
+    job: params.get("job") ?? "",
     group: params.get("group") ?? "",
     priority: priority === "HIGH" || priority === "LOW" ? priority : "",
   };
 }
 
 /** The filter for the API; the counts of the tabs take the same filter with another tab, so that they agree with the list. */
-export function runsFilterInput({ tab, q, group, priority }: RunsFilter): RunFilterInput {
+export function runsFilterInput({ tab, q, job, group, priority }: RunsFilter): RunFilterInput {
   return {
     state: tab === "" ? { in: [...UNFINISHED] } : { eq: tab },
+    ...(job && { jobName: { eq: job } }),
     ...(group && { group: { eq: group } }),
     ...(priority && { priority: { eq: priority } }),
     ...(q && { or: [{ jobName: { contains: q } }, { taskName: { contains: q } }] }),
@@ -47,14 +50,20 @@ export function runsFilterInput({ tab, q, group, priority }: RunsFilter): RunFil
 }
 
 /** Whether a run that an event brought belongs to the filtered list. */
-export function matchesRunsFilter({ tab, q, group, priority }: RunsFilter, run: RunRow): boolean {
+export function matchesRunsFilter({ tab, q, job, group, priority }: RunsFilter, run: RunRow): boolean {
   const includes = (text: string | null): boolean => text?.toLowerCase().includes(q.toLowerCase()) ?? false;
   return (
     (tab === "" ? UNFINISHED.includes(run.state) : run.state === tab) &&
+    (job === "" || run.jobName === job) &&
     (group === "" || run.group === group) &&
     (priority === "" || run.priority === priority) &&
     (q === "" || includes(run.jobName) || includes(run.taskName))
   );
+}
+
+/** Whether what is kept of the queue over time answers all that this filter asks: job, group and state. */
+export function seriesKnow({ q, priority }: RunsFilter): boolean {
+  return q === "" && priority === "";
 }
 
 /** Whether the tab shows runs that are over: the newest come first then; else those that are available first. */
@@ -68,12 +77,13 @@ export function compareRuns(tab: RunTab): (left: RunRow, right: RunRow) => numbe
 }
 
 /** What can be done with a run in this state. */
-export function runActions(state: State): { readonly cancel: boolean; readonly retry: boolean; readonly retryNow: boolean; readonly priority: boolean } {
+export function runActions(state: State): { readonly cancel: boolean; readonly retry: boolean; readonly retryNow: boolean; readonly priority: boolean; readonly edit: boolean } {
   const waits = state === "WAITING" || state === "STUCK";
   return {
     cancel: UNFINISHED.includes(state),
     retry: state === "SUCCESS" || state === "FAILED" || state === "CANCELLED" || state === "SKIPPED",
     retryNow: state === "STUCK",
     priority: waits,
+    edit: waits,
   };
 }

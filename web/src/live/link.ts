@@ -2,6 +2,7 @@ import { signal, type ReadonlySignal } from "@preact/signals";
 import { type Client, createClient } from "graphql-ws";
 import { ApiError, type ApiErrorEntry } from "../graphql/client";
 import { printDocument, type TadaDocumentNode } from "../graphql/tada";
+import { at } from "../lib/base";
 import { signInAgain } from "../services/sign-in";
 import { INITIAL, type LinkEvent, type LinkState, retryDelay, step } from "./link-state";
 
@@ -87,6 +88,11 @@ export class Link {
     for (const entry of [...this.entries]) entry.start();
   }
 
+  /** Opens another connection in the place of this one, such as for a session that is new. */
+  reconnect(): void {
+    this.client.terminate();
+  }
+
   private makeEntry<R, V extends Record<string, unknown>>(subscriber: Subscriber<R, V>): Entry {
     let dispose: (() => void) | null = null;
     let timer = 0;
@@ -166,7 +172,7 @@ export class Link {
 
 /** The address of `/graphql` for WebSockets, on the origin of the page. */
 export function socketUrl(location: Location): string {
-  const url = new URL("/graphql", location.href);
+  const url = new URL(at("/graphql"), location.href);
   url.protocol = location.protocol === "https:" ? "wss:" : "ws:";
   return url.href;
 }

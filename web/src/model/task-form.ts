@@ -62,8 +62,8 @@ export function readArgs(text: string): Record<string, unknown> | string {
   }
 }
 
-/** `2026-01-01T12:00` as RFC 3339 in UTC. */
-function readTime(text: string): string {
+/** `2026-01-01T12:00`, as an input of times writes it without seconds of zero, as RFC 3339 in UTC. */
+export function readTime(text: string): string {
   return `${text.length === 16 ? `${text}:00` : text}Z`;
 }
 
@@ -161,6 +161,7 @@ export function formOfTask(task: EditableTask): TaskForm {
   };
 }
 
-function localInput(at: string | null): string {
+/** A time as an `<input type="datetime-local">` takes it, in UTC. */
+export function localInput(at: string | null): string {
   return at === null ? "" : at.slice(0, 19);
 }

@@ -4,9 +4,11 @@ import { PageHead, Section } from "../components/section";
 import { Facts } from "../components/task-facts";
 import { Identities } from "../components/identities";
 import { Passkeys } from "../components/passkeys";
+import { Password } from "../components/password";
 import { Sessions } from "../components/sessions";
 import { Tokens } from "../components/tokens";
 import { graphql, type ResultOf } from "../graphql/tada";
+import { at } from "../lib/base";
 import { words } from "../lib/format";
 import { useLive } from "../live/use-live";
 import { setTitle } from "../state/title";
@@ -17,6 +19,7 @@ const AccountDocument = graphql(`
     viewer {
       name
       role
+      hasPassword
       passkeys { id name createdAt lastUsedAt }
       identities { id provider issuer subject createdAt lastUsedAt }
       sessions { id kind createdAt lastSeenAt expiresAt address agent current }
@@ -60,6 +63,7 @@ export function AccountPage() {
             </Section>
           ) : (
             <>
+              <Password isSet={state.hasPassword} reload={reload} />
               <Passkeys rows={state.passkeys} reload={reload} />
               {(providers.length > 0 || state.identities.length > 0) && <Identities rows={state.identities} providers={providers} reload={reload} />}
               <Sessions rows={state.sessions} reload={reload} />
@@ -80,6 +84,6 @@ export interface Provider {
 
 /** The providers that this server knows; none when it does not say. */
 async function readProviders(): Promise<readonly Provider[]> {
-  const response = await fetch("/auth/providers");
+  const response = await fetch(at("/auth/providers"));
   return response.ok ? ((await response.json()) as readonly Provider[]) : [];
 }

@@ -57,7 +57,7 @@ const COLUMNS: readonly Column<JobRow, JobContext>[] = [
   { key: "usually", title: "Usually", width: 96, rank: 5, card: "pair", number: true, cell: (job) => <Usual job={job} /> },
   { key: "isolation", title: "Runs as", width: 96, rank: 6, card: "pair", cell: (job) => <span class="dim">{job.isolation.toLowerCase()}</span> },
   { key: "last", title: "Last", width: 124, rank: 1, card: "pair", cell: (job) => <Last job={job} /> },
-  { key: "actions", title: "Actions", untitled: true, width: 196, rank: 0, card: "wide", bare: true, cell: (job, context) => <JobButtons job={job} context={context} /> },
+  { key: "actions", title: "Actions", untitled: true, width: 262, rank: 0, card: "wide", bare: true, cell: (job, context) => <JobButtons job={job} context={context} /> },
 ];
 
 function NameOf({ job }: { job: JobRow }) {
@@ -125,6 +125,9 @@ function JobButtons({ job, context }: { job: JobRow; context: JobContext }) {
       <Action class="button small" data-key="r" aria-label={`Run ${job.name}…`} onClick={() => context.run(job)}>
         <Icon name="play" /> Run…
       </Action>
+      <a class="button small" href={paths.queueOfJob(job.name)} aria-label={`Queue of ${job.name}`} title="What waits and runs, and how it went over time">
+        Queue
+      </a>
       <a class="button small" href={`/tasks?new=1&job=${encodeURIComponent(job.name)}`} aria-label={`Make a task of ${job.name}`}>
         <Icon name="plus" /> Make a task
       </a>

@@ -1,8 +1,10 @@
+import type { ComponentChildren } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { Action } from "../components/action";
 import { Attempts } from "../components/attempts";
 import { ExplanationView } from "../components/explanation";
 import { Empty, ErrorBox, Skeleton } from "../components/feedback";
+import { Field, TextInput } from "../components/field";
 import { Icon } from "../components/icon";
 import { JsonView } from "../components/json-view";
 import { LifeLine } from "../components/life-line";
@@ -21,9 +23,10 @@ import { statusView } from "../lib/status";
 import { duration } from "../lib/time";
 import { frozen } from "../live/clock";
 import { useLive } from "../live/use-live";
-import { isEmptyObject } from "../lib/args-schema";
+import { isEmptyObject, sameJson } from "../lib/args-schema";
 import { courseOf } from "../model/course";
-import { cancelRun, retryNow, retryRun, setPriority } from "../services/runs";
+import { localInput, readTime } from "../model/task-form";
+import { cancelRun, retryNow, retryRun, setPriority, updateRun } from "../services/runs";
 import { navigate } from "../state/route";
 import { setTitle } from "../state/title";
 
@@ -240,7 +243,7 @@ function RunFacts({ run, retries }: { run: Run; retries: State["retries"] }) {
 }
 
 function RunHead({ run }: { run: Run }) {
-  const [asking, setAsking] = useState(false);
+  const [asking, setAsking] = useState<"again" | "edit" | null>(null);
   const can = runActions(run.state);
   const newest = run.executions.nodes[0];
   return (
@@ -262,6 +265,11 @@ function RunHead({ run }: { run: Run }) {
             <Icon name="retry" /> Retry now
           </Action>
         )}
+        {can.edit && (
+          <Action class="button" onClick={() => setAsking("edit")}>
+            <Icon name="edit" /> Change
+          </Action>
+        )}
         {can.priority && (
           <Action class="button" onClick={() => void setPriority(run.id, run.priority === "HIGH" ? "LOW" : "HIGH")}>
             {run.priority === "HIGH" ? "Low priority" : "High priority"}
@@ -272,7 +280,7 @@ function RunHead({ run }: { run: Run }) {
             <Action class="button primary" onClick={() => void retryRun(run.id)}>
               <Icon name="retry" /> Run again
             </Action>
-            <Action class="button" onClick={() => setAsking(true)}>
+            <Action class="button" onClick={() => setAsking("again")}>
               Run again with…
             </Action>
           </>
@@ -283,8 +291,35 @@ function RunHead({ run }: { run: Run }) {
           </Action>
         )}
       </PageHead>
-      {asking && <RunAgain run={run} onClose={() => setAsking(false)} />}
+      {asking === "again" && <RunAgain run={run} onClose={() => setAsking(null)} />}
+      {asking === "edit" && <EditRun run={run} onClose={() => setAsking(null)} />}
     </>
+  );
+}
+
+/** Asks when a run that waits shall be due, and for other arguments as long as it has not begun. */
+function EditRun({ run, onClose }: { run: Run; onClose: () => void }) {
+  // The seconds are enough to be edited; the time is sent only if they were.
+  const [before] = useState(() => localInput(run.availableAt));
+  const [at, setAt] = useState(before);
+  return (
+    <WithSchema jobName={run.jobName}>
+      {(schema) => (
+        <RunWithArgs
+          title={`Change run ${run.id}`}
+          action="Save"
+          args={run.args}
+          schema={schema}
+          fixed={run.attempt > 0 ? "It has begun before, and keeps the arguments of its executions." : undefined}
+          onClose={onClose}
+          onRun={(args) => updateRun({ id: run.id, ...(at !== before && { runAt: at === "" ? null : readTime(at) }), ...(run.attempt === 0 && !sameJson(args, run.args) && { args }) })}
+        >
+          <Field label="Not before (UTC)" hint="Empty = now">
+            <TextInput value={at} onChange={setAt} type="datetime-local" />
+          </Field>
+        </RunWithArgs>
+      )}
+    </WithSchema>
   );
 }
 
@@ -296,25 +331,33 @@ interface Repeatable {
 
 /** Asks for other arguments, and leads to the run that is made. */
 export function RunAgain({ run, onClose }: { run: Repeatable; onClose: () => void }) {
-  const { state, error, reload } = useLive(`schema/${run.jobName}`, {
+  return (
+    <WithSchema jobName={run.jobName}>
+      {(schema) => (
+        <RunWithArgs
+          title={`Run ${run.jobName} again`}
+          action="Run again"
+          args={run.args}
+          schema={schema}
+          onClose={onClose}
+          onRun={async (args) => {
+            const made = await retryRun(run.id, args);
+            if (made !== null) navigate(paths.run(made));
+            return made !== null;
+          }}
+        />
+      )}
+    </WithSchema>
+  );
+}
+
+/** Shows what needs the schema of a job's arguments, once it is there. */
+function WithSchema({ jobName, children }: { jobName: string; children: (schema: unknown) => ComponentChildren }) {
+  const { state, error, reload } = useLive(`schema/${jobName}`, {
     document: SchemaDocument,
-    variables: () => ({ name: run.jobName }),
+    variables: () => ({ name: jobName }),
     init: (data) => ({ schema: data.job?.argsSchema ?? null }),
   });
   if (error !== null) return <ErrorBox error={error} retry={reload} />;
-  if (state === null) return null;
-  return (
-    <RunWithArgs
-      title={`Run ${run.jobName} again`}
-      action="Run again"
-      args={run.args}
-      schema={state.schema}
-      onClose={onClose}
-      onRun={async (args) => {
-        const made = await retryRun(run.id, args);
-        if (made !== null) navigate(paths.run(made));
-        return made !== null;
-      }}
-    />
-  );
+  return state === null ? null : <>{children(state.schema)}</>;
 }

@@ -6,6 +6,7 @@ import { Command, Empty } from "../components/feedback";
 import { ClearFilters, FilterBar, SelectFilter, TextFilter } from "../components/filters";
 import { ListPanel } from "../components/list-panel";
 import { ListTools } from "../components/list-tools";
+import { QueueCharts } from "../components/queue-charts";
 import { type ExplainedRun, repeatedReasons, RUN_COLUMNS, runId, runName } from "../components/run-table";
 import { PageHead } from "../components/section";
 import { SelectedCount } from "../components/selected-count";
@@ -22,7 +23,7 @@ import { searchParams, setParams } from "../state/route";
 import { setTitle } from "../state/title";
 
 const PAGE = 50;
-const FILTERS = ["q", "group", "priority"] as const;
+const FILTERS = ["q", "job", "group", "priority"] as const;
 
 const RunsDocument = graphql(
   `
@@ -131,12 +132,14 @@ export function Runs() {
       <RunTabs tab={filter.tab} counts={counts} />
       <FilterBar>
         <TextFilter name="q" value={filter.q} label="Task or job" main />
+        <TextFilter name="job" value={filter.job} label="Job" names="job" exact />
         <TextFilter name="group" value={filter.group} label="Group" names="group" exact />
         <SelectFilter name="priority" value={filter.priority} label="Priority" all="Any priority" options={[["HIGH", "high"], ["LOW", "low"]]} />
         {filtered && <ClearFilters names={FILTERS} />}
         <BulkAll filter={filter} count={counts?.get(filter.tab) ?? 0} ask={(kind) => setBulk({ kind, target: { filter: runsFilterInput(filter) } })} />
         <ListTools table="runs" columns={RUN_COLUMNS} />
       </FilterBar>
+      {after === null && !isFinishedTab(filter.tab) && <QueueCharts filter={filter} />}
       {selection.selected.size > 0 && (
         <BulkBar ask={(kind) => setBulk({ kind, target: { ids: [...selection.selected] } })}>
           <SelectedCount selection={selection} shown={rows?.map(runId) ?? []} one="run" />

@@ -50,7 +50,7 @@ const COLUMNS: readonly Column<Secret, Context>[] = [
     rank: 0,
     card: "wide",
     cell: (secret, { set, remove }) => (
-      <span class="row-actions">
+      <span class="row-actions spaced">
         <Action needs="ADMIN" class="button small" aria-label={`Set secret ${secret.name} anew`} onClick={() => set(secret)}>
           Set
         </Action>

@@ -50,7 +50,7 @@ const COLUMNS: readonly Column<User, UserContext>[] = [
     rank: 0,
     card: "wide",
     cell: (user, { ask, enable }) => (
-      <span class="row-actions">
+      <span class="row-actions spaced">
         <Action needs="ADMIN" class="button small" aria-label={`Change the role of ${user.name}`} onClick={() => ask("role", user)}>
           Role
         </Action>

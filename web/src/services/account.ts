@@ -1,8 +1,10 @@
 import { graphql } from "../graphql/tada";
 import { notify } from "../state/announce";
+import { link } from "../live";
 import type { Role } from "../state/viewer";
-import { mutate, type Outcome, report } from "./mutate";
-import { addPasskey, PasskeyError } from "./passkeys";
+import { mutate, type Outcome, report, type UserError } from "./mutate";
+import { addPasskey } from "./passkeys";
+import { post, SignInError } from "./post";
 
 const CreateApiToken = graphql(`
   mutation CreateApiToken($input: CreateApiTokenInput!) {
@@ -77,12 +79,33 @@ export async function endSessions(id: string | null): Promise<boolean> {
   return true;
 }
 
+/** Which field of the form a refusal is about, and what it says there. */
+function passwordFault({ code, message }: SignInError): UserError {
+  if (code === "WRONG_CREDENTIALS") return { code, message: "This is not your password.", path: ["current"] };
+  return { code: code ?? "REQUEST_FAILED", message, path: code === "INVALID_INPUT" ? ["password"] : [] };
+}
+
+/** Sets one's own password; all other sign-ins of the account end. */
+export async function changePassword(current: string, password: string, again: string): Promise<Outcome<null>> {
+  if (password !== again) return { ok: false, errors: [{ code: "INVALID_INPUT", message: "This is not the same password.", path: ["again"] }] };
+  try {
+    await post("/auth/change-password", { current, password });
+  } catch (error) {
+    if (!(error instanceof SignInError)) throw error;
+    return { ok: false, errors: [passwordFault(error)] };
+  }
+  // The session that the connection was opened with has ended, and this browser has another.
+  link.reconnect();
+  notify("Your password is changed");
+  return { ok: true, value: null };
+}
+
 /** Makes a passkey on this device. */
 export async function createPasskey(name: string): Promise<Outcome<null>> {
   try {
     await addPasskey(name);
   } catch (error) {
-    if (!(error instanceof PasskeyError)) throw error;
+    if (!(error instanceof SignInError)) throw error;
     return { ok: false, errors: [{ code: "PASSKEY_FAILED", message: error.message, path: [] }] };
   }
   notify(`Passkey ${name} is registered`);

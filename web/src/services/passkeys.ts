@@ -1,9 +1,5 @@
 /** Passkeys in this browser: what the server asks for goes to the device, and what it answers back. */
-
-/** What went wrong, in a sentence for people. */
-export class PasskeyError extends Error {
-  override readonly name = "PasskeyError";
-}
+import { post, SignInError } from "./post";
 
 interface DescriptorJson {
   readonly id: string;
@@ -33,18 +29,18 @@ export function toText(bytes: ArrayBuffer): string {
   return btoa(binary).replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");
 }
 
-/** Makes a passkey on this device and registers it; throws PasskeyError. */
+/** Makes a passkey on this device and registers it; throws SignInError. */
 export async function addPasskey(name: string): Promise<void> {
-  const options = await post("/auth/passkey/registration/challenge", null);
+  const options = await post<OptionsJson>("/auth/passkey/registration/challenge", null);
   const made = await asked(() => navigator.credentials.create({ publicKey: withBytes(options) as unknown as PublicKeyCredentialCreationOptions }));
   const response = made.response as AuthenticatorAttestationResponse;
   const credential = { ...head(made), response: { clientDataJSON: toText(response.clientDataJSON), attestationObject: toText(response.attestationObject) } };
   await post("/auth/passkey/registration", { name, credential });
 }
 
-/** Signs in by a passkey of this device; throws PasskeyError. */
+/** Signs in by a passkey of this device; throws SignInError. */
 export async function signInByPasskey(): Promise<void> {
-  const options = await post("/auth/passkey/challenge", null);
+  const options = await post<OptionsJson>("/auth/passkey/challenge", null);
   const found = await asked(() => navigator.credentials.get({ publicKey: withBytes(options) as unknown as PublicKeyCredentialRequestOptions }));
   const response = found.response as AuthenticatorAssertionResponse;
   const parts = { clientDataJSON: response.clientDataJSON, authenticatorData: response.authenticatorData, signature: response.signature };
@@ -79,19 +75,6 @@ async function asked(ask: () => Promise<Credential | null>): Promise<PublicKeyCr
     return (await ask()) as PublicKeyCredential;
   } catch (cause) {
     const name = cause instanceof DOMException ? cause.name : "";
-    throw new PasskeyError(REASONS[name] ?? `The browser could not use a passkey: ${String(cause)}`, { cause });
+    throw new SignInError(REASONS[name] ?? `The browser could not use a passkey: ${String(cause)}`, { cause });
   }
-}
-
-async function post(path: string, body: unknown): Promise<OptionsJson> {
-  let response: Response;
-  let answer: { errors?: readonly { message: string }[] };
-  try {
-    response = await fetch(path, { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(body) });
-    answer = (await response.json()) as typeof answer;
-  } catch (cause) {
-    throw new PasskeyError("The server cannot be reached", { cause });
-  }
-  if (!response.ok) throw new PasskeyError(answer.errors?.map((error) => error.message).join("; ") ?? `The server answered ${response.status}`);
-  return answer as OptionsJson;
 }

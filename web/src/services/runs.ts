@@ -21,6 +21,15 @@ const RetryRun = graphql(`
   }
 `);
 
+const UpdateRun = graphql(`
+  mutation UpdateRun($input: UpdateRunInput!) {
+    updateRun(input: $input) {
+      run { id }
+      errors { code message path }
+    }
+  }
+`);
+
 const RetryNow = graphql(`
   mutation RetryNow($input: RetryNowInput!) {
     retryNow(input: $input) {
@@ -77,6 +86,13 @@ export async function retryRun(id: string, args?: Record<string, unknown>): Prom
   const made = outcome.value.run?.id ?? "";
   notify(`Run ${id} is tried again as run ${made}`);
   return made;
+}
+
+/** Changes what of a run that waits is given: its arguments, and the time before which it does not start. */
+export async function updateRun(input: VariablesOf<typeof UpdateRun>["input"]): Promise<boolean> {
+  if (!report(await mutate(UpdateRun, { input }, (data) => data.updateRun))) return false;
+  notify(`Run ${input.id} is changed`);
+  return true;
 }
 
 /** Makes the next attempt of a stuck run due at once. */

@@ -1,3 +1,5 @@
+import { at } from "../lib/base";
+
 let leaving = false;
 
 /** Goes to the page where one signs in, which leads back here: the session has ended. */
@@ -5,5 +7,5 @@ export function signInAgain(): void {
   // Several questions are refused at once; going there once is enough.
   if (leaving) return;
   leaving = true;
-  location.assign(`/login?next=${encodeURIComponent(location.pathname + location.search)}`);
+  location.assign(at(`/login?next=${encodeURIComponent(location.pathname + location.search)}`));
 }

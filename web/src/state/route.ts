@@ -1,4 +1,5 @@
 import { computed, signal } from "@preact/signals";
+import { at, within } from "../lib/base";
 
 /** Where the page is: path and query, as in the address bar. */
 export interface Place {
@@ -7,7 +8,7 @@ export interface Place {
 }
 
 function here(): Place {
-  return { path: location.pathname, search: location.search };
+  return { path: within(location.pathname), search: location.search };
 }
 
 export const place = signal<Place>(here());
@@ -80,7 +81,7 @@ export function passHeadingFocus(heading: HTMLElement): void {
 
 /** Goes to an address of the dashboard; `replace` for changes that "back" should not visit, such as typing in a filter. */
 export function navigate(href: string, { replace = false } = {}): void {
-  const url = new URL(href, location.href);
+  const url = new URL(at(href), location.href);
   if (url.pathname === location.pathname && url.search === location.search && url.hash === location.hash) return;
   const samePage = url.pathname === location.pathname;
   if (replace) history.replaceState({ entry }, "", url);
@@ -102,7 +103,7 @@ export function setParams(changes: Readonly<Record<string, string | null>>, opti
     else params.set(name, value);
   }
   const text = params.toString();
-  navigate(location.pathname + (text === "" ? "" : `?${text}`), options);
+  navigate(within(location.pathname) + (text === "" ? "" : `?${text}`), options);
 }
 
 function isPlainClick(event: MouseEvent): boolean {
@@ -113,7 +114,7 @@ function onClick(event: MouseEvent): void {
   if (!isPlainClick(event) || !(event.target instanceof Element)) return;
   const anchor = event.target.closest("a");
   if (anchor === null || anchor.origin !== location.origin || anchor.target !== "" || anchor.hasAttribute("download")) return;
-  if (anchor.dataset["external"] !== undefined || anchor.pathname.startsWith("/graphiql")) return;
+  if (anchor.dataset["external"] !== undefined || within(anchor.pathname).startsWith("/graphiql")) return;
   if (anchor.hash !== "" && anchor.pathname === location.pathname && anchor.search === location.search) return;
   event.preventDefault();
   navigate(anchor.href);
@@ -127,7 +128,7 @@ export function startRouter(): void {
   window.addEventListener("popstate", () => {
     keepPlace();
     entry = entryKey() ?? newEntry();
-    headingWanted = location.pathname !== place.value.path;
+    headingWanted = within(location.pathname) !== place.value.path;
     place.value = here();
   });
 }

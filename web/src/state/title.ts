@@ -1,4 +1,5 @@
 import { effect, signal } from "@preact/signals";
+import { at } from "../lib/base";
 import { health } from "./health";
 
 const page = signal("Cronograph");
@@ -14,7 +15,7 @@ export function startTitle(): void {
     const failed = health.value?.failedLast24h ?? 0;
     document.title = `${failed > 0 ? `(${failed}) ` : ""}${page.value} · Cronograph`;
     const icon = document.querySelector<HTMLLinkElement>('link[rel="icon"]');
-    const href = failed > 0 ? "/icon-failed.svg" : "/icon.svg";
+    const href = failed > 0 ? at("/icon-failed.svg") : at("/icon.svg");
     if (icon !== null && icon.getAttribute("href") !== href) icon.setAttribute("href", href);
   });
 }

@@ -1,0 +1,69 @@
+"""The order service with a real node, on PostgreSQL; and one job by itself."""
+
+import asyncio
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from app import app
+from fastapi.testclient import TestClient
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from cronograph.jobs.testing import run_job
+from jobs import send_mail
+
+CRONOGRAPH = Path(sys.executable).with_name("cronograph")
+DATABASE_URL = os.environ["SHOP_DATABASE_URL"].replace("+psycopg", "")
+
+
+@pytest.fixture(scope="module")
+def node() -> Iterator[None]:
+    """A node that runs the jobs of this folder."""
+    command = [CRONOGRAPH, "serve", "--jobs", "jobs", "--port", "0", "--no-auth", "--json"]
+    with subprocess.Popen(
+        [*command, "--database-url", DATABASE_URL], cwd=Path(__file__).parent, stdout=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout is not None
+        assert json.loads(process.stdout.readline())["event"] == "ready"
+        yield
+        process.terminate()
+
+
+@pytest.fixture(scope="module")
+def client(node: None) -> Iterator[TestClient]:
+    """The web application."""
+    with TestClient(app) as opened:
+        yield opened
+
+
+def wait_for_state(client: TestClient, order: int, state: str) -> None:
+    """Ask until an order stands where it should."""
+    until = time.monotonic() + 60
+    while client.get(f"/orders/{order}").json()["state"] != state:
+        assert time.monotonic() < until, f"order {order} did not become {state}"
+        time.sleep(0.1)
+
+
+def test_an_order_is_confirmed_by_a_job(client: TestClient) -> None:
+    order = client.post("/orders", json={"email": "ada@example.org"}).json()["order"]
+    wait_for_state(client, order, "confirmed")
+
+
+def test_a_job_alone_needs_no_database() -> None:
+    class Outbox:
+        def __init__(self) -> None:
+            self.mails: list[object] = []
+
+        def add(self, mail: object) -> None:
+            self.mails.append(mail)
+
+    outbox = Outbox()
+    arguments = {"to": "ada@example.org", "subject": "Hello"}
+    result = asyncio.run(run_job(send_mail, arguments, resources={AsyncSession: outbox}))
+    assert result.outcome == "success"
+    assert len(outbox.mails) == 1

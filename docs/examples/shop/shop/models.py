@@ -1,0 +1,10 @@
+"""What the shop keeps."""
+
+from django.db import models
+
+
+class Product(models.Model):
+    """Something that is sold."""
+
+    name = models.CharField(max_length=100)
+    stock = models.IntegerField(default=0)

@@ -1,0 +1,62 @@
+"""The shop: a request enqueues, a job changes the database, and the log has what it said."""
+
+import asyncio
+import os
+import tempfile
+from collections.abc import Iterator
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+FOLDER = tempfile.mkdtemp(prefix="shop-")
+os.environ["SHOP_DATABASE"] = str(Path(FOLDER) / "shop.sqlite3")
+os.environ["DJANGO_SETTINGS_MODULE"] = "shop.settings"
+
+from django.core.management import call_command
+from django.db import connection
+from django.test import Client
+from shop.jobs import count_stock, restock
+from shop.models import Product
+
+from cronograph.jobs import connect
+from cronograph.jobs.testing import Queue, drain, run_job
+
+
+@pytest.fixture(scope="module", autouse=True)
+def tables() -> Iterator[None]:
+    """The tables of the shop."""
+    call_command("migrate", run_syncdb=True, verbosity=0)
+    yield
+    connection.close()
+
+
+def test_a_job_changes_the_stock() -> None:
+    product = Product.objects.create(name="tea", stock=0)
+    assert asyncio.run(run_job(count_stock)).records_processed == 1
+    result = asyncio.run(run_job(restock, {"product_id": product.pk, "amount": 10}))
+    product.refresh_from_db()
+    assert (result.outcome, result.messages, product.stock) == ("success", ["restocked"], 10)
+
+
+def test_a_request_enqueues_one_run_for_each_product(tmp_path: Path) -> None:
+    from cronograph.server.database_schema import migrate
+
+    url = f"sqlite:///{tmp_path / 'queue.db'}"
+    migrate(url)
+    with connect(url) as queue:
+        assert Client().post("/restock/7").status_code == 202
+        first = restock.enqueue_sync(product_id=7, amount=5)
+        run = queue.find(first.run_id)
+    assert run is not None
+    assert (run.args, run.state) == ({"product_id": 7, "amount": 10}, "waiting")
+
+
+def test_the_schedule_fires_on_working_days() -> None:
+    async def one_week() -> int:
+        async with Queue() as queue:
+            await queue.schedule("count_stock", "0 30 5 * * MON-FRI")
+            end = queue.clock.now().replace(hour=0) + timedelta(days=7)
+            return len(await drain(queue, until=end))
+
+    assert asyncio.run(one_week()) == 5

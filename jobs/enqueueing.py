@@ -1,0 +1,78 @@
+"""Put runs into the queue by the names of their jobs, as part of a transaction of the user's."""
+
+from collections.abc import Iterable, Mapping
+from typing import Unpack
+
+from .actions import enqueue as one
+from .actions import enqueue_many as many
+from .actions.enqueue import AsyncTransaction, Transaction
+from .connection import schema_of
+from .core.model import Json, Run
+from .core.run_spec import RunSpec
+from .registry import default_registry
+from .registry.queue import RunOptions, in_seconds
+
+
+def enqueue_sync(
+    session: Transaction,
+    job_name: str,
+    args: Mapping[str, Json] | None = None,
+    *,
+    carried: Mapping[str, Json] | None = None,
+    **options: Unpack[RunOptions],
+) -> Run:
+    """Put a run into the queue as part of ``session``'s transaction; run, event and notification are committed with it.
+
+    The caller commits. Any job name is accepted: the node that knows it may not have started yet. What is not given
+    (None) is as the job says that the nodes have published, or else the product's default.
+
+    Args:
+        session: A SQLAlchemy session or connection to the database that Cronograph uses. Its search path does not
+            matter: the tables are looked for in the schema of ``connect``, else of ``CRONOGRAPH_DATABASE_SCHEMA``,
+            else in ``cronograph``.
+        job_name: Which job.
+        args: Its arguments, plain JSON; validated when the run starts.
+        carried: What its attempts get as ``ctx.carried``, plain JSON; ``job.enqueue`` fills it by ``@carries``.
+        options: See ``RunOptions``: ``group`` (``default``), ``priority`` (low), ``run_at`` (at once), ``unique_key``,
+            ``retries`` (2), ``retry_delay`` (60 s, doubled each time), ``timeout`` (none).
+
+    Raises:
+        UserError: values are not what they must be.
+        StorageError: the database has no tables of Cronograph in that schema.
+    """
+    schema = schema_of(default_registry())
+    return one.enqueue_sync(session, job_name, args, schema=schema, carried=carried, **in_seconds(options))
+
+
+async def enqueue(
+    session: AsyncTransaction,
+    job_name: str,
+    args: Mapping[str, Json] | None = None,
+    *,
+    carried: Mapping[str, Json] | None = None,
+    **options: Unpack[RunOptions],
+) -> Run:
+    """``enqueue_sync`` for an asynchronous session or connection; the arguments are the same."""
+    return await session.run_sync(lambda inner: enqueue_sync(inner, job_name, args, carried=carried, **options))
+
+
+def enqueue_many_sync(session: Transaction, runs: Iterable[RunSpec]) -> list[int]:
+    """Put runs into the queue as part of ``session``'s transaction, all or none. The caller commits.
+
+    Args:
+        session: See ``enqueue_sync``.
+        runs: What to put there, served first in, first out.
+
+    Returns:
+        The ids, in the order of ``runs``; for a unique key that an unfinished run has, the id of that run.
+
+    Raises:
+        UserError: the first run that is not what it must be, with its place in the path. Nothing was added.
+        StorageError: the database has no tables of Cronograph.
+    """
+    return many.enqueue_many_sync(session, runs, schema=schema_of(default_registry()))
+
+
+async def enqueue_many(session: AsyncTransaction, runs: Iterable[RunSpec]) -> list[int]:
+    """``enqueue_many_sync`` for an asynchronous session or connection."""
+    return await session.run_sync(lambda inner: enqueue_many_sync(inner, runs))

@@ -1,0 +1,41 @@
+"""The function that a job wants to be called when a run of it has failed for good."""
+
+import asyncio
+import logging
+
+from ...actions.failures import failure_of
+from ...actions.finish import Finish
+from ...core.failure import Failure
+from ...core.outcome import Failed, TimedOut, judge
+from ...core.states import RunState
+from ...registry import JobDefinition
+
+log = logging.getLogger(__name__)
+
+PATIENCE = 30.0
+"""Seconds that such a function may take; then nobody waits for it any more."""
+
+
+def failure_to_tell(definition: JobDefinition, end: Finish) -> Failure | None:
+    """What the job's function is to be told after this end; None if it has none, or this was not the final failure."""
+    if definition.on_failure is None or not isinstance(end.outcome, Failed | TimedOut):
+        return None
+    run = end.run
+    verdict = judge(
+        end.outcome, failures=run.failures, retries=run.retries, base_delay=run.retry_delay, cancelled=end.cancelled
+    )
+    return failure_of(run, verdict.error, verdict.error_type) if verdict.state is RunState.FAILED else None
+
+
+async def tell(definition: JobDefinition, failure: Failure) -> None:
+    """Call the function: on the event loop (``async def``) or in a thread. A fault, or too much time, is logged."""
+    function = definition.on_failure
+    assert function is not None
+    try:
+        async with asyncio.timeout(PATIENCE):
+            if asyncio.iscoroutinefunction(function):
+                await function(failure)
+            else:
+                await asyncio.to_thread(function, failure)
+    except Exception as error:
+        log.error("on_failure of job '%s' failed after run %d", definition.name, failure.run_id, exc_info=error)

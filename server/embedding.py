@@ -1,0 +1,183 @@
+"""Cronograph within another application: a node, and its API and dashboard as an ASGI application to mount."""
+
+import asyncio
+import inspect
+from collections.abc import Awaitable, Callable, Iterable
+from contextlib import AsyncExitStack
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Any, Final, Self, TypeAlias
+from urllib.parse import urlsplit
+
+from starlette.requests import HTTPConnection
+from starlette.responses import PlainTextResponse
+from starlette.types import Receive, Scope, Send
+
+from ..graphql.context import Person
+from ..graphql.transport.bounds import address_of
+from ..jobs.builtin import register_builtin
+from ..jobs.connection import connect
+from ..jobs.core.errors import ConfigurationError
+from ..jobs.core.roles import Role
+from ..jobs.declared import Job
+from ..jobs.registry import Registry, default_registry
+from ..jobs.store.db.filelock import lock_for
+from .app import Who
+from .config import given
+from .installation import Installation
+
+LOCAL: Final = frozenset({"localhost", "127.0.0.1", "[::1]"})
+
+
+@dataclass(frozen=True, slots=True)
+class Visitor:
+    """Who uses the dashboard and the API, as the application knows him.
+
+    Attributes:
+        name: Shown, and kept with what he changes.
+        role: ``"viewer"``, ``"operator"`` or ``"admin"``.
+    """
+
+    name: str
+    role: Role | str
+
+
+AskWho: TypeAlias = Callable[[HTTPConnection], Awaitable[Visitor | None] | Visitor | None]
+
+
+class Cronograph:
+    """A node in this process, from ``async with`` to the end of the block; without signals, flags or variables.
+
+    >>> async with Cronograph("postgresql://localhost/app", jobs=[import_orders], no_auth=True) as cron:
+    ...     await import_orders.enqueue(None, "app")
+
+    ``app.mount("/jobs", cron.asgi)`` serves API and dashboard under a path; until the block begins it answers 503.
+
+    Args:
+        database_url: As for ``cronograph serve``; ends in ``?schema=`` and a name where that is not ``cronograph``.
+        jobs: Which jobs it runs, all of one registry; None = all of ``registry``. The built-in ones come along.
+        registry: Whose jobs; the default registry unless given.
+        who: Tells from a request who asks, by whatever the application knows of it; None = nobody who may. Without it
+            nobody sees anything.
+        no_auth: Everybody who reaches it is an administrator; for trials.
+        public_url: The address under which people open the application; its name is accepted in ``Host`` besides those
+            of this machine.
+        settings: Other settings by their names, see docs/configuration.md: ``slots=20``.
+
+    Raises:
+        ConfigurationError: they cannot work.
+    """
+
+    def __init__(
+        self,
+        database_url: str,
+        *,
+        jobs: Iterable[Job[..., ..., Any]] | None = None,
+        registry: Registry | None = None,
+        who: AskWho | None = None,
+        no_auth: bool = False,
+        public_url: str = "http://localhost",
+        **settings: Any,  # noqa: ANN401 - each has a type of its own, which is checked
+    ) -> None:
+        self._settings = given({"database_url": database_url, **settings, "no_auth": no_auth})
+        self._home, self._registry = _registry_of(jobs, registry)
+        self._who = None if no_auth else _refused if who is None else _asking(who)
+        self._public_url = public_url
+        self._installation: Installation | None = None
+        self._ends = AsyncExitStack()
+        self.drained = asyncio.Event()
+        """Set once ``drainNode`` was asked for and all is done: nothing runs here any more."""
+
+    async def __aenter__(self) -> Self:
+        """Start: the tables are brought up to date, and runs are taken.
+
+        Raises:
+            FileLocked: another process serves the SQLite file.
+            StorageError: the database cannot be used.
+        """
+        url = self._settings.database_url
+        lock = lock_for(url)
+        async with AsyncExitStack() as ends:
+            if lock is not None:
+                lock.acquire()
+                ends.callback(lock.release)
+            if self._home.queue is None:
+                queue = connect(url, registry=self._home)
+                ends.push_async_callback(asyncio.to_thread, queue.close)
+            made = self._assembled()
+            ends.push_async_callback(made.end, _nothing_open)
+            await made.start()
+            self._installation = made
+            self._ends = ends.pop_all()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Let running jobs end (``drain_timeout``), and stop."""
+        self._installation = None
+        await self._ends.aclose()
+
+    def _assembled(self) -> Installation:
+        loop = asyncio.get_running_loop()
+
+        def drained() -> None:
+            # Called in the thread of the jobs.
+            loop.call_soon_threadsafe(self.drained.set)
+
+        name = urlsplit(self._public_url).hostname or "localhost"
+        return Installation(
+            self._settings,
+            self._registry,
+            self._public_url,
+            LOCAL | {name},
+            drained,
+            who=self._who,
+        )
+
+    async def asgi(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """API and dashboard, for the event loop in which the block was entered."""
+        made = self._installation
+        if made is not None:
+            await made.asgi(scope, receive, send)
+        elif scope["type"] == "websocket":
+            await send({"type": "websocket.close", "code": 1013, "reason": "not started"})
+        else:
+            await PlainTextResponse("Cronograph has not been started.\n", 503)(scope, receive, send)
+
+
+def _registry_of(jobs: Iterable[Job[..., ..., Any]] | None, registry: Registry | None) -> tuple[Registry, Registry]:
+    """Whose jobs these are, and a registry of them and the built-in ones."""
+    chosen = None if jobs is None else list(jobs)
+    homes = list({id(job.registry): job.registry for job in chosen or ()}.values())
+    if len(homes) > 1 or (homes and registry not in (None, homes[0])):
+        raise ConfigurationError(
+            "jobs: must all be of one registry, the one that is given; start one Cronograph for each"
+        )
+    home = registry if registry is not None else homes[0] if homes else default_registry()
+    own = Registry()
+    own.hooks = home.hooks
+    for definition in home if chosen is None else [job.definition for job in chosen]:
+        own.add(definition)
+    register_builtin(own)
+    return home, own
+
+
+def _asking(who: AskWho) -> Who:
+    async def person(connection: HTTPConnection) -> Person | None:
+        answer = who(connection)
+        visitor = await answer if inspect.isawaitable(answer) else answer
+        if visitor is None:
+            return None
+        return Person(visitor.name, Role(visitor.role), address=address_of(None, connection))
+
+    return person
+
+
+async def _refused(_connection: HTTPConnection) -> Person | None:
+    """Neither ``who`` nor ``no_auth`` was said."""
+    return None
+
+
+async def _nothing_open() -> None:
+    """The requests are the application's, which ends them."""

@@ -1,0 +1,207 @@
+"""All parts of a server in one process but its HTTP server: put together, started, and ended in order.
+
+What serves HTTP is either our own process (``service``) or an application that mounts ``asgi`` (``embedding``).
+"""
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Collection
+from contextlib import AsyncExitStack
+from dataclasses import dataclass, field
+from urllib.parse import urlsplit
+
+from starlette.applications import Starlette
+
+from ..graphql.context import LOCAL_ADMINISTRATOR, Context
+from ..graphql.schema import create_schema
+from ..graphql.transport.streams import OpenStreams
+from ..jobs.core.accounts import Submitter
+from ..jobs.registry import Registry
+from ..jobs.runtime.clock import Clock
+from ..jobs.runtime.live.feeds import LiveFeeds
+from ..jobs.runtime.settings import EngineSettings
+from ..jobs.runtime.wakeup import Wakeup
+from ..jobs.services import Services
+from ..jobs.store.db.database import Database
+from .allowed_documents import read_documents
+from .api_caller import OwnApi
+from .app import Parts, Who, build_app
+from .auth.setup_link import offer_setup
+from .auth.sign_in import SignIn, person_behind
+from .database_schema import migrate
+from .engine_thread import EngineThread
+from .forwarded import parse_networks
+from .lifecycle import Lifecycle, Phase
+from .own_documents import own_documents
+from .pages import FOLDER, Site
+from .secret_keys import key_source
+from .settings import Settings
+from .version import installed_version
+
+log = logging.getLogger("cronograph")
+
+
+@dataclass(slots=True)
+class Installation:
+    """The parts, made in the event loop that is to answer requests.
+
+    Attributes:
+        settings: In force.
+        registry: The jobs it can run.
+        url: The address under which people open it.
+        hosts: Names that the ``Host`` header of a request may have.
+        on_drained: See ``EngineThread``.
+        lifecycle: Its phase.
+        clock: The clocks of this process.
+        who: Tells who asks in the place of our own sign-in.
+        parts: Put together of these.
+        asgi: The application that answers.
+    """
+
+    settings: Settings
+    registry: Registry
+    url: str
+    hosts: Collection[str]
+    on_drained: Callable[[], None]
+    lifecycle: Lifecycle = field(default_factory=Lifecycle)
+    clock: Clock = field(default_factory=Clock)
+    who: Who | None = None
+    parts: Parts = field(init=False)
+    asgi: Starlette = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Put together."""
+        self.parts = self._parts()
+        self.asgi = build_app(self.parts)
+
+    def _parts(self) -> Parts:
+        """What the server is made of: all in this event loop, but for the engine."""
+        settings = engine_settings(self.settings)
+        schema = create_schema()
+        of_engine = Database(self.settings.database_url)
+        # Its own connections: what the API reads cannot use up those of the engine, nor the other way round.
+        database = of_engine.beside("api")
+        wakeup = Wakeup(database)
+        feeds = LiveFeeds(database, wakeup, poll=settings.poll_for(is_sqlite=database.is_sqlite))
+        keys = key_source(self.settings)
+        open_to_all, who = self.settings.no_auth, self.who
+        sign_in = None if open_to_all or who is not None else SignIn(database, self.url, self.hosts, self.settings.oidc)
+
+        async def context_of(submitter: Submitter | None) -> Context:
+            person = LOCAL_ADMINISTRATOR if open_to_all else await person_behind(database, submitter)
+            return Context(database, feeds.bus, feeds.log_feed, person, keys=keys)
+
+        api = OwnApi(schema, context_of)
+        services = Services(of_engine, api, self.settings.http_allow, keys)
+        engine = EngineThread(
+            services, self.registry, settings, wakeup, beside=database, on_drained=self.on_drained, clock=self.clock
+        )
+        return Parts(
+            schema=schema,
+            database=database,
+            costly=of_engine.beside("api-costly"),
+            of_engine=of_engine,
+            engine=engine,
+            wakeup=wakeup,
+            feeds=feeds,
+            lifecycle=self.lifecycle,
+            streams=OpenStreams(schema.limits.open_streams),
+            hosts=frozenset(self.hosts),
+            proxies=parse_networks(self.settings.trusted_proxies),
+            site=Site(),
+            sign_in=sign_in,
+            who=who,
+            origins=() if who is None else {_origin(self.url)},
+            keys=keys,
+            allow_list=self._allow_list(),
+        )
+
+    def _allow_list(self) -> dict[str, str] | None:
+        path = self.settings.allowed_documents
+        if path is None:
+            return None
+        listed = read_documents(path)
+        log.info("only listed documents run: the %d of %s, the dashboard's and the command line's", len(listed), path)
+        return listed | own_documents(FOLDER)
+
+    async def start(self, prepare: Callable[[Database], Awaitable[None]] | None = None) -> None:
+        """Bring the database to the present schema, take up what a dead process left, and begin to work.
+
+        Args:
+            prepare: Called with the database once there are tables.
+
+        Raises:
+            StorageError: the database cannot be used.
+        """
+        parts = self.parts
+        self.lifecycle.enter(Phase.MIGRATING)
+        applied = await asyncio.to_thread(migrate, self.settings.database_url)
+        if applied:
+            log.info("database schema brought to revision %s", applied[-1])
+        self.lifecycle.enter(Phase.RECOVERING)
+        parts.wakeup.start()
+        parts.feeds.start()
+        await parts.engine.start()
+        if prepare is not None:
+            await prepare(parts.database)
+        if parts.sign_in is not None:
+            await offer_setup(parts.database, self.url)
+        self.lifecycle.enter(Phase.SERVING)
+
+    async def end(self, close_http: Callable[[], Awaitable[None]]) -> None:
+        """The orderly end: jobs first, while the server still answers; then readers, connections, and the database.
+
+        A step that fails (the database is away, say) does not keep the later ones from being taken.
+
+        Args:
+            close_http: Ends what still asks.
+        """
+        self.lifecycle.enter(Phase.DRAINING)
+        parts = self.parts
+        engine, feeds = parts.engine, parts.feeds
+        if engine.ready:
+            words = "stopping: nothing new is taken, %d running jobs may finish; a second signal ends at once"
+            log.info(words, engine.running)
+
+        first_to_last = (
+            engine.drain,
+            parts.streams.shutdown,
+            close_http,
+            engine.stop,
+            feeds.end,
+            feeds.stop,
+            parts.wakeup.stop,
+            parts.costly.close,
+            parts.database.close,
+            parts.of_engine.close,
+        )
+        async with AsyncExitStack() as steps:
+            # Callbacks run last in, first out.
+            if parts.sign_in is not None:
+                steps.callback(parts.sign_in.close)
+            for step in reversed(first_to_last):
+                steps.push_async_callback(step)
+
+
+def _origin(url: str) -> str:
+    found = urlsplit(url)
+    return f"{found.scheme}://{found.netloc}"
+
+
+def engine_settings(settings: Settings) -> EngineSettings:
+    """The part of the settings that concerns the engine."""
+    return EngineSettings(
+        node_name=settings.node_name,
+        slots=settings.slots,
+        thread_slots=settings.thread_slots,
+        prefetch=settings.prefetch,
+        counting_scheme=settings.counting_scheme,
+        heartbeat=settings.heartbeat,
+        lease=settings.lease,
+        drain_timeout=settings.drain_timeout,
+        hard_stop_grace=settings.hard_stop_grace,
+        poll=settings.poll,
+        thread_logs=settings.thread_logs,
+        print_logs=settings.print_logs,
+        version=installed_version(),
+    )

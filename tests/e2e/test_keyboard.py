@@ -1,0 +1,208 @@
+"""All of the dashboard by keyboard alone: on SQLite, and on PostgreSQL with two nodes."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Locator, Page, expect
+
+from tests.support.browser import PageOpener
+from tests.support.forking import Nursery
+from tests.support.processes import ProcessStarter
+from tests.support.waiting import wait_until
+
+from .conftest import MODULE, SOURCE, Site, need_dashboard
+
+MOST_TABS = 150
+FOCUSED = "(element) => element === document.activeElement"
+
+
+@pytest.fixture(params=["sqlite", pytest.param("postgres", marks=pytest.mark.postgres)])
+def cluster(request: pytest.FixtureRequest, tmp_path: Path, nursery: Nursery) -> Iterator[Site]:
+    """One node on SQLite, or the first of two on PostgreSQL."""
+    need_dashboard()
+    (tmp_path / f"{MODULE}.py").write_text(SOURCE)
+    starter = ProcessStarter(tmp_path, nursery)
+    if request.param == "sqlite":
+        nodes = [starter.begin_serve(f"sqlite:///{tmp_path / 'keyboard.db'}", "--jobs", MODULE)]
+    else:
+        url = request.getfixturevalue("postgres_url")
+        nodes = [starter.begin_serve(url, "--jobs", MODULE) for _ in range(2)]
+    first, *_ = [node.wait_ready() for node in nodes]
+    yield Site(first, tmp_path)
+    starter.end_all()
+
+
+class Hands:
+    """Somebody without a mouse."""
+
+    def __init__(self, page: Page) -> None:
+        self.page = page
+
+    def press(self, *keys: str) -> None:
+        """Press keys one after the other."""
+        for key in keys:
+            self.page.keyboard.press(key)
+
+    def reach(self, goal: Locator, *, back: bool = False) -> None:
+        """Press Tab until something has the focus."""
+        expect(goal).to_be_visible()
+        for _ in range(MOST_TABS):
+            if goal.evaluate(FOCUSED):
+                return
+            self.press("Shift+Tab" if back else "Tab")
+        raise AssertionError(f"{goal} cannot be reached by Tab")
+
+    def use(self, goal: Locator) -> None:
+        """Go to a button or a link, and press it."""
+        self.reach(goal)
+        self.press("Enter")
+
+    def write(self, field: Locator, text: str) -> None:
+        """Go to a field and type over what it holds."""
+        self.reach(field)
+        self.press("Control+a")
+        self.page.keyboard.type(text)
+
+    def arrive(self, title: str) -> None:
+        """The page of that title has the focus on its heading, and its data."""
+        heading = self.page.get_by_role("heading", level=1)
+        expect(heading).to_contain_text(title)
+        expect(self.page.locator(".skeleton")).to_have_count(0)
+        expect(heading).to_be_focused()
+
+
+def test_everything_is_done_by_keyboard_alone(cluster: Site, new_page: PageOpener) -> None:
+    page = new_page(cluster.url)
+    hands = Hands(page)
+    page.goto("/")
+    expect(page.locator(".pill")).to_have_text("live")
+    make_a_task(page, hands)
+    run_and_pause_it(page, hands, cluster)
+    look_through_the_log(page, hands)
+    act_on_many_runs(page, hands, cluster)
+    steer_groups_and_nodes(page, hands, cluster)
+    choose_zone_and_theme(page, hands)
+
+
+def make_a_task(page: Page, hands: Hands) -> None:
+    """The form, with the server's judgement while one types."""
+    hands.press("g", "t")
+    hands.arrive("Tasks")
+    hands.use(page.get_by_role("button", name="New task"))
+    form = page.get_by_role("dialog")
+    expect(form.get_by_label("Name", exact=True)).to_be_focused()
+    hands.write(form.get_by_label("Name", exact=True), "by-hand")
+    hands.write(form.get_by_label("Job", exact=True), "quick")
+    hands.write(form.get_by_label("When", exact=True), "0 0 0 30 2 *")
+    expect(form.locator(".fault")).to_contain_text("never fires")
+    hands.write(form.get_by_label("When", exact=True), "0 30 9 1 1 *")
+    expect(form.locator(".next-times tbody tr")).to_have_count(5)
+    hands.press("Enter")
+    expect(form).to_have_count(0)
+    expect(page.locator("tbody tr", has_text="by-hand")).to_have_count(1)
+
+
+def run_and_pause_it(page: Page, hands: Hands, cluster: Site) -> None:
+    """The row, the page of the task, and why it runs or not."""
+    hands.press("/")
+    page.keyboard.type("by-hand")
+    expect(page.locator("tbody tr")).to_have_count(1)
+    hands.press("Escape", "j", "r")
+    row = page.locator("tbody tr", has_text="by-hand")
+    expect(row).to_contain_text("success")
+    hands.press("j", "Enter")
+    hands.arrive("by-hand")
+    expect(page.get_by_role("region", name="Executions").locator("tbody tr")).to_have_count(1)
+    hands.use(page.get_by_role("button", name="Pause", exact=True))
+    expect(page.get_by_label("Reason")).to_be_focused()
+    page.keyboard.type("at lunch")
+    hands.press("Enter")
+    expect(page.get_by_role("region", name="What happens next")).to_contain_text("at lunch")
+    hands.use(page.get_by_role("button", name="Resume", exact=True))
+    wait_until(lambda: cluster.task("by-hand")["pausedAt"] is None, message="the task to go on")
+
+
+def look_through_the_log(page: Page, hands: Hands) -> None:
+    """Filters, an execution with its arguments, and another one with others."""
+    hands.press("g", "l")
+    hands.arrive("Execution log")
+    hands.press("/")
+    page.keyboard.type("quick")
+    expect(page.locator("tbody tr")).to_have_count(1)
+    hands.press("Escape", "j", "Enter")
+    expect(page.get_by_role("heading", level=1)).to_contain_text("success")
+    hands.use(page.get_by_role("button", name="Run again with…"))
+    hands.write(page.get_by_role("dialog").get_by_label("batch"), "99")
+    hands.press("Enter")
+    expect(page.get_by_role("dialog")).to_have_count(0)
+    expect(page.get_by_role("region", name="Arguments")).to_contain_text("99")
+    hands.press("g", "l")
+    hands.arrive("Execution log")
+    expect(page.locator("tbody tr", has_text="quick")).to_have_count(2)
+
+
+def act_on_many_runs(page: Page, hands: Hands, cluster: Site) -> None:
+    """What waits is changed, chosen and cancelled."""
+    cluster.ask('mutation { pauseGroup(input: { name: "halted" }) { errors { message } } }')
+    runs = '[{ jobName: "quick", group: "halted" }, { jobName: "quick", group: "halted" }]'
+    made = cluster.ask(f"mutation {{ enqueueRuns(input: {{ runs: {runs} }}) {{ runs {{ id }} }} }}")["enqueueRuns"][
+        "runs"
+    ]
+    first, second = (run["id"] for run in made)
+    hands.press("g", "r")
+    hands.arrive("Runs")
+    expect(page.locator("tbody tr")).to_have_count(2)
+    hands.press("j", "Enter")
+    hands.arrive(f"Run {first}")
+    hands.use(page.get_by_role("button", name="Change"))
+    hands.write(page.get_by_role("dialog").get_by_label("batch"), "5")
+    hands.press("Enter")
+    expect(page.get_by_role("region", name="Arguments")).to_contain_text("5")
+    hands.press("g", "r")
+    hands.arrive("Runs")
+    expect(page.locator("tbody tr")).to_have_count(2)
+    hands.press("j", "j", "x")
+    expect(page.get_by_text("1 run selected")).to_be_visible()
+    cancel = page.get_by_role("toolbar").get_by_role("button", name="Cancel")
+    hands.reach(cancel, back=True)
+    hands.press("Enter")
+    hands.use(page.get_by_role("dialog").get_by_role("button", name="Cancel them"))
+    wait_until(lambda: cluster.run_state(second) == "CANCELLED", message="the chosen run to be cancelled")
+    assert cluster.run_state(first) == "WAITING"
+
+
+def steer_groups_and_nodes(page: Page, hands: Hands, cluster: Site) -> None:
+    """A paused group goes on, on whichever node; all nodes are seen."""
+    hands.use(page.get_by_role("link", name="Groups", exact=True))
+    hands.arrive("Groups")
+    hands.use(page.get_by_role("button", name="Resume group halted"))
+    query = '{ executions(filter: { jobName: { eq: "quick" } }) { totalCount } }'
+    wait_until(lambda: cluster.ask(query)["executions"]["totalCount"] == 3, message="the run to be executed")
+    hands.press("g", "n")
+    hands.arrive("Nodes")
+    there = cluster.ask("{ nodes { totalCount } }")["nodes"]["totalCount"]
+    expect(page.locator("tbody tr", has_text="active")).to_have_count(there)
+    hands.use(page.get_by_role("link", name="Jobs", exact=True))
+    hands.arrive("Jobs")
+    hands.use(page.get_by_role("button", name="Run broken…"))
+    expect(page.get_by_role("dialog").get_by_label("reason")).to_be_focused()
+    hands.press("Enter")
+    expect(page.get_by_role("dialog")).to_have_count(0)
+    hands.press("g", "o")
+    hands.arrive("Overview")
+    expect(page.get_by_role("region", name="Last failures")).to_contain_text("it broke")
+
+
+def choose_zone_and_theme(page: Page, hands: Hands) -> None:
+    """What holds for the whole page, and the list of keys."""
+    hands.press("?")
+    expect(page.get_by_role("dialog", name="Keys and words")).to_be_visible()
+    hands.press("Escape")
+    hands.use(page.get_by_role("button", name="Theme is auto"))
+    hands.press("Enter")
+    expect(page.locator("html")).to_have_attribute("data-theme", "dark")
+    hands.use(page.get_by_role("link", name="Settings", exact=True))
+    hands.arrive("Settings")
+    hands.use(page.get_by_role("link", name="Explorer", exact=True))
+    expect(page.locator(".graphiql-query-editor .view-lines")).to_contain_text("availableJobs")

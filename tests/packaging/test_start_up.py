@@ -1,0 +1,39 @@
+"""Who defines jobs, or only enqueues, pays for no more than that: which modules are loaded, not how long it takes."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+HEAVY = frozenset(
+    {
+        "alembic", "argon2", "cryptography", "httpx", "jsonschema", "opentelemetry", "prometheus_client", "psycopg",
+        "sqlalchemy", "starlette", "strawberry", "structlog", "typer", "uvicorn", "webauthn",
+    }
+)  # fmt: skip
+DEFINES = """
+from cronograph.jobs import JobContext, Result, RunHandle, RunSpec, job
+
+@job(schedule="0 0 3 * * *", retries=3)
+async def import_orders(ctx: JobContext, source: str = "web") -> Result: ...
+
+import_orders.run("shop")
+"""
+ENQUEUES = """
+from cronograph.jobs import enqueue_many_sync, enqueue_sync, enqueue
+"""
+
+
+def loaded_by(program: str, folder: Path) -> frozenset[str]:
+    """Those of the heavy packages that a program has loaded at its end."""
+    shown = f"{program}\nimport sys\nprint(*{{name.partition('.')[0] for name in sys.modules}})"
+    done = subprocess.run([sys.executable, "-c", shown], capture_output=True, text=True, check=True, cwd=folder)
+    return HEAVY.intersection(done.stdout.split())
+
+
+@pytest.mark.parametrize(
+    ("program", "needed"), [(DEFINES, frozenset[str]()), (ENQUEUES, {"sqlalchemy", "psycopg", "jsonschema"})]
+)
+def test_what_is_not_needed_is_not_loaded(program: str, needed: frozenset[str], tmp_path: Path) -> None:
+    assert loaded_by(program, tmp_path) <= needed

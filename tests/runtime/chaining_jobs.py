@@ -1,0 +1,57 @@
+"""Jobs of every kind that put others into the queue, and print; child processes import them too."""
+
+from cronograph.jobs import JobContext, job
+from cronograph.jobs.registry import Registry
+
+JOBS = Registry()
+
+
+@job("told", registry=JOBS)
+async def told(ctx: JobContext, number: int) -> None:
+    ctx.log.info("told", number=number)
+
+
+async def _in_loop(ctx: JobContext, how: str) -> int:
+    ctx.enqueue_at_end(told, 9)
+    if how == "wrong":
+        await ctx.enqueue_many([told.options(retries=-1).run(1)])
+    one = await ctx.enqueue(told.options(priority="high"), number=1)
+    many = await ctx.enqueue_many([told.run(2), told.run(number=3)])
+    print("enqueued", one, *many)  # noqa: T201
+    print("without an end", end="")  # noqa: T201
+    if how == "fails":
+        raise ValueError("no luck")
+    return len({one, *many})
+
+
+def _plain(ctx: JobContext, how: str) -> int:
+    ctx.enqueue_at_end(told, 9)
+    if how == "wrong":
+        ctx.enqueue_many_sync([told.options(retries=-1).run(1)])
+    one = ctx.enqueue_sync(told.options(priority="high"), number=1)
+    many = ctx.enqueue_many_sync([told.run(2), told.run(number=3)])
+    print("enqueued", one, *many)  # noqa: T201
+    print("without an end", end="")  # noqa: T201
+    if how == "fails":
+        raise ValueError("no luck")
+    return len({one, *many})
+
+
+@job("async", registry=JOBS)
+async def coroutine(ctx: JobContext, how: str = "") -> int:
+    return await _in_loop(ctx, how)
+
+
+@job("thread", registry=JOBS)
+def thread(ctx: JobContext, how: str = "") -> int:
+    return _plain(ctx, how)
+
+
+@job("process", registry=JOBS, isolation="process")
+def process(ctx: JobContext, how: str = "") -> int:
+    return _plain(ctx, how)
+
+
+@job("async in process", registry=JOBS, isolation="process")
+async def async_process(ctx: JobContext, how: str = "") -> int:
+    return await _in_loop(ctx, how)

@@ -1,0 +1,93 @@
+"""Jobs of every kind put others into the queue, and what they print is kept."""
+
+import sys
+from collections.abc import Iterator
+
+import pytest
+
+from cronograph.jobs import JobContext, job
+from cronograph.jobs.core.model import Priority, Run
+from cronograph.jobs.core.states import RunState
+from cronograph.jobs.registry import Registry
+from cronograph.jobs.store.read import runs as run_store
+from cronograph.jobs.testing import Queue, drain, run_job
+from tests.support.engines import RunningEngine, StartEngine
+from tests.support.waiting import eventually
+
+from .chaining_jobs import JOBS, coroutine
+
+KINDS = ("async", "thread", "process", "async in process")
+
+
+@pytest.fixture
+def own_stdout() -> Iterator[None]:
+    """Standard output is as before afterwards."""
+    original = sys.stdout
+    yield
+    sys.stdout = original
+
+
+async def told(engine: RunningEngine, after: int) -> list[Run]:
+    """The runs that a job has enqueued."""
+    found = await engine.database.read(run_store.by_ids, [*range(after + 1, after + 20)])
+    return [found[run_id] for run_id in sorted(found)]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+async def test_a_job_enqueues_others_at_once_and_when_it_ends_well(
+    start_engine: StartEngine, kind: str, own_stdout: None, capsys: pytest.CaptureFixture[str]
+) -> None:
+    engine = await start_engine(JOBS, print_logs=True)
+    done = await engine.finish(kind)
+    assert (done.run.state, done.execution.records_processed) == (RunState.SUCCESS, 3)
+    enqueued = await told(engine, done.run.id)
+    assert [one.args["number"] for one in enqueued] == [1, 2, 3, 9]
+    assert [one.priority for one in enqueued] == [Priority.HIGH, Priority.LOW, Priority.LOW, Priority.LOW]
+    ids = " ".join(str(one.id) for one in enqueued[:3])
+    assert [line.message for line in done.lines] == [f"enqueued {ids}", "without an end"]
+    if "process" not in kind:
+        assert capsys.readouterr().out == f"enqueued {ids}\nwithout an end"
+
+
+@pytest.mark.parametrize("kind", KINDS)
+async def test_an_attempt_that_fails_enqueues_nothing_at_its_end(start_engine: StartEngine, kind: str) -> None:
+    engine = await start_engine(JOBS)
+    failed = await engine.finish(kind, {"how": "fails"})
+    assert failed.run.error == "no luck"
+    assert [one.args["number"] for one in await told(engine, failed.run.id)] == [1, 2, 3]
+    wrong = await engine.finish(kind, {"how": "wrong"})
+    assert (wrong.execution.error_type, wrong.lines) == ("InvalidInput", [])
+    assert wrong.run.error is not None
+    assert wrong.run.error.startswith("retries: must be")
+
+
+async def test_what_a_job_enqueues_runs_at_once(start_engine: StartEngine) -> None:
+    engine = await start_engine(JOBS)
+    done = await engine.finish("async")
+
+    async def all_ran() -> bool:
+        return [one.state for one in await told(engine, done.run.id)] == [RunState.SUCCESS] * 4
+
+    await eventually(all_ran)
+
+
+async def test_an_async_job_is_told_not_to_wait_in_the_loop(start_engine: StartEngine) -> None:
+    registry = Registry()
+
+    @job("waits", registry=registry)
+    async def waits(ctx: JobContext) -> None:
+        ctx.enqueue_sync(coroutine)
+
+    engine = await start_engine(registry)
+    assert "use `await ctx.enqueue(…)`" in str((await engine.finish("waits")).run.error)
+
+
+async def test_tests_see_what_a_job_enqueues() -> None:
+    result = await run_job("async", registry=JOBS)
+    assert [(one.job_name, one.args) for one in result.enqueued] == [("told", {"number": n}) for n in (1, 2, 3, 9)]
+    failed = await run_job("async", {"how": "fails"}, registry=JOBS)
+    assert [one.args for one in failed.enqueued] == [{"number": n} for n in (1, 2, 3)]
+    async with Queue(JOBS) as queue:
+        await queue.enqueue("thread")
+        drained = await drain(queue)
+    assert sorted(one.job_name for one in drained) == ["thread", "told", "told", "told", "told"]

@@ -1,0 +1,136 @@
+"""Cronograph within another application, in the test's own event loop and without any server."""
+
+import signal
+import sys
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from starlette.applications import Starlette
+from starlette.requests import HTTPConnection
+from starlette.routing import Mount
+
+from cronograph.jobs import job
+from cronograph.jobs.core.errors import ConfigurationError
+from cronograph.jobs.registry import Registry
+from cronograph.server import Cronograph, Visitor
+from tests.support.databases import sqlite_address
+
+JOBS = Registry()
+PATH = "/ops/jobs"
+
+
+@job(registry=JOBS)
+async def add_up(one: int, two: int) -> int:
+    """The sum, as the number of records."""
+    return one + two
+
+
+@job(registry=JOBS)
+async def left_out() -> None:
+    """Is not among the jobs of the test."""
+
+
+@asynccontextmanager
+async def asking(*mounted: tuple[str, Cronograph], **headers: str) -> AsyncGenerator[httpx.AsyncClient]:
+    """A client of an application that mounts these."""
+    app = Starlette(routes=[Mount(path, app=one.asgi) for path, one in mounted])
+    transport = httpx.ASGITransport(app=app, raise_app_exceptions=True)
+    async with httpx.AsyncClient(transport=transport, base_url="http://localhost", headers=headers) as client:
+        yield client
+
+
+async def asked(client: httpx.AsyncClient, document: str, path: str = PATH) -> Any:
+    """The answer of the API."""
+    return (await client.post(f"{path}/graphql", json={"query": document})).json()
+
+
+async def test_a_node_with_its_api_runs_within_an_application(empty_database_url: str) -> None:
+    handlers = [signal.getsignal(one) for one in (signal.SIGINT, signal.SIGTERM)]
+    before = handlers, sys.getswitchinterval()
+    cron = Cronograph(empty_database_url, jobs=[add_up], no_auth=True, slots=3)
+    async with asking((PATH, cron)) as client:
+        assert (await client.get(f"{PATH}/health/live")).status_code == 503
+        async with cron:
+            handle = await add_up.enqueue(None, 2, 3)
+            assert await handle.result(timeout=60) is None
+            answer = await asked(
+                client, "{ nodes { nodes { slots } } availableJobs { name } jobLogs { recordsProcessed } }"
+            )
+            assert answer["data"]["nodes"]["nodes"] == [{"slots": 3}]
+            names = {one["name"] for one in answer["data"]["availableJobs"]}
+            assert "add_up" in names
+            assert "prune_history" in names
+            assert "left_out" not in names
+            assert 5 in [one["recordsProcessed"] for one in answer["data"]["jobLogs"]]
+            assert (await client.get(f"{PATH}/health/ready")).status_code == 200
+        assert (await asked_raw(client)).status_code == 503
+    assert JOBS.queue is None
+    now = [signal.getsignal(one) for one in (signal.SIGINT, signal.SIGTERM)]
+    assert (now, sys.getswitchinterval()) == before
+
+
+async def asked_raw(client: httpx.AsyncClient) -> httpx.Response:
+    """What the API answers, whatever it is."""
+    return await client.post(f"{PATH}/graphql", json={"query": "{ serverTime }"})
+
+
+async def test_the_application_says_who_asks_and_what_they_may(empty_sqlite_url: str) -> None:
+    async def who(connection: HTTPConnection) -> Visitor | None:
+        name = connection.headers.get("x-user")
+        return None if name is None else Visitor(name, "admin" if name == "ada" else "viewer")
+
+    pause = 'mutation { pauseGroup(input: { name: "default" }) { errors { code } } }'
+    async with Cronograph(empty_sqlite_url, jobs=[add_up], who=who) as cron, asking((PATH, cron)) as client:
+        refused = await asked_raw(client)
+        assert refused.status_code == 401
+        assert refused.json()["errors"][0]["extensions"]["code"] == "UNAUTHENTICATED"
+        assert (await client.get(f"{PATH}/tasks")).status_code == 403
+        bob = {"x-user": "bob"}
+        assert (await client.get(f"{PATH}/tasks", headers=bob)).status_code != 403
+        client.headers.update(bob)
+        assert (await asked(client, "{ viewer { name role } }"))["data"]["viewer"] == {"name": "bob", "role": "VIEWER"}
+        assert "FORBIDDEN" in str(await asked(client, pause))
+        client.headers.update({"x-user": "ada"})
+        assert "FORBIDDEN" not in str(await asked(client, pause))
+        client.headers.update({"origin": "https://elsewhere.example"})
+        assert "CROSS_SITE" in (await asked_raw(client)).text
+
+
+async def test_who_says_nothing_shows_nothing(empty_sqlite_url: str) -> None:
+    async with Cronograph(empty_sqlite_url, jobs=[add_up]) as cron, asking((PATH, cron)) as client:
+        assert (await asked_raw(client)).status_code == 401
+        assert (await client.get("/ops/jobs/", headers={"host": "elsewhere.example"})).status_code == 421
+
+
+async def test_two_in_one_process_have_nothing_in_common(tmp_path: Path) -> None:
+    other = Registry()
+
+    @job("add_up", registry=other)
+    async def twice(one: int) -> int:
+        return one * 2
+
+    first = Cronograph(sqlite_address(tmp_path / "one.db"), jobs=[add_up], no_auth=True)
+    second = Cronograph(sqlite_address(tmp_path / "two.db"), registry=other, no_auth=True)
+    async with first, second, asking(("/one", first), ("/two", second)) as client:
+        await (await add_up.enqueue(None, 1, 1)).result(timeout=60)
+        await (await twice.enqueue(None, 20)).result(timeout=60)
+        for path, records in (("/one", 2), ("/two", 40)):
+            answer = await asked(client, '{ jobLogs(jobName: "add_up") { recordsProcessed } }', path)
+            assert answer["data"]["jobLogs"] == [{"recordsProcessed": records}]
+
+
+async def test_what_cannot_work_is_refused_before_anything_starts(empty_sqlite_url: str) -> None:
+    with pytest.raises(ConfigurationError, match=r"slots in the call: must be a whole number from 1 to 10000, got 0"):
+        Cronograph(empty_sqlite_url, slots=0)
+    with pytest.raises(ConfigurationError, match=r"slotz: no such setting; did you mean slots\?"):
+        Cronograph(empty_sqlite_url, slotz=1)
+    with pytest.raises(ConfigurationError, match="jobs: must all be of one registry"):
+        Cronograph(empty_sqlite_url, jobs=[add_up], registry=Registry())
+    async with Cronograph(empty_sqlite_url, jobs=[add_up]):
+        assert JOBS.queue is not None
+    with pytest.raises(AttributeError, match="has no attribute 'Cronographer'"):
+        sys.modules["cronograph.server"].Cronographer  # noqa: B018

@@ -1,0 +1,102 @@
+import { useState } from "preact/hooks";
+import { graphql } from "../graphql/tada";
+import { compact, words } from "../lib/format";
+import { seriesKnow, type RunsFilter } from "../lib/run-filter";
+import { duration } from "../lib/time";
+import { serverNow } from "../live/clock";
+import { useLive } from "../live/use-live";
+import { readSpan, type SpanName, SPANS, type Stretch, stretches } from "../model/queue-series";
+import { searchParams } from "../state/route";
+import { ErrorBox } from "./feedback";
+import { SelectFilter } from "./filters";
+import { type Layer, StackedBars } from "./stacked-bars";
+
+const SeriesDocument = graphql(`
+  query QueueSeries($jobName: String, $group: String, $from: DateTime, $bucket: StatisticsBucket!) {
+    serverTime
+    queueHistory(jobName: $jobName, group: $group, from: $from, bucket: $bucket) { at waiting scheduled running stuck oldestWait }
+    statistics(jobName: $jobName, group: $group, from: $from, bucket: $bucket) { points { at count failures p50 p95 } }
+  }
+`);
+
+const SIZE = { width: 320, height: 104 } as const;
+/** A minute is counted within so many milliseconds of its beginning. */
+const COUNTED_WITHIN = 30_000;
+const WIDE = "(min-width: 900px)";
+
+/** How the queue went over time, of the job, the group and the state that the list beside is filtered by. */
+export function QueueCharts({ filter }: { filter: RunsFilter }) {
+  const [open, setOpen] = useState(() => matchMedia(WIDE).matches);
+  const span = readSpan(searchParams.value.get("span"));
+  return (
+    <details class="over-time" open={open} onToggle={(event) => setOpen(event.currentTarget.open)}>
+      <summary>Over time</summary>
+      <SelectFilter name="span" value={searchParams.value.get("span") ?? ""} label="Over which time" all="last hour" options={[["6h", "last 6 hours"], ["2d", "last 2 days"]]} />
+      {open && (seriesKnow(filter) ? <Charts filter={filter} span={span} /> : <p class="dim over-time-note">What was in the queue is kept by job, group and state. Clear the other filters to see it.</p>)}
+    </details>
+  );
+}
+
+function Charts({ filter, span }: { filter: RunsFilter; span: SpanName }) {
+  const { hours, bucket, step } = SPANS[span];
+  const from = (): number => serverNow() - hours * 3_600_000;
+  const { state, error, reload } = useLive(`series${JSON.stringify([filter.job, filter.group, span])}`, {
+    document: SeriesDocument,
+    variables: () => ({ jobName: filter.job || null, group: filter.group || null, from: new Date(from()).toISOString(), bucket }),
+    init: (data) => stretches(data.queueHistory, data.statistics.points, from(), serverNow(), step),
+    outdates: (event) => event.kind === "EXECUTION_FINISHED",
+    every: 20_000,
+    expires: (rows) => Math.max(serverNow() + COUNTED_WITHIN, (rows.at(-1)?.start ?? 0) + 60_000 + COUNTED_WITHIN),
+  });
+  if (error !== null) return <ErrorBox error={error} retry={reload} />;
+  // Until the server has answered the charts are empty, so that nothing below them moves.
+  return <Drawn rows={state ?? stretches([], [], from(), serverNow(), step)} tab={filter.tab} />;
+}
+
+const STATES = [
+  ["RUNNING", "Running", "active", (row: Stretch) => row.running],
+  ["SCHEDULED", "Scheduled", "good", (row: Stretch) => row.scheduled],
+  ["STUCK", "Stuck", "bad", (row: Stretch) => row.stuck],
+  ["WAITING", "Waiting", "warn", (row: Stretch) => row.waiting],
+] as const;
+
+function Drawn({ rows, tab }: { rows: readonly Stretch[]; tab: RunsFilter["tab"] }) {
+  const starts = rows.map((row) => row.start);
+  const depth: readonly Layer[] = STATES.filter(([state]) => tab === "" || tab === state).map(([, name, look, of]) => ({ name, look, values: rows.map(of) }));
+  return (
+      <div class="over-time-charts">
+        <section class="panel" aria-label="Depth over time">
+          <StackedBars title={tab === "" ? "In the queue" : `In the queue, ${words(tab)}`} starts={starts} layers={depth} {...(depth.length > 1 && { total: "Runs" })} write={compact} {...SIZE} />
+        </section>
+        <section class="panel" aria-label="Throughput over time">
+          <StackedBars
+            title="Executions; failed ones red"
+            starts={starts}
+            total="Executions"
+            layers={[
+              { name: "Failed", look: "bad", values: rows.map((row) => row.failures) },
+              { name: "Not failed", look: "good", values: rows.map((row) => row.count - row.failures) },
+            ]}
+            write={compact}
+            {...SIZE}
+          />
+        </section>
+        <section class="panel" aria-label="Longest wait over time">
+          <StackedBars title="Longest wait of a due run" starts={starts} layers={[{ name: "Longest wait", look: "warn", values: rows.map((row) => row.oldestWait) }]} write={duration} {...SIZE} />
+        </section>
+        <section class="panel" aria-label="Durations over time">
+          <StackedBars
+            title="Durations, p50 and p95"
+            starts={starts}
+            total="95th percentile"
+            layers={[
+              { name: "Median", look: "active", values: rows.map((row) => row.p50) },
+              { name: "From there to the 95th", look: "idle", values: rows.map((row) => Math.max(0, row.p95 - row.p50)) },
+            ]}
+            write={duration}
+            {...SIZE}
+          />
+        </section>
+      </div>
+  );
+}

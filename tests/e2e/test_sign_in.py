@@ -22,6 +22,10 @@ PASSWORD = "correct horse battery staple"
 PATIENCE = 60_000
 """Milliseconds for what takes the server some seconds, such as to notice that a role has changed."""
 
+PAGES_OF_DEEDS = ("/", "/tasks", "/tasks/shown", "/runs", "/runs/1", "/log/1", "/groups", "/nodes", "/jobs")
+DEEDS = re.compile("^(New|Run|Pause|Resume|Edit|Delete|Cancel|Retry|Set|Drain|High|Low)\\b")
+"""What a button is called that changes something, by its first word."""
+
 
 @pytest.fixture(scope="module")
 def guarded(tmp_path_factory: pytest.TempPathFactory, nursery: Nursery) -> Iterator[tuple[str, str]]:
@@ -94,6 +98,7 @@ def test_two_people_of_different_roles_do_what_each_may(
     ada.get_by_label("Password").fill(PASSWORD)
     ada.get_by_role("button", name="Set the password").click()
     ready(ada)
+    something_is_there_to_change(boss, url)
     what_a_viewer_cannot_do(ada)
     a_passkey_is_made_and_signed_in_by(ada)
     a_token_is_shown_once(ada, url)
@@ -128,13 +133,27 @@ def becomes_the_first_administrator(page: Page, link: str) -> None:
     expect(page.locator(".who")).to_have_text("boss")
 
 
+def something_is_there_to_change(page: Page, url: str) -> None:
+    """A task, an execution, and a run that waits for years."""
+    task = 'createTask(input: {name: "shown", jobName: "quick", schedule: {syntax: CRON, value: "0 0 3 * * *"}})'
+    runs = 'enqueueRuns(input: {runs: [{jobName: "quick"}, {jobName: "quick", runAt: "2100-01-01T00:00:00Z"}]})'
+    query = f"mutation {{ {task} {{ errors {{ message }} }} {runs} {{ errors {{ message }} }} }}"
+    answer = page.request.post(f"{url}/graphql", data={"query": query}, headers={"origin": url})
+    assert answer.json()["data"] == {"createTask": {"errors": []}, "enqueueRuns": {"errors": []}}, answer.text()
+
+
 def what_a_viewer_cannot_do(page: Page) -> None:
-    """It is there, cannot be pressed, and says why."""
-    page.goto("/jobs")
-    ready(page)
-    button = page.get_by_role("button", name="Run quick…")
-    expect(button).to_be_disabled()
-    expect(button).to_have_attribute("title", "This needs the role operator, and you are a viewer")
+    """On every page: it is there, cannot be pressed, and says why."""
+    for path in PAGES_OF_DEEDS:
+        page.goto(path)
+        ready(page)
+        deeds = page.get_by_role("main").get_by_role("button", name=DEEDS)
+        expect(deeds).not_to_have_count(0)
+        for deed in deeds.all():
+            expect(deed).to_be_disabled()
+            expect(deed).to_have_attribute(
+                "title", re.compile("^This needs the role (operator|admin), and you are a viewer$")
+            )
     page.goto("/users")
     ready(page)
     expect(page.get_by_text("This needs the role admin, and you are a viewer.")).to_be_visible()

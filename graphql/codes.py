@@ -59,6 +59,7 @@ describe(
         ExplanationCode.NO_CHILD_PROCESS: "No node that can run it can start the child process that it needs.",
         ExplanationCode.NO_JOB: "No node knows the job.",
         ExplanationCode.NO_NODE: "No live node can run the job.",
+        ExplanationCode.NO_TAKER: "Live nodes know the job, but were started to take other runs than this.",
         ExplanationCode.NO_SLOT: "No node that can run it has a free slot.",
         ExplanationCode.PAUSED: "The task is paused.",
         ExplanationCode.QUEUED: "A run of the task is in the queue and takes its turn.",

@@ -23,6 +23,7 @@ from ..jobs.declared import Job
 from ..jobs.registry import Registry, default_registry
 from ..jobs.store.db.filelock import lock_for
 from .app import Who
+from .choosing import choice_faults
 from .config import given
 from .installation import Installation
 
@@ -81,6 +82,9 @@ class Cronograph:
     ) -> None:
         self._settings = given({"database_url": database_url, **settings, "no_auth": no_auth})
         self._home, self._registry = _registry_of(jobs, registry)
+        faults = list(choice_faults(self._settings, self._registry))
+        if faults:
+            raise ConfigurationError("\n".join(faults))
         self._who = None if no_auth else _refused if who is None else _asking(who)
         self._public_url = public_url
         self._installation: Installation | None = None

@@ -28,6 +28,7 @@ from .api_caller import OwnApi
 from .app import Parts, Who, build_app
 from .auth.setup_link import offer_setup
 from .auth.sign_in import SignIn, person_behind
+from .choosing import choice_of
 from .database_schema import migrate
 from .engine_thread import EngineThread
 from .forwarded import parse_networks
@@ -196,6 +197,7 @@ def engine_settings(settings: Settings) -> EngineSettings:
         thread_slots=settings.thread_slots,
         prefetch=settings.prefetch,
         counting_scheme=settings.counting_scheme,
+        choice=choice_of(settings),
         heartbeat=settings.heartbeat,
         lease=settings.lease,
         drain_timeout=settings.drain_timeout,

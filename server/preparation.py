@@ -8,6 +8,7 @@ from typing import Any
 from ..jobs.builtin import register_builtin
 from ..jobs.core.errors import ConfigurationError
 from ..jobs.registry import default_registry
+from .choosing import choice_faults, choice_warnings
 from .config import InvalidSettingsError, load
 from .discovery import JobsNotFoundError, import_jobs, without_jobs
 from .exposure import faults_of
@@ -60,6 +61,8 @@ def prepare(flags: Mapping[str, Any], config_file: Path | None) -> Prepared:
             prepared.warnings.append(f"jobs: module '{module}' has no job; is it the right one, and is @job there?")
         register_builtin(default_registry())
         default_registry().check()
+        prepared.faults.extend(choice_faults(prepared.settings, default_registry()))
+        prepared.warnings.extend(choice_warnings(prepared.settings, default_registry()))
     except JobsNotFoundError as error:
         prepared.faults.extend(error.faults)
     except ConfigurationError as error:

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, cast
 
 from pydantic import AfterValidator, BeforeValidator, Field, SecretStr
 from pydantic_settings import BaseSettings, NoDecode, PydanticBaseSettingsSource, SettingsConfigDict
@@ -32,13 +32,23 @@ class MustBe:
 def _split(value: object) -> object:
     """A list written as one string, separated by commas or blanks, or as several such strings."""
     if isinstance(value, list | tuple):
-        several: Iterable[Any] = value
+        several = cast("Iterable[Any]", value)
         return [part for one in several for part in (_parts(one) if isinstance(one, str) else [one])]
     return _parts(value) if isinstance(value, str) else value
 
 
 def _parts(text: str) -> list[str]:
     return [part for part in re.split(r"[,\s]+", text) if part]
+
+
+def _names(value: object) -> object:
+    """A list of names, which may hold blanks: written as one string, separated by commas, or as several of them."""
+    if isinstance(value, str):
+        return [part.strip() for part in value.split(",") if part.strip()]
+    if isinstance(value, list | tuple):
+        several = cast("Iterable[Any]", value)
+        return [part for one in several for part in cast("list[Any]", _names(one) if isinstance(one, str) else [one])]
+    return value
 
 
 def _checked_keys(value: SecretStr | None) -> SecretStr | None:
@@ -70,6 +80,7 @@ SECRET = frozenset({"secret_key"})
 """Settings whose values are never shown, not even wrong ones."""
 
 Seconds = Annotated[float, Field(gt=0, le=86_400), MustBe("a number of seconds above 0, up to 86400 (a day)")]
+Names = Annotated[tuple[str, ...], NoDecode, BeforeValidator(_names), MustBe("a list of names, separated by commas")]
 
 
 class Settings(BaseSettings):
@@ -93,6 +104,10 @@ class Settings(BaseSettings):
         thread_slots: How many of these may be runs in threads and child processes.
         prefetch: Runs claimed beyond the free slots; 0 unless set.
         counting_scheme: Of how many runs of priority HIGH, then of LOW, a group's turn is made.
+        groups: Take only runs of these groups; empty = of all.
+        only_jobs: Take only runs of these jobs; empty = of all that were found.
+        tags: Take only runs of jobs that carry one of these tags; empty = of any.
+        without_tags: Take no run of a job that carries one of these tags.
         heartbeat: Seconds between two signs of life of this node.
         lease: Seconds without a sign of life after which other nodes take over this node's runs.
         poll: Seconds between two looks at the queue when no notification comes; unset = 1 on SQLite, 5 on PostgreSQL.
@@ -143,6 +158,10 @@ class Settings(BaseSettings):
         Field(pattern=r"^\s*[1-9]\d{0,3}\s*,\s*[1-9]\d{0,3}\s*$"),
         MustBe("two whole numbers from 1 to 9999 such as 2,1 (two HIGH, then one LOW)"),
     ] = "2,1"
+    groups: Names = ()
+    only_jobs: Names = ()
+    tags: Names = ()
+    without_tags: Names = ()
     heartbeat: Seconds = 15.0
     lease: Seconds = 60.0
     poll: Annotated[

@@ -46,6 +46,20 @@ def test_all_policies_can_be_said_in_words_and_durations() -> None:
     assert definition.info.defaults == definition.policies.defaults
 
 
+def test_tags_are_one_word_or_several_and_no_sentence() -> None:
+    registry = Registry()
+
+    async def handler() -> None: ...
+
+    assert job("one", registry=registry, tags="gpu")(handler).definition.info.tags == ("gpu",)
+    assert job("two", registry=registry, tags=["slow", "gpu", "slow"])(handler).definition.tags == ("gpu", "slow")
+    assert job("none", registry=registry)(handler).definition.tags == ()
+    several: list[Any] = ["a b", "", ["gpu", 3], None]
+    for wrong in several:
+        with pytest.raises(ConfigurationError, match=r"tags: must be words of letters, digits"):
+            job("wrong", registry=registry, tags=wrong)(handler)
+
+
 def test_a_job_without_a_name_has_that_of_its_function_and_can_still_be_called() -> None:
     registry = Registry()
 

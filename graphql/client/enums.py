@@ -107,6 +107,7 @@ class ExplanationCode(OpenEnum):
     NO_JOB = "NO_JOB"
     NO_NODE = "NO_NODE"
     NO_SLOT = "NO_SLOT"
+    NO_TAKER = "NO_TAKER"
     PAUSED = "PAUSED"
     QUEUED = "QUEUED"
     RETRYING = "RETRYING"

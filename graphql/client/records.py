@@ -39,6 +39,7 @@ class Job(Record):
     schedule: str | None
     isolation: Isolation
     args_schema: Any
+    tags: tuple[str, ...]
     known: bool
     nodes: tuple[str, ...]
 
@@ -275,6 +276,10 @@ class Node(Record):
     expires_at: datetime
     clock_skew: float
     jobs: tuple[str, ...]
+    groups: tuple[str, ...]
+    only_jobs: tuple[str, ...]
+    tags: tuple[str, ...]
+    without_tags: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -124,6 +124,14 @@ class Node:
     expires_at: datetime = strawberry.field(description="When it counts as dead unless it reports itself again.")
     clock_skew: float = strawberry.field(description="Its clock minus the database's, in seconds.")
     jobs: list[str] = strawberry.field(description="The names of the jobs it knows.")
+    groups: list[str] = strawberry.field(description="The only groups of which it takes runs; empty = all.")
+    only_jobs: list[str] = strawberry.field(description="The only jobs of which it takes runs; empty = all it knows.")
+    tags: list[str] = strawberry.field(
+        description="It takes only runs of jobs that carry one of these tags; empty = of any."
+    )
+    without_tags: list[str] = strawberry.field(
+        description="It takes no run of a job that carries one of these tags; empty = none is left out."
+    )
     blockage: Blockage | None = strawberry.field(
         description="What keeps the event loop of its jobs from turning; null while it turns, as it should."
     )
@@ -150,6 +158,10 @@ class Node:
             expires_at=node.expires_at,
             clock_skew=node.clock_skew,
             jobs=list(node.jobs),
+            groups=list(node.choice.groups),
+            only_jobs=list(node.choice.only_jobs),
+            tags=list(node.choice.tags),
+            without_tags=list(node.choice.without_tags),
             blockage=blockage_of(node),
         )
 

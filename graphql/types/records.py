@@ -46,6 +46,7 @@ class JobFields:
     isolation: model.Isolation = strawberry.field(description="Where it runs.")
     args_schema: JSON | None = strawberry.field(description="The JSON Schema of its arguments.")
     defaults: JobDefaults = strawberry.field(description="What its runs and tasks have unless they say otherwise.")
+    tags: list[str] = strawberry.field(description="The tags by which nodes may choose it.")
 
     @classmethod
     def from_model(cls, job: JobInfo) -> Self:
@@ -57,6 +58,7 @@ class JobFields:
             isolation=job.isolation,
             args_schema=JSON(job.args_schema),
             defaults=JobDefaults.from_model(job),
+            tags=list(job.tags),
         )
 
     @resolved(description="Whether a live node can run it now.")
@@ -66,8 +68,8 @@ class JobFields:
 
     @resolved(description="The names of the live nodes that can run it.")
     async def nodes(self, info: Info) -> list[str]:
-        """Those that know it."""
-        return [node.name for node in await info.context.loaders.live_nodes() if self.name in node.jobs]
+        """Those that take it."""
+        return [node.name for node in await info.context.loaders.live_nodes() if self.name in node.signatures]
 
 
 @strawberry.type

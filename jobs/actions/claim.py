@@ -36,12 +36,14 @@ class Claimant:
     """The node that takes runs, and the jobs it can run.
 
     ``foreign``: signatures of other versions of its jobs that other nodes have; runs with these are left to them.
+    ``groups``: where it takes runs; empty = everywhere.
     """
 
     node_id: int
     node: str
     jobs: tuple[str, ...]
     foreign: frozenset[str] = frozenset()
+    groups: tuple[str, ...] = ()
 
 
 class Standing(Enum):
@@ -143,7 +145,7 @@ def _rounds(
         count = min(wanted, MAX_DEPTH)
         if count <= 0:
             return
-        want = Want(tx.now, claimant.jobs, count + len(elsewhere), claimant.foreign)
+        want = Want(tx.now, claimant.jobs, count + len(elsewhere), claimant.foreign, claimant.groups)
         found = _not_taken(candidates(tx.conn, want, state.last_group), elsewhere)
         if not found:
             return

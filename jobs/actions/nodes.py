@@ -8,6 +8,7 @@ from ..core.defaults import JobInfo
 from ..core.errors import InvalidState
 from ..core.events import Change, EventKind
 from ..core.model import LIVE_NODES, TAKING_NODES, Blockage, Node, NodeState
+from ..core.node_choice import EVERYTHING, NodeChoice
 from ..core.outcome import JobOutcome
 from ..core.rules import unknown
 from ..store.db.transaction import Tx, Wake
@@ -23,7 +24,10 @@ FORGET_AFTER = timedelta(hours=24)
 
 @dataclass(frozen=True, slots=True)
 class NewNode:
-    """A process that is about to become a node. ``lease`` in seconds; ``thread_slots`` None = all slots."""
+    """A process that is about to become a node.
+
+    ``jobs``: all that it knows; ``choice``: which runs it takes; ``thread_slots`` None = all slots; ``lease``: seconds.
+    """
 
     name: str
     slots: int
@@ -31,6 +35,7 @@ class NewNode:
     jobs: tuple[JobInfo, ...]
     lease: float
     thread_slots: int | None = None
+    choice: NodeChoice = EVERYTHING
 
 
 def join(tx: Tx, new: NewNode, *, alone: bool) -> Node:
@@ -45,17 +50,18 @@ def join(tx: Tx, new: NewNode, *, alone: bool) -> Node:
     if alone:
         for dead in stored_nodes.live(tx.conn):
             rescue(tx, dead, reason="its process ended without a clean stop")
-    signatures = {job.name: job.signature for job in new.jobs}
+    known = [job.name for job in new.jobs]
     _publish(tx, new.jobs)
     others = [] if alone else stored_nodes.heard_of_since(tx.conn, tx.now - FORGET_AFTER)
-    jobs.forget(tx.conn, keep={name for node in others for name in node.jobs} | set(signatures))
+    jobs.forget(tx.conn, keep={name for node in others for name in node.jobs}.union(known))
     node = nodes.register(
         tx.conn,
         name=new.name,
         slots=new.slots,
         thread_slots=new.thread_slots,
         version=new.version,
-        signatures=signatures,
+        jobs={job.name: job.signature if new.choice.takes_job(job.name, job.tags) else None for job in new.jobs},
+        choice=new.choice,
         clock_skew=_skew(tx.now),
         now=tx.now,
         lease=new.lease,

@@ -70,7 +70,10 @@ def task_of_job(spec: TaskSpec, defaults: JobDefaults) -> TaskSpec:
 
 @dataclass(frozen=True, slots=True)
 class JobInfo:
-    """A job as the nodes publish it. ``schedule`` is the declared cron string, ``args_schema`` a JSON Schema."""
+    """A job as the nodes publish it.
+
+    ``schedule`` is the declared cron string, ``args_schema`` a JSON Schema; nodes may choose by ``tags``.
+    """
 
     name: str
     description: str = ""
@@ -79,6 +82,7 @@ class JobInfo:
     args_schema: dict[str, Json] = field(default_factory=dict[str, Json])
     nodes: tuple[str, ...] = ()
     defaults: JobDefaults = NOTHING_SAID
+    tags: tuple[str, ...] = ()
 
     @property
     def signature(self) -> str:

@@ -5,6 +5,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any, TypeAlias
 
+from .node_choice import EVERYTHING, NodeChoice
 from .schedule import Syntax
 from .states import RunState
 
@@ -353,9 +354,8 @@ class Blockage:
 class Node:
     """One running process, or one that was. ``clock_skew`` is its clock minus the database's, in seconds.
 
-    ``signatures``: of its version of each job, by the job's name. ``thread_slots``: how many of its slots runs in
-    threads and child processes may take; None = all. ``launcher_fault``: why it can start no child process, and so
-    takes no run that needs one; None = it can.
+    ``jobs``: those it knows; ``signatures``: its version of each that it takes, by name; ``thread_slots``: how many
+    runs in threads and child processes it takes, None = all; ``launcher_fault``: why it can start no child process.
     """
 
     id: int
@@ -374,6 +374,11 @@ class Node:
     signatures: dict[str, str]
     blockage: Blockage | None = None
     launcher_fault: str | None = None
+    choice: NodeChoice = EVERYTHING
+
+    def takes(self, job_name: str, group: str) -> bool:
+        """Whether it takes runs of a job in a group."""
+        return job_name in self.signatures and self.choice.takes_group(group)
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,10 +2,11 @@
 
 import inspect
 import json
+import re
 import typing
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from datetime import UTC, datetime
-from typing import Any, Final, Unpack
+from typing import Any, Final, Unpack, cast
 
 from pydantic import ValidationError
 
@@ -25,6 +26,7 @@ from .policies import JobPolicies, policies_of
 _ANY_TIME = datetime(2000, 1, 1, tzinfo=UTC)
 _RESULTS: Final = frozenset({Any, object, None, type(None), int, Result, typing.NoReturn, typing.Never})
 """What the annotation of a job's result may be made of."""
+_TAG: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 _POLICIES: Final = (
     "retries", "retry_delay", "backoff", "retry_on", "give_up_on", "timeout", "group", "priority", "overlap", "misfire",
     "unique_key",
@@ -77,6 +79,7 @@ def _defined(name: str, handler: Handler, where: str, known: Collection[Any], op
         enabled=_flag(options.get("enabled", True)),
         given=given,
         on_failure=_on_failure(options.get("on_failure")),
+        tags=_tags(options.get("tags", ())),
     )
     _check_declared_args(definition, options)
     return definition
@@ -104,6 +107,18 @@ def _on_failure(heir: object) -> Callable[[Failure], object] | None:
             f"on_failure: must be a job, its name, or a function of the Failure, got {heir!r:.60}"
         )
     return heir
+
+
+def _tags(value: object) -> tuple[str, ...]:
+    several = cast("Sequence[Any]", value) if isinstance(value, list | tuple) else (value,)
+    tags: set[str] = set()
+    for one in several:
+        if not isinstance(one, str) or not _TAG.fullmatch(one):
+            raise ValueError(
+                f"tags: must be words of letters, digits, '.', '_' and '-', e.g. ('gpu',), got {one!r:.60}"
+            )
+        tags.add(one)
+    return tuple(sorted(tags))
 
 
 def _flag(value: object) -> bool:

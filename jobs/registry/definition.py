@@ -42,6 +42,7 @@ class JobDefinition:
         enabled: False: the task of the declared schedule begins paused.
         given: The parameters that get resources, with the annotations of these.
         on_failure: Called on a node once a run has failed for good; the name of a job is among its ``policies``.
+        tags: What nodes may choose it by.
     """
 
     name: str
@@ -57,6 +58,7 @@ class JobDefinition:
     enabled: bool = True
     given: Mapping[str, Any] = field(default_factory=dict[str, Any])
     on_failure: Callable[[Failure], object] | None = None
+    tags: tuple[str, ...] = ()
 
     @property
     def args_schema(self) -> dict[str, Any]:
@@ -74,6 +76,7 @@ class JobDefinition:
             self.isolation,
             self.args_schema,
             defaults=self.policies.defaults,
+            tags=self.tags,
         )
 
     def accept(self, args: tuple[object, ...], kwargs: Mapping[str, object]) -> tuple[dict[str, Json], dict[str, Any]]:

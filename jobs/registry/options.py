@@ -49,6 +49,7 @@ class JobOptions(TypedDict, total=False):
             are given by name; None = no key.
         on_failure: A job (or its name) whose run is put into the queue, with the ``Failure`` as its argument, when a
             run of this job fails for good; or a function that a node calls then, at most once.
+        tags: Words by which nodes choose (``serve --tags gpu``): one, or several. None unless given.
     """
 
     schedule: str | ScheduleSpec | None
@@ -69,6 +70,7 @@ class JobOptions(TypedDict, total=False):
     misfire: MisfirePolicy | str
     unique_key: Callable[..., str | None] | None
     on_failure: str | NamedJob | Callable[[Failure], object] | None
+    tags: str | Sequence[str]
 
 
 NAMES = tuple(JobOptions.__annotations__)

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from ..core.errors import ConfigurationError
 from ..core.fairness import CountingScheme
+from ..core.node_choice import EVERYTHING, NodeChoice
 from .process.spawner import StartLauncher, start_launcher
 
 
@@ -24,6 +25,7 @@ class EngineSettings:
         poll: Slow look for work when a notification was lost; None = 1 on SQLite, 5 on PostgreSQL.
         thread_logs: Keep what threads log that a job starts itself; changes ``threading`` for the whole process.
         print_logs: Keep what jobs print; replaces ``sys.stdout`` for the whole process.
+        choice: Which runs it takes; all unless set.
         version: Shown with the node.
         launch: Starts the process that forks child processes; in an interpreter of its own unless set.
     """
@@ -40,6 +42,7 @@ class EngineSettings:
     poll: float | None = None
     thread_logs: bool = False
     print_logs: bool = False
+    choice: NodeChoice = EVERYTHING
     version: str = "0"
     launch: StartLauncher = start_launcher
 

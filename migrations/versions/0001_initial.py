@@ -90,7 +90,8 @@ def upgrade() -> None:
     _refresh_token()
     _refresh_token_indexes()
     # The publisher of events counts from here; there is never a second row.
-    op.bulk_insert(Table("event_publisher", MetaData(), Column("id"), Column("last_seq")), [FIRST])
+    columns = Column("id", Integer), Column("last_seq", BigInteger)
+    op.bulk_insert(Table("event_publisher", MetaData(), *columns), [FIRST])
 
 
 def _audit_head() -> None:
@@ -212,6 +213,7 @@ def _job() -> None:
         Column("isolation", String(8), nullable=False),
         Column("args_schema", DOCUMENT, nullable=False),
         Column("defaults", DOCUMENT, nullable=False),
+        Column("tags", DOCUMENT, nullable=False),
         Column("signature", String(16), nullable=False),
         PrimaryKeyConstraint("name", name="pk_job"),
     )
@@ -310,6 +312,7 @@ def _node() -> None:
         Column("clock_skew", Float(), nullable=False),
         Column("jobs", DOCUMENT, nullable=False),
         Column("signatures", DOCUMENT, nullable=False),
+        Column("choice", DOCUMENT, nullable=False),
         Column("blockage", DOCUMENT),
         Column("launcher_fault", String(500)),
         PrimaryKeyConstraint("id", name="pk_node"),

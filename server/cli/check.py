@@ -8,69 +8,21 @@ from ...jobs.registry import default_registry
 from ..checks import DatabaseReport, check_database
 from ..pages import Site
 from ..preparation import prepare
-from .options import (
-    AsJson,
-    ConfigFile,
-    CountingScheme,
-    DatabaseSchema,
-    DatabaseUrl,
-    DrainTimeout,
-    Heartbeat,
-    Host,
-    Jobs,
-    Lease,
-    LogLevel,
-    NodeName,
-    Port,
-    Prefetch,
-    Slots,
-    ThreadSlots,
-)
+from .flags import Flags, takes_settings
+from .options import AsJson, ConfigFile
 from .output import ExitCode, Output
 
 NO_DASHBOARD = "dashboard: is not built, so the server answers 503 there and says how to build it"
 
 
-def check(
-    host: Host = None,
-    port: Port = None,
-    database_url: DatabaseUrl = None,
-    database_schema: DatabaseSchema = None,
-    jobs: Jobs = None,
-    node_name: NodeName = None,
-    slots: Slots = None,
-    thread_slots: ThreadSlots = None,
-    prefetch: Prefetch = None,
-    counting_scheme: CountingScheme = None,
-    heartbeat: Heartbeat = None,
-    lease: Lease = None,
-    drain_timeout: DrainTimeout = None,
-    log_level: LogLevel = None,
-    config: ConfigFile = None,
-    as_json: AsJson = False,
-) -> None:
+@takes_settings
+def check(flags: Flags, *, config: ConfigFile = None, as_json: AsJson = False) -> None:
     """Check the configuration, the job modules, the database and the stored schedules, without starting anything.
 
     All errors and warnings are listed at once. The exit status is 0 when there is no error, else 2.
     """
     output = Output(as_json=as_json)
     with output.errors():
-        flags = {
-            "host": host,
-            "port": port,
-            "database_url": database_url,
-            "database_schema": database_schema,
-            "jobs": jobs or None,
-            "node_name": node_name,
-            "slots": slots,
-            "thread_slots": thread_slots,
-            "prefetch": prefetch,
-            "counting_scheme": counting_scheme,
-            "heartbeat": heartbeat,
-            "lease": lease,
-            "drain_timeout": drain_timeout,
-            "log_level": log_level,
-        }
         prepared = prepare(flags, config)
         registry = default_registry()
         report = DatabaseReport()

@@ -45,6 +45,23 @@ CountingScheme = Annotated[
     str | None,
     typer.Option("--counting-scheme", metavar="HIGH,LOW", help="HIGH, then LOW runs of a group's turn. (default: 2,1)"),
 ]
+Groups = Annotated[
+    list[str] | None,
+    typer.Option("--groups", metavar="NAMES", help="Take only runs of these groups: a,b, or repeat it. (default: all)"),
+]
+OnlyJobs = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--only-jobs", metavar="NAMES", help="Take only runs of these jobs: a,b, or repeat it. (default: all)"
+    ),
+]
+Tags = Annotated[
+    list[str] | None,
+    typer.Option("--tags", metavar="TAGS", help="Take only jobs with one of these tags. (default: any)"),
+]
+WithoutTags = Annotated[
+    list[str] | None, typer.Option("--without-tags", metavar="TAGS", help="Take no job with one of these tags.")
+]
 Heartbeat = Annotated[
     str | None, typer.Option("--heartbeat", metavar="SECONDS", help="Between two signs of life. (default: 15)")
 ]

@@ -2,7 +2,6 @@
 
 from collections.abc import Awaitable, Callable
 from pathlib import Path
-from typing import Any
 
 from ...jobs.builtin import builtin_jobs
 from ...jobs.connection import connect
@@ -14,30 +13,8 @@ from ..preparation import prepare
 from ..service import Service
 from ..settings import Settings
 from .ending import end_without
-from .options import (
-    AsJson,
-    ConfigFile,
-    CountingScheme,
-    DatabaseSchema,
-    DatabaseUrl,
-    DrainTimeout,
-    Heartbeat,
-    Host,
-    Jobs,
-    Lease,
-    LogLevel,
-    NoAuth,
-    NodeName,
-    Port,
-    Prefetch,
-    PublicUrl,
-    SetupPublic,
-    Slots,
-    ThreadSlots,
-    TlsCert,
-    TlsKey,
-    TrustedProxies,
-)
+from .flags import Flags, takes_settings
+from .options import AsJson, ConfigFile
 from .output import Output
 
 SIGN_IN = "by name and password at {url}/login; programs by API tokens (`cronograph token create`)"
@@ -45,62 +22,18 @@ NO_AUTH = "--no-auth: everybody on this machine is the administrator, nobody els
 NO_JOBS = "the built-in ones only; name your own modules with --jobs, or see `cronograph demo`"
 
 
-def serve(
-    host: Host = None,
-    port: Port = None,
-    database_url: DatabaseUrl = None,
-    database_schema: DatabaseSchema = None,
-    jobs: Jobs = None,
-    node_name: NodeName = None,
-    slots: Slots = None,
-    thread_slots: ThreadSlots = None,
-    prefetch: Prefetch = None,
-    counting_scheme: CountingScheme = None,
-    heartbeat: Heartbeat = None,
-    lease: Lease = None,
-    drain_timeout: DrainTimeout = None,
-    log_level: LogLevel = None,
-    public_url: PublicUrl = None,
-    tls_cert: TlsCert = None,
-    tls_key: TlsKey = None,
-    trusted_proxies: TrustedProxies = None,
-    setup_public: SetupPublic = False,
-    no_auth: NoAuth = False,
-    config: ConfigFile = None,
-    as_json: AsJson = False,
-) -> None:
+@takes_settings
+def serve(flags: Flags, *, config: ConfigFile = None, as_json: AsJson = False) -> None:
     """Serve the API and the dashboard, dispatch what is due, and run jobs.
 
     The first SIGINT or SIGTERM begins an orderly stop: nothing new is taken, running jobs may finish, then the process
     ends with status 0. A second one ends it at once.
     """
-    flags = {
-        "host": host,
-        "port": port,
-        "database_url": database_url,
-        "database_schema": database_schema,
-        "jobs": jobs or None,
-        "node_name": node_name,
-        "slots": slots,
-        "thread_slots": thread_slots,
-        "prefetch": prefetch,
-        "counting_scheme": counting_scheme,
-        "heartbeat": heartbeat,
-        "lease": lease,
-        "drain_timeout": drain_timeout,
-        "log_level": log_level,
-        "public_url": public_url,
-        "tls_cert": tls_cert,
-        "tls_key": tls_key,
-        "trusted_proxies": trusted_proxies,
-        "setup_public": setup_public or None,
-        "no_auth": no_auth or None,
-    }
     run_server(flags, config, as_json=as_json)
 
 
 def run_server(
-    flags: dict[str, Any],
+    flags: Flags,
     config: Path | None,
     *,
     as_json: bool,

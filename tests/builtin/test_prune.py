@@ -49,7 +49,7 @@ def fill(tx: Tx, days_ago: float) -> None:
     )  # fmt: skip
     add(
         tx.conn, node, name="n", state="stopped", slots=1, running=0, version="0", seq=1, started_at=at,
-        heartbeat_at=at, expires_at=at, clock_skew=0, jobs=[], signatures={},
+        heartbeat_at=at, expires_at=at, clock_skew=0, jobs=[], signatures={}, choice={},
     )  # fmt: skip
     key = {"key": str(days_ago), "operation": "o", "request_hash": "h"}
     tx.conn.execute(insert(idempotency_key).values(**key, answer={}, created_at=at))

@@ -81,7 +81,8 @@ def draft() -> str:
         'def upgrade() -> None:\n    """Make every table."""\n'
         f"{calls}"
         "    # The publisher of events counts from here; there is never a second row.\n"
-        '    op.bulk_insert(Table("event_publisher", MetaData(), Column("id"), Column("last_seq")), [FIRST])\n'
+        '    columns = Column("id", Integer), Column("last_seq", BigInteger)\n'
+        '    op.bulk_insert(Table("event_publisher", MetaData(), *columns), [FIRST])\n'
     )
     functions = [function for table in tables for function in functions_of(table, hot)]
     constants = f"# Hot tables: room for updates in place, and a vacuum that comes early.\nHOT = {hot!r}\n"

@@ -128,6 +128,10 @@ async def test_what_cannot_work_is_refused_before_anything_starts(empty_sqlite_u
         Cronograph(empty_sqlite_url, slots=0)
     with pytest.raises(ConfigurationError, match=r"slotz: no such setting; did you mean slots\?"):
         Cronograph(empty_sqlite_url, slotz=1)
+    with pytest.raises(
+        ConfigurationError, match=r"only_jobs: must be jobs of this node, got 'ad_up'; did you mean 'add"
+    ):
+        Cronograph(empty_sqlite_url, jobs=[add_up], only_jobs=["ad_up"])
     with pytest.raises(ConfigurationError, match="jobs: must all be of one registry"):
         Cronograph(empty_sqlite_url, jobs=[add_up], registry=Registry())
     async with Cronograph(empty_sqlite_url, jobs=[add_up]):

@@ -114,6 +114,10 @@ class Worker:
         """Take no runs with these signatures from now on."""
         self.claimant = replace(self.claimant, foreign=foreign)
 
+    def choose(self, groups: tuple[str, ...]) -> None:
+        """Take runs of these groups only."""
+        self.claimant = replace(self.claimant, groups=groups)
+
     def take(self, slots: int = 1, prefetch: int = 0) -> Claimed:
         """Claim runs."""
         claimed = self.stored.do(claim, self.claimant, self.fairness, slots=slots, prefetch=prefetch)

@@ -4,8 +4,17 @@ An operator reads these at night, so each sentence names the thing in the way an
 """
 
 from .codes import ExplanationCode
-from .facts import COUNTED_AHEAD, Explanation, RunFacts, TaskFacts
+from .facts import COUNTED_AHEAD, Explanation, Leaving, RunFacts, TaskFacts
 from .runs import explain_run
 from .tasks import explain_task
 
-__all__ = ["COUNTED_AHEAD", "Explanation", "ExplanationCode", "RunFacts", "TaskFacts", "explain_run", "explain_task"]
+__all__ = [
+    "COUNTED_AHEAD",
+    "Explanation",
+    "ExplanationCode",
+    "Leaving",
+    "RunFacts",
+    "TaskFacts",
+    "explain_run",
+    "explain_task",
+]

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from ..model import Blockage, Group, Isolation, Run, SkippedOccurrence
+from ..node_choice import LeftBy
 from .codes import ExplanationCode as Code
 
 COUNTED_AHEAD = 1_000
@@ -31,12 +32,28 @@ class Explanation:
 
 
 @dataclass(frozen=True, slots=True)
+class Leaving:
+    """A node that knows a job, and was started to take other runs.
+
+    Attributes:
+        node: Its name.
+        by: Which part of its choice leaves this one out.
+        takes: What it takes, in words.
+    """
+
+    node: str
+    by: LeftBy
+    takes: str
+
+
+@dataclass(frozen=True, slots=True)
 class TaskFacts:
     """What is known beside the task itself.
 
     Attributes:
         job_known: Whether any node has ever published the job (and it was not forgotten).
         nodes: The live nodes that can run it.
+        left: What the other live nodes that know the job take instead.
         unfinished: The task's unfinished runs, oldest first.
         waits: What is known about the first of them, unless one of them is running.
         newest_skip: Its newest skipped stretch.
@@ -44,6 +61,7 @@ class TaskFacts:
 
     job_known: bool
     nodes: tuple[str, ...]
+    left: tuple["Leaving", ...] = ()
     unfinished: tuple[Run, ...] = ()
     waits: "RunFacts | None" = None
     newest_skip: SkippedOccurrence | None = None
@@ -57,6 +75,7 @@ class RunFacts:
         job_known: Whether any node has published the job.
         isolation: Where the job runs; None if unknown.
         nodes: The live nodes that can run it and take new work.
+        left: What the other live nodes that know the job take instead.
         group: The settings of its group.
         group_occupied: How many runs of its group are scheduled or running.
         blocked_by: The scheduled or running run of the same task that must end first.
@@ -73,6 +92,7 @@ class RunFacts:
     isolation: Isolation | None
     nodes: tuple[str, ...]
     group: Group
+    left: tuple["Leaving", ...] = ()
     group_occupied: int = 0
     blocked_by: int | None = None
     ahead: int = 0
@@ -102,13 +122,30 @@ def span(seconds: float) -> str:
 
 
 def no_job(
-    job_name: str, known: bool, nodes: Sequence[str], details: tuple[str, ...], consequence: str
+    job_name: str, group: str, facts: RunFacts | TaskFacts, details: tuple[str, ...], consequence: str
 ) -> Explanation | None:
     """That no node knows the job, or no live one can run it; None = there is one that can."""
-    if not known:
+    if not facts.job_known:
         sentence = f"No node knows the job '{job_name}', so {consequence}. Start a node whose code has it."
         return Explanation(Code.NO_JOB, sentence, details)
-    if not nodes:
+    if facts.left and not facts.nodes:
+        takers = tuple(f"Node {one.node} {one.takes}." for one in facts.left)
+        sentence = f"No node that takes {_what_is_left(job_name, group, facts.left)} is alive, so it waits. Start one."
+        return Explanation(Code.NO_TAKER, sentence, (*takers, *details))
+    if not facts.nodes:
         sentence = f"No live node can run the job '{job_name}' now. Start one; what is due then follows its policies."
         return Explanation(Code.NO_NODE, sentence, details)
     return None
+
+
+def _what_is_left(job_name: str, group: str, left: Sequence[Leaving]) -> str:
+    """What nobody takes: the group if the group alone is in the way, and so on."""
+    match {one.by for one in left}:
+        case parts if parts == {LeftBy.GROUP}:
+            return f"the group '{group}'"
+        case parts if parts == {LeftBy.TAG}:
+            return f"the tags of the job '{job_name}'"
+        case parts if LeftBy.GROUP in parts:
+            return f"the job '{job_name}' in the group '{group}'"
+        case _:
+            return f"the job '{job_name}'"

@@ -119,7 +119,7 @@ def _no_children(facts: RunFacts) -> Explanation | None:
 
 def _waiting(run: Run, facts: RunFacts, now: datetime) -> Explanation:
     due = run.available_at < now if run.state is RunState.STUCK else run.available_at <= now
-    lacking = no_job(run.job_name, facts.job_known, facts.nodes, (), "this run waits")
+    lacking = no_job(run.job_name, run.group, facts, (), "this run waits")
     if not due:
         later = _not_due(run, now)
         # What will be in its way when its time has come should be known before.

@@ -29,7 +29,7 @@ def explain_task(task: Task, facts: TaskFacts, now: datetime) -> Explanation:
         _unfinished(facts, now, details)
         or _paused(task, details)
         or _finished(task, details)
-        or no_job(task.spec.job_name, facts.job_known, facts.nodes, details, "its occurrences are skipped")
+        or no_job(task.spec.job_name, task.spec.group, facts, details, "its occurrences are skipped")
         or _next(task, now, details)
     )
 

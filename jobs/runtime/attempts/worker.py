@@ -62,20 +62,21 @@ class Worker(Service):
     ) -> None:
         super().__init__("worker")
         self._database = services.database
-        self._registry = registry
         self._slots = settings.slots
         self._thread_slots = min(settings.slots, settings.thread_slots)
-        self._coroutines = tuple(one.name for one in registry if one.isolation is Isolation.ASYNC)
+        taken = [one for one in registry if settings.choice.takes_job(one.name, one.tags)]
+        self._names = tuple(one.name for one in taken)
+        self._coroutines = tuple(one.name for one in taken if one.isolation is Isolation.ASYNC)
         self._prefetch = settings.prefetch
         self._fairness = FairnessState(CountingScheme.parse(settings.counting_scheme))
-        in_process = [one for one in registry if one.isolation is Isolation.PROCESS]
+        in_process = [one for one in taken if one.isolation is Isolation.PROCESS]
         for definition in in_process:
             check_findable(definition)
         self._has_process_jobs = bool(in_process)
-        self._without_children = tuple(one.name for one in registry if one.isolation is not Isolation.PROCESS)
+        self._without_children = tuple(one.name for one in taken if one.isolation is not Isolation.PROCESS)
         self._node = node
         self._noted_fault: str | None = None
-        self._claimant = Claimant(node.id, node.name, self._without_children)
+        self._claimant = Claimant(node.id, node.name, self._without_children, groups=settings.choice.groups)
         self.fenced = asyncio.Event()
         self._work = asyncio.Event()
         self._cancels = asyncio.Event()
@@ -146,7 +147,7 @@ class Worker(Service):
             await self._note(fault)
             if fault is None:
                 pause = _FIRST_PAUSE
-                self._take_jobs(self._registry.names())
+                self._take_jobs(self._names)
                 await self._spawner.lost()
             else:
                 self._take_jobs(self._without_children)
@@ -204,7 +205,7 @@ class Worker(Service):
             claimant = replace(claimant, jobs=self._coroutines)
         if not order.ended and not order.reserved and order.slots <= 0 and order.prefetch == 0:
             return False
-        if self._line is not None and _is_common(order) and not claimant.foreign:
+        if self._line is not None and _is_common(order) and not (claimant.foreign or claimant.groups):
             claim = await self._database.on_line(claim_lane, self._line, claimant, self._fairness, slots=order.slots)
             if claim.served:
                 return self._follow_lane(order, claim)

@@ -7,7 +7,7 @@ from datetime import datetime
 from sqlalchemy import Connection, case, func, select, tuple_
 
 from ...core.defaults import JobInfo
-from ...core.explain import COUNTED_AHEAD, RunFacts, TaskFacts
+from ...core.explain import COUNTED_AHEAD, Leaving, RunFacts, TaskFacts
 from ...core.model import Blockage, Group, Isolation, Node, NodeState, Run, Task
 from ...core.states import CLAIMABLE, FINAL, OCCUPYING, UNFINISHED, RunState
 from ..db import dialect
@@ -35,21 +35,31 @@ _UNFINISHED = PageRequest(
 def of_tasks(conn: Connection, tasks: Sequence[Task], now: datetime) -> dict[int, TaskFacts]:
     """The facts about each task, by its key."""
     ids = [task.id for task in tasks]
-    jobs = jobs_by_names(conn, sorted({task.spec.job_name for task in tasks}))
+    nodes = live(conn)
+    jobs = jobs_by_names(conn, sorted({task.spec.job_name for task in tasks}), nodes)
     unfinished = pages_of(conn, RUNS, "task_id", ids, _UNFINISHED)
     skips = newest_of_tasks(conn, ids)
     firsts = {task_id: page.items[0] for task_id, page in unfinished.items() if _none_runs(page.items)}
-    waits = of_runs(conn, list(firsts.values()), now)
+    waits = of_runs(conn, list(firsts.values()), now, nodes)
     return {
         task.id: TaskFacts(
             job_known=task.spec.job_name in jobs,
-            nodes=jobs[task.spec.job_name].nodes if task.spec.job_name in jobs else (),
+            nodes=tuple(node.name for node in nodes if node.takes(task.spec.job_name, task.spec.group)),
+            left=_left(nodes, jobs.get(task.spec.job_name), task.spec.group),
             unfinished=unfinished[task.id].items,
             waits=waits.get(firsts[task.id].id) if task.id in firsts else None,
             newest_skip=skips.get(task.id),
         )
         for task in tasks
     }
+
+
+def _left(nodes: Sequence[Node], job: JobInfo | None, group: str) -> tuple[Leaving, ...]:
+    """Those of the nodes that know a job, but were started to take other runs than these."""
+    if job is None:
+        return ()
+    found = ((node, node.choice.leaves(job.name, job.tags, group)) for node in nodes if job.name in node.jobs)
+    return tuple(Leaving(node.name, by, node.choice.words) for node, by in found if by is not None)
 
 
 def _none_runs(unfinished: Sequence[Run]) -> bool:
@@ -70,15 +80,24 @@ class _Queue:
     ahead: Mapping[int, int]
 
 
-def of_runs(conn: Connection, runs: Sequence[Run], now: datetime) -> dict[int, RunFacts]:
-    """The facts about each unfinished run, by its key; of finished ones nothing needs to be known."""
+def of_runs(
+    conn: Connection, runs: Sequence[Run], now: datetime, known_nodes: Sequence[Node] | None = None
+) -> dict[int, RunFacts]:
+    """The facts about each unfinished run, by its key; of finished ones nothing needs to be known.
+
+    Args:
+        conn: The transaction.
+        runs: Which.
+        now: The time.
+        known_nodes: The live nodes, where they were read already.
+    """
     asked = [run for run in runs if run.state not in FINAL]
     if not asked:
         return {}
     groups = {run.group for run in asked}
-    nodes = live(conn)
+    nodes = live(conn) if known_nodes is None else known_nodes
     queue = _Queue(
-        jobs=jobs_by_names(conn, sorted({run.job_name for run in asked})),
+        jobs=jobs_by_names(conn, sorted({run.job_name for run in asked}), nodes),
         nodes=[node for node in nodes if node.state is NodeState.ACTIVE],
         blockages={node.name: node.blockage for node in nodes if node.blockage is not None},
         groups=groups_by_names(conn, sorted(groups)),
@@ -92,7 +111,7 @@ def of_runs(conn: Connection, runs: Sequence[Run], now: datetime) -> dict[int, R
 
 def _facts(run: Run, queue: _Queue) -> RunFacts:
     job = queue.jobs.get(run.job_name)
-    knowing = [node for node in queue.nodes if run.job_name in node.jobs]
+    knowing = [node for node in queue.nodes if node.takes(run.job_name, run.group)]
     # Without a node of that very version any may try, and so they may with arguments that nobody has checked.
     able = [node for node in knowing if node.signatures[run.job_name] == run.signature] or knowing
     of_threads = job is not None and job.isolation is not Isolation.ASYNC
@@ -105,6 +124,7 @@ def _facts(run: Run, queue: _Queue) -> RunFacts:
         isolation=None if job is None else job.isolation,
         nodes=tuple(node.name for node in able),
         group=queue.groups.get(run.group, Group(run.group)),
+        left=_left(queue.nodes, job, run.group),
         group_occupied=queue.occupied.get(run.group, 0),
         blocked_by=None if blocking == run.id else blocking,
         ahead=queue.ahead.get(run.id, 0),

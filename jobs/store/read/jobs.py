@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 from sqlalchemy import Connection, Row, bindparam, func, select
 
 from ...core.defaults import NOTHING_SAID, JobDefaults, JobInfo
-from ...core.model import Isolation
+from ...core.model import Isolation, Node
 from ..db import dialect
 from ..schema.specs import defaults_from
 from ..schema.tables import job as j
@@ -15,9 +15,10 @@ from .nodes import live
 
 
 def job_from(row: Row[Any], nodes: Sequence[str] = ()) -> JobInfo:
-    """The job behind a whole row, with the live nodes that know it."""
+    """The job behind a whole row, with the live nodes that take it."""
     kind, defaults = Isolation(row.isolation), defaults_from(row.defaults)
-    return JobInfo(row.name, row.description, row.schedule, kind, row.args_schema, tuple(nodes), defaults)
+    tags = tuple(row.tags)
+    return JobInfo(row.name, row.description, row.schedule, kind, row.args_schema, tuple(nodes), defaults, tags)
 
 
 def known(conn: Connection, names: Collection[str]) -> set[str]:
@@ -64,16 +65,22 @@ def defaults(conn: Connection, names: Collection[str]) -> dict[str, JobDefaults]
 
 
 def everything(conn: Connection) -> list[JobInfo]:
-    """All published jobs by name, each with the live nodes that know it."""
+    """All published jobs by name, each with the live nodes that take it."""
     nodes = live(conn)
     return [
-        job_from(row, [node.name for node in nodes if row.name in node.jobs])
+        job_from(row, [node.name for node in nodes if row.name in node.signatures])
         for row in conn.execute(select(j).order_by(j.c.name))
     ]
 
 
-def by_names(conn: Connection, names: Sequence[str]) -> dict[str, JobInfo]:
-    """The published jobs of these names, each with the live nodes that know it, by name."""
-    nodes = live(conn)
+def by_names(conn: Connection, names: Sequence[str], known_nodes: Sequence[Node] | None = None) -> dict[str, JobInfo]:
+    """The published jobs of these names, each with the live nodes that take it, by name.
+
+    Args:
+        conn: The transaction.
+        names: Which.
+        known_nodes: The live nodes, where they were read already.
+    """
+    nodes = live(conn) if known_nodes is None else known_nodes
     rows = conn.execute(select(j).where(j.c.name.in_(names)))
-    return {row.name: job_from(row, [node.name for node in nodes if row.name in node.jobs]) for row in rows}
+    return {row.name: job_from(row, [node.name for node in nodes if row.name in node.signatures]) for row in rows}

@@ -7,6 +7,7 @@ from typing import Any
 from sqlalchemy import Connection, Row, select
 
 from ...core.model import LIVE_NODES, TAKING_NODES, Blockage, Json, Node, NodeState
+from ...core.node_choice import EVERYTHING, NodeChoice
 from ...core.signature import foreign_to
 from ..schema.tables import node as n
 from ..schema.types import from_text
@@ -34,7 +35,13 @@ def node_from(row: Row[Any]) -> Node:
         signatures=row.signatures,
         blockage=None if row.blockage is None else _blockage_from(row.blockage),
         launcher_fault=row.launcher_fault,
+        choice=choice_from(row.choice),
     )
+
+
+def choice_from(stored: Json) -> NodeChoice:
+    """What a node takes, as it is stored: the parts that leave something out."""
+    return NodeChoice(**{name: tuple(names) for name, names in stored.items()}) if stored else EVERYTHING
 
 
 def _blockage_from(stored: Json) -> Blockage:
@@ -47,11 +54,15 @@ def live(conn: Connection) -> list[Node]:
 
 
 def foreign_signatures(conn: Connection, node_id: int) -> frozenset[str]:
-    """The signatures that other nodes which take runs have for jobs of which this node has another version."""
-    statement = select(n.c.id, n.c.signatures).where(n.c.state.in_(TAKING))
-    found = {row.id: row.signatures for row in conn.execute(statement)}
-    own = found.pop(node_id, {})
-    return frozenset[str]().union(*(foreign_to(own, others) for others in found.values()))
+    """The signatures that other nodes which take runs have for jobs of which this node has another version.
+
+    Nodes count that take runs of all the groups of which this one does: who leaves runs to them knows that they come.
+    """
+    statement = select(n.c.id, n.c.signatures, n.c.choice).where(n.c.state.in_(TAKING))
+    found = {row.id: (row.signatures, choice_from(row.choice)) for row in conn.execute(statement)}
+    own, choice = found.pop(node_id, ({}, EVERYTHING))
+    others = (signatures for signatures, theirs in found.values() if theirs.covers_groups_of(choice))
+    return frozenset[str]().union(*(foreign_to(own, one) for one in others))
 
 
 def heard_of_since(conn: Connection, since: datetime) -> list[Node]:

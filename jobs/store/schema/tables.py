@@ -339,6 +339,7 @@ job = Table(
     Column("isolation", String(8), nullable=False),
     Column("args_schema", JsonDocument, nullable=False),
     Column("defaults", JsonDocument, nullable=False),
+    Column("tags", JsonDocument, nullable=False),
     Column("signature", String(16), nullable=False),
 )
 
@@ -359,6 +360,7 @@ node = Table(
     Column("clock_skew", Float, nullable=False),
     Column("jobs", JsonDocument, nullable=False),
     Column("signatures", JsonDocument, nullable=False),
+    Column("choice", JsonDocument, nullable=False),
     Column("blockage", JsonDocument),
     Column("launcher_fault", String(500)),
     one_of("state", NodeState),

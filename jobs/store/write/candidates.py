@@ -3,12 +3,14 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import cache
 from typing import Any
 
 from sqlalchemy import Connection
 
 from ...core.fairness import Candidate
 from ...core.model import Priority
+from ...core.node_choice import in_turn
 from ...core.schedule import Syntax
 from ...core.states import CLAIMABLE, OCCUPYING, RunState
 from ..db import dialect
@@ -51,7 +53,7 @@ def _next(after: str) -> str:
 
 
 # Groups with something pending, from the one after ``:after`` on, wrapping once; LIMIT stops the jumping early.
-def _postgres(jobs: str) -> str:
+def _of_all_groups(jobs: str) -> str:
     return f"""
 WITH RECURSIVE pending(name, lap, place) AS (
     SELECT CAST(:after AS text), 0, 0
@@ -70,6 +72,18 @@ LIMIT :rows
 """
 
 
+# Nothing is jumped along the index: they are few, and each is looked for by its name.
+def _of_chosen_groups(jobs: str) -> str:
+    return f"""
+SELECT c.*, q.max_running IS NOT NULL AS limited
+FROM unnest(CAST(:groups AS text[])) WITH ORDINALITY AS p(name, place)
+LEFT JOIN cronograph.queue_group q ON q.name = p.name
+CROSS JOIN LATERAL ({_lanes("p.name", jobs)}) c
+WHERE q.paused_at IS NULL
+ORDER BY p.place LIMIT :rows
+"""
+
+
 _SQLITE_GROUPS = SchemaText(f"""
 WITH RECURSIVE pending(name, lap, place) AS (
     SELECT :from_name, :from_lap, 0
@@ -85,11 +99,20 @@ FROM pending p LEFT JOIN cronograph.queue_group q ON q.name = p.name
 WHERE p.place > 0 AND p.name IS NOT NULL AND (p.lap = 0 OR p.name <= :after) AND q.paused_at IS NULL
 LIMIT :depth
 """)
+_SQLITE_CHOSEN_GROUPS = SchemaText("""
+SELECT g.value AS name, q.max_running IS NOT NULL AS limited
+FROM json_each(:groups) g LEFT JOIN cronograph.queue_group q ON q.name = g.value
+WHERE q.paused_at IS NULL ORDER BY g.key
+""")
 _MINE = "r.job_name = ANY(:jobs)"
-_POSTGRES_FIND = SchemaText(_postgres(_MINE))
 _OF_OWN_VERSION = "(r.signature IS NULL OR r.signature <> ALL(:foreign))"
-_POSTGRES_FIND_OWN_VERSION = SchemaText(_postgres(f"{_MINE} AND {_OF_OWN_VERSION}"))
 _SQLITE_LANES = SchemaText(_lanes(":group", "r.job_name IN (SELECT value FROM json_each(:jobs))"))
+
+
+@cache
+def _postgres_find(*, foreign: bool, chosen: bool) -> SchemaText:
+    jobs = f"{_MINE} AND {_OF_OWN_VERSION}" if foreign else _MINE
+    return SchemaText(_of_chosen_groups(jobs) if chosen else _of_all_groups(jobs))
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,13 +120,14 @@ class Want:
     """What a node asks for: the time, the jobs it can run, how deep to look into each lane, and what to leave.
 
     ``foreign``: runs with these signatures are left to other nodes; while all nodes are of one version there are none,
-    and on SQLite, where there is one node, never.
+    and on SQLite, where there is one node, never. ``groups``: the only ones to look into; empty = all.
     """
 
     now: datetime
     jobs: Sequence[str]
     depth: int
     foreign: frozenset[str] = frozenset()
+    groups: tuple[str, ...] = ()
 
 
 def candidates(conn: Connection, want: Want, after: str | None) -> list[Candidate]:
@@ -117,17 +141,20 @@ def candidates(conn: Connection, want: Want, after: str | None) -> list[Candidat
 
 
 def _from_postgres(conn: Connection, want: Want, after: str) -> list[Candidate]:
-    parameters = {
-        "after": after,
+    parameters: dict[str, object] = {
         "now": want.now,
         "jobs": list(want.jobs),
         "depth": want.depth,
         # A lane holds at most ``depth`` rows, so this many rows are at least ``depth`` whole groups.
         "rows": 3 * want.depth * want.depth,
     }
-    statement = _POSTGRES_FIND
     if want.foreign:
-        statement, parameters["foreign"] = _POSTGRES_FIND_OWN_VERSION, sorted(want.foreign)
+        parameters["foreign"] = sorted(want.foreign)
+    if want.groups:
+        parameters["groups"] = list(in_turn(want.groups, after))
+    else:
+        parameters["after"] = after
+    statement = _postgres_find(foreign=bool(want.foreign), chosen=bool(want.groups))
     return [_candidate(row, limited=row.limited) for row in conn.execute(statement, parameters)]
 
 
@@ -135,7 +162,8 @@ def _from_sqlite(conn: Connection, want: Want, after: str) -> list[Candidate]:
     base = {"now": dialect.bound_time(want.now), "jobs": dialect.bound_list(want.jobs), "depth": want.depth}
     found: list[Candidate] = []
     groups = 0
-    for name, limited in _pending_groups(conn, after, want.depth):
+    pending = _chosen_groups(conn, want.groups, after) if want.groups else _pending_groups(conn, after, want.depth)
+    for name, limited in pending:
         rows = conn.execute(_SQLITE_LANES, {**base, "group": name}).all()
         groups += 1 if rows else 0
         found += [_candidate(row, limited=limited) for row in rows]
@@ -154,6 +182,12 @@ def _pending_groups(conn: Connection, after: str, depth: int) -> Iterator[tuple[
         if len(page) < depth:
             return
         name, lap = page[-1].name, page[-1].lap
+
+
+def _chosen_groups(conn: Connection, groups: Sequence[str], after: str) -> Iterator[tuple[str, bool]]:
+    """These groups, whether or not something is pending there, in round-robin order, less those that are paused."""
+    asked = {"groups": dialect.bound_list(in_turn(groups, after))}
+    yield from ((row.name, bool(row.limited)) for row in conn.execute(_SQLITE_CHOSEN_GROUPS, asked).all())
 
 
 def _candidate(row: Any, *, limited: bool) -> Candidate:

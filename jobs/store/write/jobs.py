@@ -9,7 +9,7 @@ from ..db import dialect
 from ..schema.specs import defaults_document
 from ..schema.tables import job as j
 
-_PUBLISHED = ("description", "schedule", "isolation", "args_schema", "defaults", "signature")
+_PUBLISHED = ("description", "schedule", "isolation", "args_schema", "defaults", "tags", "signature")
 
 
 def publish(conn: Connection, jobs: Sequence[JobInfo]) -> None:
@@ -25,6 +25,7 @@ def publish(conn: Connection, jobs: Sequence[JobInfo]) -> None:
             "isolation": job.isolation.value,
             "args_schema": job.args_schema,
             "defaults": defaults_document(job.defaults),
+            "tags": list(job.tags),
             "signature": job.signature,
         }
         # In one order everywhere, so that two starting nodes never wait for each other.

@@ -1,11 +1,13 @@
 """Statements on ``node``: which processes live, and which were found dead."""
 
 from collections.abc import Collection, Mapping
+from dataclasses import asdict
 from datetime import datetime, timedelta
 
 from sqlalchemy import Connection, insert, select, update
 
 from ...core.model import LIVE_NODES, Blockage, Json, Node, NodeState
+from ...core.node_choice import NodeChoice
 from ..read.nodes import LIVE, node_from
 from ..schema.tables import node as n
 from ..schema.types import to_text
@@ -27,12 +29,16 @@ def register(
     slots: int,
     thread_slots: int | None,
     version: str,
-    signatures: Mapping[str, str],
+    jobs: Mapping[str, str | None],
+    choice: NodeChoice,
     clock_skew: float,
     now: datetime,
     lease: float,
 ) -> Node:
-    """Insert a node that is about to start and return it; ``signatures`` are those of its jobs, by their names."""
+    """Insert a node that is about to start and return it.
+
+    It knows ``jobs``, by their names; of those that it takes, the signature is said.
+    """
     statement = (
         insert(n)
         .values(
@@ -47,8 +53,9 @@ def register(
             heartbeat_at=now,
             expires_at=now + timedelta(seconds=lease),
             clock_skew=clock_skew,
-            jobs=list(signatures),
-            signatures=dict(signatures),
+            jobs=list(jobs),
+            signatures={name: signature for name, signature in jobs.items() if signature is not None},
+            choice={name: list(names) for name, names in asdict(choice).items() if names},
         )
         .returning(n)
     )

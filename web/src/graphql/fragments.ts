@@ -99,6 +99,10 @@ export const NodeRowFragment = graphql(`
     expiresAt
     clockSkew
     jobs
+    groups
+    onlyJobs
+    tags
+    withoutTags
   }
 `);
 

@@ -17,6 +17,7 @@ import { paths } from "../lib/paths";
 import { duration } from "../lib/time";
 import { useLiveList } from "../live/use-live-list";
 import { byNumber } from "../model/live-list";
+import { choiceOf } from "../model/node-choice";
 import { drainNode, resumeNode } from "../services/operations";
 import { searchParams } from "../state/route";
 import { setTitle } from "../state/title";
@@ -81,7 +82,7 @@ const COLUMNS: readonly Column<NodeRow, NodeContext>[] = [
   { key: "started", title: "Started", width: 120, rank: 4, card: "pair", cell: (node) => <Time at={node.startedAt} /> },
   { key: "clock", title: "Clock", width: 96, rank: 3, card: "pair", number: true, cell: (node) => <Skew seconds={node.clockSkew} /> },
   { key: "version", title: "Version", width: 96, rank: 5, card: "pair", number: true, cell: (node) => <span class="dim">{node.version}</span> },
-  { key: "jobs", title: "Jobs", width: 130, grow: 1, rank: 4, card: "wide", bare: true, cell: (node) => <Jobs jobs={node.jobs} /> },
+  { key: "jobs", title: "Jobs", width: 130, grow: 1, rank: 4, card: "wide", bare: true, cell: (node) => <Jobs node={node} /> },
   {
     key: "actions",
     title: "Actions",
@@ -124,12 +125,13 @@ function Skew({ seconds }: { seconds: number }) {
   );
 }
 
-function Jobs({ jobs }: { jobs: readonly string[] }) {
+function Jobs({ node }: { node: NodeRow }) {
+  const choice = choiceOf(node);
   return (
     <details>
-      <summary class="dim">{plural(jobs.length, "job")}</summary>
+      <summary class="dim">{choice === "" ? plural(node.jobs.length, "job") : choice}</summary>
       <ul class="job-names">
-        {jobs.map((job) => (
+        {node.jobs.map((job) => (
           <li key={job}>
             <a href={paths.job(job)}>{job}</a>
           </li>

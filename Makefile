@@ -12,7 +12,7 @@ WEB_SOURCES := $(shell find web graphql/schema.graphql -name node_modules -prune
 INSTALL_SOURCES := pyproject.toml $(LOCK) $(WEB_SOURCES)
 
 .DEFAULT_GOAL := help
-.PHONY: help run install install-test browser pgbouncer nginx chaos test test-web test-python check collect check-style check-types check-mypy check-pyright check-imports check-schema format bench schema wheel lock clean
+.PHONY: help run install install-test browser pgbouncer nginx chaos test test-web packages-of-web test-python check collect check-style check-types check-mypy check-pyright check-imports check-schema format bench schema wheel lock clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -28,6 +28,9 @@ test: install-test browser pgbouncer nginx test-web test-python ## Run all tests
 
 test-web: install-test ## Type-check and test the dashboard's sources
 	@$(BIN)/python web/node_tools.py check test
+
+packages-of-web: install-test
+	@$(BIN)/python web/node_tools.py
 
 # Tests start hundreds of processes: without byte code each would compile the whole package anew.
 test-python: export PYTHONDONTWRITEBYTECODE =
@@ -108,12 +111,18 @@ $(VENV)/.installed-test: $(INSTALL_SOURCES) | $(VENV)/bin/python
 	@$(PIP) --editable '.[test]'
 	@touch $@ $(VENV)/.installed
 
-# Debian's Chromium drives the dashboard's tests. Without root they are skipped (under CI: they fail), and say why.
+# Debian's Chromium drives the dashboard's tests; without its windows it is smaller and quicker, where Debian has that. Without
+# root they are skipped (under CI: they fail), and say why.
 browser:
-	@if command -v chromium chromium-browser google-chrome google-chrome-stable >/dev/null || [ -n "$$CRONOGRAPH_TEST_CHROMIUM" ]; then :; \
+	@for name in chromium-headless-shell chromium chromium-browser google-chrome google-chrome-stable; do \
+	  if command -v "$$name" >/dev/null; then exit 0; fi; \
+	done; \
+	if [ -n "$$CRONOGRAPH_TEST_CHROMIUM" ]; then :; \
 	elif [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
-	  echo 'Installing Chromium …'; apt-get update -qq && apt-get install -y -qq --no-install-recommends chromium >/dev/null; \
-	else echo 'Chromium is missing, so the browser tests cannot run: as root, apt-get install chromium' >&2; fi
+	  echo 'Installing Chromium …'; apt-get update -qq && { \
+	    apt-get install -y -qq --no-install-recommends chromium-headless-shell >/dev/null 2>&1 || \
+	    apt-get install -y -qq --no-install-recommends chromium >/dev/null; }; \
+	else echo 'Chromium is missing, so the browser tests cannot run: as root, apt-get install chromium-headless-shell' >&2; fi
 
 # Debian's pooler stands before PostgreSQL in one play of the chaos suite. Without root that is skipped (under CI: it fails).
 pgbouncer:

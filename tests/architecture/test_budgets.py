@@ -174,7 +174,7 @@ def is_empty_container(value: ast.expr) -> bool:
 def imported_roots(source: Source) -> set[str]:
     """The modules that a file imports, in full, and the first part of each."""
     names: set[str] = set()
-    for node in ast.walk(source.tree):
+    for node in source.nodes:
         if isinstance(node, ast.Import):
             names |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and node.module:

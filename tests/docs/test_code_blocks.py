@@ -57,13 +57,17 @@ def my_server(tmp_path_factory: pytest.TempPathFactory, nursery: Nursery) -> Ite
 
 
 @pytest.mark.parametrize("document", sorted({block.document for block in blocks_in("python")}))
-def test_python_runs_as_it_is_printed(document: str, postgres_url: str, my_server: CronographProcess) -> None:
-    command = [sys.executable, "-m", "tests.docs.run_python", str(ROOT / document), postgres_url, my_server.url]
-    environment = {**os.environ, "CRONOGRAPH_URL": my_server.url}
-    answer = subprocess.run(
-        command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False, timeout=120
-    )
-    assert answer.returncode == 0, answer.stdout + answer.stderr
+def test_python_runs_as_it_is_printed(
+    document: str, postgres_url: str, my_server: CronographProcess, nursery: Nursery, tmp_path: Path
+) -> None:
+    words = ["-m", "tests.docs.run_python", str(ROOT / document), postgres_url, my_server.url]
+    said = tmp_path / "output"
+    with said.open("wb") as output:
+        run = nursery.start(words, ROOT, {**os.environ, "CRONOGRAPH_URL": my_server.url}, output.fileno())
+    try:
+        assert run.wait(120) == 0, said.read_text()
+    finally:
+        run.kill()
 
 
 @pytest.mark.parametrize("block", blocks_in("graphql"), ids=lambda block: block.place)

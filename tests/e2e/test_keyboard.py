@@ -1,4 +1,4 @@
-"""All of the dashboard by keyboard alone: on SQLite, and on PostgreSQL with two nodes."""
+"""All of the dashboard by keyboard alone, on PostgreSQL with two nodes; other tests of the pages have one on SQLite."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,17 +17,13 @@ MOST_TABS = 150
 FOCUSED = "(element) => element === document.activeElement"
 
 
-@pytest.fixture(params=["sqlite", pytest.param("postgres", marks=pytest.mark.postgres)])
-def cluster(request: pytest.FixtureRequest, tmp_path: Path, nursery: Nursery) -> Iterator[Site]:
-    """One node on SQLite, or the first of two on PostgreSQL."""
+@pytest.fixture
+def cluster(postgres_url: str, tmp_path: Path, nursery: Nursery) -> Iterator[Site]:
+    """The first of two nodes."""
     need_dashboard()
     (tmp_path / f"{MODULE}.py").write_text(SOURCE)
     starter = ProcessStarter(tmp_path, nursery)
-    if request.param == "sqlite":
-        nodes = [starter.begin_serve(f"sqlite:///{tmp_path / 'keyboard.db'}", "--jobs", MODULE)]
-    else:
-        url = request.getfixturevalue("postgres_url")
-        nodes = [starter.begin_serve(url, "--jobs", MODULE) for _ in range(2)]
+    nodes = [starter.begin_serve(postgres_url, "--jobs", MODULE) for _ in range(2)]
     first, *_ = [node.wait_ready() for node in nodes]
     yield Site(first, tmp_path)
     starter.end_all()

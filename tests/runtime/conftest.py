@@ -2,14 +2,15 @@
 
 import pytest
 
-PROCESS_KINDS = ("process", "async in process")
+ON_BOTH = ("async", "loop", "process")
+"""Kinds of jobs that run on PostgreSQL too: one in the node, and floods of lines, there from a child as well."""
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Run tests of process jobs on SQLite only: a child speaks with its node, and knows nothing of the database.
+    """Run most tests of threads and processes on SQLite only: they speak with their node, not with the database.
 
-    What the node then stores it stores for jobs of every kind, which the other kinds show on PostgreSQL. Lines that
-    flood in from children (``test_logs``) and processes in a real server stay on both.
+    What the node then stores it stores for jobs of every kind, which those on its event loop show on PostgreSQL. Lines
+    that flood in (``test_logs``) and processes in a real server stay on both.
     """
     left_out = [item for item in items if _needs_no_second_database(item)]
     if left_out:
@@ -21,4 +22,9 @@ def _needs_no_second_database(item: pytest.Item) -> bool:
     call = getattr(item, "callspec", None)
     if call is None or "tests/runtime/" not in item.nodeid or call.params.get("database_url") != "postgres":
         return False
-    return call.params.get("kind") in PROCESS_KINDS or item.path.name == "test_process.py"
+    kind = call.params.get("kind", "async")
+    return (
+        kind not in ON_BOTH
+        or (kind == "process" and item.path.name != "test_logs.py")
+        or item.path.name == "test_process.py"
+    )

@@ -1,6 +1,6 @@
 """A real headless Chromium: every console error and every request to another origin fails the test.
 
-The browser is Debian's (`apt-get install chromium`; `make test` sees to it) or the one that
+The browser is Debian's (`apt-get install chromium-headless-shell`; `make test` sees to it) or the one that
 `CRONOGRAPH_TEST_CHROMIUM` names. Playwright's synchronous interface keeps an event loop running in this thread,
 so the browser lives for one test module only: async tests elsewhere are not disturbed.
 """
@@ -32,8 +32,9 @@ from .requirements import unavailable
 ColorScheme = Literal["dark", "light", "no-preference"]
 ReducedMotion = Literal["no-preference", "reduce"]
 
-CANDIDATES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
-"""Names under which a Chromium is found on the search path."""
+CANDIDATES = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+"""Names under which a Chromium is found on the search path. The first is the same engine without the browser's own
+windows: a page takes two thirds of the processor time there."""
 
 LAUNCH_OPTIONS = [
     "--no-sandbox",
@@ -100,7 +101,7 @@ def browser() -> Iterator[Browser]:
     """A headless Chromium, started once per test module."""
     path = find_chromium()
     if path is None:
-        unavailable("Chromium", "apt-get install chromium, or name one in CRONOGRAPH_TEST_CHROMIUM")
+        unavailable("Chromium", "apt-get install chromium-headless-shell, or name one in CRONOGRAPH_TEST_CHROMIUM")
     expect.set_options(timeout=PATIENCE)
     with sync_playwright() as playwright:
         started = playwright.chromium.launch(executable_path=path, args=LAUNCH_OPTIONS)

@@ -30,15 +30,20 @@ class Source:
         """How many lines it has."""
         return self.text.count("\n")
 
+    @cached_property
+    def nodes(self) -> list[ast.AST]:
+        """All that the file is made of, walked once for all who look."""
+        return list(ast.walk(self.tree))
+
     def functions(self) -> Iterator[tuple[str, Function]]:
         """Every function and method, nested ones too, as (`file:name`, node)."""
-        for node in ast.walk(self.tree):
+        for node in self.nodes:
             if isinstance(node, Function):
                 yield f"{self.name}:{node.name}", node
 
     def calls(self) -> Iterator[tuple[str, ast.Call]]:
         """Every call as (dotted name of what is called, node); calls of computed values have an empty name."""
-        for node in ast.walk(self.tree):
+        for node in self.nodes:
             if isinstance(node, ast.Call):
                 yield dotted_name(node.func), node
 

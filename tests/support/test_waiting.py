@@ -1,8 +1,10 @@
 """The waiting helper itself."""
 
+from itertools import islice
+
 import pytest
 
-from tests.support.waiting import NeverHeldError, eventually, wait_until
+from tests.support.waiting import LONGEST_INTERVAL, POLL_INTERVAL, NeverHeldError, eventually, pauses_of, wait_until
 
 
 async def test_eventually_returns_the_first_truthy_answer() -> None:
@@ -30,6 +32,13 @@ def test_wait_until_does_the_same_without_an_event_loop() -> None:
     assert wait_until(lambda: next(answers)) == "yes"
     with pytest.raises(NeverHeldError):
         wait_until(lambda: False, within=0)
+
+
+def test_looks_come_less_and_less_often_up_to_a_bound() -> None:
+    pauses = list(islice(pauses_of(None), 30))
+    assert (pauses[0], pauses[-1]) == (POLL_INTERVAL, LONGEST_INTERVAL)
+    assert pauses == sorted(pauses)
+    assert list(islice(pauses_of(0.2), 3)) == [0.2] * 3
 
 
 class Falsy(str):

@@ -5,7 +5,7 @@ No other module under `tests/` may sleep (`tests/architecture/test_budgets.py` s
 
 import inspect
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
 from typing import TypeVar, overload
 
 import anyio
@@ -14,9 +14,21 @@ DEFAULT_WAIT = 60.0
 """Seconds: long enough for a busy machine that is slow besides; a test that passes never waits this long."""
 
 POLL_INTERVAL = 0.01
-"""Seconds between two looks at the condition."""
+"""Seconds between the first looks at the condition."""
+
+LONGEST_INTERVAL, GROWTH = 0.05, 1.1
+"""Seconds between two looks once they have been many, and by what the pauses grow until then: to ask a server or a
+database a hundred times a second takes the processor from what is awaited."""
 
 Answer = TypeVar("Answer")
+
+
+def pauses_of(interval: float | None) -> Iterator[float]:
+    """The seconds between two looks, without an end."""
+    pause = POLL_INTERVAL if interval is None else interval
+    while True:
+        yield pause
+        pause = pause if interval is not None else min(pause * GROWTH, LONGEST_INTERVAL)
 
 
 class NeverHeldError(AssertionError):
@@ -29,20 +41,24 @@ class NeverHeldError(AssertionError):
 
 @overload
 async def eventually(
-    condition: Callable[[], Awaitable[Answer]], within: float = ..., message: str = ..., interval: float = ...
+    condition: Callable[[], Awaitable[Answer]], within: float = ..., message: str = ..., interval: float | None = ...
 ) -> Answer: ...
 @overload
 async def eventually(
-    condition: Callable[[], Answer], within: float = ..., message: str = ..., interval: float = ...
+    condition: Callable[[], Answer], within: float = ..., message: str = ..., interval: float | None = ...
 ) -> Answer: ...
 async def eventually(
-    condition: Callable[[], object], within: float = DEFAULT_WAIT, message: str = "", interval: float = POLL_INTERVAL
+    condition: Callable[[], object],
+    within: float = DEFAULT_WAIT,
+    message: str = "",
+    interval: float | None = None,
 ) -> object:
     """Wait in an async test until `condition` (plain or async) answers something truthy; return that answer.
 
-    `within` and `interval` are seconds; `message` says in words what is awaited.
+    `within` and `interval` are seconds; the looks come less and less often unless `interval` is given. `message` says
+    in words what is awaited.
     """
-    give_up_at = time.monotonic() + within
+    give_up_at, pauses = time.monotonic() + within, pauses_of(interval)
     while True:
         answer = condition()
         last: object = await answer if inspect.isawaitable(answer) else answer
@@ -50,24 +66,24 @@ async def eventually(
             return last
         if time.monotonic() >= give_up_at:
             raise NeverHeldError(condition, within, last, message)
-        await anyio.sleep(interval)
+        await anyio.sleep(next(pauses))
 
 
 def wait_until(
     condition: Callable[[], Answer],
     within: float = DEFAULT_WAIT,
     message: str = "",
-    interval: float = POLL_INTERVAL,
+    interval: float | None = None,
 ) -> Answer:
     """The same as `eventually`, for a plain test: block this thread until `condition` answers something truthy."""
-    give_up_at = time.monotonic() + within
+    give_up_at, pauses = time.monotonic() + within, pauses_of(interval)
     while True:
         last = condition()
         if last:
             return last
         if time.monotonic() >= give_up_at:
             raise NeverHeldError(condition, within, last, message)
-        time.sleep(interval)
+        time.sleep(next(pauses))
 
 
 def let_pass(seconds: float) -> None:

@@ -18,7 +18,7 @@ import pytest
 from cronograph.jobs.core.schedule import NEVER_FIRES, Syntax, validate
 from tests.core.schedule.random_calendar import random_calendar
 
-EVENTS = int(os.environ.get("CRONOGRAPH_TEST_EXPRESSIONS", "10000")) // 20
+EVENTS = int(os.environ.get("CRONOGRAPH_TEST_EXPRESSIONS", "10000")) // 50
 """Each takes a process of its own, so there are fewer of them."""
 SEED = int(os.environ.get("CRONOGRAPH_TEST_SEED", "20260514"))
 ITERATIONS = 4

@@ -37,6 +37,8 @@ def test_a_lost_connection_is_said_and_what_happened_meanwhile_shows_afterwards(
 ) -> None:
     site, starter = mortal
     page = new_page(site.url)
+    sockets: list[str] = []
+    page.on("websocket", lambda socket: sockets.append(socket.url))
     page.goto("/")
     pill = page.locator(".pill")
     expect(pill).to_have_text("live")
@@ -58,6 +60,8 @@ def test_a_lost_connection_is_said_and_what_happened_meanwhile_shows_afterwards(
     expect(rows).to_have_count(2)
     expect(page.locator(".tile").first).to_contain_text("right now")
     expect(page.locator(".next-item button").first).to_be_enabled()
+    # None was tried while nobody was there: browsers let those wait who fail to open them.
+    assert len(sockets) == 2
 
 
 def test_timers_stand_still_while_the_connection_is_down(

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { INITIAL, type LinkState, OFFLINE_AFTER, retryDelay, step, view } from "./link-state";
+import { INITIAL, type LinkState, OFFLINE_AFTER, resumeDelay, retryDelay, step, view } from "./link-state";
 
 function closedAt(state: LinkState, at: number): LinkState {
   return step(state, { type: "closed", at, spread: 0, restarting: false });
@@ -13,22 +13,29 @@ describe("the link", () => {
     expect(step(live, { type: "opened", at: 2000 })).toBe(live);
   });
 
-  test("waits half a second after it was cut, and doubles the wait with each failure", () => {
+  test("waits half a second after it was cut, and then three quarters from attempt to attempt", () => {
     let state = closedAt(live, 5000);
     expect(state).toEqual({ kind: "waiting", attempt: 0, downSince: 5000, retryAt: 5500, restarting: false });
     state = closedAt(step(state, { type: "due" }), 5600);
-    expect(state).toMatchObject({ attempt: 1, downSince: 5000, retryAt: 6600 });
-    state = closedAt(step(state, { type: "due" }), 6700);
-    expect(state).toMatchObject({ attempt: 2, retryAt: 8200 });
+    expect(state).toMatchObject({ attempt: 1, downSince: 5000, retryAt: 6350 });
+    state = closedAt(step(state, { type: "due" }), 6400);
+    expect(state).toMatchObject({ attempt: 2, retryAt: 7150 });
   });
 
   test("never waits longer than fifteen seconds and a quarter", () => {
-    expect(retryDelay(40, 0)).toBe(15_000);
-    expect(retryDelay(40, 1)).toBe(18_750);
+    expect(retryDelay(60, 0)).toBe(15_000);
+    expect(retryDelay(60, 1)).toBe(18_750);
   });
 
-  test("looks for a server that is started again every second and a half for half a minute", () => {
-    expect([1, 2, 20, 21, 23, 24].map((attempt) => retryDelay(attempt, 0))).toEqual([1000, 1500, 1500, 3000, 12_000, 15_000]);
+  test("finds a server that is started again within half a minute after less than a second", () => {
+    const attempts = Array.from({ length: 41 }, (_, attempt) => attempt);
+    expect(Math.max(...attempts.map((attempt) => retryDelay(attempt, 1)))).toBeLessThan(1000);
+    expect(attempts.reduce((sum, attempt) => sum + retryDelay(attempt, 0), 0)).toBeGreaterThanOrEqual(30_000);
+    expect([41, 42, 44, 45].map((attempt) => retryDelay(attempt, 0))).toEqual([1500, 3000, 12_000, 15_000]);
+  });
+
+  test("begins a subscription that ended by itself anew, ever more slowly", () => {
+    expect([0, 1, 2, 5, 20].map((attempt) => resumeDelay(attempt, 0))).toEqual([500, 1000, 2000, 15_000, 15_000]);
   });
 
   test("remembers that the server said it would stop until it is back", () => {

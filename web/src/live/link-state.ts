@@ -29,20 +29,25 @@ export type LinkView =
   | { readonly kind: "offline"; readonly since: number };
 
 const FIRST_DELAY = 500;
-/** A server that is started again is found soon: so many attempts come this often at most. */
-const BRISK_DELAY = 1_500;
-const BRISK_ATTEMPTS = 20;
+/** A server that is started again is found within a second: so many attempts come this often at least. */
+const BRISK_DELAY = 750;
+const BRISK_ATTEMPTS = 40;
 const LONGEST_DELAY = 15_000;
 /** After this long without a connection the page says "offline since". */
 export const OFFLINE_AFTER = 20_000;
 
 export const INITIAL: LinkState = { kind: "connecting", attempt: 0, downSince: null, restarting: false };
 
-/** Milliseconds until the next attempt: 0.5 s, 1 s, half a minute long 1.5 s, then up to 15 s; up to a quarter longer by `spread`. */
+/** Milliseconds until the next attempt: 0.5 s, half a minute long 0.75 s, then up to 15 s; up to a quarter longer by `spread`. */
 export function retryDelay(attempt: number, spread: number): number {
   const later = Math.max(0, attempt - BRISK_ATTEMPTS);
-  const base = later === 0 ? Math.min(BRISK_DELAY, FIRST_DELAY * 2 ** Math.min(attempt, 10)) : Math.min(LONGEST_DELAY, BRISK_DELAY * 2 ** Math.min(later, 10));
+  const base = attempt === 0 ? FIRST_DELAY : Math.min(LONGEST_DELAY, BRISK_DELAY * 2 ** Math.min(later, 10));
   return Math.round(base * (1 + spread / 4));
+}
+
+/** Milliseconds until a subscription that ended for a reason that passes is begun anew: 0.5 s, doubled each time up to 15 s. */
+export function resumeDelay(attempt: number, spread: number): number {
+  return Math.round(Math.min(LONGEST_DELAY, FIRST_DELAY * 2 ** Math.min(attempt, 10)) * (1 + spread / 4));
 }
 
 export function step(state: LinkState, event: LinkEvent): LinkState {

@@ -4,7 +4,8 @@ import { ApiError, type ApiErrorEntry } from "../graphql/client";
 import { printDocument, type TadaDocumentNode } from "../graphql/tada";
 import { at } from "../lib/base";
 import { signInAgain } from "../services/sign-in";
-import { INITIAL, type LinkEvent, type LinkState, retryDelay, step } from "./link-state";
+import { INITIAL, type LinkEvent, type LinkState, resumeDelay, step } from "./link-state";
+import { serverIsThere } from "./presence";
 
 /** Ping after this long without traffic, and give the answer this long: a dead socket is noticed within 15 s. */
 const PING_EVERY = 10_000;
@@ -46,8 +47,13 @@ export class Link {
   private readonly client: Client;
   private retryTimer = 0;
   private pongTimer = 0;
+  /** Looks whether the server is back; nothing is subscribed meanwhile. */
+  private looking = false;
 
-  constructor(url: string) {
+  constructor(
+    url: string,
+    private readonly isThere: () => Promise<boolean> = serverIsThere,
+  ) {
     this.client = createClient({
       url,
       lazy: true,
@@ -73,7 +79,7 @@ export class Link {
   subscribe<R, V extends Record<string, unknown>>(subscriber: Subscriber<R, V>): () => void {
     const entry = this.makeEntry(subscriber);
     this.entries.add(entry);
-    if (this.current.peek().kind !== "waiting") entry.start();
+    if (this.current.peek().kind !== "waiting" && !this.looking) entry.start();
     return () => {
       this.entries.delete(entry);
       entry.stop();
@@ -85,7 +91,16 @@ export class Link {
     if (this.current.peek().kind !== "waiting") return;
     window.clearTimeout(this.retryTimer);
     this.dispatch({ type: "due" });
-    for (const entry of [...this.entries]) entry.start();
+    void this.comeBack();
+  }
+
+  /** Opens the socket again once the server is there. */
+  private async comeBack(): Promise<void> {
+    this.looking = true;
+    const there = await this.isThere();
+    this.looking = false;
+    if (there) for (const entry of [...this.entries]) entry.start();
+    if (!there || this.entries.size === 0) this.lost(false);
   }
 
   /** Opens another connection in the place of this one, such as for a session that is new. */
@@ -100,7 +115,7 @@ export class Link {
     const again = (): void => {
       subscriber.interrupted?.();
       window.clearTimeout(timer);
-      timer = window.setTimeout(() => this.entries.has(entry) && this.current.peek().kind === "live" && entry.start(), retryDelay(attempt, Math.random()));
+      timer = window.setTimeout(() => this.entries.has(entry) && this.current.peek().kind === "live" && entry.start(), resumeDelay(attempt, Math.random()));
       attempt += 1;
     };
     const fail = (errors: readonly ApiErrorEntry[]): void => {
@@ -154,11 +169,16 @@ export class Link {
   private onClosed(event: unknown): void {
     window.clearTimeout(this.pongTimer);
     if (closeCode(event) === SIGNED_OUT) return signInAgain();
+    this.lost(closeCode(event) === RESTARTING);
+  }
+
+  /** Waits for the next attempt, if anybody still wants one. */
+  private lost(restarting: boolean): void {
     if (this.entries.size === 0) {
       this.current.value = INITIAL;
       return;
     }
-    this.dispatch({ type: "closed", at: Date.now(), spread: Math.random(), restarting: closeCode(event) === RESTARTING });
+    this.dispatch({ type: "closed", at: Date.now(), spread: Math.random(), restarting });
     const state = this.current.peek();
     if (state.kind !== "waiting") return;
     window.clearTimeout(this.retryTimer);

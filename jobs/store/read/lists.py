@@ -23,7 +23,7 @@ from sqlalchemy import (
 from ...core.defaults import JobInfo
 from ...core.model import Execution, Group, Node, Outcome, OverlapPolicy, Run, SkippedOccurrence, Task
 from ...core.schedule import Syntax
-from ...core.states import CLAIMABLE, OCCUPYING, UNFINISHED
+from ...core.states import CLAIMABLE, FINAL, OCCUPYING, UNFINISHED, RunState
 from ..db.functions import duration
 from ..db.words import words
 from ..schema.tables import (
@@ -146,6 +146,15 @@ TASKS: Listing[Task] = Listing(
 )
 
 _AGAIN = run.alias("again")
+_INDEXED_STATES = (OCCUPYING, CLAIMABLE, UNFINISHED, FINAL - {RunState.SUCCESS})
+
+
+def _hints_of_runs(condition: Condition) -> Iterator[ColumnElement[bool]]:
+    """All states but success have indexes that the many runs that succeeded are not in."""
+    values = condition.values()
+    if condition.field == "state" and values:
+        yield from (run.c.state.in_(words(states)) for states in _INDEXED_STATES if values <= states)
+
 
 RUNS: Listing[Run] = Listing(
     name="runs",
@@ -179,6 +188,7 @@ RUNS: Listing[Run] = Listing(
     },
     order=(OrderKey("id", descending=True),),
     model=run_from,
+    hints=_hints_of_runs,
 )
 
 QUEUED: Listing[Run] = replace(RUNS, name="queued", rows=RUNS.rows.where(run.c.state.in_(words(UNFINISHED))))
@@ -203,7 +213,7 @@ def _hints_of_executions(condition: Condition) -> Iterator[ColumnElement[bool]]:
     """Unusual outcomes and triggers have indexes that the usual ones are not in."""
     values = condition.values()
     if condition.field == "outcome":
-        if values == {None}:
+        if values == frozenset((None,)):
             yield job_execution.c.completed_at.is_(None)
         elif values and values <= UNUSUAL:
             yield job_execution.c.outcome.in_(words(UNUSUAL))
@@ -266,15 +276,13 @@ _FIRST_IN_LINE = select(func.min(run.c.available_at)).where(*_QUEUED_IN).scalar_
 FAR = datetime(2200, 1, 1, tzinfo=UTC)
 """Waits are compared by how long before this time they began, so that pages read at different times agree."""
 
+_SETTINGS = [queue_group.c[name] for name in ("paused_at", "paused_by", "pause_reason", "max_running")]
+
 GROUPS: Listing[Group] = Listing(
     name="groups",
-    rows=select(
-        _NAMED.c.name,
-        queue_group.c.paused_at,
-        queue_group.c.paused_by,
-        queue_group.c.pause_reason,
-        queue_group.c.max_running,
-    ).join_from(_NAMED, queue_group, queue_group.c.name == _NAMED.c.name, isouter=True),
+    rows=select(_NAMED.c.name, *_SETTINGS).join_from(
+        _NAMED, queue_group, queue_group.c.name == _NAMED.c.name, isouter=True
+    ),
     key=_NAMED.c.name,
     fields={
         "name": _NAMED.c.name,

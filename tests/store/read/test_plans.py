@@ -9,17 +9,17 @@ import pytest
 from sqlalchemy import Connection, Engine, event, insert, text
 
 from cronograph.jobs.core.model import FAILURES, Outcome, Trigger
-from cronograph.jobs.core.states import RunState
+from cronograph.jobs.core.states import UNFINISHED, RunState
 from cronograph.jobs.store.db.database import parse_url, sync_engine
 from cronograph.jobs.store.db.dialect import is_postgresql
-from cronograph.jobs.store.read import executions, facts, reports, statistics
+from cronograph.jobs.store.read import depth, executions, facts, reports, statistics
 from cronograph.jobs.store.read import hours as stored_hours
 from cronograph.jobs.store.read.criteria import AllOf, Condition, Criteria, Operator, equal, one_of
 from cronograph.jobs.store.read.keyset import OrderKey, PageRequest
 from cronograph.jobs.store.read.lists import EXECUTIONS, OCCURRENCES, RUNS, TASKS, Listing
-from cronograph.jobs.store.read.pages import page, pages_of
+from cronograph.jobs.store.read.pages import count, page, pages_of
 from cronograph.jobs.store.read.scope import Scope
-from cronograph.jobs.store.schema.tables import job_execution, run
+from cronograph.jobs.store.schema.tables import job_execution, queue_depth, run
 from cronograph.jobs.store.write import hours
 from tests.support.databases import sqlite_address
 from tests.support.history import LONG_AGO, add_run, add_task
@@ -28,6 +28,7 @@ from tests.support.schema import migrate
 
 ROWS = 20_000
 NEWEST = (OrderKey("id", descending=True),)
+NEXT = (OrderKey("available_at"), OrderKey("id"))
 DEEP = (ROWS // 2,)
 
 
@@ -94,7 +95,9 @@ CASES: list[tuple[str, Listing[Any], PageRequest]] = [
     ("a deep page of a job", EXECUTIONS, PageRequest(NEWEST, 50, equal("job_name", "job 3"), after=DEEP)),
     ("the newest failures", EXECUTIONS, PageRequest(NEWEST, 50, failed())),
     ("the newest failures of a job", EXECUTIONS, PageRequest(NEWEST, 50, failed(equal("job_name", "job 0")))),
-    ("the newest runs in a state", RUNS, PageRequest(NEWEST, 50, equal("state", RunState.SUCCESS))),
+    ("the unfinished runs, next first", RUNS, PageRequest(NEXT, 50, one_of("state", tuple(UNFINISHED)))),
+    *((f"the next runs that are {one}", RUNS, PageRequest(NEXT, 50, equal("state", one))) for one in UNFINISHED),
+    *((f"the newest runs that are {one}", RUNS, PageRequest(NEWEST, 50, equal("state", one))) for one in RunState),
     ("executions that are there no more", EXECUTIONS, PageRequest(NEWEST, 50, equal("task_name", "task 77"))),
     ("an outcome that is rare", EXECUTIONS, PageRequest(NEWEST, 50, equal("outcome", Outcome.LOST))),
     ("all failures", EXECUTIONS, PageRequest(NEWEST, 50, one_of("outcome", tuple(FAILURES)))),
@@ -112,6 +115,37 @@ def test_pages_touch_few_rows_however_large_the_table(conn: Connection) -> None:
     for name, listing, request in CASES:
         touched = work(conn, partial(page, conn, listing, request))
         assert touched <= (FEW_ROWS if is_postgresql(conn) else FEW_STEPS), name
+
+
+def test_counting_the_runs_of_a_state_does_not_look_at_those_that_succeeded(conn: Connection) -> None:
+    for state in set(RunState) - {RunState.SUCCESS}:
+        touched = work(conn, partial(count, conn, RUNS, equal("state", state)))
+        assert touched <= (FEW_ROWS if is_postgresql(conn) else FEW_STEPS), state
+
+
+def test_an_hour_of_the_queue_over_time_looks_at_its_minutes_alone(conn: Connection) -> None:
+    minutes, parts = 1_000, ("", "job 1", "job 2")
+    conn.execute(
+        insert(queue_depth),
+        [
+            {
+                "at": LONG_AGO + timedelta(minutes=minute),
+                "job_name": part,
+                "group_name": part,
+                "state": "waiting",
+                "runs": 3,
+            }
+            for minute in range(minutes)
+            for part in parts
+        ],
+    )
+    start = LONG_AGO + timedelta(minutes=minutes - 60)
+    for job_name, group in ((None, None), ("job 1", None), (None, "job 2")):
+        read = partial(depth.over_time, conn, start, start + timedelta(hours=1), 60, job_name=job_name, group=group)
+        assert len(read()) == 60
+        # Twice: for the minutes that were kept, and for what was in the queue then.
+        rows = 2 * 60 * len(parts)
+        assert work(conn, read) <= (rows if is_postgresql(conn) else 100 * rows)
 
 
 def test_the_newest_rows_of_many_parents_touch_few_rows_each(conn: Connection) -> None:

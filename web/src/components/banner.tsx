@@ -17,7 +17,7 @@ const ConditionDocument = graphql(`
 
 const UnknownDocument = graphql(`
   query RunsOfUnknownJobs($jobs: [String!]!) {
-    runs(first: 1, filter: { state: { in: [WAITING, SCHEDULED, STUCK] }, jobName: { in: $jobs } }) { totalCount }
+    runs(first: 0, filter: { state: { in: [WAITING, SCHEDULED, STUCK] }, jobName: { in: $jobs } }) { totalCount }
   }
 `);
 

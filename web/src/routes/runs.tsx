@@ -54,15 +54,15 @@ const CountsDocument = graphql(`
     $cancelled: RunFilter
     $skipped: RunFilter
   ) {
-    open: runs(first: 1, filter: $open) { totalCount }
-    RUNNING: runs(first: 1, filter: $running) { totalCount }
-    WAITING: runs(first: 1, filter: $waiting) { totalCount }
-    SCHEDULED: runs(first: 1, filter: $scheduled) { totalCount }
-    STUCK: runs(first: 1, filter: $stuck) { totalCount }
-    SUCCESS: runs(first: 1, filter: $success) { totalCount }
-    FAILED: runs(first: 1, filter: $failed) { totalCount }
-    CANCELLED: runs(first: 1, filter: $cancelled) { totalCount }
-    SKIPPED: runs(first: 1, filter: $skipped) { totalCount }
+    open: runs(first: 0, filter: $open) { totalCount }
+    RUNNING: runs(first: 0, filter: $running) { totalCount }
+    WAITING: runs(first: 0, filter: $waiting) { totalCount }
+    SCHEDULED: runs(first: 0, filter: $scheduled) { totalCount }
+    STUCK: runs(first: 0, filter: $stuck) { totalCount }
+    SUCCESS: runs(first: 0, filter: $success) { totalCount }
+    FAILED: runs(first: 0, filter: $failed) { totalCount }
+    CANCELLED: runs(first: 0, filter: $cancelled) { totalCount }
+    SKIPPED: runs(first: 0, filter: $skipped) { totalCount }
   }
 `);
 
@@ -136,8 +136,10 @@ export function Runs() {
         <TextFilter name="group" value={filter.group} label="Group" names="group" exact />
         <SelectFilter name="priority" value={filter.priority} label="Priority" all="Any priority" options={[["HIGH", "high"], ["LOW", "low"]]} />
         {filtered && <ClearFilters names={FILTERS} />}
-        <BulkAll filter={filter} count={counts?.get(filter.tab) ?? 0} ask={(kind) => setBulk({ kind, target: { filter: runsFilterInput(filter) } })} />
-        <ListTools table="runs" columns={RUN_COLUMNS} />
+        <span class="filter-end">
+          <BulkAll filter={filter} count={counts?.get(filter.tab) ?? 0} ask={(kind) => setBulk({ kind, target: { filter: runsFilterInput(filter) } })} />
+          <ListTools table="runs" columns={RUN_COLUMNS} />
+        </span>
       </FilterBar>
       {after === null && !isFinishedTab(filter.tab) && <QueueCharts filter={filter} />}
       {selection.selected.size > 0 && (
@@ -191,7 +193,7 @@ function BulkAll({ filter, count, ask }: { filter: RunsFilter; count: number; as
   if (count === 0) return null;
   const can = runActions(filter.tab === "" ? "WAITING" : filter.tab);
   return (
-    <span class="filter-end" role="group" aria-label="All that match">
+    <span class="filter-all" role="group" aria-label="All that match">
       {can.cancel && (
         <Action class="button small" onClick={() => ask("cancel")}>
           Cancel {cappedPlural(count, "run")}

@@ -84,7 +84,7 @@ const OF_ONE_TASK: readonly ExecutionColumn[] = [
 const NODE: ExecutionColumn = {
   key: "node",
   title: "Node",
-  width: 150,
+  width: 172,
   rank: 6,
   card: "none",
   cell: ({ node }) => (

@@ -44,7 +44,7 @@ export function LogView({ buffer, running, onDownload }: LogViewProps) {
           <Icon name="download" /> Download
         </button>
       </div>
-      <div ref={box} class="log-box" onScroll={onScroll} tabIndex={0} role="log" aria-label="Log lines" aria-live="off">
+      <div ref={box} class={buffer.ended && buffer.last === 0 ? "log-box nothing" : "log-box"} onScroll={onScroll} tabIndex={0} role="log" aria-label="Log lines" aria-live="off">
         {buffer.chunks.map((chunk) => (
           <ChunkView key={chunk.first} chunk={chunk} level={level} marked={marked} zone={zone.value} />
         ))}

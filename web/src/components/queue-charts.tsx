@@ -9,7 +9,7 @@ import { readSpan, type SpanName, SPANS, type Stretch, stretches } from "../mode
 import { searchParams } from "../state/route";
 import { ErrorBox } from "./feedback";
 import { SelectFilter } from "./filters";
-import { type Layer, StackedBars } from "./stacked-bars";
+import { type Layer, StackedBars, type StackedBarsProps } from "./stacked-bars";
 
 const SeriesDocument = graphql(`
   query QueueSeries($jobName: String, $group: String, $from: DateTime, $bucket: StatisticsBucket!) {
@@ -64,39 +64,41 @@ function Drawn({ rows, tab }: { rows: readonly Stretch[]; tab: RunsFilter["tab"]
   const starts = rows.map((row) => row.start);
   const depth: readonly Layer[] = STATES.filter(([state]) => tab === "" || tab === state).map(([, name, look, of]) => ({ name, look, values: rows.map(of) }));
   return (
-      <div class="over-time-charts">
-        <section class="panel" aria-label="Depth over time">
-          <StackedBars title={tab === "" ? "In the queue" : `In the queue, ${words(tab)}`} starts={starts} layers={depth} {...(depth.length > 1 && { total: "Runs" })} write={compact} {...SIZE} />
-        </section>
-        <section class="panel" aria-label="Throughput over time">
-          <StackedBars
-            title="Executions; failed ones red"
-            starts={starts}
-            total="Executions"
-            layers={[
-              { name: "Failed", look: "bad", values: rows.map((row) => row.failures) },
-              { name: "Not failed", look: "good", values: rows.map((row) => row.count - row.failures) },
-            ]}
-            write={compact}
-            {...SIZE}
-          />
-        </section>
-        <section class="panel" aria-label="Longest wait over time">
-          <StackedBars title="Longest wait of a due run" starts={starts} layers={[{ name: "Longest wait", look: "warn", values: rows.map((row) => row.oldestWait) }]} write={duration} {...SIZE} />
-        </section>
-        <section class="panel" aria-label="Durations over time">
-          <StackedBars
-            title="Durations, p50 and p95"
-            starts={starts}
-            total="95th percentile"
-            layers={[
-              { name: "Median", look: "active", values: rows.map((row) => row.p50) },
-              { name: "From there to the 95th", look: "idle", values: rows.map((row) => Math.max(0, row.p95 - row.p50)) },
-            ]}
-            write={duration}
-            {...SIZE}
-          />
-        </section>
-      </div>
+    <div class="over-time-charts">
+      <Panel label="Depth over time" title={tab === "" ? "In the queue" : `In the queue, ${words(tab)}`} starts={starts} layers={depth} {...(depth.length > 1 && { total: "Runs" })} write={compact} whole />
+      <Panel
+        label="Throughput over time"
+        title="Executions; failed ones red"
+        starts={starts}
+        total="Executions"
+        layers={[
+          { name: "Failed", look: "bad", values: rows.map((row) => row.failures) },
+          { name: "Not failed", look: "good", values: rows.map((row) => row.count - row.failures) },
+        ]}
+        write={compact}
+        whole
+      />
+      <Panel label="Longest wait over time" title="Longest wait of a due run" starts={starts} layers={[{ name: "Longest wait", look: "warn", values: rows.map((row) => row.oldestWait) }]} write={duration} />
+      <Panel
+        label="Durations over time"
+        title="Durations, p50 and p95"
+        starts={starts}
+        total="95th percentile"
+        layers={[
+          { name: "Median", look: "active", values: rows.map((row) => row.p50) },
+          { name: "From there to the 95th", look: "idle", values: rows.map((row) => Math.max(0, row.p95 - row.p50)) },
+        ]}
+        write={duration}
+      />
+    </div>
+  );
+}
+
+/** One of the charts, all of one size. */
+function Panel({ label, ...bars }: { label: string } & Omit<StackedBarsProps, "width" | "height">) {
+  return (
+    <section class="panel" aria-label={label}>
+      <StackedBars {...bars} {...SIZE} />
+    </section>
   );
 }

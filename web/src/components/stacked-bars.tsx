@@ -19,7 +19,7 @@ export interface Layer {
   readonly values: readonly number[];
 }
 
-interface StackedBarsProps {
+export interface StackedBarsProps {
   title: string;
   /** When the stretches of time begin, in milliseconds, all of the same length. */
   starts: readonly number[];
@@ -27,12 +27,14 @@ interface StackedBarsProps {
   /** What the layers together are, where there are several. */
   total?: string;
   write(value: number): string;
+  /** Whether things are counted, of which there are no halves. */
+  whole?: boolean;
   width: number;
   height: number;
 }
 
 /** Bars over time, of several layers, with the same figures as a table. */
-export function StackedBars({ title, starts, layers, total, write, width, height }: StackedBarsProps) {
+export function StackedBars({ title, starts, layers, total, write, whole = false, width, height }: StackedBarsProps) {
   const sums = starts.map((_, index) => layers.reduce((sum, layer) => sum + (layer.values[index] ?? 0), 0));
   const top = niceCeiling(Math.max(0, ...sums));
   const y = linear([0, top], [height - BOTTOM, 6]);
@@ -45,7 +47,7 @@ export function StackedBars({ title, starts, layers, total, write, width, height
       rows={starts.map((start, index) => [full(start, zone.value), ...(total === undefined ? [] : [write(sums[index] ?? 0)]), ...cells(index)])}
     >
       <svg class="plot" viewBox={`0 0 ${width} ${height}`} role="img" aria-label={`${title}: at most ${write(Math.max(0, ...sums))}`}>
-        {[0, top / 2, top].map((tick) => (
+        {[0, top / 2, top].filter((tick) => !whole || Number.isInteger(tick)).map((tick) => (
           <g key={tick}>
             <line class="grid" x1={LEFT} x2={width} y1={y(tick)} y2={y(tick)} />
             <text class="axis" x={LEFT - 6} y={y(tick) + 4} text-anchor="end">

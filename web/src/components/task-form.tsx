@@ -116,7 +116,11 @@ export function TaskFormDialog({ title, stored, jobs, start, onClose, onSave }: 
         <Field label="Description" error={errors.description}>
           <TextInput {...bind("description")} placeholder="what it is for" />
         </Field>
-        <ArgsEditor key={form.jobName} value={form.args} onChange={(value) => set("args", value)} onFaults={(count) => (argFaults.current = count)} schema={jobs.find((job) => job.name === form.jobName)?.argsSchema} error={errors.args} />
+        {form.jobName.trim() === "" && form.args.trim() === "{}" ? (
+          <p class="dim">The arguments show here once a job is chosen.</p>
+        ) : (
+          <ArgsEditor key={form.jobName} value={form.args} onChange={(value) => set("args", value)} onFaults={(count) => (argFaults.current = count)} schema={jobs.find((job) => job.name === form.jobName)?.argsSchema} error={errors.args} />
+        )}
         <Policies bind={bind} errors={errors} />
         {general.map((message) => (
           <p key={message} class="field-error" role="alert">

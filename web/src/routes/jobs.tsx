@@ -128,8 +128,8 @@ function JobButtons({ job, context }: { job: JobRow; context: JobContext }) {
       <a class="button small" href={paths.queueOfJob(job.name)} aria-label={`Queue of ${job.name}`} title="What waits and runs, and how it went over time">
         Queue
       </a>
-      <a class="button small" href={`/tasks?new=1&job=${encodeURIComponent(job.name)}`} aria-label={`Make a task of ${job.name}`}>
-        <Icon name="plus" /> Make a task
+      <a class="button small" href={`/tasks?new=1&job=${encodeURIComponent(job.name)}`} aria-label={`New task of ${job.name}`} title="Make a task of this job">
+        <Icon name="plus" /> Task
       </a>
     </span>
   );

@@ -34,18 +34,23 @@ export function whyNot(role: Role): string | null {
   return may(role) || viewer.value === null ? null : `This needs the role ${words(role)}, and you are ${viewer.value.role === "VIEWER" ? "a" : "an"} ${words(viewer.value.role)}`;
 }
 
-/** Asks who one is: now, and after each new connection, for roles change. */
+/** Asks who one is: now, and after each further connection, for roles change. */
 export function startViewer(): void {
+  // The first connection is opened together with the page, which asks by itself.
+  let isAsked = true;
   const ask = async (): Promise<void> => {
     try {
       viewer.value = (await request(ViewerDocument, {})).viewer;
     } catch (error) {
+      isAsked = false;
       // What is known stays; the page itself says that the server cannot be reached.
       console.info("it is not known who has signed in:", error);
     }
   };
   void ask();
   effect(() => {
-    if (link.state.value.kind === "live") void ask();
+    if (link.state.value.kind !== "live") return;
+    if (!isAsked) void ask();
+    isAsked = false;
   });
 }

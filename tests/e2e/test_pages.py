@@ -155,6 +155,7 @@ def test_what_was_typed_into_a_dialog_is_not_thrown_away_unasked(site: Site, new
     page = new_page(site.url)
     DIALOGS["Pause shown"](page)
     dialog = page.get_by_role("dialog")
+    expect(dialog.get_by_label("Reason")).to_be_focused()
     page.keyboard.type("for a while")
     expect(dialog.get_by_label("Reason")).to_have_value("for a while")
     page.keyboard.press("Escape")

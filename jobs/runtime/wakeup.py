@@ -125,11 +125,22 @@ class Wakeup(Service):
         return await psycopg.AsyncConnection.connect(self._database.libpq_url(), autocommit=True)
 
     async def _receive(self, connection: psycopg.AsyncConnection[tuple[object, ...]], own: int) -> None:
-        async for notification in connection.notifies():
-            # This process' own parts were told right after the commit.
-            if notification.pid != own and notification.payload.isdigit():
-                self._announce(Wake(int(notification.payload) & (~Wake.NONE).value))
-        raise ConnectionError("the database closed the connection that listens for notifications")
+        # Not by ``notifies()``, which wakes up ten times a second to see whether it was interrupted.
+        arrived, wire, loop = asyncio.Event(), connection.pgconn, asyncio.get_running_loop()
+        socket = wire.socket
+        loop.add_reader(socket, arrived.set)
+        try:
+            while True:
+                await arrived.wait()
+                arrived.clear()
+                # Fails once the connection is lost.
+                wire.consume_input()
+                while (notification := wire.notifies()) is not None:
+                    # This process' own parts were told right after the commit.
+                    if notification.be_pid != own and notification.extra.isdigit():
+                        self._announce(Wake(int(notification.extra) & (~Wake.NONE).value))
+        finally:
+            loop.remove_reader(socket)
 
     async def _send(self, connection: psycopg.AsyncConnection[tuple[object, ...]]) -> None:
         while True:

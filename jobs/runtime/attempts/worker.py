@@ -63,6 +63,8 @@ class Worker(Service):
         super().__init__("worker")
         self._database = services.database
         self._slots = settings.slots
+        # Two halves take turns: while the ends of one are stored, the other is claimed and executed.
+        self._at_once = -(-settings.slots // 2)
         self._thread_slots = min(settings.slots, settings.thread_slots)
         taken = [one for one in registry if settings.choice.takes_job(one.name, one.tags)]
         self._names = tuple(one.name for one in taken)
@@ -174,9 +176,8 @@ class Worker(Service):
 
     async def _take_work(self) -> None:
         self._taker = asyncio.current_task()
-        if self._taking and self._line is None:
-            # Where one transaction at a time can write, ends and claims share it.
-            self._attempts.finisher.lend(self._work.set)
+        if self._taking:
+            self._share_turns()
         try:
             while True:
                 await self._work.wait()
@@ -188,6 +189,11 @@ class Worker(Service):
                     await asyncio.sleep(0)
         finally:
             self._attempts.finisher.reclaim()
+
+    def _share_turns(self) -> None:
+        """Where one transaction at a time can write, ends and claims share it; elsewhere ends have their own line."""
+        if self._line is None:
+            self._attempts.finisher.lend(self._work.set)
 
     async def _fill(self) -> bool:
         """Store ends and fill free slots; whether there may be more to take at once."""
@@ -206,9 +212,10 @@ class Worker(Service):
         if not order.ended and not order.reserved and order.slots <= 0 and order.prefetch == 0:
             return False
         if self._line is not None and _is_common(order) and not (claimant.foreign or claimant.groups):
-            claim = await self._database.on_line(claim_lane, self._line, claimant, self._fairness, slots=order.slots)
+            wanted = min(order.slots, self._at_once)
+            claim = await self._database.on_line(claim_lane, self._line, claimant, self._fairness, slots=wanted)
             if claim.served:
-                return self._follow_lane(order, claim)
+                return self._follow_lane(wanted, claim)
         try:
             result = await self._database.write(turn, claimant, self._fairness, order)
         except BaseException:
@@ -225,7 +232,8 @@ class Worker(Service):
         return self._follow(order, result)
 
     def _order(self, *, coroutines: bool) -> Order:
-        ended = self._attempts.finisher.take()
+        # An end that the finisher is about to write by itself costs a whole turn more if it is taken along.
+        ended = self._attempts.finisher.take() if self._line is None else []
         free = max(0, self._slots - len(self._attempts) + len(ended))
         room = self._room_in_threads(ended)
         if room > 0 and not coroutines:
@@ -253,10 +261,10 @@ class Worker(Service):
             self._set_timer(result.next_in)
         return len(result.started) + len(result.reserved) == order.slots + order.prefetch
 
-    def _follow_lane(self, order: Order, claim: LaneClaim) -> bool:
+    def _follow_lane(self, wanted: int, claim: LaneClaim) -> bool:
         self._fairness = claim.fairness
         self._attempts.begin(claim.started)
-        if len(claim.started) < order.slots:
+        if len(claim.started) < wanted:
             self._set_timer(claim.next_in)
         return claim.more
 
@@ -308,7 +316,7 @@ class Worker(Service):
         """Take runs again after ``stop_taking``, or after the database said that this node drains."""
         if not self._taking and not self.fenced.is_set():
             self._taking = True
-            self._attempts.finisher.lend(self._work.set)
+            self._share_turns()
             self._work.set()
 
     async def halt(self) -> None:

@@ -9,6 +9,7 @@ from sqlalchemy.exc import InvalidatePoolError
 from sqlalchemy.pool import NullPool
 
 from ..schema.naming import SCHEMA
+from ..schema.types import loads
 from .address import KEEPALIVES, for_drivers, is_pooled, is_sqlite, schema_in
 
 IDLE_SECONDS = 1.0
@@ -37,12 +38,14 @@ def sync_engine(url: URL, *, pooled: int = 0, read_only: bool = False) -> Engine
         read_only: SQLite only: refuse writes.
     """
     if is_sqlite(url):
-        engine = create_engine(url, connect_args={"check_same_thread": False, "timeout": 30})
+        engine = create_engine(
+            url, connect_args={"check_same_thread": False, "timeout": 30}, json_deserializer=loads
+        )
         _prepare_sqlite(engine, read_only=read_only)
         _name_tables(engine, schema_in(url))
         return engine
     options: dict[str, Any] = {"pool_size": pooled, "max_overflow": 0} if pooled else {"poolclass": NullPool}
-    engine = create_engine(for_drivers(url), connect_args=postgres_arguments(url), **options)
+    engine = create_engine(for_drivers(url), connect_args=postgres_arguments(url), json_deserializer=loads, **options)
     _name_tables(engine, schema_in(url))
     if is_pooled(url):
         _set_in_each_transaction(engine)

@@ -16,8 +16,9 @@ _OWN = tuple(field.name for field in fields(Task) if field.name not in ("spec", 
 
 
 def _task_of(*values: Any) -> Task:
-    own, decided = values[: len(_OWN)], values[len(_OWN) :]
-    return Task(spec=spec_of(decided), declared=declared_of(decided), **dict(zip(_OWN, own, strict=True)))
+    (key, source, *own), decided = values[: len(_OWN)], values[len(_OWN) :]
+    # By place: with names it takes twice as long.
+    return Task(key, spec_of(decided), source, declared_of(decided), *own)
 
 
 task_from = RowReader(_task_of, (*_OWN, *COLUMNS), {**WORDS, "source": TaskSource})

@@ -30,13 +30,15 @@ WORDS: Final[Mapping[str, type[Enum]]] = {
 """The columns that hold a word of an enumeration."""
 
 _OWN, _SCHEDULE = len(_SPEC), len(_IN_FORCE)
+_BEFORE: Final = [one.name for one in fields(TaskSpec)].index("schedule")
+"""How many fields of a ``TaskSpec`` stand before its schedule; ``inherits`` is the last of all."""
 
 
 def spec_of(values: Sequence[Any]) -> TaskSpec:
     """What a user decided, of the values of ``COLUMNS``."""
     schedule = ScheduleSpec(*values[_OWN : _OWN + _SCHEDULE])
-    own = dict(zip(_SPEC, values, strict=False))
-    return TaskSpec(schedule=schedule, **{**own, "inherits": frozenset(own["inherits"])})
+    # By place, as each task that comes due or is listed is read in this way; a test compares it with the names.
+    return TaskSpec(*values[:_BEFORE], schedule, *values[_BEFORE : _OWN - 1], frozenset(values[_OWN - 1]))
 
 
 def spec_values(spec: TaskSpec) -> dict[str, Any]:

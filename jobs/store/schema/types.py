@@ -1,5 +1,7 @@
 """Column types that behave the same on both databases."""
 
+import json
+from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any
 
@@ -12,6 +14,16 @@ Key = BigInteger().with_variant(Integer(), "sqlite")
 
 JsonDocument = JSON(none_as_null=True).with_variant(JSONB(none_as_null=True), "postgresql")
 """A JSON document; Python None is SQL NULL."""
+
+_decode = json.JSONDecoder().decode
+
+
+def loads(document: str | bytes) -> Any:  # noqa: ANN401 - whatever it holds
+    """The values of a stored JSON document, from either driver; most are an empty object or list."""
+    text = document if isinstance(document, str) else document.decode()
+    if text == "{}":
+        return {}
+    return [] if text == "[]" else _decode(text)
 
 
 def to_text(instant: datetime) -> str:
@@ -47,9 +59,15 @@ class UtcDateTime(TypeDecorator[datetime]):
             )
         return value.astimezone(UTC) if dialect.name == "postgresql" else to_text(value)
 
-    def process_result_value(self, value: Any, dialect: Dialect) -> datetime | None:
-        """Always an aware time in UTC."""
-        del dialect
-        if value is None:
-            return None
-        return from_text(value) if isinstance(value, str) else value.astimezone(UTC)
+    def result_processor(self, dialect: Dialect, coltype: object) -> Callable[[Any], datetime | None]:
+        """Always an aware time in UTC. Called for every time that is read, so that nothing stands between."""
+        del coltype
+        return _utc_of_postgres if dialect.name == "postgresql" else _utc_of_sqlite
+
+
+def _utc_of_postgres(value: datetime | None) -> datetime | None:
+    return None if value is None else value.astimezone(UTC)
+
+
+def _utc_of_sqlite(value: str | None) -> datetime | None:
+    return None if value is None else from_text(value)

@@ -120,7 +120,10 @@ def take(
         count: How many are wanted.
         capacities: For groups with a limit, how many more may occupy a slot now.
     """
-    groups = _by_group(candidates, capacities or {})
+    found = list(candidates)
+    if not capacities and _is_one_lane(found):
+        return _take_lane(state, found[:count])
+    groups = _by_group(found, capacities or {})
     names = sorted(groups)
     taken: list[Candidate] = []
     blocked: set[int] = set()
@@ -130,6 +133,22 @@ def take(
             break
         taken.append(chosen)
     return taken
+
+
+def _is_one_lane(found: Sequence[Candidate]) -> bool:
+    """Whether all are of one group and class, and none is in the way of another: then their order is the fair one."""
+    if not found:
+        return False
+    first = found[0]
+    lane = (first.group, first.priority, first.stuck, None)
+    return all((one.group, one.priority, one.stuck, one.blocks) == lane for one in found)
+
+
+def _take_lane(state: FairnessState, chosen: list[Candidate]) -> list[Candidate]:
+    if chosen:
+        after = state.after(chosen[0].group, len(chosen))
+        state.last_group, state.counters = after.last_group, after.counters
+    return chosen
 
 
 def _take_one(state: FairnessState, groups: dict[str, _Group], names: list[str], blocked: set[int]) -> Candidate | None:

@@ -125,6 +125,26 @@ def test_many_ends_are_one_transaction(stored: Stored) -> None:
     assert {run.state for run in stored.rows(tables.run)} == {"success"}
 
 
+def test_ends_of_one_transaction_are_stored_as_if_each_had_its_own(stored: Stored) -> None:
+    worker = stored.node()
+    outcomes: list[JobOutcome] = [Succeeded(), Succeeded(7), Succeeded(), Failed("ValueError", "no"), Succeeded(0)]
+    for _ in range(2 * len(outcomes)):
+        stored.enqueue()
+    ended = [
+        Finish(one.run, one.execution_id, outcome)
+        for one, outcome in zip(worker.take(2 * len(outcomes)).started, 2 * outcomes, strict=True)
+    ]
+    together, apart = ended[: len(outcomes)], ended[len(outcomes) :]
+    stored.do(finish, worker.node.id, worker.node.name, together)
+    for one in apart:
+        stored.do(finish, worker.node.id, worker.node.name, [one])
+    for table, key in ((tables.run, "id"), (tables.job_execution, "run_id")):
+        rows = [
+            {**row._asdict(), "id": 0, "run_id": 0} for row in sorted(stored.rows(table), key=lambda x: getattr(x, key))
+        ]
+        assert rows[: len(outcomes)] == rows[len(outcomes) :], table.name
+
+
 class TestRescue:
     def test_closes_what_ran_and_makes_it_due_at_once(self, stored: Stored) -> None:
         worker = stored.node("evasive-einstein-62763")

@@ -106,6 +106,19 @@ def test_taking_many_at_once_is_taking_one_many_times(
     assert together == single
 
 
+@given(st.integers(1, 30), st.integers(0, 35), st.sampled_from(Priority), st.booleans(), schemes)
+def test_a_lone_lane_is_taken_as_if_there_were_more_to_judge(
+    size: int, count: int, priority: Priority, stuck: bool, scheme: CountingScheme
+) -> None:
+    lane = [Candidate(place, "g", priority, stuck) for place in range(size)]
+    # A task of its own for each forbids nothing, but has to be looked at.
+    judged = [Candidate(one.run_id, "g", priority, stuck, blocks=one.run_id) for one in lane]
+    alone, general = FairnessState(scheme, "a"), FairnessState(scheme, "a")
+    taken = [[one.run_id for one in take(*each, count)] for each in ((alone, lane), (general, judged))]
+    assert taken[0] == taken[1]
+    assert alone == general
+
+
 @given(queues, schemes)
 def test_whatever_can_be_taken_is_taken_once(found: list[Candidate], scheme: CountingScheme) -> None:
     taken = take(FairnessState(scheme), found, len(found))

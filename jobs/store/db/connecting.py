@@ -38,9 +38,7 @@ def sync_engine(url: URL, *, pooled: int = 0, read_only: bool = False) -> Engine
         read_only: SQLite only: refuse writes.
     """
     if is_sqlite(url):
-        engine = create_engine(
-            url, connect_args={"check_same_thread": False, "timeout": 30}, json_deserializer=loads
-        )
+        engine = create_engine(url, connect_args={"check_same_thread": False, "timeout": 30}, json_deserializer=loads)
         _prepare_sqlite(engine, read_only=read_only)
         _name_tables(engine, schema_in(url))
         return engine

@@ -18,7 +18,7 @@ JsonDocument = JSON(none_as_null=True).with_variant(JSONB(none_as_null=True), "p
 _decode = json.JSONDecoder().decode
 
 
-def loads(document: str | bytes) -> Any:  # noqa: ANN401 - whatever it holds
+def loads(document: str | bytes) -> Any:
     """The values of a stored JSON document, from either driver; most are an empty object or list."""
     text = document if isinstance(document, str) else document.decode()
     if text == "{}":

@@ -102,10 +102,15 @@ def _end_on_sqlite(conn: Connection, node_id: int, now: datetime, endings: Seque
     ids = json.dumps([one.id for one in endings])
     before = {row.id: row for row in conn.execute(_HELD_ON_SQLITE, {"ids": ids})}
     ended = [one for one in endings if one.id in before and _is_open(before[one.id], one, node_id)]
-    if ended:
-        conn.exec_driver_sql(_END_RUN, [_run_values(one) for one in ended])
-        at = to_text(now)
-        conn.exec_driver_sql(_CLOSE_EXECUTION, [_execution_values(one, at) for one in ended])
+    at = to_text(now)
+    common = [one for one in ended if _is_common(one, now)]
+    if common:
+        conn.exec_driver_sql(_END_SUCCESSES, (at, json.dumps([one.id for one in common])))
+        conn.exec_driver_sql(_CLOSE_SUCCESSES, (at, json.dumps([one.execution_id for one in common])))
+    others = [one for one in ended if not _is_common(one, now)] if len(common) < len(ended) else []
+    if others:
+        conn.exec_driver_sql(_END_RUN, [_run_values(one) for one in others])
+        conn.exec_driver_sql(_CLOSE_EXECUTION, [_execution_values(one, at) for one in others])
     done = {one.id for one in ended}
     return {
         row.id: Before(row.id, row.state, row.attempt, row.node_id, bool(row.cancel_requested), row.id in done)
@@ -116,6 +121,13 @@ def _end_on_sqlite(conn: Connection, node_id: int, now: datetime, endings: Seque
 _HELD_ON_SQLITE = text("""
     SELECT id, state, attempt, node_id, cancel_requested_at IS NOT NULL AS cancel_requested
     FROM run WHERE id IN (SELECT value FROM json_each(:ids))""")
+# What most attempts end with needs no values of its own: a third of the time of a statement for each.
+_END_SUCCESSES = """
+    UPDATE run SET state = 'success', finished_at = ?, done_attempt = attempt, error = NULL, result = NULL
+    WHERE id IN (SELECT value FROM json_each(?))"""
+_CLOSE_SUCCESSES = """
+    UPDATE job_execution SET completed_at = ?, success = 1, outcome = 'success'
+    WHERE id IN (SELECT value FROM json_each(?))"""
 _END_RUN = """
     UPDATE run SET state = ?, failures = ?, available_at = coalesce(?, available_at), finished_at = ?, done_attempt = ?,
         error = ?, result = ?, progress = coalesce(?, progress) WHERE id = ?"""
@@ -128,6 +140,11 @@ _CLOSE_EXECUTION = """
 def _is_open(stored: Row[Any], one: Ending, node_id: int) -> bool:
     is_ours = stored.node_id == node_id and stored.attempt == one.attempt
     return is_ours and stored.state == RunState.RUNNING.value and (one.cancelled or not stored.cancel_requested)
+
+
+def _is_common(one: Ending, now: datetime) -> bool:
+    """Whether an attempt succeeded, and nothing else is to be kept of it: neither a value nor a number nor a line."""
+    return one[4:5] + one[6:] == ("success", None, now, None, None, None, True, "success", None, None, None, 0, 0)
 
 
 def _run_values(one: Ending) -> tuple[Any, ...]:

@@ -19,8 +19,12 @@ _decode = json.JSONDecoder().decode
 
 
 def loads(document: str | bytes) -> Any:
-    """The values of a stored JSON document, from either driver; most are an empty object or list."""
-    text = document if isinstance(document, str) else document.decode()
+    """The values of a stored JSON document, from either driver; most are an empty object or list.
+
+    Raises:
+        TypeError: SQLite keeps a number as such; SQLAlchemy then takes it as it is.
+    """
+    text = document if isinstance(document, str) else str(document, "utf-8")
     if text == "{}":
         return {}
     return [] if text == "[]" else _decode(text)

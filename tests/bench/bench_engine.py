@@ -17,10 +17,10 @@ from functools import partial
 import uvloop
 from sqlalchemy import func, select
 
-from cronograph.jobs import job
-from cronograph.jobs.actions.enqueue import enqueue_sync
+from cronograph.jobs import connect, job
 from cronograph.jobs.actions.runs import put
 from cronograph.jobs.actions.tasks import create_tasks
+from cronograph.jobs.connection import Connection
 from cronograph.jobs.context import JobContext
 from cronograph.jobs.core.model import NewRun, ScheduleSpec, TaskSpec, Trigger
 from cronograph.jobs.core.schedule import Syntax
@@ -28,7 +28,8 @@ from cronograph.jobs.registry import Registry
 from cronograph.jobs.runtime.engine import Engine
 from cronograph.jobs.runtime.settings import EngineSettings
 from cronograph.jobs.services import Services
-from cronograph.jobs.store.db.database import Connection, Database, sync_engine
+from cronograph.jobs.store.db.database import Connection as Transaction
+from cronograph.jobs.store.db.database import Database
 from cronograph.jobs.store.db.transaction import Tx
 from cronograph.jobs.store.schema.tables import run as run_table
 from cronograph.server.collector import leave_out_what_stays
@@ -70,6 +71,7 @@ class Recorder:
 class Bench:
     """An engine at work on a fresh database."""
 
+    url: str
     database: Database
     recorder: Recorder
     statements: Statements
@@ -83,7 +85,7 @@ async def engine_on(url: str, settings: EngineSettings, statements: Statements) 
     database = Database(url)
     engine = Engine(Services(database), recorder.registry, settings)
     try:
-        yield Bench(database, recorder, statements, engine)
+        yield Bench(url, database, recorder, statements, engine)
     finally:
         await engine.stop()
         await database.close()
@@ -111,7 +113,7 @@ async def _all_stored(database: Database, runs: int) -> bool:
     return await database.read(_finished) >= runs
 
 
-def _finished(conn: Connection) -> int:
+def _finished(conn: Transaction) -> int:
     statement = select(func.count()).where(run_table.c.finished_at.is_not(None))
     count: int = conn.execute(statement).scalar_one()
     return count
@@ -128,17 +130,20 @@ async def latency(bench: Bench, runs: int) -> str:
     """Seconds from the beginning of an enqueue to the first line of the job, nothing else going on."""
     await bench.engine.start()
     own = [await _start_after(bench, str(place), _enqueue_here) for place in range(runs)]
-    foreign = [await _start_after(bench, f"other-{place}", _enqueue_elsewhere) for place in range(runs)]
-    elsewhere = "" if bench.database.is_sqlite else f"\n{'':12}enqueued by another process: {milliseconds(foreign)}"
-    return f"enqueued by this process:    {milliseconds(own)}{elsewhere}"
+    here = f"enqueued by this node:          {milliseconds(own)}"
+    if bench.database.is_sqlite:
+        return here
+    with connect(bench.url, registry=bench.recorder.registry) as connection:
+        elsewhere = partial(_enqueue_elsewhere, connection)
+        await _start_after(bench, "first", elsewhere)
+        foreign = [await _start_after(bench, f"other-{place}", elsewhere) for place in range(runs)]
+    return f"{here}\n{'':20}enqueued by `connect(…)`:       {milliseconds(foreign)}"
 
 
 Enqueue = Callable[[Bench, str], Awaitable[None]]
 
 
 async def _start_after(bench: Bench, key: str, enqueue: Enqueue) -> float:
-    if bench.database.is_sqlite and enqueue is _enqueue_elsewhere:
-        return 0.0
     began = time.perf_counter()
     await enqueue(bench, key)
     await eventually(lambda: key in bench.recorder.started, interval=0.02)
@@ -151,14 +156,9 @@ async def _enqueue_here(bench: Bench, key: str) -> None:
     await bench.database.write(put, [NewRun("stamp", Trigger.API, args={"key": key})])
 
 
-async def _enqueue_elsewhere(bench: Bench, key: str) -> None:
-    def insert() -> None:
-        engine = sync_engine(bench.database.url)
-        with engine.begin() as conn:
-            enqueue_sync(conn, "stamp", {"key": key})
-        engine.dispose()
-
-    await asyncio.to_thread(insert)
+async def _enqueue_elsewhere(connection: Connection, _bench: Bench, key: str) -> None:
+    """As a process does that only enqueues: the node hears of it by a notification of the database."""
+    await asyncio.to_thread(connection.put, "stamp", {"key": key}, {})
 
 
 async def due_together(bench: Bench, tasks: int) -> str:
@@ -170,6 +170,18 @@ async def due_together(bench: Bench, tasks: int) -> str:
         names = [f"task-{place:06}" for place in range(first, min(tasks, first + CHUNK))]
         await bench.database.write(_create, [TaskSpec(name, "late", schedule) for name in names])
     await eventually(lambda: len(bench.recorder.late) >= tasks, within=120, interval=0.05)
+    return milliseconds(bench.recorder.late)
+
+
+async def each_second(bench: Bench, tasks: int) -> str:
+    """How late the jobs of many tasks start that are due in each of ten seconds."""
+    await bench.engine.start()
+    schedule = ScheduleSpec(Syntax.CRON, "* * * * * *")
+    await bench.database.write(_create, [TaskSpec(f"task-{place:04}", "late", schedule) for place in range(tasks)])
+    # The first second may have begun while they were made.
+    await eventually(lambda: len(bench.recorder.late) >= 2 * tasks, within=60)
+    bench.recorder.late.clear()
+    await eventually(lambda: len(bench.recorder.late) >= 10 * tasks, within=60)
     return milliseconds(bench.recorder.late)
 
 
@@ -189,7 +201,13 @@ async def idle(bench: Bench, seconds: int) -> str:
 
 
 Part = Callable[[Bench, int], Awaitable[str]]
-PARTS: dict[str, Part] = {"throughput": throughput, "latency": latency, "due": due_together, "idle": idle}
+PARTS: dict[str, Part] = {
+    "throughput": throughput,
+    "latency": latency,
+    "due": due_together,
+    "each": each_second,
+    "idle": idle,
+}
 
 
 async def measure(url: str, part: Part, size: int, settings: EngineSettings, *, listed: bool = False) -> str:
@@ -207,12 +225,19 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--runs", type=int, default=10_000, help="runs of the throughput part")
     parser.add_argument("--latencies", type=int, default=100, help="runs of the latency part")
     parser.add_argument("--tasks", type=int, default=1_000, help="tasks due at one second")
+    parser.add_argument("--each", type=int, default=200, help="tasks due each second")
     parser.add_argument("--idle-seconds", type=int, default=20)
-    parser.add_argument("--slots", type=int, default=20)
-    parser.add_argument("--prefetch", type=int, default=0)
+    parser.add_argument("--slots", type=int, default=EngineSettings().slots)
+    parser.add_argument("--prefetch", type=int, default=EngineSettings().prefetch)
     parser.add_argument("--statements", action="store_true", help="list the statements of the throughput part")
     chosen = parser.parse_args(arguments)
-    sizes = {"throughput": chosen.runs, "latency": chosen.latencies, "due": chosen.tasks, "idle": chosen.idle_seconds}
+    sizes = {
+        "throughput": chosen.runs,
+        "latency": chosen.latencies,
+        "due": chosen.tasks,
+        "each": chosen.each,
+        "idle": chosen.idle_seconds,
+    }
     settings = EngineSettings(slots=chosen.slots, prefetch=chosen.prefetch)
     # As ``cronograph serve`` does.
     leave_out_what_stays()

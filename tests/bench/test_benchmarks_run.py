@@ -28,7 +28,7 @@ TINY: dict[str, tuple[str, ...]] = {
         "many values",
     ),
     "dispatch": ("--tasks", "2", "--hours", "0.01"),
-    "engine": (*SQLITE, "--runs", "300", "--latencies", "2", "--tasks", "3", "--idle-seconds", "1"),
+    "engine": (*SQLITE, "--runs", "300", "--latencies", "2", "--tasks", "3", "--each", "2", "--idle-seconds", "1"),
     "enqueue": (*SQLITE, "--times", "1", "--many", "3", "--rounds", "1"),
     "frontdoor": ("--events", "2"),
     "logs": (*SQLITE, "--rounds", "1", "--jobs", "3", "--lines", "20"),
@@ -45,7 +45,9 @@ TINY: dict[str, tuple[str, ...]] = {
         "--seconds",
         "0",
     ),
+    "scale": (*SQLITE, "--runs", "20", "--groups", "3", "--unknown", "5", "--times", "2"),
     "schedule": ("--seconds", "0.0001"),
+    "serve": (*SQLITE, "--tasks", "2", "--seconds", "0"),
     "signin": (*SQLITE, "--executions", "300", "--seconds", "0.3", "--rounds", "1", "--requests", "3"),
     "subscribers": (
         *SQLITE,

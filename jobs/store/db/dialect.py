@@ -4,6 +4,7 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import cache
+from operator import itemgetter
 from types import NoneType
 from typing import Any, get_args, get_type_hints
 
@@ -128,12 +129,12 @@ def batch_rows(
     columns: Mapping[str, TypeEngine[Any]], rows: Sequence[Sequence[Any]], name: str = "batch", *, postgres: bool
 ) -> dict[str, Any]:
     """The parameters of ``batch`` alone."""
-    kinds = list(columns.values())
     if postgres:
-        named = [{one: _plain(value) for one, value in zip(columns, row, strict=True)} for row in rows]
-        return {f"{name}_rows": json.dumps(named)}
-    listed = [[_for_json(value, kind) for value, kind in zip(row, kinds, strict=True)] for row in rows]
-    return {f"{name}_rows": json.dumps(listed)}
+        named = [dict(zip(columns, row, strict=True)) for row in rows]
+        return {f"{name}_rows": json.dumps(named, default=_time_text)}
+    documents = [place for place, kind in enumerate(columns.values()) if _is_json(kind)]
+    listed = [_with_texts(row, documents) for row in rows] if documents else rows
+    return {f"{name}_rows": json.dumps(listed, default=_time_text)}
 
 
 def insert_rows(
@@ -144,7 +145,7 @@ def insert_rows(
     Args:
         conn: The transaction.
         table: Where they go.
-        rows: Values by column, all with the same columns.
+        rows: Values by column, all with the same columns, at least two.
         also: Further columns of what is returned.
 
     Returns:
@@ -153,7 +154,8 @@ def insert_rows(
     if not rows:
         return []
     postgres, names = is_postgresql(conn), tuple(rows[0])
-    values = [(*(row[name] for name in names), place) for place, row in enumerate(rows)]
+    pick = itemgetter(*names)
+    values = [(*pick(row), place) for place, row in enumerate(rows)]
     parameters = batch_rows(_placed(table, names), values, "new", postgres=postgres)
     return conn.execute(_inserting(table, names, also, postgres=postgres), parameters).all()
 
@@ -200,14 +202,20 @@ def _stored(kind: TypeEngine[Any]) -> TypeEngine[Any]:
     return Text() if _is_json(kind) else kind
 
 
-def _plain(value: Any) -> Any:
-    return to_text(value) if isinstance(value, datetime) else value
+def _time_text(value: object) -> str:
+    """A time as both databases read it from JSON; ``json`` asks for what it does not know itself."""
+    if isinstance(value, datetime):
+        return to_text(value)
+    raise TypeError(f"a {type(value).__name__} is no value of a row")
 
 
-def _for_json(value: Any, kind: TypeEngine[Any]) -> Any:
-    if value is None:
-        return None
-    return json.dumps(value) if _is_json(kind) else _plain(value)
+def _with_texts(row: Sequence[Any], documents: Sequence[int]) -> list[Any]:
+    """A row whose values at these places are texts of JSON documents; SQLite stores them as they are."""
+    values = list(row)
+    for place in documents:
+        if values[place] is not None:
+            values[place] = json.dumps(values[place])
+    return values
 
 
 KINDS: Mapping[type, TypeEngine[Any]] = {

@@ -37,8 +37,9 @@ _BEFORE: Final = [one.name for one in fields(TaskSpec)].index("schedule")
 def spec_of(values: Sequence[Any]) -> TaskSpec:
     """What a user decided, of the values of ``COLUMNS``."""
     schedule = ScheduleSpec(*values[_OWN : _OWN + _SCHEDULE])
-    # By place, as each task that comes due or is listed is read in this way; a test compares it with the names.
-    return TaskSpec(*values[:_BEFORE], schedule, *values[_BEFORE : _OWN - 1], frozenset(values[_OWN - 1]))
+    # By place, as each task that comes due or is listed is read in this way; a test reads back all of them.
+    decided = [*values[:_BEFORE], schedule, *values[_BEFORE : _OWN - 1], frozenset(values[_OWN - 1])]
+    return TaskSpec(*decided)
 
 
 def spec_values(spec: TaskSpec) -> dict[str, Any]:

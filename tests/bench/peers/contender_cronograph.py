@@ -35,6 +35,9 @@ async def main(url: str, runs: int) -> dict[str, float]:
             enqueue_many_sync(conn, [RunSpec("nothing")] * min(1000, runs - first))
     engine.dispose()
     enqueued = time.perf_counter() - began
+    # Whoever measures the server's processor time may look at it now.
+    print("enqueued", flush=True)
+    sys.stdin.readline()
     registry, database, ended = Registry(), Database(url), asyncio.Event()
     left = runs
 

@@ -1,0 +1,113 @@
+"""How long a claim takes while very much waits: a million runs in a thousand groups, and runs of a job nobody knows.
+
+Run it from the repository's root: ``python -m tests.bench.bench_scale``; ``--help`` lists the options. It judges
+nothing. Each claim is a transaction as a node makes it, with its events, by a node of its own in this process; what it
+began is ended before the next, apart from the measured time.
+"""
+
+import argparse
+import asyncio
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import uvloop
+
+from cronograph.jobs import job
+from cronograph.jobs.actions.claim import Claimant, claim
+from cronograph.jobs.actions.finish import Finish, finish
+from cronograph.jobs.actions.nodes import set_state
+from cronograph.jobs.actions.runs import put
+from cronograph.jobs.core.fairness import FairnessState
+from cronograph.jobs.core.model import NewRun, NodeState, Trigger
+from cronograph.jobs.core.outcome import Succeeded
+from cronograph.jobs.registry import Registry
+from cronograph.jobs.runtime.node import register
+from cronograph.jobs.runtime.settings import EngineSettings
+from cronograph.jobs.store.db.database import Database, parse_url, sync_engine
+from cronograph.jobs.store.schema.naming import SchemaText
+from cronograph.jobs.store.schema.tables import run
+
+from .measuring import DATABASES, fresh_database, load, milliseconds
+
+_COPIED = ", ".join(one.name for one in run.columns if one.name not in ("id", "group_name"))
+_NUMBERS = {
+    "sqlite": "WITH RECURSIVE s(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM s WHERE n < :runs)",
+    "postgres": "WITH s(n) AS (SELECT generate_series(1, CAST(:runs AS int)))",
+}
+
+
+def fill(url: str, kind: str, runs: int, groups: int) -> None:
+    """Copies of the first run, spread over so many groups, and statistics as an operator's table has them."""
+    statement = f"""
+        {_NUMBERS[kind]} INSERT INTO cronograph.run ({_COPIED}, group_name)
+        SELECT {_COPIED}, 'group-' || (s.n % :groups) FROM cronograph.run r, s WHERE r.id = 1"""
+    engine = sync_engine(parse_url(url))
+    with engine.begin() as conn:
+        conn.execute(SchemaText(statement), {"runs": runs, "groups": groups})
+        conn.execute(SchemaText("ANALYZE cronograph.run"))
+    engine.dispose()
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """What waits: so many runs of a job, spread over so many groups."""
+
+    job: str
+    runs: int
+    groups: int
+
+
+async def claims(url: str, kind: str, waiting: Waiting, times: int, slots: int) -> str:
+    """How long claims take while that waits; a run of ``known`` comes before each."""
+    registry = Registry()
+
+    @job("known", registry=registry)
+    async def known() -> None:
+        pass
+
+    database = Database(url)
+    node = await register(database, registry, EngineSettings())
+    await database.write(set_state, node, NodeState.ACTIVE, {NodeState.STARTING})
+    await database.write(put, [NewRun(waiting.job, Trigger.API)])
+    await asyncio.to_thread(fill, url, kind, waiting.runs, waiting.groups)
+    claimant, fairness = Claimant(node.id, node.name, ("known",)), FairnessState()
+    took: list[float] = []
+    begun = 0
+    for _ in range(times):
+        await database.write(put, [NewRun("known", Trigger.API, group="group-1")])
+        began = time.perf_counter()
+        claimed = await database.write(claim, claimant, fairness, slots=slots)
+        took.append(time.perf_counter() - began)
+        fairness, begun = claimed.fairness, begun + len(claimed.started)
+        ended = [Finish(one.run, one.execution_id, Succeeded()) for one in claimed.started]
+        await database.write(finish, node.id, node.name, ended)
+    await database.close()
+    return f"{begun / times:5.1f} runs a claim: {milliseconds(took)}"
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Measure what the options ask for."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--database", choices=DATABASES, action="append", help="both unless given")
+    parser.add_argument("--runs", type=int, default=1_000_000, help="that wait")
+    parser.add_argument("--groups", type=int, default=1_000, help="in which they wait")
+    parser.add_argument("--unknown", type=int, default=50_000, help="waiting runs of a job that the node does not know")
+    parser.add_argument("--times", type=int, default=200, help="claims of each kind")
+    parser.add_argument("--slots", type=int, default=20, help="runs that a claim may begin")
+    chosen = parser.parse_args(arguments)
+    print(load())
+    parts = {
+        "nothing else": Waiting("known", 0, 1),
+        f"{chosen.runs:,} in {chosen.groups:,} groups": Waiting("known", chosen.runs, chosen.groups),
+        f"{chosen.unknown:,} of an unknown job": Waiting("unknown", chosen.unknown, 2),
+    }
+    for kind in chosen.database or DATABASES:
+        for name, waiting in parts.items():
+            with fresh_database(kind) as url, asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+                found = runner.run(claims(url, kind, waiting, chosen.times, chosen.slots))
+            print(f"{kind:8} {name:30} {found}", flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,128 @@
+"""What an idle server costs: how soon it is ready, its memory, its processor time; with no task or very many.
+
+Run it from the repository's root: ``python -m tests.bench.bench_serve``; ``--help`` lists the options. A real
+``cronograph serve`` in a process of its own, with the built-in jobs. It judges nothing.
+"""
+
+import argparse
+import asyncio
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+import httpx
+import psutil
+
+from cronograph.jobs import job
+from cronograph.jobs.actions.tasks import create_tasks
+from cronograph.jobs.core.model import ScheduleSpec, TaskSpec
+from cronograph.jobs.core.schedule import Syntax
+from cronograph.jobs.registry import Registry
+from cronograph.jobs.runtime.node import register, take_back
+from cronograph.jobs.runtime.settings import EngineSettings
+from cronograph.jobs.store.db.database import Database, parse_url, sync_engine
+from cronograph.jobs.store.schema.naming import SchemaText
+from cronograph.jobs.store.schema.tables import periodic_task
+from tests.support.ports import free_port
+from tests.support.web import get
+
+from .measuring import DATABASES, fresh_database, load
+
+PATIENCE = 120.0
+SETTLING = 3.0
+"""Seconds after which what is done once at the start is over."""
+_COPIED = ", ".join(one.name for one in periodic_task.columns if one.name not in ("id", "name"))
+_NUMBERS = {
+    "sqlite": "WITH RECURSIVE s(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM s WHERE n < :tasks)",
+    "postgres": "WITH s(n) AS (SELECT generate_series(1, CAST(:tasks AS int)))",
+}
+
+
+async def make_first(url: str) -> None:
+    """A task that is due once a year, of a job that no node knows any more."""
+    registry, database = Registry(), Database(url)
+
+    @job("rare", registry=registry)
+    async def rare() -> None:
+        pass
+
+    await take_back(database, asyncio.create_task(register(database, registry, EngineSettings())))
+    spec = TaskSpec("rare", "rare", ScheduleSpec(Syntax.CRON, "0 0 0 1 1 *"))
+    await database.write(create_tasks, [spec])
+    await database.close()
+
+
+def fill(url: str, kind: str, tasks: int) -> None:
+    """So many copies of the first task."""
+    asyncio.run(make_first(url))
+    statement = f"""
+        {_NUMBERS[kind]} INSERT INTO cronograph.periodic_task ({_COPIED}, name)
+        SELECT {_COPIED}, 'copy ' || s.n FROM cronograph.periodic_task t, s WHERE t.name = 'rare'"""
+    engine = sync_engine(parse_url(url))
+    with engine.begin() as conn:
+        conn.execute(SchemaText(statement), {"tasks": tasks})
+    engine.dispose()
+
+
+def until_ready(process: psutil.Popen, port: int) -> float:
+    """Seconds until the server says that it is ready."""
+    began = time.perf_counter()
+    while time.perf_counter() - began < PATIENCE and process.poll() is None:
+        try:
+            if get(f"http://127.0.0.1:{port}/health/ready").status_code == 200:
+                return time.perf_counter() - began
+        except httpx.TransportError:
+            pass
+        time.sleep(0.01)
+    raise SystemExit("the server did not become ready")
+
+
+def measure(url: str, seconds: float) -> str:
+    """Start a server, look at it for a while, and stop it."""
+    port = free_port()
+    command = [
+        Path(sys.executable).with_name("cronograph"),
+        "serve",
+        "--no-auth",
+        "--port",
+        port,
+        "--database-url",
+        url,
+    ]
+    with tempfile.TemporaryFile() as said:
+        process = psutil.Popen(list(map(str, command)), stdout=said, stderr=subprocess.STDOUT)
+        try:
+            ready = until_ready(process, port)
+            time.sleep(SETTLING)
+            began, used = time.perf_counter(), sum(process.cpu_times()[:2])
+            time.sleep(seconds)
+            share = (sum(process.cpu_times()[:2]) - used) / (time.perf_counter() - began)
+            memory = process.memory_info().rss / 1e6
+        finally:
+            process.terminate()
+            process.wait(30)
+    return f"ready after {ready:5.2f} s, {memory:5.0f} MB, {share * 100:5.2f} % of a core"
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Measure what the options ask for."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--database", choices=DATABASES, action="append", help="both unless given")
+    parser.add_argument("--tasks", type=int, default=0, help="stored tasks, none of which comes due")
+    parser.add_argument("--seconds", type=float, default=20.0, help="for which its processor time is watched")
+    parser.add_argument("--rounds", type=int, default=1)
+    chosen = parser.parse_args(arguments)
+    print(load())
+    for kind in chosen.database or DATABASES:
+        with fresh_database(kind) as url:
+            if chosen.tasks:
+                fill(url, kind, chosen.tasks)
+            for _ in range(chosen.rounds):
+                print(f"{kind:8} {chosen.tasks:9,} tasks: {measure(url, chosen.seconds)}", flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -131,6 +131,7 @@ def _jobs(size: Size) -> Iterator[dict[str, Any]]:
             "schedule": None,
             "isolation": "async",
             "args_schema": {},
+            "tags": [],
             "defaults": {},
             "signature": "",
         }
@@ -143,7 +144,7 @@ def _nodes(size: Size) -> Iterator[dict[str, Any]]:
         yield {
             "name": f"node-{number:02}", "state": "active" if number < 3 else "stopped", "slots": 20, "running": 0,
             "version": "1", "seq": 1, "started_at": at, "heartbeat_at": at, "expires_at": at, "clock_skew": 0.0,
-            "jobs": names, "signatures": dict.fromkeys(names, ""),
+            "jobs": names, "signatures": dict.fromkeys(names, ""), "choice": {},
         }  # fmt: skip
 
 

@@ -9,6 +9,7 @@ from typing import Any, Final
 from sqlalchemy import Connection, bindparam, insert, select, update
 
 from ...core.audit import Entry, Record
+from ..schema.naming import SchemaText
 from ..schema.tables import audit_head as h
 from ..schema.tables import audit_log as a
 from ..schema.types import to_text
@@ -20,6 +21,11 @@ _HEAD = 1
 _LOCK_HEAD = select(h.c.last_id, h.c.last_hash).where(h.c.id == _HEAD).with_for_update()
 _APPEND = insert(a)
 _ADVANCE = update(h).where(h.c.id == _HEAD).values(last_id=bindparam("newest"), last_hash=bindparam("hash"))
+_COLUMNS = [one.name for one in a.columns]
+# What nearly every mutation writes, in one statement; SQLite knows no CTE that writes.
+_APPEND_ONE = SchemaText(f"""
+    WITH advanced AS (UPDATE cronograph.audit_head SET last_id = :id, last_hash = :hash WHERE id = {_HEAD})
+    INSERT INTO cronograph.audit_log ({", ".join(_COLUMNS)}) VALUES ({", ".join(f":{name}" for name in _COLUMNS)})""")
 
 
 def append(conn: Connection, now: datetime, records: Sequence[Record]) -> None:
@@ -41,6 +47,9 @@ def append(conn: Connection, now: datetime, records: Sequence[Record]) -> None:
         )
         last_hash = chained(last_hash, entry)
         rows.append({**_values(entry), "hash": last_hash})
+    if len(rows) == 1 and dialect.is_postgresql(conn):
+        conn.execute(_APPEND_ONE, rows[0])
+        return
     conn.execute(_APPEND, rows)
     conn.execute(_ADVANCE, {"newest": last_id, "hash": last_hash})
 

@@ -57,8 +57,12 @@ def _name_tables(engine: Engine, schema: str) -> None:
     a list of runs 40 µs. That is for connections of others, see ``borrowed``.
     """
     if schema != SCHEMA:
+
+        def schema_of(named: Any) -> Any:
+            return schema if named.schema == SCHEMA else named.schema
+
         preparer: Any = engine.dialect.identifier_preparer
-        preparer.schema_for_object = lambda named: schema if named.schema == SCHEMA else named.schema
+        preparer.schema_for_object = schema_of
 
 
 def postgres_arguments(url: URL, **settings: str) -> dict[str, Any]:

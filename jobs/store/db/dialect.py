@@ -4,7 +4,6 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import cache
-from operator import itemgetter
 from types import NoneType
 from typing import Any, get_args, get_type_hints
 
@@ -145,7 +144,7 @@ def insert_rows(
     Args:
         conn: The transaction.
         table: Where they go.
-        rows: Values by column, all with the same columns, at least two.
+        rows: Values by column, all with the same columns.
         also: Further columns of what is returned.
 
     Returns:
@@ -154,8 +153,7 @@ def insert_rows(
     if not rows:
         return []
     postgres, names = is_postgresql(conn), tuple(rows[0])
-    pick = itemgetter(*names)
-    values = [(*pick(row), place) for place, row in enumerate(rows)]
+    values = [(*map(row.__getitem__, names), place) for place, row in enumerate(rows)]
     parameters = batch_rows(_placed(table, names), values, "new", postgres=postgres)
     return conn.execute(_inserting(table, names, also, postgres=postgres), parameters).all()
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from enum import Enum
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from ...core.defaults import JobDefaults
 from ...core.model import Json, MisfirePolicy, OverlapPolicy, Priority, ScheduleSpec, TaskSpec
@@ -38,7 +38,7 @@ def spec_of(values: Sequence[Any]) -> TaskSpec:
     """What a user decided, of the values of ``COLUMNS``."""
     schedule = ScheduleSpec(*values[_OWN : _OWN + _SCHEDULE])
     # By place, as each task that comes due or is listed is read in this way; a test reads back all of them.
-    decided = [*values[:_BEFORE], schedule, *values[_BEFORE : _OWN - 1], frozenset(values[_OWN - 1])]
+    decided: list[Any] = [*values[:_BEFORE], schedule, *values[_BEFORE : _OWN - 1], frozenset(values[_OWN - 1])]
     return TaskSpec(*decided)
 
 
@@ -78,5 +78,5 @@ def _written(of: TaskSpec | ScheduleSpec, columns: Mapping[str, str]) -> dict[st
 
 def _stored(value: Any) -> Any:
     if isinstance(value, frozenset):
-        return sorted(value)
+        return sorted(cast("frozenset[str]", value))
     return value.value if isinstance(value, Enum) else value

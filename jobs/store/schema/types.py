@@ -1,7 +1,6 @@
 """Column types that behave the same on both databases."""
 
 import json
-from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any
 
@@ -63,7 +62,7 @@ class UtcDateTime(TypeDecorator[datetime]):
             )
         return value.astimezone(UTC) if dialect.name == "postgresql" else to_text(value)
 
-    def result_processor(self, dialect: Dialect, coltype: object) -> Callable[[Any], datetime | None]:
+    def result_processor(self, dialect: Dialect, coltype: object) -> Any:
         """Always an aware time in UTC. Called for every time that is read, so that nothing stands between."""
         del coltype
         return _utc_of_postgres if dialect.name == "postgresql" else _utc_of_sqlite

@@ -186,7 +186,7 @@ def _document(value: Any) -> str | None:
     return None if value is None else json.dumps(value)
 
 
-def _held(batch: _Rows) -> Select[Any]:
+def _held(batch: _Rows) -> Select[*tuple[Any, ...]]:
     asked = r.c.cancel_requested_at.is_not(None).label("cancel_requested")
     return select(r.c.id, r.c.state, r.c.attempt, r.c.node_id, asked).where(r.c.id.in_(select(batch.c.id)))
 

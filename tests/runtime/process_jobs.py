@@ -18,9 +18,9 @@ import time
 from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
-from pydantic import BaseModel
+from pydantic import AfterValidator, BaseModel
 
 from cronograph.jobs import JobContext, Result, job
 from cronograph.jobs.registry import Registry
@@ -226,3 +226,26 @@ def hidden() -> int:
 @job("tests.found_by_name", isolation="process")
 def found_by_name() -> int:
     return 1
+
+
+@in_process
+def enqueues(ctx: JobContext) -> None:
+    ctx.enqueue_sync(who_am_i)
+
+
+@in_process
+async def keeps(ctx: JobContext) -> None:
+    await ctx.save_checkpoint({"number": 1})
+
+
+def _judged_once(mark: str) -> str:
+    try:
+        Path(mark).touch(exist_ok=False)
+    except FileExistsError:
+        raise ValueError("only one process takes it") from None
+    return mark
+
+
+@in_process
+def judged_once(mark: Annotated[str, AfterValidator(_judged_once)]) -> int:
+    return len(mark)

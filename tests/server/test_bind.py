@@ -1,6 +1,9 @@
 """Where the server listens, and that the printed address is the real one."""
 
+import errno
+import os
 import socket
+from typing import Any
 
 import pytest
 
@@ -66,3 +69,25 @@ def test_two_listeners_never_share_a_port() -> None:
             listen("localhost", first.sockets[0].getsockname()[1])
     finally:
         first.close()
+
+
+@pytest.mark.parametrize("number", [errno.EADDRNOTAVAIL, errno.EAFNOSUPPORT])
+def test_a_machine_without_ipv6_listens_on_the_other_loopback_address(
+    number: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Old(socket.socket):
+        """Of a system that was started without IPv6, or has given no interface such an address."""
+
+        def __init__(self, family: int = -1, *rest: int, **named: Any) -> None:
+            if family == socket.AF_INET6:
+                raise OSError(number, os.strerror(number))
+            super().__init__(family, *rest, **named)
+
+    monkeypatch.setattr(socket, "socket", Old)
+    listener = listen("localhost", 0)
+    try:
+        assert [one.getsockname()[0] for one in listener.sockets] == ["127.0.0.1"]
+        with pytest.raises(CannotListenError, match="host: '::1' has no address on this machine that can be listened"):
+            listen("::1", 0)
+    finally:
+        listener.close()

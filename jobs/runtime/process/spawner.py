@@ -244,9 +244,7 @@ class Spawner:
             return
         try:
             data = self._control.recv(_CHUNK)
-        except BlockingIOError:
-            return
-        except OSError:
+        except ConnectionError:
             data = b""
         if not data:
             log.error("the launcher of child processes ended unasked, and its children with it")

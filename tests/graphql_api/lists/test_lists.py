@@ -153,6 +153,14 @@ async def test_a_cursor_with_half_a_surrogate_pair_is_refused(api: Api) -> None:
     assert code == "INVALID_CURSOR"
 
 
+@pytest.mark.parametrize("text", ["tomorrow", "0001-01-01T00:00:00+14:00"], ids=["no time", "before all times"])
+async def test_a_cursor_with_an_impossible_time_is_refused(api: Api, text: str) -> None:
+    cursor = encode("runs", (OrderKey("available_at"), OrderKey("id")), (text, 1))
+    code, message = await api.refused(RUNS, after=cursor, order=[{"field": "AVAILABLE_AT"}])
+    assert code == "INVALID_CURSOR"
+    assert "belongs to another" not in message
+
+
 FILTERS: list[tuple[dict[str, Any], str]] = [
     ({"state": {"eq": "WAITING"}}, "abcd"),
     ({"state": {"ne": "WAITING"}}, ""),

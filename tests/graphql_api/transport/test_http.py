@@ -90,6 +90,7 @@ async def test_a_body_that_does_not_arrive_is_given_up() -> None:
         ("application/graphql-response+json, application/json;q=0.9", "application/graphql-response+json"),
         ("application/json;q=0.5, application/graphql-response+json;q=0.9", "application/graphql-response+json"),
         ("text/html, */*;q=0.1", "application/json"),
+        ("application/json;q=much, application/graphql-response+json;q=0.1", "application/graphql-response+json"),
     ],
 )
 async def test_the_answer_has_the_form_that_the_client_prefers(server: Served, accept: str, expected: str) -> None:

@@ -26,8 +26,9 @@ from cronograph.jobs.runtime.live.log_writer import (
     bounded_fields,
 )
 from cronograph.jobs.store.db.database import Database
-from cronograph.jobs.store.db.transaction import Wake
+from cronograph.jobs.store.db.transaction import Tx, Wake
 from cronograph.jobs.store.read.logs import LogLine
+from cronograph.jobs.store.schema.naming import SchemaText
 from tests.runtime.flood_jobs import flooding
 from tests.support.engines import RunningEngine, StartEngine
 from tests.support.storage import Stored
@@ -155,6 +156,23 @@ async def test_without_a_database_all_newest_lines_are_left_for_the_end(writer: 
         writer.write(started.execution_id, [RawLine.now(logging.INFO, f"line {number + 1}", None)])
     tail = await writer.close(started.execution_id)
     assert (tail.kept, tail.cut) == (KEPT_LINES, 7)
+
+
+def without_a_table(tx: Tx) -> None:
+    """As if somebody had laid hands on the database."""
+    tx.conn.execute(SchemaText("ALTER TABLE cronograph.execution_log RENAME TO gone"))
+
+
+async def test_a_long_log_that_cannot_be_written_is_left_for_the_end_and_says_so(
+    writer: LogWriter, stored: Stored, started: Started, caplog: pytest.LogCaptureFixture
+) -> None:
+    stored.do(without_a_table)
+    writer.open(started.execution_id)
+    for number in range(BATCH + 7):
+        writer.write(started.execution_id, [RawLine.now(logging.INFO, f"line {number + 1}", None)])
+    tail = await writer.close(started.execution_id)
+    assert (len(tail.lines), tail.kept, tail.cut) == (BATCH + 7, BATCH + 7, 0)
+    assert f"the log of execution {started.execution_id} is written with its end, because now that failed" in caplog.text
 
 
 async def test_what_was_lost_on_the_way_counts_and_leaves_a_gap(writer: LogWriter, started: Started) -> None:

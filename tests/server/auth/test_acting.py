@@ -6,13 +6,16 @@ from typing import Any
 import pytest
 from sqlalchemy import Connection, delete, select, update
 
+from cronograph.graphql.context import Context
 from cronograph.graphql.errors import UserFacingError
+from cronograph.graphql.schema_factory import GuardedSchema
 from cronograph.jobs.actions import accounts
 from cronograph.jobs.actions.dispatch import dispatch_due
 from cronograph.jobs.core.accounts import Submitter
 from cronograph.jobs.core.roles import Role
 from cronograph.jobs.store.db.transaction import Tx
 from cronograph.jobs.store.schema.tables import audit_log, periodic_task, run, user_account
+from cronograph.server.api_caller import OwnApi
 from cronograph.server.auth.sign_in import person_behind
 from tests.server.auth.serving import Protected
 from tests.support.storage import Stored
@@ -111,6 +114,18 @@ async def test_a_job_has_the_rights_that_its_submitter_has_by_then(server: Prote
             await person_behind(server.database, submitter)
         assert refusal.value.code == "FORBIDDEN"
     assert (await person_behind(server.database, None)).name == "job code"
+
+
+async def test_a_job_of_somebody_without_rights_is_answered_by_that_refusal(
+    light: Protected, schema: GuardedSchema
+) -> None:
+    async def context_for(submitter: Submitter | None) -> Context:
+        raise AssertionError(await person_behind(light.database, submitter))
+
+    answer = await OwnApi(schema, context_for).call("{ viewer { name } }", submitter=Submitter("gone", 7_777))
+    (error,) = answer["errors"]
+    assert error["extensions"]["code"] == "FORBIDDEN"
+    assert "submitted by 'gone', who has no account now" in error["message"]
 
 
 @pytest.mark.usefixtures("knows_the_job")

@@ -6,14 +6,12 @@ listed here, and a test compares them with the sources.
 
 import sys
 from collections.abc import Iterable, Iterator
-from dataclasses import fields
 from pathlib import Path
 from typing import Final
 
 from graphql import GraphQLEnumType, GraphQLSchema, build_schema
 
 from .errors import classify
-from .guard.limits import Limits
 
 SDL: Final = Path(__file__).with_name("schema.graphql")
 
@@ -24,20 +22,24 @@ Made by `make schema`; do not edit it. Words that programs can rely on: they are
 """
 
 REQUESTS: Final = {
+    "BATCH_UNSUPPORTED": "The body is a list of operations; send one at a time.",
     "BUSY": "Too many sign-ins are being judged at once; try again in a moment.",
     "CROSS_SITE": "The request comes from another site.",
     "DOCUMENT_NOT_ALLOWED": "The server runs listed documents only, and this one is not listed.",
     "FORBIDDEN": "Who asks lacks the role that a field needs; `field`, `requiredRole` and `role` say which.",
     "HOST_NOT_ALLOWED": "The server is not asked by a name that it has.",
     "INTERNAL_ERROR": "A fault of this server; `id` finds it in the log.",
+    "INVALID_CHARACTER": "A text has U+0000 or half a surrogate pair, which nothing can store.",
     "INVALID_CURSOR": "A cursor is none, or belongs to another list or another order.",
     "INVALID_INPUT": "An argument is not what it must be.",
+    "INVALID_JSON": "The body is no JSON; the message says where the fault is.",
     "INVALID_LAST_EVENT_ID": "The header Last-Event-ID is no id of an event of this stream.",
     "INVALID_LINK": "The link is spent, too old or none.",
     "INVALID_PASSKEY": "What the device answered is not what was asked of it, or not in time.",
     "INVALID_REQUEST": "The body is not what it must be.",
     "INVALID_VARIABLES": "The variables do not fit the document.",
     "METHOD_NOT_ALLOWED": "Queries are sent by POST.",
+    "MISSING_QUERY": "There is no document, and no hash of one.",
     "NOT_ACCEPTABLE": "The client accepts no form in which this can be answered.",
     "NOT_FOUND": "There is no such thing (any more).",
     "NO_ROLE": "The provider gives the person no role here.",
@@ -66,13 +68,18 @@ REQUESTS: Final = {
 }
 """What `extensions.code` of an error of a whole request, or of one of its fields, can be besides the limits."""
 
-BEYOND: Final = ("VALIDATION", "INTROSPECTION_LISTS", "BODY_SECONDS", "QUEUED_OPERATIONS", "QUEUE_SECONDS")
-"""Limits that are no single number of `Limits`, or named by what passes them."""
+LIMITS: Final = (
+    "ALIASES", "ANSWER_BYTES", "BODY_BYTES", "BODY_SECONDS", "COST", "DEPTH", "DOCUMENT_BYTES", "FIELDS",
+    "INTROSPECTION_COST", "INTROSPECTION_DEPTH", "INTROSPECTION_LISTS", "JSON_DEPTH", "MUTATION_ROOT_FIELDS", "NESTING",
+    "NUMBER_DIGITS", "OPEN_STREAMS", "OPERATIONS_PER_SOCKET", "QUEUED_OPERATIONS", "QUEUE_SECONDS", "ROOT_FIELDS",
+    "TOKENS", "VALIDATION",
+)  # fmt: skip
+"""The limits that refuse something, as their codes name them; other fields of `Limits` cut, wait or remember."""
 
 
 def limit_codes() -> list[str]:
     """The codes of passed limits."""
-    return sorted({f"LIMIT_{name.upper()}" for name in (*(one.name for one in fields(Limits)), *BEYOND)})
+    return [f"LIMIT_{name}" for name in LIMITS]
 
 
 def catalogue(sdl: str) -> str:

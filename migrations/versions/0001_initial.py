@@ -159,7 +159,7 @@ def _event_publisher() -> None:
 def _execution_hour() -> None:
     op.create_table(
         "execution_hour",
-        Column("kind", String(4), nullable=False),
+        Column("kind", String(5), nullable=False),
         Column("name", String(200), nullable=False),
         Column("hour", TIME, nullable=False),
         Column("executions", KEY, nullable=False),
@@ -167,7 +167,7 @@ def _execution_hour() -> None:
         Column("successes", KEY, nullable=False),
         Column("records", KEY, nullable=False),
         PrimaryKeyConstraint("kind", "name", "hour", name="pk_execution_hour"),
-        CheckConstraint("kind IN ('all', 'job', 'task')", name="ck_execution_hour_kind"),
+        CheckConstraint("kind IN ('all', 'group', 'job', 'node', 'task')", name="ck_execution_hour_kind"),
     )
 
 

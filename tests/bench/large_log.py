@@ -16,7 +16,10 @@ from typing import Any
 import psycopg
 from sqlalchemy import Table, text
 
+from cronograph.jobs.core.defaults import JobInfo
+from cronograph.jobs.core.model import Isolation
 from cronograph.jobs.store.db.database import parse_url, sqlite_path, sync_engine
+from cronograph.jobs.store.db.transaction import Tx
 from cronograph.jobs.store.schema.tables import (
     execution_log,
     job,
@@ -27,6 +30,7 @@ from cronograph.jobs.store.schema.tables import (
     skipped_occurrence,
 )
 from cronograph.jobs.store.schema.types import to_text
+from cronograph.jobs.store.write.jobs import publish
 
 JOBS, TASKS, GROUPS, NODES = 200, 300, 30, 40
 RARE_JOB, RARE_TASK = "rare-job", "rare-task"
@@ -146,6 +150,12 @@ def _nodes(size: Size) -> Iterator[dict[str, Any]]:
             "version": "1", "seq": 1, "started_at": at, "heartbeat_at": at, "expires_at": at, "clock_skew": 0.0,
             "jobs": names, "signatures": dict.fromkeys(names, ""), "choice": {},
         }  # fmt: skip
+
+
+def publish_jobs(tx: Tx) -> None:
+    """Write the jobs once more, where they have been forgotten; nobody can run them."""
+    names = (f"job-{number:03}" for number in range(JOBS))
+    publish(tx.conn, [JobInfo(name, "", None, Isolation.ASYNC, {}) for name in (*names, RARE_JOB)])
 
 
 def _tasks(size: Size) -> Iterator[dict[str, Any]]:

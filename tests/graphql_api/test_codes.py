@@ -1,6 +1,9 @@
 """Every word that programs test is in the schema or in the catalogue, and the page says what the code says."""
 
+import ast
 import re
+from collections.abc import Iterator
+from pathlib import Path
 
 from cronograph.graphql.catalogue import REQUESTS, SDL, catalogue, limit_codes
 from cronograph.jobs.core.codes import ErrorCode
@@ -9,6 +12,11 @@ from cronograph.jobs.core.model import NodeState, Outcome, SkipReason
 from cronograph.jobs.core.states import RunState
 from tests.support.sources import ROOT
 
+WORD = re.compile("[A-Z]{2,}(_[A-Z]+)*")
+REFUSES = {"UserFacingError", "coded", "_refused", "_bad_request"}
+"""What takes a code."""
+OF_A_LIMIT = {"LimitExceeded", "_check", "_limit", "_refusal"}
+"""What takes the name of a limit first."""
 CODE = re.compile(r'(?:code=|_refused\([^()]*, |coded\(.*, )"([A-Z_a-z]+)"')
 
 
@@ -16,14 +24,44 @@ def test_the_page_of_codes_is_what_the_code_says() -> None:
     assert (ROOT / "docs" / "codes.md").read_text() == catalogue(SDL.read_text()), "write it anew with `make schema`"
 
 
-def test_every_code_of_a_request_is_in_the_catalogue() -> None:
-    known = {*REQUESTS, *limit_codes()}
+def sources() -> Iterator[tuple[Path, str]]:
+    """What can refuse a request: the API and the server, but for the client and the catalogue itself."""
     for folder in ("graphql", "server"):
         for path in sorted((ROOT / folder).rglob("*.py")):
-            if "client" in path.parts:
-                continue
-            raised: set[str] = set(CODE.findall(path.read_text(encoding="utf-8")))
-            assert raised <= known, f"{path.relative_to(ROOT)}: put {raised - known} into graphql/catalogue.py"
+            if "client" not in path.parts and path.name != "catalogue.py":
+                yield path, path.read_text(encoding="utf-8")
+
+
+def raised_by(text: str) -> set[str]:
+    """The codes of the refusals in a source, and of the limits that it names."""
+    found: set[str] = set()
+    for node in ast.walk(ast.parse(text)):
+        if not isinstance(node, ast.Call):
+            continue
+        name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+        given = [*node.args, *(one.value for one in node.keywords if one.arg == "code")]
+        words = [one.value for one in given if isinstance(one, ast.Constant) and isinstance(one.value, str)]
+        if name in REFUSES:
+            found |= {word for word in words if WORD.fullmatch(word)}
+        elif name in OF_A_LIMIT and words:
+            found.add(f"LIMIT_{words[0].upper()}")
+    return found
+
+
+def test_every_code_of_a_request_is_in_the_catalogue() -> None:
+    known = {*REQUESTS, *limit_codes()}
+    for path, text in sources():
+        unknown = raised_by(text) - known
+        assert unknown == set(), f"{path.relative_to(ROOT)}: put {unknown} into graphql/catalogue.py"
+
+
+def test_the_catalogue_has_no_code_that_nothing_raises() -> None:
+    texts = dict(sources())
+    raised = set[str]().union(*(raised_by(text) for text in texts.values()))
+    assert set(limit_codes()) - raised == set()
+    # Some are kept under a name of their own before they are raised, or raised by the engine.
+    written = "".join([*texts.values(), (ROOT / "jobs" / "core" / "codes.py").read_text(encoding="utf-8")])
+    assert [code for code in REQUESTS if f'"{code}"' not in written] == []
 
 
 def test_no_code_of_a_refusal_is_a_bare_text() -> None:

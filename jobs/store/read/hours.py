@@ -8,7 +8,7 @@ are not counted yet in the log itself. What is pruned by number later stays coun
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import Any, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from sqlalchemy import ColumnElement, Connection, Select, and_, case, func, literal, select
 
@@ -31,6 +31,14 @@ COUNTED_AFTER = timedelta(minutes=5)
 
 LOOK_BACK = timedelta(days=7)
 FARTHEST = timedelta(days=400)
+
+_FILTERS: Final = {
+    HourKind.JOB: "job_name",
+    HourKind.TASK: "task_name",
+    HourKind.GROUP: "group",
+    HourKind.NODE: "node",
+}
+"""What of a ``Scope`` has the name of a kind, in its order."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +91,15 @@ def counted(conn: Connection, start: datetime, end: datetime) -> set[datetime]:
     return set(conn.execute(statement).scalars())
 
 
+def kind_of(scope: Scope) -> tuple[HourKind, str] | None:
+    """As what the executions of a scope are counted ahead; None if they are not, since it has several names."""
+    names = {kind: getattr(scope, attribute) for kind, attribute in _FILTERS.items()}
+    named: list[tuple[HourKind, str]] = [(kind, name) for kind, name in names.items() if name is not None]
+    if len(named) > 1:
+        return None
+    return named[0] if named else (HourKind.ALL, "")
+
+
 def figures() -> list[ColumnElement[int]]:
     """The columns of a ``Tally``, over rows of the log."""
 
@@ -107,7 +124,7 @@ def tallies(
         start: The beginning of the span.
         end: Its end, not included.
         seconds: The width of a bucket; buckets are aligned to the epoch.
-        of: Of everything, a job or a task, and its name.
+        of: Of everything, a job, a task, a group or a node, and its name.
 
     Returns:
         By the beginning of each bucket that has any.
@@ -163,7 +180,8 @@ def _in_log(
     conn: Connection, start: datetime, end: datetime, seconds: int, of: tuple[HourKind, str]
 ) -> Iterator[tuple[datetime, Tally]]:
     kind, name = of
-    scope = Scope(start, end, name if kind is HourKind.JOB else None, name if kind is HourKind.TASK else None)
+    job, task, group, node = (name if kind is one else None for one in _FILTERS)
+    scope = Scope(start, end, job, task, group, node)
     bucket = BucketStart(e.c.started_at, literal(seconds)).label("bucket")
     for at, *counts in conn.execute(select(bucket, *figures()).where(scope.condition()).group_by(bucket)):
         yield datetime.fromtimestamp(at, UTC), Tally(*map(int, counts))

@@ -9,11 +9,12 @@ from sqlalchemy import Connection, func, select
 from ...core.states import UNFINISHED, RunState
 from ..db.words import words
 from ..read import hours
-from ..schema.tables import HourKind, run
+from ..schema.tables import run
 from .hours import Tally
 from .nodes import live
+from .percentiles import Percentiles, Series, percentiles
 from .scope import Scope
-from .statistics import NOTHING, Figures, Point, completed_per_minute, counts, lateness, points, stalled, totals
+from .statistics import Figures, Point, completed_per_minute, counts, stalled
 
 DAY = timedelta(days=1)
 TICK = timedelta(microseconds=1)
@@ -21,6 +22,8 @@ MINUTES = 60
 """How many minutes the overview's rate goes back."""
 SAMPLE = 10_000
 """So many executions say where percentiles lie as well as all: the rank of the 99th is right to 0.1 in 100."""
+EXAMINED = 50_000
+"""So many are looked at for percentiles of a part that no index finds: of a rare group or node the sample is small."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +68,7 @@ class Statistics:
 
     total: Figures
     points: tuple[Point, ...]
-    lateness: Figures
+    lateness: Percentiles
     stalled: int
 
 
@@ -97,40 +100,52 @@ def _states(conn: Connection) -> dict[RunState, int]:
 def statistics(conn: Connection, scope: Scope, seconds: int, now: datetime, wanted: Wanted = Wanted()) -> Statistics:
     """The figures of a scope, in all and per bucket of ``seconds``; percentiles that are not wanted are None.
 
-    Everything is counted; percentiles of more than ``SAMPLE`` executions are those of an even sample of about so many.
+    Everything is counted; percentiles of more than ``SAMPLE`` executions are those of an even sample of about so many,
+    or of fewer where more than ``EXAMINED`` would have to be looked at.
     """
-    counted = _tallied(conn, scope, seconds) if is_tallied(scope) else counts(conn, scope, seconds)
+    counted = _counted(conn, scope, seconds)
     total = _sum(counted)
-    sample = replace(scope, every=max(1, round(total.count / SAMPLE)))
-    if wanted.points:
-        found = {point.at: point.figures for point in points(conn, sample, seconds)}
-        counted = [Point(point.at, _judged(point.figures, found.get(point.at, NOTHING))) for point in counted]
+    series = {Series.TOTAL: wanted.total, Series.POINTS: wanted.points, Series.LATENESS: wanted.lateness}
+    chosen = [one for one, is_wanted in series.items() if is_wanted]
+    every = _every(conn, scope, total.count) if chosen else 1
+    found = percentiles(conn, replace(scope, every=every), seconds, chosen)
+
+    def judged(figures: Figures, of: Series, at: datetime | None = None) -> Figures:
+        parts = found.get((of, 0 if at is None else int(at.timestamp())), Percentiles())
+        return replace(figures, p50=parts.p50, p95=parts.p95, p99=parts.p99)
+
     return Statistics(
-        total=_judged(total, totals(conn, sample)) if wanted.total else total,
-        points=tuple(counted),
-        lateness=lateness(conn, sample) if wanted.lateness else NOTHING,
+        total=judged(total, Series.TOTAL),
+        points=tuple(Point(point.at, judged(point.figures, Series.POINTS, point.at)) for point in counted),
+        lateness=found.get((Series.LATENESS, 0), Percentiles()),
         stalled=len(stalled(conn, now, job_name=scope.job_name, task_name=scope.task_name, group=scope.group)),
     )
 
 
-def _judged(counted: Figures, sampled: Figures) -> Figures:
-    return replace(counted, p50=sampled.p50, p95=sampled.p95, p99=sampled.p99)
+def searched(conn: Connection, scope: Scope) -> int:
+    """How many executions have to be looked at to count those of a scope that has several names; of others, none."""
+    return 0 if hours.kind_of(scope) is not None else _sum(_counted(conn, _found(scope), 86400)).count
 
 
-def is_tallied(scope: Scope) -> bool:
-    """Whether whole hours of the scope were counted ahead: they are of everything, of one job, or of one task."""
-    named = [one for one in (scope.job_name, scope.task_name, scope.group, scope.node) if one is not None]
-    return not named or (len(named) == 1 and scope.group is None and scope.node is None)
+def _every(conn: Connection, scope: Scope, count: int) -> int:
+    """One of how many executions is looked at for percentiles."""
+    found = _found(scope)
+    examined = count if found == scope else _sum(_counted(conn, found, 86400)).count
+    return max(1, round(count / SAMPLE), round(examined / EXAMINED))
 
 
-def _tallied(conn: Connection, scope: Scope, seconds: int) -> list[Point]:
-    of = (HourKind.ALL, "")
-    if scope.job_name is not None:
-        of = (HourKind.JOB, scope.job_name)
-    elif scope.task_name is not None:
-        of = (HourKind.TASK, scope.task_name)
-    found = hours.tallies(conn, scope.start, scope.end, seconds, of)
-    return [Point(at, _figures(tally)) for at, tally in sorted(found.items())]
+def _found(scope: Scope) -> Scope:
+    """What an index finds: a group, a node, or a task beside a job is looked for among that."""
+    return replace(scope, group=None, node=None, task_name=None if scope.job_name is not None else scope.task_name)
+
+
+def _counted(conn: Connection, scope: Scope, seconds: int) -> list[Point]:
+    """The counts of a scope: whole hours as they were counted ahead, unless it has several names."""
+    of = hours.kind_of(scope)
+    if of is None:
+        return counts(conn, scope, seconds)
+    tallies = hours.tallies(conn, scope.start, scope.end, seconds, of)
+    return [Point(at, _figures(tally)) for at, tally in sorted(tallies.items())]
 
 
 def _figures(tally: Tally) -> Figures:

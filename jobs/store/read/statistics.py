@@ -5,11 +5,8 @@ from datetime import UTC, datetime
 from typing import Any, TypeAlias
 
 from sqlalchemy import (
-    ColumnElement,
     Connection,
-    Float,
     Select,
-    Subquery,
     and_,
     case,
     func,
@@ -21,7 +18,6 @@ from sqlalchemy import (
 
 from ...core.model import FAILURES
 from ...core.occurrence import is_stalled
-from ..db import dialect
 from ..db.functions import BucketStart, duration
 from ..db.words import words
 from ..schema.tables import job_execution as e
@@ -32,11 +28,8 @@ from .tasks import task_from
 
 AnySelect: TypeAlias = Select[*tuple[Any, ...]]
 
-PERCENTILES = (0.5, 0.95, 0.99)
 MESSAGE_PREFIX = 300
 """Characters of an error's message that failures are grouped by."""
-
-_DURATION = duration(e.c.started_at, e.c.completed_at)
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,9 +42,6 @@ class Figures:
     p50: float | None
     p95: float | None
     p99: float | None
-
-
-NOTHING = Figures(0, 0, 0, None, None, None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,31 +66,15 @@ class FailureRow:
 
 
 def counts(conn: Connection, scope: Scope, seconds: int) -> list[Point]:
-    """What ``points`` finds, without the percentiles."""
-    rows = _judged(scope, BucketStart(e.c.started_at, literal(seconds)), _DURATION).subquery("judged")
-    found = conn.execute(_counted(rows).order_by(rows.c.bucket))
+    """The counts per bucket of ``seconds``, aligned to the epoch, oldest first; empty buckets are left out."""
+    bucket = BucketStart(e.c.started_at, literal(seconds)).label("bucket")
+    failed = func.sum(case((e.c.outcome.in_(words(FAILURES)), 1), else_=0))
+    records = func.coalesce(func.sum(e.c.records_processed), 0)
+    statement = select(bucket, func.count(), failed, records).where(scope.condition()).group_by(bucket).order_by(bucket)
     return [
         Point(datetime.fromtimestamp(at, UTC), Figures(count, int(failed), int(records), None, None, None))
-        for at, count, failed, records in found
+        for at, count, failed, records in conn.execute(statement)
     ]
-
-
-def totals(conn: Connection, scope: Scope) -> Figures:
-    """The figures of all executions of a scope together; the percentiles are of their durations."""
-    return _figures(conn, _judged(scope, literal(0), _DURATION)).get(0, NOTHING)
-
-
-def points(conn: Connection, scope: Scope, seconds: int) -> list[Point]:
-    """The figures per bucket of ``seconds``, aligned to the epoch; buckets without executions are left out."""
-    found = _figures(conn, _judged(scope, BucketStart(e.c.started_at, literal(seconds)), _DURATION))
-    return [Point(datetime.fromtimestamp(at, UTC), figures) for at, figures in sorted(found.items())]
-
-
-def lateness(conn: Connection, scope: Scope) -> Figures:
-    """The seconds from nominal time to start of first attempts made by a schedule."""
-    first = (e.c.scheduled_for.is_not(None), e.c.attempt == 1)
-    rows = _judged(scope, literal(0), duration(e.c.scheduled_for, e.c.started_at)).where(*first)
-    return _figures(conn, rows).get(0, NOTHING)
 
 
 def stalled(
@@ -172,51 +146,3 @@ def completed_per_minute(conn: Connection, start: datetime, end: datetime) -> di
     )
     statement = select(rows.c.minute, func.count()).group_by(rows.c.minute)
     return {datetime.fromtimestamp(minute, UTC): count for minute, count in conn.execute(statement)}
-
-
-def _judged(scope: Scope, bucket: ColumnElement[int], value: ColumnElement[float]) -> AnySelect:
-    """One row per execution: its bucket, whether it failed, its records, and the value to take percentiles of."""
-    return select(
-        bucket.label("bucket"),
-        case((e.c.outcome.in_(words(FAILURES)), 1), else_=0).label("failed"),
-        e.c.records_processed.label("records"),
-        value.label("value"),
-    ).where(scope.condition())
-
-
-def _figures(conn: Connection, judged: AnySelect) -> dict[int, Figures]:
-    rows = judged.subquery("judged")
-    percentiles = _percentiles_postgresql(rows) if dialect.is_postgresql(conn) else None
-    if percentiles is None:
-        rows, percentiles = _percentiles_sqlite(rows)
-    return {
-        bucket: Figures(count, int(failed), int(records), p50, p95, p99)
-        for bucket, count, failed, records, p50, p95, p99 in conn.execute(_counted(rows).add_columns(*percentiles))
-    }
-
-
-def _counted(rows: Subquery) -> AnySelect:
-    records = func.coalesce(func.sum(rows.c.records), 0)
-    return select(rows.c.bucket, func.count(), func.sum(rows.c.failed), records).group_by(rows.c.bucket)
-
-
-def _percentiles_postgresql(rows: Subquery) -> list[ColumnElement[float]]:
-    return [func.percentile_cont(part, type_=Float()).within_group(rows.c.value) for part in PERCENTILES]
-
-
-def _percentiles_sqlite(rows: Subquery) -> tuple[Subquery, list[ColumnElement[float]]]:
-    """The rows with their rank, and the percentiles as PostgreSQL's ``percentile_cont`` defines them.
-
-    The percentile p of n values lies at rank p·(n-1), between two values in general: each value weighs by how near its
-    rank is, and only those two have a weight at all.
-    """
-    missing = rows.c.value.is_(None)
-    rank = func.row_number().over(partition_by=(rows.c.bucket, missing), order_by=rows.c.value) - 1
-    number = func.count(rows.c.value).over(partition_by=rows.c.bucket)
-    ranked = select(rows, rank.label("rank"), number.label("number")).subquery("ranked")
-
-    def percentile(part: float) -> ColumnElement[float]:
-        distance = func.abs(ranked.c.rank - literal(part) * (ranked.c.number - 1))
-        return func.sum(ranked.c.value * func.max(0.0, 1.0 - distance), type_=Float())
-
-    return ranked, [percentile(part) for part in PERCENTILES]

@@ -141,11 +141,13 @@ BY_HAND = (Trigger.MANUAL, Trigger.RETRY)
 
 
 class HourKind(StrEnum):
-    """Of what a row of ``execution_hour`` tells: everything (its name is empty), a job, or a task."""
+    """Of what a row of ``execution_hour`` tells: everything (its name is empty), a job, a task, a group, or a node."""
 
     ALL = "all"
     JOB = "job"
     TASK = "task"
+    GROUP = "group"
+    NODE = "node"
 
 
 _CLAIMABLE = f"state IN ({quoted(CLAIMABLE)})"
@@ -264,7 +266,7 @@ job_execution = Table(
 execution_hour = Table(
     "execution_hour",
     metadata,
-    Column("kind", String(4), primary_key=True),
+    Column("kind", String(5), primary_key=True),
     Column("name", String(200), primary_key=True),
     Column("hour", UtcDateTime, primary_key=True),
     Column("executions", Key, nullable=False),

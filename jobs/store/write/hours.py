@@ -6,16 +6,24 @@ are not counted yet in the log itself. What is pruned by number later stays coun
 """
 
 from datetime import datetime
-from typing import Any
+from typing import Any, Final
 
 from sqlalchemy import ColumnElement, Connection, delete, exists, literal, select, tuple_
 
 from ..db import dialect
 from ..read.hours import HOUR, AnySelect, figures
-from ..schema.tables import HourKind
+from ..schema.tables import HourKind, run
 from ..schema.tables import execution_hour as h
 from ..schema.tables import job_execution as e
 from ..schema.types import UtcDateTime
+
+_NAMES: Final[dict[HourKind, ColumnElement[Any]]] = {
+    HourKind.JOB: e.c.job_name,
+    HourKind.TASK: e.c.task_name,
+    HourKind.GROUP: run.c.group_name,
+    HourKind.NODE: e.c.node,
+}
+"""What is counted by name, beside everything."""
 
 
 def count(conn: Connection, hour: datetime) -> bool:
@@ -26,8 +34,10 @@ def count(conn: Connection, hour: datetime) -> bool:
     within = (e.c.started_at >= hour, e.c.started_at < hour + HOUR)
     if conn.execute(select(exists().where(e.c.completed_at.is_(None), *within))).scalar_one():
         return False
-    for kind, name in ((HourKind.JOB, e.c.job_name), (HourKind.TASK, e.c.task_name)):
+    for kind, name in _NAMES.items():
         rows = _counted(literal(kind.value), name, hour).where(*within, name.is_not(None)).group_by(name)
+        if kind is HourKind.GROUP:
+            rows = rows.where(run.c.id == e.c.run_id)
         conn.execute(_inserting(conn, rows))
     # This one last, and also without any execution: it tells that the hour is counted.
     conn.execute(_inserting(conn, _counted(literal(HourKind.ALL.value), literal(""), hour).where(*within)))

@@ -2,6 +2,9 @@
 
 from typing import Any
 
+import pytest
+
+from cronograph.graphql.operations import reports
 from cronograph.jobs.core.outcome import Failed, Succeeded
 from tests.graphql_api.api import Api, take
 
@@ -118,3 +121,18 @@ async def test_figures_can_be_of_one_group_or_one_node(api: Api) -> None:
         "both": {"count": 1, "failures": 1},
         "none": {"count": 0, "points": []},
     }
+
+
+async def test_what_has_several_names_is_not_searched_for_among_very_many(
+    api: Api, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    worker = api.stored.node("first")
+    for _ in range(2):
+        api.stored.enqueue(group="mail", retries=0)
+        worker.end(worker.start(), Succeeded())
+    api.stored.pass_time(1)
+    monkeypatch.setattr(reports, "MAX_SEARCHED", 1)
+    code, message = await api.refused('{ statistics(jobName: "work", group: "mail") { count } }')
+    assert code == "INVALID_INPUT"
+    assert "lie 2 executions to be searched for those that have all these names, of at most 1; choose" in message
+    assert await api.ask('{ statistics(group: "mail") { count } }') == {"statistics": {"count": 2}}

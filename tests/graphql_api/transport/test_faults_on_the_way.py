@@ -1,4 +1,4 @@
-"""What goes wrong between a client and its operation: a client that is gone, an answer that is no JSON, a lost socket."""
+"""What goes wrong between a client and its operation: a client that is gone, an answer that is no JSON, a socket."""
 
 import asyncio
 import logging

@@ -1,7 +1,7 @@
 """Server-Sent Events: the protocol of graphql-sse, cursors, resumption, and the end of streams."""
 
 import json
-from collections.abc import AsyncGenerator, AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -132,6 +132,17 @@ async def test_a_fault_is_masked_and_ends_the_stream(server: Served) -> None:
         received = [event async for event in events]
     assert [event.type for event in received] == ["next", "next", "complete"]
     assert received[1].data["errors"][0]["message"].startswith("Internal error, id ")
+
+
+def no_cursor(_answer: Mapping[str, Any]) -> str | None:
+    raise KeyError("the password is hunter2")
+
+
+async def test_a_fault_beside_the_resolvers_is_masked_and_ends_the_stream() -> None:
+    async with served(event_id=no_cursor) as server, stream(server, TICKS) as events:
+        received = [event async for event in events]
+    assert [event.type for event in received] == ["next", "complete"]
+    assert received[0].data["errors"][0]["message"].startswith("Internal error, id ")
 
 
 async def test_shutdown_ends_streams_without_complete_so_that_clients_come_back() -> None:

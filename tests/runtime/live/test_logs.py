@@ -172,7 +172,9 @@ async def test_a_long_log_that_cannot_be_written_is_left_for_the_end_and_says_so
         writer.write(started.execution_id, [RawLine.now(logging.INFO, f"line {number + 1}", None)])
     tail = await writer.close(started.execution_id)
     assert (len(tail.lines), tail.kept, tail.cut) == (BATCH + 7, BATCH + 7, 0)
-    assert f"the log of execution {started.execution_id} is written with its end, because now that failed" in caplog.text
+    assert (
+        f"the log of execution {started.execution_id} is written with its end, because now that failed" in caplog.text
+    )
 
 
 async def test_what_was_lost_on_the_way_counts_and_leaves_a_gap(writer: LogWriter, started: Started) -> None:

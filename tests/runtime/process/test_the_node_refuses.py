@@ -34,7 +34,9 @@ class Faulty(Database):
 
 
 @pytest.mark.parametrize(
-    ("job", "error"), [("enqueues", "EnqueueRefusedError"), ("keeps", "CheckpointRefusedError")], ids=["enqueue", "checkpoint"]
+    ("job", "error"),
+    [("enqueues", "EnqueueRefusedError"), ("keeps", "CheckpointRefusedError")],
+    ids=["enqueue", "checkpoint"],
 )
 async def test_what_the_node_could_not_store_fails_where_the_job_asked_for_it(
     sqlite_url: str, job: str, error: str, caplog: pytest.LogCaptureFixture

@@ -2,16 +2,17 @@
 
 import random
 import statistics as python
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
-from sqlalchemy import Connection, insert
+from sqlalchemy import Connection, func, insert, select
 
 from cronograph.jobs.core.states import RunState
 from cronograph.jobs.store.read import reports
 from cronograph.jobs.store.read.scope import Scope
-from cronograph.jobs.store.read.statistics import NOTHING, completed_per_minute, failures, lateness, points, totals
+from cronograph.jobs.store.read.statistics import completed_per_minute, failures
 from cronograph.jobs.store.schema.tables import job_execution
 from tests.support.history import add_run
 
@@ -58,12 +59,18 @@ def test_counts_and_percentiles_are_exact(conn: Connection, size: int) -> None:
     if made:
         conn.execute(insert(job_execution), made)
     scope = Scope(NOW - 4 * HOUR, NOW + HOUR)
-    check(totals(conn, scope), made)
-    found = {point.at: point.figures for point in points(conn, scope, 3600)}
+    report = of(conn, scope)
+    check(report.total, made)
+    found = {point.at: point.figures for point in report.points}
     hours = {row["started_at"].replace(minute=0, second=0, microsecond=0) for row in made}
     assert set(found) == hours
     for hour in hours:
         check(found[hour], [row for row in made if hour <= row["started_at"] < hour + HOUR])
+
+
+def of(conn: Connection, scope: Scope) -> reports.Statistics:
+    """All that there is, by the hour."""
+    return reports.statistics(conn, scope, 3600, NOW)
 
 
 def check(figures: Any, made: list[dict[str, Any]]) -> None:
@@ -81,18 +88,19 @@ def test_a_bucket_begins_with_its_first_microsecond(conn: Connection) -> None:
     edge = NOW.replace(minute=0, second=0, microsecond=0)
     tick = timedelta(microseconds=1)
     conn.execute(insert(job_execution), [execution(1, edge - tick, 0.5), execution(2, edge, 0.5)])
-    found = points(conn, Scope(edge - HOUR, edge + HOUR), 3600)
+    found = of(conn, Scope(edge - HOUR, edge + HOUR)).points
     assert [(point.at, point.figures.count) for point in found] == [(edge - HOUR, 1), (edge, 1)]
-    assert totals(conn, Scope(edge, edge + HOUR)).count == 1
-    assert totals(conn, Scope(edge - HOUR, edge)).count == 1
+    assert of(conn, Scope(edge, edge + HOUR)).total.count == 1
+    assert of(conn, Scope(edge - HOUR, edge)).total.count == 1
 
 
 def test_a_scope_is_of_one_job_or_one_task(conn: Connection) -> None:
     conn.execute(insert(job_execution), [execution(1, NOW, 1), execution(2, NOW, 1, job_name="k", task_name="t")])
     whole = (NOW - HOUR, NOW + HOUR)
-    assert totals(conn, Scope(*whole, job_name="j")).count == 1
-    assert totals(conn, Scope(*whole, task_name="t")).count == 1
-    assert totals(conn, Scope(*whole, job_name="j", task_name="t")) == NOTHING
+    assert of(conn, Scope(*whole, job_name="j")).total.count == 1
+    assert of(conn, Scope(*whole, task_name="t")).total.count == 1
+    assert of(conn, Scope(*whole, job_name="j", task_name="t")).total.count == 0
+    assert of(conn, Scope(*whole, job_name="k", task_name="t")).total.p50 == pytest.approx(1.0)
 
 
 def test_lateness_is_of_first_attempts_with_a_nominal_time(conn: Connection) -> None:
@@ -103,8 +111,7 @@ def test_lateness_is_of_first_attempts_with_a_nominal_time(conn: Connection) -> 
         execution(4, NOW, 1),
     ]
     conn.execute(insert(job_execution), made)
-    late = lateness(conn, Scope(NOW - HOUR, NOW + HOUR))
-    assert late.count == 2
+    late = of(conn, Scope(NOW - HOUR, NOW + HOUR)).lateness
     assert late.p50 == pytest.approx(3.0)
     assert late.p95 == pytest.approx(3.9)
 
@@ -166,11 +173,31 @@ def test_of_very_many_executions_all_are_counted_and_an_even_sample_says_where_p
     assert report.total.p50 == pytest.approx(49.5, abs=2)
     assert report.total.p99 == pytest.approx(98, abs=2)
     assert all(point.figures.p95 == pytest.approx(94, abs=4) for point in report.points)
-    looked_at = totals(conn, Scope(NOW - 3 * HOUR, NOW + HOUR, every=3)).count
+    sampled = Scope(NOW - 3 * HOUR, NOW + HOUR, every=3).condition()
+    looked_at = conn.execute(select(func.count()).select_from(job_execution).where(sampled)).scalar_one()
     assert looked_at == pytest.approx(reports.SAMPLE, rel=0.01)
+
+
+def test_of_a_group_or_node_of_very_many_executions_a_bounded_number_is_looked_at(
+    conn: Connection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(reports, "EXAMINED", 500)
+    made = [
+        execution(number, NOW - timedelta(seconds=2_001 - number), number % 100, node="ab"[number % 2])
+        for number in range(1, 2_001)
+    ]
+    conn.execute(insert(job_execution), made)
+    whole = Scope(NOW - 3 * HOUR, NOW + HOUR)
+    report = of(conn, replace(whole, node="a"))
+    assert (report.total.count, sum(point.figures.count for point in report.points)) == (1_000, 1_000)
+    # Of the even numbers a quarter was looked at.
+    assert report.total.p50 == pytest.approx(49, abs=6)
+    both = replace(whole, node="a", job_name="j")
+    assert of(conn, both).total == report.total
+    assert (reports.searched(conn, both), reports.searched(conn, replace(whole, node="a"))) == (2_000, 0)
 
 
 def test_a_span_may_begin_with_the_calendar_and_end_with_it(conn: Connection) -> None:
     conn.execute(insert(job_execution), [execution(1, NOW, 1)])
     whole = Scope(datetime.min.replace(tzinfo=UTC), datetime.max.replace(tzinfo=UTC), job_name="j")
-    assert totals(conn, whole).count == 1
+    assert of(conn, whole).total.count == 1

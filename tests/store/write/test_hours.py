@@ -12,13 +12,24 @@ from cronograph.jobs.store.read import hours as stored_hours
 from cronograph.jobs.store.read.hours import HOUR, Tally, gaps
 from cronograph.jobs.store.schema.tables import HourKind, execution_hour, job_execution
 from cronograph.jobs.store.write import hours
+from tests.support.history import add_run
 
 BEGIN = datetime(2026, 3, 1, 22, tzinfo=UTC)
 TICK = timedelta(microseconds=1)
 SPAN = 30
 """Hours of history."""
 
-OF = [(HourKind.ALL, ""), (HourKind.JOB, "j0"), (HourKind.JOB, "unknown"), (HourKind.TASK, "t1")]
+GROUPS = {1: "g0", 2: "g1", 3: "g1", 4: "g2"}
+"""The groups of some runs by their id."""
+
+OF = [
+    (HourKind.ALL, ""),
+    (HourKind.JOB, "j0"),
+    (HourKind.JOB, "unknown"),
+    (HourKind.TASK, "t1"),
+    (HourKind.GROUP, "g1"),
+    (HourKind.NODE, "n1"),
+]
 
 
 def execution(number: int, started: datetime, outcome: Outcome | None, **changes: Any) -> dict[str, Any]:
@@ -46,6 +57,9 @@ def made_up(chance: random.Random, size: int) -> list[dict[str, Any]]:
             chance.choice([None, *Outcome]) if chance.random() < 0.2 else Outcome.SUCCESS,
             job_name=f"j{chance.randrange(3)}",
             task_name=chance.choice([None, "t1", "t2"]),
+            run_id=chance.choice(list(GROUPS)),
+            attempt=number,
+            node=f"n{chance.randrange(3)}",
             records_processed=chance.choice([None, 3, 2**40]),
         )
         for number, started in enumerate(sorted(starts), 1)
@@ -59,8 +73,14 @@ def expected(
     found: dict[datetime, Tally] = {}
     kind, name = of
     for row in rows:
-        theirs = {HourKind.ALL: "", HourKind.JOB: row["job_name"], HourKind.TASK: row["task_name"]}[kind]
-        if theirs == name and start <= row["started_at"] < end:
+        theirs = {
+            HourKind.ALL: "",
+            HourKind.JOB: row["job_name"],
+            HourKind.TASK: row["task_name"],
+            HourKind.GROUP: GROUPS[row["run_id"]],
+            HourKind.NODE: row["node"],
+        }
+        if theirs[kind] == name and start <= row["started_at"] < end:
             at = int(row["started_at"].timestamp())
             bucket = datetime.fromtimestamp(at - at % seconds, UTC)
             one = Tally(1, row["outcome"] in FAILURES, row["outcome"] == "success", row["records_processed"] or 0)
@@ -72,6 +92,8 @@ def expected(
 def test_the_counts_are_those_of_the_log_whichever_hours_are_counted(conn: Connection, seed: int) -> None:
     chance = random.Random(seed)
     rows = made_up(chance, chance.choice([20, 150]))
+    for run_id, group in GROUPS.items():
+        add_run(conn, BEGIN, id=run_id, group_name=group)
     conn.execute(insert(job_execution), rows)
     for number in chance.sample(range(SPAN), chance.randrange(SPAN)):
         hour = BEGIN + number * HOUR
@@ -105,7 +127,7 @@ def test_an_hour_is_over_only_when_nothing_that_began_in_it_can_be_on_its_way(co
 def test_counting_an_hour_again_changes_nothing(conn: Connection) -> None:
     conn.execute(insert(job_execution), [execution(1, BEGIN, Outcome.FAILED, task_name="t1")])
     assert [hours.count(conn, BEGIN) for _ in range(2)] == [True, True]
-    assert conn.execute(select(func.count()).select_from(execution_hour)).scalar_one() == 3
+    assert conn.execute(select(func.count()).select_from(execution_hour)).scalar_one() == 4
     assert stored_hours.total(conn, BEGIN, BEGIN + HOUR) == Tally(1, 1, 0, 0)
 
 

@@ -41,7 +41,6 @@ MAX_GROUPS: Final = 100
 RAW_GROUPS: Final = 1_000
 MAX_TASKS: Final = 2_000
 MAX_COUNTED: Final = 10_001
-MAX_SEARCHED: Final = 200_000
 
 PLAN: Final = "upcoming"
 PLAN_ORDER: Final = (OrderKey("effective_at"), OrderKey("task_id"))
@@ -200,8 +199,8 @@ class ReportQueries:
         return Overview.from_report(await info.context.database.read(reports.overview, await info.context.now()))
 
     @resolved(
-        description="Figures about the executions of a span of time, of all or of one job, task, group or node. Several "
-        "of these together are counted one by one: a job of more than 200,000 executions in the span is refused then.",
+        description="Figures about the executions of a span of time, of all or of one job, task, group or node; or of "
+        "several of these, see `estimated`.",
         size=Size(own=4_000),
         requires=Role.VIEWER,
     )
@@ -231,12 +230,6 @@ class ReportQueries:
             group=_text(group, "group"),
             node=_text(node, "node"),
         )
-        searched = await info.context.database.read(reports.searched, scope)
-        if searched > MAX_SEARCHED:
-            raise refused(
-                f"from: between {time_text(start)} and {time_text(end)} lie {searched:,} executions to be searched for "
-                f"those that have all these names, of at most {MAX_SEARCHED:,}; choose a shorter span, or one name"
-            )
         report = await info.context.database.read(reports.statistics, scope, width, now, _wanted(asked_of(info)))
         return Statistics.from_report(report, start, end)
 

@@ -103,8 +103,8 @@ class StatisticsPoint:
 
 
 @strawberry.type(
-    description="Figures about executions that began in a span of time. All are counted; percentiles of more than "
-    "10,000 are those of an even sample of about so many."
+    description="Figures about executions that began in a span of time. All are counted, unless `estimated`; "
+    "percentiles of more than 10,000 are those of an even sample of about so many."
 )
 class Statistics:
     """The answer of ``statistics``."""
@@ -133,6 +133,10 @@ class Statistics:
     lateness_p99: float | None = strawberry.field(
         description="99th percentile of that lateness.", metadata=sized(PERCENTILE)
     )
+    estimated: bool = strawberry.field(
+        description="Whether the counts, too, come from an even sample: of a selection by several names (a group of a "
+        "job, say) among more than 50,000 executions."
+    )
     stalled: BigInt = strawberry.field(description="Tasks of the selection that should have started and did not.")
     points: list[StatisticsPoint] = strawberry.field(
         description="The figures per bucket, oldest first; buckets without executions are left out."
@@ -154,6 +158,7 @@ class Statistics:
             lateness_p50=late.p50,
             lateness_p95=late.p95,
             lateness_p99=late.p99,
+            estimated=report.estimated,
             stalled=BigInt(report.stalled),
             points=[StatisticsPoint.from_point(point) for point in report.points],
         )

@@ -14,7 +14,7 @@ from .hours import Tally
 from .nodes import live
 from .percentiles import Percentiles, Series, percentiles
 from .scope import Scope
-from .statistics import Figures, Point, completed_per_minute, counts, stalled
+from .statistics import Figures, Point, completed_per_minute, counts, scaled, stalled
 
 DAY = timedelta(days=1)
 TICK = timedelta(microseconds=1)
@@ -23,7 +23,7 @@ MINUTES = 60
 SAMPLE = 10_000
 """So many executions say where percentiles lie as well as all: the rank of the 99th is right to 0.1 in 100."""
 EXAMINED = 50_000
-"""So many are looked at for percentiles of a part that no index finds: of a rare group or node the sample is small."""
+"""So many are looked at for what no index finds: of a rare group or node the sample is small."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,12 +64,16 @@ class Wanted:
 
 @dataclass(frozen=True, slots=True)
 class Statistics:
-    """Figures of a scope: durations in all, over time, lateness, and how many of its tasks are stalled."""
+    """Figures of a scope: durations in all, over time, lateness, and how many of its tasks are stalled.
+
+    With ``estimated`` the counts are those of an even sample, scaled up.
+    """
 
     total: Figures
     points: tuple[Point, ...]
     lateness: Percentiles
     stalled: int
+    estimated: bool
 
 
 def overview(conn: Connection, now: datetime) -> Overview:
@@ -101,13 +105,18 @@ def statistics(conn: Connection, scope: Scope, seconds: int, now: datetime, want
     """The figures of a scope, in all and per bucket of ``seconds``; percentiles that are not wanted are None.
 
     Everything is counted; percentiles of more than ``SAMPLE`` executions are those of an even sample of about so many,
-    or of fewer where more than ``EXAMINED`` would have to be looked at.
+    or of fewer where more than ``EXAMINED`` would have to be looked at. What has several names is searched for among
+    so many, too.
     """
-    counted = _counted(conn, scope, seconds)
+    among = _found(scope)
+    whole = _counted(conn, among, seconds)
+    sampled = max(1, round(_sum(whole).count / EXAMINED)) if among != scope else 1
+    is_estimated = sampled > 1 and hours.kind_of(scope) is None
+    counted = whole if among == scope else _counted(conn, scope, seconds, sampled)
     total = _sum(counted)
     series = {Series.TOTAL: wanted.total, Series.POINTS: wanted.points, Series.LATENESS: wanted.lateness}
     chosen = [one for one, is_wanted in series.items() if is_wanted]
-    every = _every(conn, scope, total.count) if chosen else 1
+    every = max(sampled, round(total.count / SAMPLE))
     found = percentiles(conn, replace(scope, every=every), seconds, chosen)
 
     def judged(figures: Figures, of: Series, at: datetime | None = None) -> Figures:
@@ -119,19 +128,8 @@ def statistics(conn: Connection, scope: Scope, seconds: int, now: datetime, want
         points=tuple(Point(point.at, judged(point.figures, Series.POINTS, point.at)) for point in counted),
         lateness=found.get((Series.LATENESS, 0), Percentiles()),
         stalled=len(stalled(conn, now, job_name=scope.job_name, task_name=scope.task_name, group=scope.group)),
+        estimated=is_estimated,
     )
-
-
-def searched(conn: Connection, scope: Scope) -> int:
-    """How many executions have to be looked at to count those of a scope that has several names; of others, none."""
-    return 0 if hours.kind_of(scope) is not None else _sum(_counted(conn, _found(scope), 86400)).count
-
-
-def _every(conn: Connection, scope: Scope, count: int) -> int:
-    """One of how many executions is looked at for percentiles."""
-    found = _found(scope)
-    examined = count if found == scope else _sum(_counted(conn, found, 86400)).count
-    return max(1, round(count / SAMPLE), round(examined / EXAMINED))
 
 
 def _found(scope: Scope) -> Scope:
@@ -139,11 +137,11 @@ def _found(scope: Scope) -> Scope:
     return replace(scope, group=None, node=None, task_name=None if scope.job_name is not None else scope.task_name)
 
 
-def _counted(conn: Connection, scope: Scope, seconds: int) -> list[Point]:
-    """The counts of a scope: whole hours as they were counted ahead, unless it has several names."""
+def _counted(conn: Connection, scope: Scope, seconds: int, every: int = 1) -> list[Point]:
+    """The counts of a scope: whole hours as they were counted ahead; of several names one of ``every`` execution."""
     of = hours.kind_of(scope)
     if of is None:
-        return counts(conn, scope, seconds)
+        return [scaled(point, every) for point in counts(conn, replace(scope, every=every), seconds)]
     tallies = hours.tallies(conn, scope.start, scope.end, seconds, of)
     return [Point(at, _figures(tally)) for at, tally in sorted(tallies.items())]
 

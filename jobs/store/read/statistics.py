@@ -1,6 +1,6 @@
 """Figures about executions, computed in SQL: counts, percentiles, lateness, points over time, groups of failures."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any, TypeAlias
 
@@ -63,6 +63,15 @@ class FailureRow:
     first: datetime
     last: datetime
     execution_id: int
+
+
+def scaled(point: Point, by: int) -> Point:
+    """What one of so many executions stands for."""
+    figures = point.figures
+    return Point(
+        point.at,
+        replace(figures, count=figures.count * by, failures=figures.failures * by, records=figures.records * by),
+    )
 
 
 def counts(conn: Connection, scope: Scope, seconds: int) -> list[Point]:

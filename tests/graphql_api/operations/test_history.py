@@ -2,9 +2,6 @@
 
 from typing import Any
 
-import pytest
-
-from cronograph.graphql.operations import reports
 from cronograph.jobs.core.outcome import Failed, Succeeded
 from tests.graphql_api.api import Api, take
 
@@ -111,28 +108,13 @@ async def test_figures_can_be_of_one_group_or_one_node(api: Api) -> None:
         """{
           mail: statistics(group: "mail") { count failures records p50 points { count } }
           second: statistics(node: "second") { count failures records }
-          both: statistics(group: "mail", node: "second", jobName: "work") { count failures }
+          both: statistics(group: "mail", node: "second", jobName: "work") { count failures estimated }
           none: statistics(group: "other") { count points { at } }
         }"""
     )
     assert data == {
         "mail": {"count": 2, "failures": 1, "records": 2, "p50": 2.0, "points": [{"count": 2}]},
         "second": {"count": 2, "failures": 1, "records": 5},
-        "both": {"count": 1, "failures": 1},
+        "both": {"count": 1, "failures": 1, "estimated": False},
         "none": {"count": 0, "points": []},
     }
-
-
-async def test_what_has_several_names_is_not_searched_for_among_very_many(
-    api: Api, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    worker = api.stored.node("first")
-    for _ in range(2):
-        api.stored.enqueue(group="mail", retries=0)
-        worker.end(worker.start(), Succeeded())
-    api.stored.pass_time(1)
-    monkeypatch.setattr(reports, "MAX_SEARCHED", 1)
-    code, message = await api.refused('{ statistics(jobName: "work", group: "mail") { count } }')
-    assert code == "INVALID_INPUT"
-    assert "lie 2 executions to be searched for those that have all these names, of at most 1; choose" in message
-    assert await api.ask('{ statistics(group: "mail") { count } }') == {"statistics": {"count": 2}}

@@ -189,13 +189,10 @@ def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _check_characters(text: str, value: object) -> None:
-    # Both can only come from escapes: UTF-8 has no surrogates, and strict JSON no raw control characters.
+    # They can only come from escapes: UTF-8 has no surrogates. U+0000 is a character, and refused where it is given.
     if "\\u" not in text:
         return
     again = json.dumps(value, ensure_ascii=False)
-    if "\\u0000" in again.replace("\\\\", ""):
-        message = "The character U+0000 is not allowed: databases cannot store it."
-        raise _bad_request(message, "INVALID_CHARACTER")
     try:
         again.encode("utf-8")
     except UnicodeEncodeError as error:

@@ -48,11 +48,11 @@ def text_member(members: Mapping[str, object], name: str) -> str:
     """A member that must be a string; empty when it is not there.
 
     Raises:
-        UserFacingError: it is something else.
+        UserFacingError: it is something else, or holds U+0000, which PostgreSQL cannot look for.
     """
     value = members.get(name, "")
-    if not isinstance(value, str):
-        raise _bad(f"'{name}' must be a string.")
+    if not isinstance(value, str) or "\0" in value:
+        raise _bad(f"'{name}' must be a string without U+0000.")
     return value
 
 

@@ -12,12 +12,12 @@ from cronograph.jobs.core.model import NodeState, Outcome, SkipReason
 from cronograph.jobs.core.states import RunState
 from tests.support.sources import ROOT
 
-WORD = re.compile("[A-Z]{2,}(_[A-Z]+)*")
+WORD = re.compile("[A-Z]{2}[A-Z0-9]*(_[A-Z0-9]+)*")
 REFUSES = {"UserFacingError", "coded", "_refused", "_bad_request"}
 """What takes a code."""
 OF_A_LIMIT = {"LimitExceeded", "_check", "_limit", "_refusal"}
 """What takes the name of a limit first."""
-CODE = re.compile(r'(?:code=|_refused\([^()]*, |coded\(.*, )"([A-Z_a-z]+)"')
+CODE = re.compile(r'(?:code=|_refused\([^()]*, |coded\(.*, )"([A-Z_a-z0-9]+)"')
 
 
 def test_the_page_of_codes_is_what_the_code_says() -> None:

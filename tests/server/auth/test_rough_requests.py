@@ -6,7 +6,7 @@ from cronograph.graphql.schema_factory import GuardedSchema
 from cronograph.jobs.store.db.transaction import Tx
 from cronograph.jobs.store.schema.naming import SchemaText
 from cronograph.server.provider_settings import ProviderSettings
-from tests.server.auth.serving import Protected, protected
+from tests.server.auth.serving import PASSWORD, Protected, protected
 
 FORM = {"content-type": "application/x-www-form-urlencoded"}
 
@@ -16,6 +16,13 @@ async def test_a_form_that_is_none_is_refused(light: Protected, body: bytes) -> 
     answer = await light.browser.post("/oauth/token", content=body, headers=FORM)
     assert (answer.status_code, answer.json()["error"]) == (400, "invalid_request")
     assert answer.json()["error_description"] == "The form must have a few fields in UTF-8."
+
+
+@pytest.mark.parametrize("name", ["a\0", 7], ids=["a NUL", "a number"])
+async def test_a_name_that_no_database_can_look_for_is_refused(server: Protected, name: object) -> None:
+    answer = await server.browser.post("/auth/password", json={"name": name, "password": PASSWORD})
+    (error,) = answer.json()["errors"]
+    assert (answer.status_code, error["message"]) == (400, "'name' must be a string without U+0000.")
 
 
 async def test_a_page_asked_for_with_a_wrong_token_is_that_for_nobody(light: Protected) -> None:

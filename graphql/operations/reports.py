@@ -264,7 +264,8 @@ class ReportQueries:
         return [QueuePoint.from_point(point) for point in found]
 
     @resolved(
-        description="Failures of a span of time, grouped by job and error, the most frequent first.",
+        description="Failures of a span of time, grouped by job and error, the most frequent first; of more "
+        "than 20,000 failures the newest.",
         size=Size(("first",), default=20, most=MAX_GROUPS, own=2_000),
         requires=Role.VIEWER,
     )

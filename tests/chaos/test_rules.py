@@ -12,6 +12,7 @@ from cronograph.jobs.store.write import events
 from tests.chaos.broken import BREAKS, Break, dispatch_again, execute, lose_a_started_run, stored_node
 from tests.chaos.history import History, read_history
 from tests.chaos.rules import RULES, RULES_AT_REST, Violation, broken_promises, violations
+from tests.support.sources import ROOT
 from tests.support.storage import Stored, Worker
 
 
@@ -109,6 +110,12 @@ def test_every_rule_has_been_seen_to_find_something() -> None:
     names = {rule.__name__.replace("_", " ") for rule in RULES}
     assert names == set(BREAKS.values())
     assert len(RULES_AT_REST) == 3
+
+
+def test_the_document_names_every_rule() -> None:
+    document = (ROOT / "docs" / "reliability.md").read_text(encoding="utf-8")
+    names = [rule.__name__.replace("_", " ") for rule in (*RULES, *RULES_AT_REST)]
+    assert [name for name in names if f"`{name}`" not in document] == []
 
 
 def test_an_empty_history_breaks_nothing(stored: Stored) -> None:

@@ -3,6 +3,7 @@
 import asyncio
 import getpass
 import os
+import pathlib
 import sys
 from pathlib import Path
 
@@ -73,6 +74,6 @@ def test_a_key_that_another_process_makes_at_the_same_moment_is_taken(
         write_keys(path, made)
         link(path, target)
 
-    monkeypatch.setattr(Path, "hardlink_to", later)
+    monkeypatch.setattr(pathlib.Path, "hardlink_to", later)
     assert key_source(settings)().newest == made.newest
     assert list(path.parent.glob("*secret-key*")) == [path]

@@ -101,16 +101,24 @@ def _states(conn: Connection) -> dict[RunState, int]:
     return {RunState(state): count for state, count in conn.execute(statement)}
 
 
-def statistics(conn: Connection, scope: Scope, seconds: int, now: datetime, wanted: Wanted = Wanted()) -> Statistics:
+def statistics(
+    conn: Connection,
+    scope: Scope,
+    seconds: int,
+    now: datetime,
+    wanted: Wanted = Wanted(),
+    *,
+    examined: int = EXAMINED,
+) -> Statistics:
     """The figures of a scope, in all and per bucket of ``seconds``; percentiles that are not wanted are None.
 
     Everything is counted; percentiles of more than ``SAMPLE`` executions are those of an even sample of about so many,
-    or of fewer where more than ``EXAMINED`` would have to be looked at. What has several names is searched for among
+    or of fewer where more than ``examined`` would have to be looked at. What has several names is searched for among
     so many, too.
     """
     among = _found(scope)
     whole = _counted(conn, among, seconds)
-    sampled = max(1, round(_sum(whole).count / EXAMINED)) if among != scope else 1
+    sampled = max(1, round(_sum(whole).count / examined)) if among != scope else 1
     is_estimated = sampled > 1 and hours.kind_of(scope) is None
     counted = whole if among == scope else _counted(conn, scope, seconds, sampled)
     total = _sum(counted)

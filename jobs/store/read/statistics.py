@@ -30,6 +30,8 @@ AnySelect: TypeAlias = Select[*tuple[Any, ...]]
 
 MESSAGE_PREFIX = 300
 """Characters of an error's message that failures are grouped by."""
+GROUPED = 20_000
+"""So many failures are looked at."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,13 +118,20 @@ def stalled(
     return tuple(task.id for task in asked if is_stalled(task, now))
 
 
-def failures(conn: Connection, start: datetime, end: datetime, limit: int) -> list[FailureRow]:
-    """Failures that started in ``start <= time < end``, by job and equal error, the most frequent first."""
+def failures(
+    conn: Connection, start: datetime, end: datetime, limit: int, *, grouped: int = GROUPED
+) -> list[FailureRow]:
+    """Failures that started in ``start <= time < end``, by job and equal error, the most frequent first.
+
+    Of more than ``grouped`` the newest count: where everything fails, they say enough.
+    """
     message = func.substr(e.c.error_message, 1, MESSAGE_PREFIX)
     scope = Scope(start, end)
     rows = (
         select(e.c.job_name, e.c.error_type, message.label("message"), e.c.started_at, e.c.id)
         .where(scope.condition(), scope.ids(), e.c.success == literal_column("false"), e.c.outcome.in_(words(FAILURES)))
+        .order_by(e.c.id.desc())
+        .limit(grouped)
         .subquery("failed")
     )
     count = func.count().label("number")

@@ -68,9 +68,9 @@ def test_counts_and_percentiles_are_exact(conn: Connection, size: int) -> None:
         check(found[hour], [row for row in made if hour <= row["started_at"] < hour + HOUR])
 
 
-def of(conn: Connection, scope: Scope) -> reports.Statistics:
+def of(conn: Connection, scope: Scope, examined: int = reports.EXAMINED) -> reports.Statistics:
     """All that there is, by the hour."""
-    return reports.statistics(conn, scope, 3600, NOW)
+    return reports.statistics(conn, scope, 3600, NOW, examined=examined)
 
 
 def check(figures: Any, made: list[dict[str, Any]]) -> None:
@@ -131,6 +131,13 @@ def test_failures_with_one_error_are_one_row(conn: Connection) -> None:
     assert len(failures(conn, NOW - 2 * HOUR, NOW + HOUR, 1)) == 1
 
 
+def test_of_very_many_failures_the_newest_are_grouped(conn: Connection) -> None:
+    made = [execution(number, NOW, 1, outcome="failed", error_message="ab"[number > 3]) for number in range(1, 6)]
+    conn.execute(insert(job_execution), made)
+    found = failures(conn, NOW - HOUR, NOW + HOUR, 10, grouped=3)
+    assert [(one.message, one.count) for one in found] == [("b", 2), ("a", 1)]
+
+
 def test_the_rate_counts_ends_per_minute(conn: Connection) -> None:
     minute = NOW.replace(second=0, microsecond=0)
     conn.execute(
@@ -179,20 +186,19 @@ def test_of_very_many_executions_all_are_counted_and_an_even_sample_says_where_p
 
 
 def test_of_a_group_or_node_of_very_many_executions_a_bounded_number_is_looked_at(
-    conn: Connection, monkeypatch: pytest.MonkeyPatch
+    conn: Connection,
 ) -> None:
-    monkeypatch.setattr(reports, "EXAMINED", 500)
     made = [
         execution(number, NOW - timedelta(seconds=2_001 - number), number % 100, node="ab"[number % 2])
         for number in range(1, 2_001)
     ]
     conn.execute(insert(job_execution), made)
     whole = Scope(NOW - 3 * HOUR, NOW + HOUR)
-    report = of(conn, replace(whole, node="a"))
+    report = of(conn, replace(whole, node="a"), 500)
     assert (report.total.count, sum(point.figures.count for point in report.points)) == (1_000, 1_000)
     # Of the even numbers a quarter was looked at.
     assert report.total.p50 == pytest.approx(49, abs=6)
-    both = of(conn, replace(whole, node="a", job_name="j"))
+    both = of(conn, replace(whole, node="a", job_name="j"), 500)
     assert both.total.count == pytest.approx(1_000, rel=0.05)
     assert sum(point.figures.count for point in both.points) == both.total.count
     assert (both.total.p50, both.total.p99) == (report.total.p50, report.total.p99)

@@ -42,9 +42,10 @@ def _says_away(error: BaseException) -> bool:
             return error.connection_invalidated
         case psycopg.Error():
             state = error.sqlstate
-            # Without a state the server has said nothing: it was not reached, or it was lost.
+            # Without a state the server has said nothing: it was not reached, or it was lost. Where its last words come
+            # among the results of a command, psycopg finds one too many, and calls that an internal error.
             return (
-                isinstance(error, psycopg.OperationalError)
+                isinstance(error, psycopg.OperationalError | psycopg.InternalError)
                 if state is None
                 else state in _STATES or state.startswith(_CLASSES)
             )

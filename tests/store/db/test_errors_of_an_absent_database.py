@@ -22,6 +22,8 @@ def sqlite_error(code: int) -> sqlite3.OperationalError:
     "error",
     [
         psycopg.OperationalError("connection refused"),
+        psycopg.InternalError("received 2 results from command 'COMMIT'"),
+        OperationalError(None, None, psycopg.InternalError("received 2 results from command 'COMMIT'")),
         errors.TooManyConnections(),
         errors.AdminShutdown(),
         errors.CannotConnectNow(),
@@ -50,6 +52,7 @@ def test_the_database_is_away(error: Exception) -> None:
         errors.UniqueViolation(),
         errors.UndefinedTable(),
         psycopg.DataError(),
+        errors.InvalidTransactionState(),
         sqlite_error(sqlite3.SQLITE_ERROR),
         sqlite3.OperationalError("no"),
         IntegrityError(None, None, errors.UniqueViolation()),

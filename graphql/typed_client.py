@@ -5,6 +5,9 @@
 decided here: every field of its type that needs no argument and is not a thing of its own, those named in `things`,
 and none of those in `without`.
 """
+# graphql-core does not say what its lists and what may not be null hold.
+# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
+# pyright: reportUnknownArgumentType=false, reportUnknownParameterType=false
 
 import re
 import textwrap
@@ -37,7 +40,7 @@ SCALARS: Final = {
     "Boolean": "bool",
     "DateTime": "datetime",
     "Float": "float",
-    "ID": "str",
+    "ID": "int",
     "Int": "int",
     "JSON": "Any",
     "String": "str",

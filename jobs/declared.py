@@ -12,7 +12,7 @@ from .core.defaults import RUN_POLICIES
 from .core.run_spec import RunSpec
 from .handle import RunHandle, no_database
 from .registry import JobDefinition, JobOptions, Registry, default_registry, define
-from .registry.queue import RunOptions, RunQueue, in_seconds
+from .registry.queue import RunOptions, RunQueue, check_session, in_seconds
 
 if TYPE_CHECKING:
     from .actions.enqueue import AsyncTransaction, Transaction
@@ -86,10 +86,11 @@ class Job(Generic[F, P, R]):
                 (``_group``, ``_run_at`` or ``_at``); type checkers, which cannot know these, ask for ``options``.
 
         Raises:
-            TypeError: an argument is missing or unknown.
+            TypeError: an argument is missing or unknown, or the first one is no session.
             UserError: an argument or an option is not what it must be.
             ConfigurationError: neither a session nor a database is known.
         """
+        self._check_session(session, "enqueue")
         asked, queue = self._asked(args, kwargs), late.queue_of(self.registry)
         if session is not None:
             schema = late.schema_of(self.registry)
@@ -99,10 +100,16 @@ class Job(Generic[F, P, R]):
 
     def enqueue_sync(self, session: "Transaction | None" = None, /, *args: P.args, **kwargs: P.kwargs) -> RunHandle:
         """``enqueue`` for code without an event loop, and for synchronous sessions and connections."""
+        self._check_session(session, "enqueue_sync")
         asked, queue = self._asked(args, kwargs), late.queue_of(self.registry)
         if session is not None:
             return RunHandle(late.put_sync(session, self.name, schema=late.schema_of(self.registry), **asked), queue)
         return self._put(queue, asked)
+
+    def _check_session(self, session: object, method: str) -> None:
+        first = next(iter(self.definition.parameters), None)
+        called = f"{getattr(self, '__name__', self.name)}.{method}"
+        check_session(session, called, asynchronous=method == "enqueue", first=first)
 
     def _put(self, queue: RunQueue | None, asked: dict[str, Any]) -> RunHandle:
         if queue is None:

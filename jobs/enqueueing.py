@@ -10,7 +10,7 @@ from .connection import schema_of
 from .core.model import Json, Run
 from .core.run_spec import RunSpec
 from .registry import default_registry
-from .registry.queue import RunOptions, in_seconds
+from .registry.queue import RunOptions, check_session, in_seconds
 
 
 def enqueue_sync(
@@ -37,9 +37,11 @@ def enqueue_sync(
             ``retries`` (2), ``retry_delay`` (60 s, doubled each time), ``timeout`` (none).
 
     Raises:
+        TypeError: the session is none.
         UserError: values are not what they must be.
         StorageError: the database has no tables of Cronograph in that schema.
     """
+    _check_session(session, "enqueue_sync", asynchronous=False)
     schema = schema_of(default_registry())
     return one.enqueue_sync(session, job_name, args, schema=schema, carried=carried, **in_seconds(options))
 
@@ -53,6 +55,7 @@ async def enqueue(
     **options: Unpack[RunOptions],
 ) -> Run:
     """``enqueue_sync`` for an asynchronous session or connection; the arguments are the same."""
+    _check_session(session, "enqueue", asynchronous=True)
     return await session.run_sync(lambda inner: enqueue_sync(inner, job_name, args, carried=carried, **options))
 
 
@@ -70,9 +73,20 @@ def enqueue_many_sync(session: Transaction, runs: Iterable[RunSpec]) -> list[int
         UserError: the first run that is not what it must be, with its place in the path. Nothing was added.
         StorageError: the database has no tables of Cronograph.
     """
+    _check_session(session, "enqueue_many_sync", asynchronous=False)
     return many.enqueue_many_sync(session, runs, schema=schema_of(default_registry()))
 
 
 async def enqueue_many(session: AsyncTransaction, runs: Iterable[RunSpec]) -> list[int]:
     """``enqueue_many_sync`` for an asynchronous session or connection."""
+    _check_session(session, "enqueue_many", asynchronous=True)
     return await session.run_sync(lambda inner: enqueue_many_sync(inner, runs))
+
+
+def _check_session(session: object, called: str, *, asynchronous: bool) -> None:
+    """Let a session pass; by the names of their jobs runs are put into the queue in one only.
+
+    Raises:
+        TypeError: it is none.
+    """
+    check_session(session, called, asynchronous=asynchronous, needed=True)

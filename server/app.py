@@ -2,12 +2,11 @@
 
 from collections.abc import Awaitable, Callable, Collection, Mapping
 from dataclasses import dataclass
-from typing import TypeAlias
 
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
 from starlette.requests import HTTPConnection, Request
-from starlette.responses import PlainTextResponse, Response
+from starlette.responses import Response
 
 from ..graphql.app import graphql_routes
 from ..graphql.context import LOCAL_ADMINISTRATOR, Context, Person
@@ -21,6 +20,7 @@ from ..jobs.core.sealing import KeySource, no_keys
 from ..jobs.runtime.live.feeds import LiveFeeds
 from ..jobs.runtime.wakeup import Wakeup
 from ..jobs.store.db.database import Database
+from .auth.host_sign_in import UNKNOWN, HostSignIn
 from .auth.sign_in import SignIn
 from .auth.signing import person_of
 from .engine_thread import EngineThread
@@ -28,15 +28,11 @@ from .forwarded import ForwardedHeaders, Network, OnlyOverTls
 from .health import health_routes
 from .lifecycle import Lifecycle, Phase
 from .pages import Site, static_routes
+from .people import Who
 from .security import KnownHost, SecurityHeaders
 
 BEFORE_TABLES = frozenset({Phase.STARTING, Phase.MIGRATING})
 """Phases in which the database may lack tables, so that no operation can be answered."""
-
-
-Who: TypeAlias = Callable[[HTTPConnection], Awaitable[Person | None]]
-"""Tells who asks; None = nobody who may."""
-UNKNOWN = "The application that this is part of does not let you see it; sign in there."
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +77,11 @@ class Parts:
     who: Who | None = None
     origins: Collection[str] = ()
 
+    @property
+    def host(self) -> HostSignIn | None:
+        """The sign-in of the application that has mounted us; None where it is ours."""
+        return None if self.who is None else HostSignIn(self.who)
+
 
 def _middleware(parts: Parts) -> list[Middleware]:
     """What every request passes, the outermost first."""
@@ -116,11 +117,11 @@ def _asked_by(parts: Parts) -> Callable[[HTTPConnection], Awaitable[Person]]:
 
 def _gate(parts: Parts) -> Callable[[Request], Awaitable[Response | None]]:
     """Lets the pages be seen by who is signed in; before there are tables they say themselves that it starts."""
-    sign_in, who = parts.sign_in, parts.who
+    sign_in, host = parts.sign_in, parts.host
 
     async def gate(request: Request) -> Response | None:
-        if who is not None:
-            return None if await who(request) is not None else PlainTextResponse(f"{UNKNOWN}\n", 403)
+        if host is not None:
+            return await host.gate(request)
         if sign_in is None or parts.lifecycle.phase in BEFORE_TABLES:
             return None
         return await sign_in.pages.gate(request)
@@ -160,6 +161,7 @@ def build_app(parts: Parts) -> Starlette:
             *health_routes(parts.lifecycle, lambda: parts.engine.ready),
             *api,
             *([] if sign_in is None else sign_in.routes()),
+            *([] if parts.host is None else parts.host.routes()),
             *static_routes(parts.site, _gate(parts)),
         ],
         middleware=_middleware(parts),

@@ -18,7 +18,7 @@ from pydantic_settings import EnvSettingsSource, TomlConfigSettingsSource
 
 from ..jobs.builtin.address_guard import AllowList
 from ..jobs.core.errors import ConfigurationError
-from ..jobs.store.db.address import parse_url, schema_in, sqlite_path, with_schema
+from ..jobs.store.db.address import parse_url, schema_in, sqlite_path, with_schema, without_password
 from .allowed_documents import read_documents
 from .secret_keys import read_keys
 from .settings import DEFAULT_FILE, ENV_PREFIX, NAMES, OTHER_VARIABLES, SECRET, Settings, must_be
@@ -203,12 +203,8 @@ def _together(settings: Settings, sources: _Sources) -> Iterator[tuple[set[str],
     try:
         yield from _missing_folder(settings, sources)
         yield from _other_schema(settings, sources)
-    except ConfigurationError:
-        forms = "sqlite:///relative.db, sqlite:////absolute.db or postgresql://user@host/name"
-        yield (
-            {"database_url"},
-            f"{sources.called('database_url')}: must be {forms}, got {_shown(settings.database_url)}",
-        )
+    except ConfigurationError as error:
+        yield {"database_url"}, f"{sources.called('database_url')}: {str(error).removeprefix('database URL: ')}"
     limit = LEASE_SHARE * settings.lease
     if settings.heartbeat > limit:
         bound = f"at most half the lease ({limit:g} s)"
@@ -292,11 +288,6 @@ def _as_module(text: str) -> str:
     return f"; did you mean {module}?" + (" All jobs of a module are taken" if colon else "")
 
 
-def shown_url(text: str) -> str:
-    """The text with the password of a URL in it replaced."""
-    return re.sub(r"(://[^:/@\s]*):[^@\s]*@", r"\1:***@", text)
-
-
 def _shown_of(name: str, value: object) -> str:
     """A wrong value of a setting; of a secret one its length alone."""
     return f"{len(str(value))} characters" if name in SECRET else _shown(value)
@@ -304,5 +295,5 @@ def _shown_of(name: str, value: object) -> str:
 
 def _shown(value: object) -> str:
     """The value as an error shows it: short, and without the password of a URL."""
-    text = repr(shown_url(value) if isinstance(value, str) else value)
+    text = repr(without_password(value) if isinstance(value, str) else value)
     return text if len(text) <= MAX_SHOWN else f"{text[:MAX_SHOWN]}… ({len(text):,} characters)"

@@ -22,10 +22,10 @@ from ..jobs.core.roles import Role
 from ..jobs.declared import Job
 from ..jobs.registry import Registry, default_registry
 from ..jobs.store.db.filelock import lock_for
-from .app import Who
 from .choosing import choice_faults
 from .config import given
 from .installation import Installation
+from .people import Who
 
 LOCAL: Final = frozenset({"localhost", "127.0.0.1", "[::1]"})
 
@@ -59,10 +59,11 @@ class Cronograph:
         jobs: Which jobs it runs, all of one registry; None = all of ``registry``. The built-in ones come along.
         registry: Whose jobs; the default registry unless given.
         who: Tells from a request who asks, by whatever the application knows of it; None = nobody who may. Without it
-            nobody sees anything.
+            people sign in below the path where ``asgi`` is mounted, with accounts of Cronograph.
         no_auth: Everybody who reaches it is an administrator; for trials.
-        public_url: The address under which people open the application; its name is accepted in ``Host`` besides those
-            of this machine.
+        public_url: The address under which people open it, with that path; its name is accepted in ``Host`` besides
+            those of this machine. Where people sign in by Cronograph, a start without an administrator then prints the
+            link by which one is made, as ``cronograph serve`` does; without it ``cronograph user add`` makes one.
         settings: Other settings by their names, see docs/configuration.md: ``slots=20``.
 
     Raises:
@@ -77,7 +78,7 @@ class Cronograph:
         registry: Registry | None = None,
         who: AskWho | None = None,
         no_auth: bool = False,
-        public_url: str = "http://localhost",
+        public_url: str | None = None,
         **settings: Any,  # noqa: ANN401 - each has a type of its own, which is checked
     ) -> None:
         self._settings = given({"database_url": database_url, **settings, "no_auth": no_auth})
@@ -85,8 +86,9 @@ class Cronograph:
         faults = list(choice_faults(self._settings, self._registry))
         if faults:
             raise ConfigurationError("\n".join(faults))
-        self._who = None if no_auth else _refused if who is None else _asking(who)
-        self._public_url = public_url
+        self._who = None if no_auth or who is None else _asking(who)
+        self._address = "http://localhost" if public_url is None else public_url.rstrip("/")
+        self._set_up_by_link = public_url is not None
         self._installation: Installation | None = None
         self._ends = AsyncExitStack()
         self.drained = asyncio.Event()
@@ -111,6 +113,9 @@ class Cronograph:
             made = self._assembled()
             ends.push_async_callback(made.end, _nothing_open)
             await made.start()
+            if made.parts.sign_in is not None:
+                watching = asyncio.create_task(made.parts.sign_in.watch.run())
+                ends.callback(watching.cancel)
             self._installation = made
             self._ends = ends.pop_all()
         return self
@@ -129,14 +134,15 @@ class Cronograph:
             # Called in the thread of the jobs.
             loop.call_soon_threadsafe(self.drained.set)
 
-        name = urlsplit(self._public_url).hostname or "localhost"
+        name = urlsplit(self._address).hostname or "localhost"
         return Installation(
             self._settings,
             self._registry,
-            self._public_url,
+            self._address,
             LOCAL | {name},
             drained,
             who=self._who,
+            set_up_by_link=self._set_up_by_link,
         )
 
     async def asgi(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -176,11 +182,6 @@ def _asking(who: AskWho) -> Who:
         return Person(visitor.name, Role(visitor.role), address=address_of(None, connection))
 
     return person
-
-
-async def _refused(_connection: HTTPConnection) -> Person | None:
-    """Neither ``who`` nor ``no_auth`` was said."""
-    return None
 
 
 async def _nothing_open() -> None:

@@ -88,13 +88,26 @@ def check_administrator(settings: Settings) -> None:
     Raises:
         ConfigurationError: there is none, and ``setup_public`` is not set.
     """
-    if settings.setup_public or not is_outside(addresses_of(settings.host)):
+    if _may_lack_administrator(settings):
         return
     migrate(settings.database_url)
-    with connected(settings.database_url) as connection:
-        if active_administrators(connection) > 0:
-            return
-    raise ConfigurationError(
+    for fault in administrator_faults(settings):
+        raise ConfigurationError(fault)
+
+
+def administrator_faults(settings: Settings, *, empty: bool = False) -> Iterator[str]:
+    """The same as a sentence, of a database that is up to date, or in which there is nothing yet (``empty``)."""
+    if _may_lack_administrator(settings):
+        return
+    if not empty:
+        with connected(settings.database_url) as connection:
+            if active_administrators(connection) > 0:
+                return
+    yield (
         f"host: '{settings.host}' is reached from elsewhere, which needs an administrator: make one by `cronograph "
         "user add NAME --role admin --password-stdin`, or let the set-up link be used from elsewhere by --setup-public"
     )
+
+
+def _may_lack_administrator(settings: Settings) -> bool:
+    return settings.setup_public or not is_outside(addresses_of(settings.host))

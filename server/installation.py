@@ -25,7 +25,7 @@ from ..jobs.services import Services
 from ..jobs.store.db.database import Database
 from .allowed_documents import read_documents
 from .api_caller import OwnApi
-from .app import Parts, Who, build_app
+from .app import Parts, build_app
 from .auth.setup_link import offer_setup
 from .auth.sign_in import SignIn, person_behind
 from .choosing import choice_of
@@ -35,6 +35,7 @@ from .forwarded import parse_networks
 from .lifecycle import Lifecycle, Phase
 from .own_documents import own_documents
 from .pages import FOLDER, Site
+from .people import Who
 from .secret_keys import key_source
 from .settings import Settings
 from .version import installed_version
@@ -55,6 +56,7 @@ class Installation:
         lifecycle: Its phase.
         clock: The clocks of this process.
         who: Tells who asks in the place of our own sign-in.
+        set_up_by_link: Whether a start without an administrator says by which link one is made.
         parts: Put together of these.
         asgi: The application that answers.
     """
@@ -67,6 +69,7 @@ class Installation:
     lifecycle: Lifecycle = field(default_factory=Lifecycle)
     clock: Clock = field(default_factory=Clock)
     who: Who | None = None
+    set_up_by_link: bool = True
     parts: Parts = field(init=False)
     asgi: Starlette = field(init=False)
 
@@ -145,7 +148,7 @@ class Installation:
         await parts.engine.start()
         if prepare is not None:
             await prepare(parts.database)
-        if parts.sign_in is not None:
+        if parts.sign_in is not None and self.set_up_by_link:
             await offer_setup(parts.database, self.url)
         self.lifecycle.enter(Phase.SERVING)
 

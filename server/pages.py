@@ -1,7 +1,9 @@
 """The built dashboard and GraphiQL: files, pages, their Content-Security-Policy and how long browsers may keep them."""
 
+import gzip
 from collections.abc import Awaitable, Callable
 from html import escape
+from mimetypes import guess_type
 from pathlib import Path
 from typing import Final, TypeAlias
 
@@ -122,9 +124,18 @@ class Site:
                 response.headers["Content-Encoding"] = coding
                 break
         else:
-            response = await self._files.get_response(path, request.scope)
+            response = self._unpacked(path) or await self._files.get_response(path, request.scope)
         response.headers["Vary"] = "Accept-Encoding"
         return response
+
+    def _unpacked(self, path: str) -> Response | None:
+        """The file as it is, where the build has kept the smaller forms only: for clients that are no browsers."""
+        if (self._folder / path).is_file() or not (self._folder / f"{path}.gz").is_file():
+            return None
+        packed, found = self._files.lookup_path(f"{path}.gz")
+        if found is None:
+            return None
+        return Response(gzip.decompress(Path(packed).read_bytes()), media_type=guess_type(path)[0])
 
     async def _file(self, path: str, request: Request) -> Response:
         try:

@@ -9,8 +9,20 @@ from typing import Any
 import pytest
 from pydantic import BaseModel
 from sqlalchemy import create_engine, select
+from sqlalchemy.ext.asyncio import AsyncSession, create_async_engine
+from sqlalchemy.orm import Session
 
-from cronograph.jobs import JobContext, Result, RunFailed, connect, enqueue_many_sync, enqueue_sync, job
+from cronograph.jobs import (
+    JobContext,
+    Result,
+    RunFailed,
+    connect,
+    enqueue,
+    enqueue_many,
+    enqueue_many_sync,
+    enqueue_sync,
+    job,
+)
 from cronograph.jobs.connection import Connection
 from cronograph.jobs.core.errors import ConfigurationError, InvalidInput, NotFound
 from cronograph.jobs.core.outcome import Failed, Succeeded
@@ -114,6 +126,46 @@ def test_arguments_that_do_not_fit_are_refused_before_anything_is_written(connec
         label.enqueue_sync()  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
     with pytest.raises(TypeError, match="got an unexpected keyword argument 'sauce'"):
         import_orders.enqueue_sync(sauce="web")  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
+
+
+async def test_an_argument_in_the_place_of_the_session_is_told_how_to_be_written() -> None:
+    anything: Any = "shop"
+    says = "the first argument is a SQLAlchemy session or connection, got 'shop'; "
+    with pytest.raises(TypeError) as caught:
+        import_orders.enqueue_sync(anything)
+    assert str(caught.value) == (
+        f"import_orders.enqueue_sync: {says}write import_orders.enqueue_sync(source='shop'), or "
+        "import_orders.enqueue_sync(None, 'shop')"
+    )
+    with pytest.raises(
+        TypeError, match=r"^import_orders\.enqueue: .* write import_orders\.enqueue\(source='shop'\), or"
+    ):
+        await import_orders.enqueue(anything, since=None)
+    by_name = "connect to the database, and call {}(session, …), or the job's own enqueue"
+    for wrong in ("shop", None):
+        anything = wrong
+        with pytest.raises(TypeError) as caught:
+            enqueue_sync(anything, "import_orders")
+        assert str(caught.value).endswith(by_name.format("enqueue_sync"))
+        with pytest.raises(TypeError) as caught:
+            await enqueue(anything, "import_orders")
+        assert str(caught.value).endswith(by_name.format("enqueue"))
+    with pytest.raises(TypeError, match=r"^enqueue_many_sync: "):
+        enqueue_many_sync(anything, [])
+    with pytest.raises(TypeError, match=r"^enqueue_many: "):
+        await enqueue_many(anything, [])
+
+
+async def test_a_session_of_the_other_kind_is_told_which_function_takes_it() -> None:
+    engine, other = create_engine("sqlite://"), create_async_engine("postgresql+psycopg://nowhere/x")
+    plain: Any = Session(engine)
+    awaited: Any = AsyncSession(other)
+    with pytest.raises(TypeError, match=r"the session is synchronous; call import_orders\.enqueue_sync\(session, …\)"):
+        await import_orders.enqueue(plain)
+    with pytest.raises(TypeError, match=r"the session is asynchronous; await import_orders\.enqueue\(session, …\)"):
+        import_orders.enqueue_sync(awaited)
+    engine.dispose()
+    await other.dispose()
 
 
 def test_a_run_is_part_of_the_users_transaction(connection: Connection, database_url: str) -> None:

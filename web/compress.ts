@@ -1,5 +1,5 @@
-import { readdir, readFile, writeFile } from "node:fs/promises";
-import { join } from "node:path";
+import { readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { basename, dirname, join } from "node:path";
 import { promisify } from "node:util";
 import { brotliCompress, constants, gzip } from "node:zlib";
 import type { Plugin } from "vite";
@@ -9,6 +9,7 @@ const TEXT = /\.(js|css|html|svg|json|ttf)$/;
 /** Below this many bytes the headers weigh more than what is won. */
 const WORTH_IT = 1024;
 
+/** Makes both forms of a file; of one that a page loads by its hash nothing else is kept: the server unpacks it for the few who take neither. */
 async function compressFile(path: string): Promise<void> {
   const content = await readFile(path);
   if (content.length < WORTH_IT) return;
@@ -17,9 +18,10 @@ async function compressFile(path: string): Promise<void> {
   });
   await writeFile(`${path}.br`, brotli);
   await writeFile(`${path}.gz`, await promisify(gzip)(content, { level: constants.Z_BEST_COMPRESSION }));
+  if (basename(dirname(path)) === "assets") await rm(path);
 }
 
-/** Lays a brotli and a gzip version beside every text file of the build, so that the server compresses nothing. */
+/** Makes a brotli and a gzip version of every text file of the build, so that the server compresses nothing. */
 export function compressed(): Plugin {
   return {
     name: "compressed",

@@ -123,7 +123,7 @@ class AsyncClient:
             response = await self._http.post(self._address, json=operation.body())
         return operation.answer(response.status_code, response.json, response.text)
 
-    async def wait(self, run: Run | str, timeout: float | None = None) -> Run:
+    async def wait(self, run: Run | int, timeout: float | None = None) -> Run:
         """Wait until a run has ended, however it ended: see its ``state``, ``result`` and ``error``.
 
         Args:
@@ -134,8 +134,8 @@ class AsyncClient:
             TimeoutError: it has not ended by then; it goes on.
             LookupError: there is no such run (any more).
         """
-        key = run if isinstance(run, str) else run.id
-        looks = pauses(key, timeout)
+        key = run if isinstance(run, int) else run.id
+        looks = pauses(str(key), timeout)
         while True:
             found = await self.run_operation(queries.run(key))
             if found is None:

@@ -125,7 +125,7 @@ class Client:
             response = self._http.post(self._address, json=operation.body())
         return operation.answer(response.status_code, response.json, response.text)
 
-    def wait(self, run: Run | str, timeout: float | None = None) -> Run:
+    def wait(self, run: Run | int, timeout: float | None = None) -> Run:
         """Wait until a run has ended, however it ended: see its ``state``, ``result`` and ``error``.
 
         Args:
@@ -136,8 +136,8 @@ class Client:
             TimeoutError: it has not ended by then; it goes on.
             LookupError: there is no such run (any more).
         """
-        key = run if isinstance(run, str) else run.id
-        looks = pauses(key, timeout)
+        key = run if isinstance(run, int) else run.id
+        looks = pauses(str(key), timeout)
         while True:
             found = self.run_operation(queries.run(key))
             if found is None:

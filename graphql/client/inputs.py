@@ -68,7 +68,7 @@ class EventFilter:
     kinds: Sequence[EventKind] | None = None
     job_name: str | None = None
     task_name: str | None = None
-    run_id: str | None = None
+    run_id: int | None = None
     group: str | None = None
 
 

@@ -74,14 +74,14 @@ def enqueue_runs(runs: Sequence[NewRun], *, idempotency_key: str | None = None) 
     )
 
 
-def cancel_run(id: str, *, reason: str | None = None) -> Operation[Run]:
+def cancel_run(id: int, *, reason: str | None = None) -> Operation[Run]:
     """Cancel a run: at once while it waits or is stuck, through the job's ``should_stop`` while it runs."""
     return changed("cancelRun", "CancelRunInput", present(id=id, reason=reason), "run", Run)
 
 
 def cancel_runs(
     *,
-    ids: Sequence[str] | None = None,
+    ids: Sequence[int] | None = None,
     filter: Filter | None = None,
     after: str | None = None,
     reason: str | None = None,
@@ -92,19 +92,19 @@ def cancel_runs(
     return _many("cancelRuns", "CancelRunsInput", given)
 
 
-def update_run(id: str, *, args: Mapping[str, Any] | None = None, run_at: datetime | None = None) -> Operation[Run]:
+def update_run(id: int, *, args: Mapping[str, Any] | None = None, run_at: datetime | None = None) -> Operation[Run]:
     """Change when a run that waits is due, and its arguments as long as it has not begun; what is None stays."""
     return changed("updateRun", "UpdateRunInput", present(id=id, args=args, runAt=run_at), "run", Run)
 
 
-def retry_run(id: str, *, args: Mapping[str, Any] | None = None) -> Operation[Run]:
+def retry_run(id: int, *, args: Mapping[str, Any] | None = None) -> Operation[Run]:
     """Make a new run like a finished one, with ``args`` instead of its own if given."""
     return changed("retryRun", "RetryRunInput", present(id=id, args=args), "run", Run)
 
 
 def retry_runs(
     *,
-    ids: Sequence[str] | None = None,
+    ids: Sequence[int] | None = None,
     filter: Filter | None = None,
     after: str | None = None,
     exclude_retried: bool | None = None,
@@ -118,14 +118,14 @@ def retry_runs(
     return _many("retryRuns", "RetryRunsInput", given)
 
 
-def retry_now(id: str) -> Operation[Run]:
+def retry_now(id: int) -> Operation[Run]:
     """Make a stuck run due now instead of after its delay."""
     return changed("retryNow", "RetryNowInput", {"id": id}, "run", Run)
 
 
 def retry_many_now(
     *,
-    ids: Sequence[str] | None = None,
+    ids: Sequence[int] | None = None,
     filter: Filter | None = None,
     after: str | None = None,
     dry_run: bool = False,
@@ -137,7 +137,7 @@ def retry_many_now(
 def set_run_priority(
     priority: Priority,
     *,
-    ids: Sequence[str] | None = None,
+    ids: Sequence[int] | None = None,
     filter: Filter | None = None,
     after: str | None = None,
     dry_run: bool = False,

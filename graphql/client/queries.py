@@ -108,7 +108,7 @@ def runs(
     return page("runs", _listing("Run", first, after, conditions, order_by), Run)
 
 
-def run(id: str) -> Operation[Run | None]:
+def run(id: int) -> Operation[Run | None]:
     """One run by its key; None if there is none."""
     return one("run", {"id": Argument("ID!", id)}, Run)
 
@@ -118,7 +118,7 @@ def executions(
     outcomes: Sequence[Outcome] = (),
     job_name: str | None = None,
     task_name: str | None = None,
-    run_id: str | None = None,
+    run_id: int | None = None,
     first: int = 50,
     after: str | None = None,
     filter: Filter | None = None,
@@ -146,7 +146,7 @@ def executions(
     return page("executions", _listing("Execution", first, after, conditions, order_by), Execution)
 
 
-def execution(id: str) -> Operation[Execution | None]:
+def execution(id: int) -> Operation[Execution | None]:
     """One execution by its key; None if there is none."""
     return one("execution", {"id": Argument("ID!", id)}, Execution)
 
@@ -209,7 +209,7 @@ def explain_task(name: str) -> Operation[Explanation | None]:
     return _explained("task", {"name": Argument("String", name)})
 
 
-def explain_run(id: str) -> Operation[Explanation | None]:
+def explain_run(id: int) -> Operation[Explanation | None]:
     """Why a run is in its state and what happens next; None if there is none."""
     return _explained("run", {"id": Argument("ID!", id)})
 
@@ -257,7 +257,7 @@ def _listing(
     }
 
 
-def _equal(value: str | None) -> dict[str, str] | None:
+def _equal(value: str | int | None) -> dict[str, str | int] | None:
     return None if value is None else {"eq": value}
 
 

@@ -89,14 +89,14 @@ class Progress(Record):
 class RunKey(Record):
     """A run by its key."""
 
-    id: str
+    id: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JobLog(Record):
     """What is asked of an execution in ``jobLogs``."""
 
-    id: str
+    id: int
     job_name: str
     started_at: datetime
     completed_at: datetime | None
@@ -114,8 +114,8 @@ class JobLog(Record):
 class Execution(JobLog):
     """One attempt at a run, from start to end: an entry of the execution log."""
 
-    run_id: str
-    task_id: str | None
+    run_id: int
+    task_id: int | None
     scheduled_for: datetime | None
     submitted_at: datetime
     duration: float | None
@@ -132,7 +132,7 @@ class Execution(JobLog):
 class Task(Record):
     """A stored schedule: which job, with which arguments, when, under which policies."""
 
-    id: str
+    id: int
     name: str
     description: str
     enabled: bool
@@ -179,7 +179,7 @@ class Task(Record):
 class Run(Record):
     """One entry of the durable queue."""
 
-    id: str
+    id: int
     state: RunState
     job_name: str
     task_name: str | None
@@ -233,7 +233,7 @@ class Explanation(Record):
 class SkippedOccurrence(Record):
     """A stretch of occurrences that did not become runs, or runs that were dropped, for one reason."""
 
-    id: str
+    id: int
     task_name: str
     reason: SkipReason
     first_scheduled_for: datetime
@@ -265,7 +265,7 @@ class Group(Record):
 class Node(Record):
     """One running process, or one that was."""
 
-    id: str
+    id: int
     name: str
     state: NodeState
     slots: int
@@ -309,10 +309,10 @@ class Event(Record):
     cursor: str
     at: datetime
     kind: EventKind
-    task_id: str | None
+    task_id: int | None
     task_name: str | None
-    run_id: str | None
-    execution_id: str | None
+    run_id: int | None
+    execution_id: int | None
     node: str | None
     group: str | None
     job_name: str | None

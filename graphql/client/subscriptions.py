@@ -31,7 +31,7 @@ def detailed_events(*, after: str | None = None, filter: EventFilter | None = No
     return _events(DetailedEvent, after, filter)
 
 
-def run_updates(id: str) -> Subscription[Run]:
+def run_updates(id: int) -> Subscription[Run]:
     """A run: as it is now, then after its changes; ends once it has reached a final state or is gone.
 
     After a lost connection the present state comes again.
@@ -45,7 +45,7 @@ def run_updates(id: str) -> Subscription[Run]:
     return Subscription(operation=operation, is_last=lambda run: run.state.final)
 
 
-def execution_log(id: str, *, after_line: int = 0) -> Subscription[LogPart]:
+def execution_log(id: int, *, after_line: int = 0) -> Subscription[LogPart]:
     """The log of an execution: the kept lines, then new ones as they come, each once; the last part says ``ended``.
 
     Args:

@@ -53,3 +53,32 @@ class RunQueue(Protocol):
 def in_seconds(options: Mapping[str, object]) -> dict[str, Any]:
     """Options of a run, whose durations are numbers."""
     return {name: value.total_seconds() if isinstance(value, timedelta) else value for name, value in options.items()}
+
+
+def check_session(
+    session: object, called: str, *, asynchronous: bool, first: str | None = None, needed: bool = False
+) -> None:
+    """Let a session or connection pass that the function can use.
+
+    Args:
+        session: What was given as the first argument.
+        called: What was called: ``import_orders.enqueue``.
+        asynchronous: Whether one that is awaited is wanted.
+        first: The name of the function's own first argument, for the suggestion.
+        needed: Whether None is no session either.
+
+    Raises:
+        TypeError: it is none, or of the other kind.
+    """
+    is_asynchronous = hasattr(session, "run_sync")
+    if (session is None and not needed) or (is_asynchronous == asynchronous and hasattr(session, "execute")):
+        return
+    if is_asynchronous:
+        raise TypeError(f"{called}: the session is asynchronous; await {called.removesuffix('_sync')}(session, …)")
+    if hasattr(session, "execute"):
+        raise TypeError(f"{called}: the session is synchronous; call {called}_sync(session, …)")
+    shown = f"{session!r:.60}"
+    hint = f"connect to the database, and call {called}(session, …), or the job's own enqueue"
+    if not needed:
+        hint = f"write {f'{called}({first}={shown}), or ' if first else ''}{called}(None, {shown})"
+    raise TypeError(f"{called}: the first argument is a SQLAlchemy session or connection, got {shown}; {hint}")

@@ -25,6 +25,7 @@ from ..core.run_spec import RunSpec
 from ..core.schedule import Syntax
 from ..core.states import RunState
 from ..registry import Registry, default_registry
+from ..registry.queue import RunOptions, in_seconds
 from ..runtime.attempts.afterwards import failure_to_tell, tell
 from ..services import Services
 from ..store.db.database import Connection, Database
@@ -40,21 +41,12 @@ _TICK = timedelta(microseconds=1)
 _FOREVER = 366 * 86400.0
 
 
-class RunSettings(TypedDict, total=False):
-    """What ``enqueue`` takes beside job and arguments, as ``cronograph.jobs.enqueue`` does."""
-
-    group: str | None
-    priority: Priority | str | None
-    run_at: datetime | None
-    retries: int | None
-    retry_delay: float | None
-    timeout: float | None
-    unique_key: str | None
-
-
 class TaskSettings(TypedDict, total=False):
     """What ``schedule`` takes beside job, schedule and arguments, as ``createTask`` does. Durations in seconds."""
 
+    description: str
+    enabled: bool
+    owner: str | None
     group: str
     priority: Priority | str
     overlap: OverlapPolicy | str
@@ -147,21 +139,20 @@ class Queue:
         await self.database.close()
         self._folder.cleanup()
 
-    async def enqueue(
-        self, job: AnyJob, args: Mapping[str, Json] | None = None, **settings: Unpack[RunSettings]
-    ) -> int:
+    async def enqueue(self, job: AnyJob, args: Mapping[str, Json] | None = None, **options: Unpack[RunOptions]) -> int:
         """Put a run into the queue; its id.
 
         Args:
             job: The job, or its name.
             args: Its arguments.
-            settings: See ``RunSettings``.
+            options: As ``cronograph.jobs.enqueue`` takes them, see ``RunOptions``.
 
         Raises:
             UserError: unknown job, arguments that do not fit.
         """
-        given = {name: settings.get(name) for name in RUN_POLICIES}
-        run_at, key = settings.get("run_at"), settings.get("unique_key")
+        seconds = in_seconds(options)
+        given = {name: seconds.get(name) for name in RUN_POLICIES}
+        run_at, key = options.get("run_at"), options.get("unique_key")
         new = new_run(find(job, self.registry).name, given, args, run_at=run_at, unique_key=key)
         (enqueued,) = await self.database.write(enqueue_runs, [new])
         return enqueued.run.id

@@ -5,7 +5,7 @@ from http import HTTPStatus
 from typing import Final
 
 from starlette.requests import Request
-from starlette.responses import JSONResponse, RedirectResponse, Response
+from starlette.responses import JSONResponse, Response
 
 from ...graphql.errors import UserFacingError, error_answer, mask
 from ...graphql.transport.site import SitePolicy
@@ -17,6 +17,7 @@ from ...jobs.store.db.database import Database
 from .authenticator import Authenticator, unauthenticated
 from .cookies import AttemptCookie
 from .signing import SignedIn, person_of
+from .within import Redirect
 
 NO_STORE: Final = {"Cache-Control": "no-store"}
 SEE_OTHER: Final = HTTPStatus.SEE_OTHER
@@ -97,7 +98,7 @@ class BrowserSessions:
             UserFacingError: ``UNAUTHENTICATED``: nobody is signed in.
         """
         await self._end(request, await self.required(request), everywhere=everywhere)
-        answer = RedirectResponse("/login", SEE_OTHER, headers=NO_STORE)
+        answer = Redirect("/login", SEE_OTHER, headers=NO_STORE)
         self._authenticator.cookie.clear(answer)
         return answer
 

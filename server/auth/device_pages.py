@@ -13,7 +13,7 @@ def code_page(code: str = "", message: str | None = None, status: int = 200) -> 
     body = (
         "<p>Type the code that your command line shows. Go on only if you have just begun to sign in there "
         "yourself.</p>"
-        f'{notice(message)}<form method="post" action="/device"><label for="code">Code</label><input id="code" '
+        f'{notice(message)}<form method="post" action="device"><label for="code">Code</label><input id="code" '
         f'name="user_code" value="{escape(code)}" autocomplete="off" autocapitalize="characters" spellcheck="false" '
         'maxlength="20" required autofocus><button>Continue</button></form>'
     )
@@ -28,7 +28,7 @@ def decision_page(code: str, request: DeviceRequest, name: str, role: str) -> HT
         "that you may do, until you end its session.</p>"
         f"<p>Code: <code>{escape(code)}</code><br>Program: {agent}<br>Address: {escape(request.address or 'unknown')}"
         f"<br>Asked at: {request.created_at:%H:%M:%S} UTC</p>"
-        f'<form method="post" action="/device/decision">{hidden("user_code", code)}'
+        f'<form method="post" action="device/decision">{hidden("user_code", code)}'
         '<button name="decision" value="approve">Let it in</button>'
         '<button class="plain" name="decision" value="deny">Refuse</button></form>'
     )

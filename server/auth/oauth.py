@@ -4,7 +4,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import Final
 
 from starlette.requests import Request
-from starlette.responses import JSONResponse, RedirectResponse, Response
+from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from ...graphql.errors import UserFacingError, error_answer, mask
@@ -12,16 +12,19 @@ from ...jobs.actions import devices as actions
 from ...jobs.actions.acting import acting
 from ...jobs.actions.devices import Guess, NewTokens
 from ...jobs.actions.fresh import fresh_secret
+from ...jobs.actions.sessions import Place
 from ...jobs.core.accounts import CredentialKind, Identity
 from ...jobs.core.credentials import Prefix, prefix_of, stored_form
 from ...jobs.core.devices import ACCESS_LIFETIME, CODE_LIFETIME, POLL_EVERY, Answer, shown_user_code, user_code_of
 from ...jobs.core.errors import UserError
 from ...jobs.store.db.database import Database
+from ...jobs.store.db.transaction import Tx
 from .authenticator import Authenticator
 from .browser_sessions import BrowserSessions
 from .device_pages import code_page, decided_page, decision_page
 from .forms import form
 from .signing import person_of, place_of, too_many
+from .within import Redirect
 
 CLIENT: Final = "cronograph-cli"
 """The only client there is: the command line and the Python client. It has no secret of its own."""
@@ -62,7 +65,7 @@ class OAuthRoutes:
         database: Database,
         authenticator: Authenticator,
         sessions: BrowserSessions,
-        origin: str,
+        address: str,
         poll_every: int = POLL_EVERY,
     ) -> None:
         """Answer.
@@ -71,14 +74,14 @@ class OAuthRoutes:
             database: Where devices and tokens are.
             authenticator: Finds the identity behind a request.
             sessions: Of the browsers in which somebody decides.
-            origin: Under which people open the server.
+            address: Under which people open the server.
             poll_every: Seconds between two questions of a device, at least.
         """
         self._poll_every = poll_every
         self._database = database
         self._authenticator = authenticator
         self._sessions = sessions
-        self._origin = origin
+        self._address = address
 
     def routes(self) -> list[Route]:
         """All of them."""
@@ -113,10 +116,10 @@ class OAuthRoutes:
     async def _metadata(self, _request: Request) -> Response:
         return JSONResponse(
             {
-                "issuer": self._origin,
-                "device_authorization_endpoint": f"{self._origin}/oauth/device_authorization",
-                "token_endpoint": f"{self._origin}/oauth/token",
-                "revocation_endpoint": f"{self._origin}/oauth/revoke",
+                "issuer": self._address,
+                "device_authorization_endpoint": f"{self._address}/oauth/device_authorization",
+                "token_endpoint": f"{self._address}/oauth/token",
+                "revocation_endpoint": f"{self._address}/oauth/revoke",
                 "grant_types_supported": [DEVICE_GRANT, "refresh_token"],
                 "token_endpoint_auth_methods_supported": ["none"],
                 "revocation_endpoint_auth_methods_supported": ["none"],
@@ -134,8 +137,8 @@ class OAuthRoutes:
             {
                 "device_code": device,
                 "user_code": shown,
-                "verification_uri": f"{self._origin}/device",
-                "verification_uri_complete": f"{self._origin}/device?user_code={shown}",
+                "verification_uri": f"{self._address}/device",
+                "verification_uri_complete": f"{self._address}/device?user_code={shown}",
                 "expires_in": int(CODE_LIFETIME.total_seconds()),
                 "interval": self._poll_every,
             }
@@ -173,7 +176,10 @@ class OAuthRoutes:
         fields = await form(request)
         _check_client(fields)
         token = _needed(fields, "token")
-        end = {Prefix.REFRESH_TOKEN: actions.end_by_refresh, Prefix.ACCESS_TOKEN: actions.end_by_access}
+        end: dict[Prefix, Callable[[Tx, str, Place], bool]] = {
+            Prefix.REFRESH_TOKEN: actions.end_by_refresh,
+            Prefix.ACCESS_TOKEN: actions.end_by_access,
+        }
         action = end.get(prefix_of(token) or Prefix.LINK)
         if action is not None:
             await self._database.write(action, stored_form(token), place_of(request))
@@ -235,7 +241,7 @@ def _hashed(code: str) -> str | None:
 def _to_login(code: str) -> Response:
     normal = user_code_of(code)
     query = "" if normal is None else f"%3Fuser_code%3D{shown_user_code(normal)}"
-    return RedirectResponse(f"/login?next=/device{query}", 303, headers=NO_STORE)
+    return Redirect(f"/login?next=/device{query}", 303, headers=NO_STORE)
 
 
 def _not_found(guess: Guess, code: str) -> Response:

@@ -21,6 +21,7 @@ from .forms import local_path
 from .oidc import Binding, Provider
 from .pages import refused_page
 from .signing import SignedIn, person_of, place_of, too_many
+from .within import Redirect
 
 
 class ProviderRoutes:
@@ -96,7 +97,7 @@ class ProviderRoutes:
         """Let whom the provider has seen in, or connect them to who is signed in."""
         now = await server_time(self._database)
         profile = await provider.profile(request.query_params, binding, now)
-        answer = RedirectResponse(attempt.next_path, SEE_OTHER, headers=NO_STORE)
+        answer = Redirect(attempt.next_path, SEE_OTHER, headers=NO_STORE)
         secret = fresh_secret(Prefix.SESSION)
         try:
             if attempt.account_id is not None:

@@ -6,11 +6,14 @@ from html import escape
 from typing import Final
 from urllib.parse import quote
 
-from starlette.responses import HTMLResponse
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, Response
+
+from .within import BASE, Page
 
 PAGE_POLICY: Final = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
-    "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+    "form-action 'self'; base-uri 'self'; frame-ancestors 'none'"
 )
 STYLE_PATH: Final = "/auth/style.css"
 SCRIPT_PATH: Final = "/sign-in.js"
@@ -52,17 +55,25 @@ HEADERS: Final = {"Content-Security-Policy": PAGE_POLICY, "Cache-Control": "no-s
 PASSWORD_RULE: Final = "At least 12 characters; a sentence of a few words does well."  # noqa: S105 - no secret
 
 
+async def style(_request: Request) -> Response:
+    """Answers with the style sheet of all pages."""
+    return Response(STYLE, media_type="text/css", headers={"Cache-Control": "no-cache"})
+
+
 def page(title: str, body: str, status: int = 200) -> HTMLResponse:
-    """A page. ``body`` is HTML; whatever comes from outside in it is escaped by whoever wrote it."""
+    """A page, whose links are relative to where we are mounted.
+
+    ``body`` is HTML; whatever comes from outside in it is escaped by whoever wrote it.
+    """
     text = (
-        f'<!doctype html><html lang="en"><head><meta charset="utf-8"><title>{escape(title)} · Cronograph</title>'
+        f'<!doctype html><html lang="en"><head><meta charset="utf-8">{BASE}<title>{escape(title)} · Cronograph</title>'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        f'<link rel="icon" href="/icon.svg" type="image/svg+xml"><link rel="stylesheet" href="{STYLE_PATH}">'
-        f'<script type="module" src="{SCRIPT_PATH}"></script></head>'
-        '<body><header><img src="/icon.svg" alt="" width="22" height="22"><span>Cronograph</span></header>'
+        f'<link rel="icon" href="icon.svg" type="image/svg+xml"><link rel="stylesheet" href="{STYLE_PATH[1:]}">'
+        f'<script type="module" src="{SCRIPT_PATH[1:]}"></script></head>'
+        '<body><header><img src="icon.svg" alt="" width="22" height="22"><span>Cronograph</span></header>'
         f"<main><h1>{escape(title)}</h1>{body}</main></body></html>"
     )
-    return HTMLResponse(text, status, headers=HEADERS)
+    return Page(text, status, headers=HEADERS)
 
 
 def notice(message: str | None) -> str:
@@ -88,7 +99,7 @@ class OtherWays:
     def links(self, next_path: str) -> str:
         """A link to each provider, which leads back to a path of this site."""
         return "".join(
-            f'<a class="way" href="/auth/oidc/{key}?next={quote(next_path, safe="")}">Sign in with {escape(name)}</a>'
+            f'<a class="way" href="auth/oidc/{key}?next={quote(next_path, safe="")}">Sign in with {escape(name)}</a>'
             for key, name in self.providers
         )
 
@@ -98,7 +109,7 @@ def login_page(
 ) -> HTMLResponse:
     """Asks for name and password, or another way."""
     body = (
-        f'{notice(message)}<form method="post" action="/login">{hidden("next", next_path)}'
+        f'{notice(message)}<form method="post" action="login">{hidden("next", next_path)}'
         f'<label for="name">Name</label><input id="name" name="name" value="{escape(name)}" autocomplete="username" '
         'maxlength="100" required autofocus>'
         '<label for="password">Password</label><input id="password" name="password" type="password" '
@@ -112,9 +123,10 @@ def login_page(
 def signed_in_page(name: str, role: str) -> HTMLResponse:
     """Says who is signed in, and lets them leave."""
     body = (
-        f'<p>You are signed in as <strong>{escape(name)}</strong> ({escape(role)}).</p><p><a href="/">Dashboard</a></p>'
-        '<form method="post" action="/auth/sign-out"><button class="primary">Sign out</button></form>'
-        '<form method="post" action="/auth/sign-out-everywhere"><button>Sign out everywhere</button>'
+        f"<p>You are signed in as <strong>{escape(name)}</strong> ({escape(role)}).</p>"
+        '<p><a href="./">Dashboard</a></p>'
+        '<form method="post" action="auth/sign-out"><button class="primary">Sign out</button></form>'
+        '<form method="post" action="auth/sign-out-everywhere"><button>Sign out everywhere</button>'
         "</form>"
     )
     return page("Signed in", body)
@@ -124,7 +136,7 @@ def setup_page(token: str, name: str = "", message: str | None = None, status: i
     """Asks for the name and the password of the first administrator."""
     body = (
         "<p>This server has no administrator yet. Choose a name and a password; the link works once.</p>"
-        f'{notice(message)}<form method="post" action="/setup">{hidden("token", token)}'
+        f'{notice(message)}<form method="post" action="setup">{hidden("token", token)}'
         f'<label for="name">Name</label><input id="name" name="name" value="{escape(name)}" autocomplete="username" '
         f'maxlength="100" required autofocus>{_new_password()}'
         '<button class="primary">Make the administrator</button></form>'
@@ -136,7 +148,7 @@ def recovery_page(token: str, message: str | None = None, status: int = 200) -> 
     """Asks for a new password in the place of a forgotten one."""
     body = (
         "<p>Choose a new password; the link works once, and all your sign-ins end.</p>"
-        f'{notice(message)}<form method="post" action="/recover">{hidden("token", token)}{_new_password()}'
+        f'{notice(message)}<form method="post" action="recover">{hidden("token", token)}{_new_password()}'
         '<button class="primary">Set the password</button></form>'
     )
     return page("New password", body, status)
@@ -144,12 +156,12 @@ def recovery_page(token: str, message: str | None = None, status: int = 200) -> 
 
 def refused_page(message: str, status: int) -> HTMLResponse:
     """Says why a sign-in by a provider came to nothing."""
-    return page("Not signed in", f"{notice(message)}<p><a href='/login'>Sign in</a></p>", status)
+    return page("Not signed in", f"{notice(message)}<p><a href='login'>Sign in</a></p>", status)
 
 
 def dead_link_page(message: str) -> HTMLResponse:
     """Says that a link is worth nothing."""
-    return page("This link does not work", f"{notice(message)}<p><a href='/login'>Sign in</a></p>", 410)
+    return page("This link does not work", f"{notice(message)}<p><a href='login'>Sign in</a></p>", 410)
 
 
 def _new_password() -> str:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from urllib.parse import quote
 
 from starlette.requests import Request
-from starlette.responses import JSONResponse, RedirectResponse, Response
+from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from ...graphql.errors import UserFacingError
@@ -14,8 +14,18 @@ from ...jobs.store.read.links import Purpose
 from .browser_sessions import NO_STORE, SEE_OTHER, BrowserSessions, with_pause
 from .forms import form, json_object, local_path, text_member
 from .oidc import Provider
-from .pages import STYLE, STYLE_PATH, OtherWays, dead_link_page, login_page, recovery_page, setup_page, signed_in_page
+from .pages import (
+    STYLE_PATH,
+    OtherWays,
+    dead_link_page,
+    login_page,
+    recovery_page,
+    setup_page,
+    signed_in_page,
+    style,
+)
 from .signing import Signing, place_of
+from .within import Redirect, path_within
 
 
 class SignInRoutes:
@@ -30,7 +40,7 @@ class SignInRoutes:
         """All of them."""
         posted = self._sessions.posted
         return [
-            Route(STYLE_PATH, self._style, methods=["GET"]),
+            Route(STYLE_PATH, style, methods=["GET"]),
             Route("/login", self._login, methods=["GET"]),
             Route("/login", posted(self._log_in), methods=["POST"]),
             Route("/setup", self._setup, methods=["GET"]),
@@ -48,11 +58,8 @@ class SignInRoutes:
         """Sends whoever is not signed in to the page where one signs in; None lets pass."""
         if await self._sessions.identity(request) is not None:
             return None
-        wanted = request.url.path + (f"?{request.url.query}" if request.url.query else "")
-        return RedirectResponse(f"/login?next={quote(local_path(wanted), safe='/')}", SEE_OTHER, headers=NO_STORE)
-
-    async def _style(self, _request: Request) -> Response:
-        return Response(STYLE, media_type="text/css", headers={"Cache-Control": "no-cache"})
+        wanted = local_path(path_within(request))
+        return Redirect(f"/login?next={quote(wanted, safe='/')}", SEE_OTHER, headers=NO_STORE)
 
     async def _providers(self, _request: Request) -> Response:
         """By whom one can sign in here; the page of sign-in says no less."""
@@ -66,7 +73,7 @@ class SignInRoutes:
             return login_page(target, self._ways)
         if "next" in request.query_params:
             # Its connection was that of an older session, such as before a new password.
-            return RedirectResponse(target, SEE_OTHER, headers=NO_STORE)
+            return Redirect(target, SEE_OTHER, headers=NO_STORE)
         return signed_in_page(known.name, known.role.value)
 
     async def _log_in(self, request: Request) -> Response:
@@ -77,7 +84,7 @@ class SignInRoutes:
         except UserFacingError as error:
             refusal = login_page(target, self._ways, name[:100], error.message, error.http_status or 400)
             return with_pause(refusal, error)
-        return await self._sessions.welcome(request, signed_in, RedirectResponse(target, SEE_OTHER, headers=NO_STORE))
+        return await self._sessions.welcome(request, signed_in, Redirect(target, SEE_OTHER, headers=NO_STORE))
 
     async def _password(self, request: Request) -> Response:
         members = await json_object(request)
@@ -111,7 +118,7 @@ class SignInRoutes:
             if error.code == "INVALID_LINK":
                 return dead_link_page(error.message)
             return setup_page(token, name[:100], error.message, 400)
-        return await self._sessions.welcome(request, signed_in, RedirectResponse("/", SEE_OTHER, headers=NO_STORE))
+        return await self._sessions.welcome(request, signed_in, Redirect("/", SEE_OTHER, headers=NO_STORE))
 
     async def _recovery(self, request: Request) -> Response:
         token = request.query_params.get("token", "")
@@ -128,7 +135,7 @@ class SignInRoutes:
             if error.code == "INVALID_LINK":
                 return dead_link_page(error.message)
             return recovery_page(token, error.message, 400)
-        return await self._sessions.welcome(request, signed_in, RedirectResponse("/", SEE_OTHER, headers=NO_STORE))
+        return await self._sessions.welcome(request, signed_in, Redirect("/", SEE_OTHER, headers=NO_STORE))
 
     async def _sign_out(self, request: Request) -> Response:
         return await self._sessions.leave(request, everywhere=False)

@@ -49,7 +49,7 @@ class SignIn:
 
         Args:
             database: Where accounts are.
-            url: The address under which people open the server.
+            url: The address under which people open the server, with the path where it is mounted.
             hosts: The names that the ``Host`` header may have.
             providers: By whom people may sign in, by their keys.
             poll_every: Seconds between two questions of a device that waits to be let in.
@@ -62,10 +62,11 @@ class SignIn:
         self.watch = RightsWatch(self.authenticator.still_good)
         site = SitePolicy(hosts, {self.origin})
         sessions = BrowserSessions(database, self.authenticator, AttemptCookie.for_address(url), site)
-        known = [Provider(key, one, self.origin) for key, one in (providers or {}).items()]
+        address = url.rstrip("/")
+        known = [Provider(key, one, address) for key, one in (providers or {}).items()]
         self._providers = ProviderRoutes(database, sessions, known)
         self.pages = SignInRoutes(sessions, Signing(database, self._passwords), known)
-        self._oauth = OAuthRoutes(database, self.authenticator, sessions, self.origin, poll_every)
+        self._oauth = OAuthRoutes(database, self.authenticator, sessions, address, poll_every)
         self._passkeys = PasskeyRoutes(database, sessions, RelyingParty(url))
 
     def routes(self) -> list[Route]:

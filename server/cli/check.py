@@ -6,6 +6,7 @@ import typer
 
 from ...jobs.registry import default_registry
 from ..checks import DatabaseReport, check_database
+from ..exposure import administrator_faults
 from ..pages import Site
 from ..preparation import prepare
 from .flags import Flags, takes_settings
@@ -28,6 +29,8 @@ def check(flags: Flags, *, config: ConfigFile = None, as_json: AsJson = False) -
         report = DatabaseReport()
         if "database_url" not in prepared.faulty:
             report = check_database(prepared.settings.database_url, registry)
+        if not prepared.faults and not report.faults:
+            report.faults.extend(administrator_faults(prepared.settings, empty=bool(report.pending)))
         faults = [*prepared.faults, *report.faults]
         warnings = [*prepared.warnings, *report.warnings, *([] if Site().built else [NO_DASHBOARD])]
         if faults:

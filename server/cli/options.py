@@ -96,6 +96,9 @@ SetupPublic = Annotated[
 NoAuth = Annotated[
     bool, typer.Option("--no-auth", help="Serve without sign-in, for trials; accepted on loopback only.")
 ]
+Reload = Annotated[
+    bool, typer.Option("--reload", help="Start anew whenever a Python file of the project changes; for development.")
+]
 ConfigFile = Annotated[
     Path | None, typer.Option("--config", help="Configuration file. (default: cronograph.toml, if there is one)")
 ]

@@ -1,20 +1,25 @@
 """``cronograph serve``: the server, all in one process."""
 
+import sys
 from collections.abc import Awaitable, Callable
+from importlib import import_module
 from pathlib import Path
+from typing import NoReturn
 
 from ...jobs.builtin import builtin_jobs
 from ...jobs.connection import connect
+from ...jobs.core.errors import ConfigurationError
 from ...jobs.registry import default_registry
+from ...jobs.store.db.address import without_password
 from ...jobs.store.db.database import Database
-from ..config import shown_url
+from ..config import InvalidSettingsError, load
 from ..logs import configure_logging
 from ..preparation import prepare
 from ..service import Service
-from ..settings import Settings
+from ..settings import DEFAULT_FILE, Settings
 from .ending import end_without
 from .flags import Flags, takes_settings
-from .options import AsJson, ConfigFile
+from .options import AsJson, ConfigFile, Reload
 from .output import Output
 
 SIGN_IN = "by name and password at {url}/login; programs by API tokens (`cronograph token create`)"
@@ -23,13 +28,33 @@ NO_JOBS = "the built-in ones only; name your own modules with --jobs, or see `cr
 
 
 @takes_settings
-def serve(flags: Flags, *, config: ConfigFile = None, as_json: AsJson = False) -> None:
+def serve(flags: Flags, *, reload: Reload = False, config: ConfigFile = None, as_json: AsJson = False) -> None:
     """Serve the API and the dashboard, dispatch what is due, and run jobs.
 
     The first SIGINT or SIGTERM begins an orderly stop: nothing new is taken, running jobs may finish, then the process
     ends with status 0. A second one ends it at once.
     """
+    if reload:
+        _serve_anew(flags, config, Output(as_json=as_json))
     run_server(flags, config, as_json=as_json)
+
+
+def _serve_anew(flags: Flags, config: Path | None, output: Output) -> NoReturn:
+    """Serve in a child process, and in another one whenever the code has changed."""
+    with output.errors():
+        try:
+            reloading = import_module(".reloading", __package__)
+        except ModuleNotFoundError as error:
+            raise ConfigurationError(
+                f"--reload: needs the package {error.name}, which is not there; pip install 'cronograph[reload]'"
+            ) from error
+        try:
+            modules = load(flags, config).settings.jobs
+        except InvalidSettingsError as error:
+            # The server itself says what is wrong, and may be right after the next change.
+            modules = error.partial.jobs
+        command, folders = reloading.reloading_command(sys.argv[1:]), reloading.folders_of(modules)
+        sys.exit(reloading.Reloader(command, folders, [config or DEFAULT_FILE]).run())
 
 
 def run_server(
@@ -76,7 +101,7 @@ def _details(url: str, settings: Settings) -> str:
         (
             f"  API       {url}/graphql  (try it at {url}/graphiql)",
             f"  jobs      {f'{own} of your own, and the built-in ones' if own else NO_JOBS}",
-            f"  database  {shown_url(settings.database_url)}",
+            f"  database  {without_password(settings.database_url)}",
             f"  sign-in   {NO_AUTH if settings.no_auth else SIGN_IN.format(url=url)}",
         )
     )

@@ -62,5 +62,5 @@ def _trigger_task(client: Client, name: str, args: dict[str, Any] | None) -> tup
     return {"ok": True, "run": _summary(run)}, f"Task {name} triggered successfully (run {run.id})"
 
 
-def _summary(run: Run | None) -> dict[str, str] | None:
+def _summary(run: Run | None) -> dict[str, int | str] | None:
     return None if run is None else {"id": run.id, "state": run.state, "jobName": run.job_name}

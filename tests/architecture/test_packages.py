@@ -17,8 +17,13 @@ def folders_with_python(top: str) -> set[str]:
     return {".".join(["cronograph", *folder.relative_to(ROOT).parts]) for folder in holding | {ROOT / top}}
 
 
+def folder_of(name: str) -> Path:
+    """The folder behind the dotted name of a package."""
+    return ROOT.joinpath(*(name.split(".")[1:] or ["entry"]))
+
+
 def test_the_package_list_names_every_folder_with_modules() -> None:
-    assert set(SETUPTOOLS["packages"]) == set().union(*map(folders_with_python, PRODUCT_FOLDERS))
+    assert set(SETUPTOOLS["packages"]) == {"cronograph"}.union(*map(folders_with_python, PRODUCT_FOLDERS))
 
 
 def test_the_package_list_is_sorted_and_without_repetition() -> None:
@@ -26,16 +31,20 @@ def test_the_package_list_is_sorted_and_without_repetition() -> None:
 
 
 def test_each_top_level_folder_is_mapped_into_the_namespace() -> None:
-    assert SETUPTOOLS["package-dir"] == {f"cronograph.{folder}": folder for folder in PRODUCT_FOLDERS}
+    folders = {f"cronograph.{folder}": folder for folder in PRODUCT_FOLDERS}
+    assert SETUPTOOLS["package-dir"] == {"cronograph": "entry", **folders}
 
 
 def test_every_sub_package_has_an_init_and_graphql_itself_has_none() -> None:
     for name in SETUPTOOLS["packages"]:
-        init = ROOT.joinpath(*name.split(".")[1:], "__init__.py")
+        init = folder_of(name) / "__init__.py"
         assert init.exists() == (name != "cronograph.graphql"), init
 
 
-def test_the_namespace_has_no_files_of_its_own() -> None:
+def test_the_package_itself_holds_nothing_but_its_version_and_its_command() -> None:
+    names = {path.name for path in (ROOT / "entry").iterdir() if path.name != "__pycache__"}
+    assert names == {"__init__.py", "__main__.py", "py.typed"}
+    # A folder of that name at the root would hide an installed one from whatever is run there.
     assert not (ROOT / "cronograph").exists()
     assert not (ROOT / ".links" / "cronograph" / "__init__.py").exists()
 
@@ -61,7 +70,7 @@ def test_every_package_is_imported_by_its_full_name() -> None:
     answer = subprocess.run([sys.executable, "-c", code, *names], cwd="/", capture_output=True, text=True, check=False)
     assert answer.returncode == 0, answer.stderr
     found = [Path(line).resolve() for line in answer.stdout.splitlines()]
-    assert found == [ROOT.joinpath(*name.split(".")[1:]) for name in names]
+    assert found == [folder_of(name) for name in names]
 
 
 def test_lock_files_name_no_registry() -> None:

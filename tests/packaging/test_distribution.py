@@ -44,7 +44,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def sdist(folder: Path) -> Path:
     """The sdist of a copy of this checkout, so that the build leaves no traces here."""
     copy = folder / "copy"
-    for name in (*PRODUCT_FOLDERS, "web"):
+    for name in (*PRODUCT_FOLDERS, "entry", "web"):
         shutil.copytree(ROOT / name, copy / name, ignore=NOT_SOURCES)
     for name in TOP_FILES:
         if (ROOT / name).exists():
@@ -117,10 +117,18 @@ def test_the_wheel_holds_every_module_and_data_file(wheel: Path) -> None:
     assert "cronograph/graphql/schema.graphql" in held
 
 
+def test_the_wheel_stays_small(wheel: Path) -> None:
+    """Two thirds are GraphiQL's editor, in the two forms in which it is sent; nothing is there in a third one."""
+    assert wheel.stat().st_size < 4_500_000
+    packed = {name for name in names_in(wheel) if name.endswith(".br") and "/assets/" in name}
+    assert packed
+    assert not {name.removesuffix(".br") for name in packed} & names_in(wheel)
+
+
 def test_the_wheel_holds_nothing_but_the_package(wheel: Path) -> None:
     tops = {name.split("/")[0] for name in names_in(wheel)}
     assert {top for top in tops if not top.endswith(".dist-info")} == {"cronograph"}
-    assert "cronograph/__init__.py" not in names_in(wheel)
+    assert {"cronograph/__init__.py", "cronograph/__main__.py", "cronograph/py.typed"} <= names_in(wheel)
     assert "cronograph/graphql/__init__.py" not in names_in(wheel)
 
 
@@ -152,10 +160,20 @@ def test_the_pages_of_the_installed_wheel_open_without_a_fault(
     expect(page.locator("h1, .graphiql-container").first).to_be_visible()
 
 
-def test_the_installed_command_says_its_version(installed_processes: ProcessStarter) -> None:
+def test_the_installed_command_the_module_and_the_package_say_the_same_version(
+    installed_processes: ProcessStarter, installed: Path
+) -> None:
     status, output = installed_processes.run("version")
     assert status == 0, output
     assert "0.1.0" in output
+
+    def says(*arguments: str) -> str:
+        command = [str(installed / "python"), *arguments]
+        return subprocess.check_output(command, cwd=installed_processes.folder, text=True).strip()
+
+    assert says("-m", "cronograph", "--version") == "cronograph 0.1.0"
+    code = "import sys, cronograph; early = 'importlib.metadata' in sys.modules; print(cronograph.__version__, early)"
+    assert says("-c", code) == "0.1.0 False"
 
 
 def test_the_examples_of_the_documents_pass_their_own_tests_with_the_wheel(

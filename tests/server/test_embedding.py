@@ -1,5 +1,6 @@
 """Cronograph within another application, in the test's own event loop and without any server."""
 
+import re
 import signal
 import sys
 from collections.abc import AsyncGenerator
@@ -88,9 +89,17 @@ async def test_the_application_says_who_asks_and_what_they_may(empty_sqlite_url:
         refused = await asked_raw(client)
         assert refused.status_code == 401
         assert refused.json()["errors"][0]["extensions"]["code"] == "UNAUTHENTICATED"
-        assert (await client.get(f"{PATH}/tasks")).status_code == 403
+        for path in ("/tasks?q=a", "/login?next=/tasks%3Fq=a"):
+            shut = await client.get(f"{PATH}{path}")
+            assert shut.status_code == 401
+            assert "The application that this is part of does not let you see it" in shut.text
+            assert f'<base href="{PATH}/">' in shut.text
+            assert 'href="login?next=/tasks%3Fq%3Da"' in shut.text
+        assert (await client.get(f"{PATH}/auth/style.css")).status_code == 200
         bob = {"x-user": "bob"}
-        assert (await client.get(f"{PATH}/tasks", headers=bob)).status_code != 403
+        assert (await client.get(f"{PATH}/tasks", headers=bob)).status_code != 401
+        back = await client.get(f"{PATH}/login?next=/tasks%3Fq=a", headers=bob)
+        assert (back.status_code, back.headers["location"]) == (303, f"{PATH}/tasks?q=a")
         client.headers.update(bob)
         assert (await asked(client, "{ viewer { name role } }"))["data"]["viewer"] == {"name": "bob", "role": "VIEWER"}
         assert "FORBIDDEN" in str(await asked(client, pause))
@@ -100,10 +109,38 @@ async def test_the_application_says_who_asks_and_what_they_may(empty_sqlite_url:
         assert "CROSS_SITE" in (await asked_raw(client)).text
 
 
-async def test_who_says_nothing_shows_nothing(empty_sqlite_url: str) -> None:
-    async with Cronograph(empty_sqlite_url, jobs=[add_up]) as cron, asking((PATH, cron)) as client:
+async def test_without_who_people_sign_in_below_the_path(
+    empty_sqlite_url: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    cron = Cronograph(empty_sqlite_url, jobs=[add_up], public_url=f"http://localhost{PATH}")
+    async with cron, asking((PATH, cron)) as client:
+        link = re.search(rf"http://localhost{PATH}(/setup\?token=\S+)", capsys.readouterr().err)
+        assert link is not None
         assert (await asked_raw(client)).status_code == 401
         assert (await client.get("/ops/jobs/", headers={"host": "elsewhere.example"})).status_code == 421
+        to_login = await client.get(f"{PATH}/tasks?q=a")
+        assert (to_login.status_code, to_login.headers["location"]) == (303, f"{PATH}/login?next=/tasks%3Fq%3Da")
+        page = await client.get(f"{PATH}{link[1]}")
+        assert f'<base href="{PATH}/">' in page.text
+        assert 'action="setup"' in page.text
+        fields = {"token": link[1].partition("=")[2], "name": "ada", "password": "a sentence of words"}
+        done = await client.post(f"{PATH}/setup", data=fields)
+        assert (done.status_code, done.headers["location"]) == (303, f"{PATH}/")
+        assert (await asked(client, "{ viewer { name role } }"))["data"]["viewer"] == {"name": "ada", "role": "ADMIN"}
+        assert (await client.get(f"{PATH}/login?next=/tasks%3Fq=a")).headers["location"] == f"{PATH}/tasks?q=a"
+        metadata = (await client.get(f"{PATH}/.well-known/oauth-authorization-server")).json()
+        assert metadata["token_endpoint"] == f"http://localhost{PATH}/oauth/token"
+        out = await client.post(f"{PATH}/auth/sign-out", headers={"content-type": "application/x-www-form-urlencoded"})
+        assert out.headers["location"] == f"{PATH}/login"
+        login = {"name": "ada", "password": "a sentence of words", "next": "/runs"}
+        again = await client.post(f"{PATH}/login", data=login)
+        assert (again.status_code, again.headers["location"]) == (303, f"{PATH}/runs")
+
+
+async def test_a_script_that_embeds_prints_no_link(empty_sqlite_url: str, capsys: pytest.CaptureFixture[str]) -> None:
+    async with Cronograph(empty_sqlite_url, jobs=[add_up]) as cron, asking((PATH, cron)) as client:
+        assert (await client.get(f"{PATH}/login")).status_code == 200
+    assert "setup" not in capsys.readouterr().err
 
 
 async def test_two_in_one_process_have_nothing_in_common(tmp_path: Path) -> None:

@@ -59,6 +59,19 @@ async def test_the_explorer_may_write_styles_and_nothing_else_more(client: httpx
     assert EXPLORER_POLICY.replace(" 'unsafe-inline'", "") == DASHBOARD_POLICY
 
 
+async def test_a_file_of_which_only_the_smaller_forms_are_kept_is_unpacked(
+    built: Path, client: httpx.AsyncClient
+) -> None:
+    (built / "assets" / "large-abc123.js").unlink()
+    for accepted, text in (("identity", "export const large = 1"), ("gzip", "export const large = 1")):
+        answer = await client.get("/assets/large-abc123.js", headers={"Accept-Encoding": accepted})
+        assert (answer.status_code, answer.text) == (200, text)
+        assert answer.headers["content-type"].startswith("text/javascript")
+        assert answer.headers["cache-control"] == FOR_EVER
+        assert answer.headers["vary"] == "Accept-Encoding"
+    assert (await client.get("/../secret.txt", headers={"Accept-Encoding": "identity"})).status_code == 404
+
+
 async def test_files_with_a_hash_in_their_name_are_kept_for_ever(client: httpx.AsyncClient) -> None:
     answer = await client.get("/assets/index-abc123.js")
     assert answer.headers["cache-control"] == FOR_EVER

@@ -4,13 +4,16 @@ from datetime import timedelta
 
 import pytest
 
+from cronograph.graphql.client.inputs import TaskSettings as ClientTaskSettings
 from cronograph.jobs import JobContext, Result, Snooze, job
 from cronograph.jobs.core.errors import UserError
 from cronograph.jobs.core.model import ScheduleSpec
 from cronograph.jobs.core.schedule import Syntax
 from cronograph.jobs.registry import Registry
+from cronograph.jobs.registry.queue import RunOptions
 from cronograph.jobs.testing import DrainError, FakeClock, Queue, drain
 from cronograph.jobs.testing.clock import START
+from cronograph.jobs.testing.queue import TaskSettings
 
 JOBS = Registry()
 
@@ -31,6 +34,19 @@ def snoozes(ctx: JobContext, seconds: float, times: int = 99) -> None:
 @job("counts", registry=JOBS)
 async def counts(ctx: JobContext) -> None:
     await ctx.save_checkpoint((ctx.checkpoint or 0) + 1)
+
+
+def test_what_is_said_of_a_task_has_the_names_that_it_has_elsewhere() -> None:
+    assert set(TaskSettings.__annotations__) | {"args"} == set(ClientTaskSettings.__annotations__)
+
+
+async def test_a_run_takes_the_options_that_it_takes_elsewhere() -> None:
+    async with Queue(JOBS) as queue:
+        options: RunOptions = {"priority": "HIGH", "retry_delay": timedelta(minutes=1), "timeout": timedelta(seconds=2)}
+        run = (await queue.run(await queue.enqueue("counts", **options))).run
+        assert (run.priority, run.retry_delay, run.timeout) == ("high", 60.0, 2.0)
+        name = await queue.schedule("counts", "0 0 0 1 1 *", description="d", owner="o", enabled=False, priority="high")
+        assert name == "counts"
 
 
 async def test_retries_come_when_they_are_due_and_not_a_second_earlier() -> None:

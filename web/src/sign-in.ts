@@ -1,11 +1,12 @@
 /** What the server's own page of sign-in gets besides its form: the theme of the dashboard, and passkeys. */
+import { at } from "./lib/base";
 import { knowsPasskeys, signInByPasskey } from "./services/passkeys";
 import { storedTheme } from "./state/stored-theme";
 
 const chosen = storedTheme();
 if (chosen !== "auto") document.documentElement.dataset["theme"] = chosen;
 
-/** A path of this site, whatever the form says. */
+/** A path of this site, below where it is mounted, whatever the form says. */
 function nextPath(form: HTMLFormElement | null): string {
   const wanted = form?.querySelector<HTMLInputElement>('input[name="next"]')?.value ?? "/";
   return new URL(wanted, location.origin).origin === location.origin ? wanted : "/";
@@ -22,7 +23,7 @@ if (button !== null && knowsPasskeys()) {
     button.disabled = true;
     problem.textContent = "";
     signInByPasskey().then(
-      () => location.assign(nextPath(document.querySelector("form"))),
+      () => location.assign(at(nextPath(document.querySelector("form")))),
       (error: unknown) => {
         problem.textContent = error instanceof Error ? error.message : String(error);
         button.disabled = false;

@@ -1,5 +1,6 @@
 """Database addresses: what a user writes, and what the drivers want."""
 
+import re
 from pathlib import Path
 
 from sqlalchemy import URL, make_url
@@ -27,7 +28,7 @@ def parse_url(text: str) -> URL:
     if url is None or backend not in ("sqlite", "postgresql", "postgres"):
         raise ConfigurationError(
             "database URL: must be sqlite:///relative.db, sqlite:////absolute.db or postgresql://user@host/name, "
-            f"got {text[:60]!r}"
+            f"got {without_password(text)[:120]!r}"
         )
     if backend == "sqlite":
         if not url.database or url.database == ":memory:":
@@ -37,11 +38,20 @@ def parse_url(text: str) -> URL:
         if "schema" in url.query:
             raise ConfigurationError("database URL: a SQLite file has no schemas; leave 'schema' out")
         return url.set(drivername="sqlite")
+    if url.port is not None and not 1 <= url.port <= 65_535:
+        raise ConfigurationError(
+            f"database URL: the port must be from 1 to 65535, got {url.port} in {without_password(text)[:120]!r}"
+        )
     is_pooled(url)
     fault = schema_fault(schema_in(url))
     if fault is not None:
         raise ConfigurationError(f"database URL: schema {fault}")
     return url.set(drivername="postgresql+psycopg")
+
+
+def without_password(text: str) -> str:
+    """The text with the password of a URL in it replaced."""
+    return re.sub(r"(://[^:/@\s]*):[^@\s]*@", r"\1:***@", text)
 
 
 def sqlite_path(url: URL) -> Path:

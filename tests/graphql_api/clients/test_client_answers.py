@@ -325,7 +325,7 @@ def test_a_log_goes_on_behind_its_last_line_and_ends_at_its_end() -> None:
 
     server = Server(stream(part(1, 2), part(), part(3)), stream(part(4), part(ended=True)))
     with client_of(server) as client:
-        parts = list(client.execution_log("1"))
+        parts = list(client.execution_log(1))
     assert [line.line for part in parts for line in part.lines] == [1, 2, 3, 4]
     assert [part.ended for part in parts] == [False, False, False, False, True]
     assert [variables["afterLine"] for variables in server.variables] == [0, 3]
@@ -350,7 +350,7 @@ def test_pauses_double_up_to_the_longest() -> None:
 def test_a_place_that_is_known_needs_no_question() -> None:
     assert Follower(subscriptions.events(), AT_ONCE).question() is not None
     assert Follower(subscriptions.events(after="1.0"), AT_ONCE).question() is None
-    assert Follower(subscriptions.run_updates("1"), AT_ONCE).question() is None
+    assert Follower(subscriptions.run_updates(1), AT_ONCE).question() is None
 
 
 def test_all_errors_have_one_root() -> None:

@@ -55,12 +55,12 @@ SAMPLES: dict[Callable[..., object], list[Sample]] = {
             states=[RunState.STUCK], job_name="x", task_name="y", group="z", after="c", filter=WHERE, order_by=ORDER
         ),
     ],
-    queries.run: [queries.run("1")],
+    queries.run: [queries.run(1)],
     queries.executions: [
-        queries.executions(outcomes=[Outcome.LOST], job_name="x", task_name="y", run_id="1", filter=WHERE),
+        queries.executions(outcomes=[Outcome.LOST], job_name="x", task_name="y", run_id=1, filter=WHERE),
         queries.executions(filter={"startedAt": {"gte": NOW}}, order_by=ORDER),
     ],
-    queries.execution: [queries.execution("1")],
+    queries.execution: [queries.execution(1)],
     queries.job_logs: [queries.job_logs(limit=3, job_name="x", only_failures=True)],
     queries.skipped_occurrences: [queries.skipped_occurrences(first=1, filter=WHERE, order_by=ORDER)],
     queries.groups: [
@@ -69,7 +69,7 @@ SAMPLES: dict[Callable[..., object], list[Sample]] = {
     ],
     queries.nodes: [queries.nodes(), queries.nodes(first=1, after="x", filter=WHERE, order_by=ORDER)],
     queries.explain_task: [queries.explain_task("x")],
-    queries.explain_run: [queries.explain_run("1")],
+    queries.explain_run: [queries.explain_run(1)],
     queries.validate_schedule: [queries.validate_schedule(once(NOW), count=2, from_=NOW)],
     mutations.trigger_job: [mutations.trigger_job("x", {"a": 1}, idempotency_key="k"), mutations.trigger_job("x")],
     mutations.trigger_task: [mutations.trigger_task("x", {"a": None}, idempotency_key="k")],
@@ -93,17 +93,17 @@ SAMPLES: dict[Callable[..., object], list[Sample]] = {
             idempotency_key="k",
         )
     ],
-    mutations.cancel_run: [mutations.cancel_run("1", reason="r")],
+    mutations.cancel_run: [mutations.cancel_run(1, reason="r")],
     mutations.cancel_runs: [mutations.cancel_runs(filter=WHERE, reason="r", dry_run=True)],
-    mutations.update_run: [mutations.update_run("1", args={"a": 1}, run_at=NOW)],
-    mutations.retry_run: [mutations.retry_run("1", args={})],
-    mutations.retry_runs: [mutations.retry_runs(ids=["1"])],
-    mutations.retry_now: [mutations.retry_now("1")],
+    mutations.update_run: [mutations.update_run(1, args={"a": 1}, run_at=NOW)],
+    mutations.retry_run: [mutations.retry_run(1, args={})],
+    mutations.retry_runs: [mutations.retry_runs(ids=[1])],
+    mutations.retry_now: [mutations.retry_now(1)],
     mutations.retry_many_now: [mutations.retry_many_now(filter=WHERE, after="c")],
     mutations.pause_tasks: [mutations.pause_tasks(names=["x"], reason="r")],
     mutations.resume_tasks: [mutations.resume_tasks(filter={"enabled": {"eq": False}}, after="c")],
     mutations.delete_tasks: [mutations.delete_tasks(names=["x"], dry_run=True)],
-    mutations.set_run_priority: [mutations.set_run_priority(Priority.HIGH, ids=["1"])],
+    mutations.set_run_priority: [mutations.set_run_priority(Priority.HIGH, ids=[1])],
     mutations.create_task: [
         mutations.create_task("x", "y", interval("90s")),
         mutations.create_task(
@@ -128,12 +128,12 @@ SAMPLES: dict[Callable[..., object], list[Sample]] = {
         subscriptions.events(),
         subscriptions.events(
             after="1.0",
-            filter=EventFilter(kinds=[EventKind.RUN_CREATED], job_name="x", task_name="y", run_id="1", group="g"),
+            filter=EventFilter(kinds=[EventKind.RUN_CREATED], job_name="x", task_name="y", run_id=1, group="g"),
         ),
     ],
     subscriptions.detailed_events: [subscriptions.detailed_events()],
-    subscriptions.run_updates: [subscriptions.run_updates("1")],
-    subscriptions.execution_log: [subscriptions.execution_log("1", after_line=3)],
+    subscriptions.run_updates: [subscriptions.run_updates(1)],
+    subscriptions.execution_log: [subscriptions.execution_log(1, after_line=3)],
 }
 """Calls of every function that makes an operation."""
 

@@ -106,14 +106,14 @@ def test_events_that_happen_while_nobody_is_connected_are_delivered_later(
     assert kinds.count(EventKind.EXECUTION_STARTED) == 21
 
 
-def log_plain(url: str, execution: str) -> tuple[list[LogLine], int, list[bool]]:
+def log_plain(url: str, execution: int) -> tuple[list[LogLine], int, list[bool]]:
     """All lines, what was cut, and the end marks, with the plain client."""
     with Client(url, reconnect=AT_ONCE) as client:
         parts = list(client.execution_log(execution))
     return [line for part in parts for line in part.lines], parts[-1].cut, [part.ended for part in parts]
 
 
-async def log_async(url: str, execution: str) -> tuple[list[LogLine], int, list[bool]]:
+async def log_async(url: str, execution: int) -> tuple[list[LogLine], int, list[bool]]:
     """The same with the asynchronous client."""
     async with AsyncClient(url, reconnect=AT_ONCE) as client:
         parts = [part async for part in client.execution_log(execution)]

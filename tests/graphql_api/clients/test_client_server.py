@@ -92,7 +92,7 @@ def test_a_run_is_waited_for_until_it_has_ended(client: Client) -> None:
     with pytest.raises(TimeoutError, match=rf"run {later.id} has not ended within 0.1 s"):
         client.wait(later.id, timeout=0.1)
     with pytest.raises(LookupError, match="run 987654321 does not exist"):
-        client.wait("987654321")
+        client.wait(987654321)
     client.cancel_run(later.id)
 
 
@@ -167,7 +167,7 @@ def test_refusals_are_errors_with_codes(client: Client) -> None:
         next(client.events(after="yesterday"))
     assert invalid.value.codes == {"INVALID_CURSOR"}
     with pytest.raises(OperationError) as missing:
-        next(client.run_updates("987654321"))
+        next(client.run_updates(987654321))
     assert missing.value.codes == {"NOT_FOUND"}
 
 

@@ -1,4 +1,4 @@
-import { at } from "../lib/base";
+import { at, within } from "../lib/base";
 
 let leaving = false;
 
@@ -7,5 +7,5 @@ export function signInAgain(): void {
   // Several questions are refused at once; going there once is enough.
   if (leaving) return;
   leaving = true;
-  location.assign(at(`/login?next=${encodeURIComponent(location.pathname + location.search)}`));
+  location.assign(at(`/login?next=${encodeURIComponent(within(location.pathname) + location.search)}`));
 }

@@ -1,0 +1,137 @@
+"""`serve --reload`: what runs is ended in order and started anew when the code changes, and only then."""
+
+import os
+import signal
+import sys
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from cronograph.server.cli.reloading import Reloader, folders_of, reloading_command
+from tests.support.processes import ProcessStarter
+from tests.support.waiting import wait_until
+from tests.support.web import post
+
+SERVES = 'trap "echo ended >> log; exit 0" TERM INT; echo started >> log; while :; do sleep 0.05; done'
+
+
+def told(folder: Path) -> list[str]:
+    """What the commands have written so far."""
+    log = folder / "log"
+    return log.read_text().split() if log.exists() else []
+
+
+def run_beside(folder: Path, script: str, change: Callable[[], None]) -> int:
+    """The exit status of a reloader of a shell script; beside it a thread makes changes, then asks for the end."""
+
+    def act() -> None:
+        try:
+            change()
+        finally:
+            os.kill(os.getpid(), signal.SIGINT)
+
+    beside = threading.Thread(target=act)
+    beside.start()
+    try:
+        return Reloader(["sh", "-c", f"cd {folder}; {script}"], [folder], [folder / "cronograph.toml"]).run()
+    finally:
+        beside.join()
+
+
+def test_a_changed_module_or_configuration_starts_anew_and_other_files_do_not(tmp_path: Path) -> None:
+    def change() -> None:
+        wait_until(lambda: told(tmp_path) == ["started"], message="the first start")
+        (tmp_path / "cronograph.db").write_text("data")
+        (tmp_path / "jobs.py").write_text("")
+        wait_until(lambda: told(tmp_path)[1:] == ["ended", "started"], message="the second start")
+        (tmp_path / "cronograph.toml").write_text("")
+        wait_until(lambda: told(tmp_path)[3:] == ["ended", "started"], message="the third start")
+
+    handlers = [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)]
+    assert run_beside(tmp_path, SERVES, change) == 0
+    assert told(tmp_path) == ["started", "ended"] * 3
+    assert [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)] == handlers
+
+
+def test_code_that_fails_is_tried_again_at_the_next_change(tmp_path: Path) -> None:
+    def change() -> None:
+        wait_until(lambda: told(tmp_path) == ["broken"], message="the first start")
+        (tmp_path / "right.py").write_text("")
+        wait_until(lambda: told(tmp_path)[1:] == ["started"], message="the second start")
+
+    script = f"test -e right.py || {{ echo broken >> log; exit 2; }}; {SERVES}"
+    assert run_beside(tmp_path, script, change) == 0
+    assert told(tmp_path) == ["broken", "started", "ended"]
+
+
+def test_one_that_ends_by_itself_in_order_ends_it_all(tmp_path: Path) -> None:
+    reloader = Reloader(["sh", "-c", "exit 0"], [tmp_path])
+    assert reloader.run() == 0
+
+
+def test_a_server_that_is_killed_has_the_status_of_its_signal(tmp_path: Path) -> None:
+    def change() -> None:
+        wait_until(lambda: told(tmp_path) == ["started"], message="the start")
+
+    assert run_beside(tmp_path, "echo started >> log; exec sleep 60", change) == 128 + signal.SIGINT
+
+
+def test_the_command_is_the_same_without_the_flag() -> None:
+    assert reloading_command(["serve", "--reload", "--port", "1"]) == [
+        sys.executable, "-m", "cronograph", "serve", "--port", "1",
+    ]  # fmt: skip
+
+
+def test_the_working_directory_and_what_lies_elsewhere_is_watched(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    here, there = tmp_path / "here", tmp_path / "there"
+    for folder in (here / "shop", there / "far"):
+        folder.mkdir(parents=True)
+        (folder / "__init__.py").write_text("raise RuntimeError")
+    (there / "alone.py").write_text("raise RuntimeError")
+    monkeypatch.chdir(here)
+    monkeypatch.setattr(sys, "path", [*sys.path, str(there)])
+    assert folders_of(["shop.jobs", "missing", "sys"]) == [here]
+    assert folders_of(["far.jobs", "alone"]) == [here, there / "far", there]
+
+
+JOBS = """
+import asyncio
+from cronograph.jobs import job
+
+@job
+async def long() -> None:
+    await asyncio.sleep(60)
+"""
+
+
+def test_a_server_goes_on_with_the_new_code_and_what_ran_is_handed_back(
+    processes: ProcessStarter, sqlite_url: str
+) -> None:
+    module = processes.folder / "growing.py"
+    module.write_text(JOBS)
+    env = {"CRONOGRAPH_HARD_STOP_GRACE": "0.1"}
+    server = processes.serve(sqlite_url, "--jobs", "growing", "--reload", "--drain-timeout", "0.1", env=env)
+
+    def asked(document: str) -> dict[str, Any]:
+        """The data of an answer; nothing while the server is away or starts."""
+        try:
+            return post(f"{server.url}/graphql", {"query": document}).json().get("data") or {}
+        except httpx.TransportError:
+            return {}
+
+    def outcomes() -> list[str | None]:
+        return [one["outcome"] for one in asked('{ jobLogs(jobName: "long") { outcome } }').get("jobLogs", [])]
+
+    asked('mutation { triggerJob(jobName: "long") { success } }')
+    wait_until(lambda: outcomes() == [None], message="the run to start")
+    module.write_text(JOBS.replace("60", "0"))
+
+    wait_until(lambda: outcomes() == ["SUCCESS", "HANDED_BACK"], message="the run to end with the new code")
+    assert server.stop() == 0, server.output()
+    assert "growing.py changed: starting anew" in server.output()

@@ -8,6 +8,7 @@ The addresses that the documents use are those of the test.
 import ast
 import asyncio
 import inspect
+import re
 import sys
 import types
 from collections.abc import Iterable
@@ -37,10 +38,10 @@ async def execute(block: Block, text: str, namespace: dict[str, Any]) -> None:
         await pending
 
 
-async def run(blocks: Iterable[Block], database_url: str, server: str) -> None:
-    """Execute the blocks of a document."""
+async def run(blocks: Iterable[Block], modules: Iterable[str], database_url: str, server: str) -> None:
+    """Execute the blocks of a document, which calls what it declares by the names of these modules too."""
     module = types.ModuleType("document")
-    sys.modules["document"] = module
+    sys.modules |= dict.fromkeys(("document", *modules), module)
     namespace = module.__dict__
     words = {
         "postgresql+psycopg://shop@db/shop": database_url.replace("postgresql:", "postgresql+psycopg:"),
@@ -64,7 +65,7 @@ async def run(blocks: Iterable[Block], database_url: str, server: str) -> None:
                 await asyncio.to_thread(asyncio.run, execute(block, texts[block.line], namespace))
         for name, test in list(namespace.items()):
             if name.startswith("test_"):
-                await test()
+                await (test() if inspect.iscoroutinefunction(test) else asyncio.to_thread(test))
     finally:
         await engine.stop()
         await database.close()
@@ -72,4 +73,5 @@ async def run(blocks: Iterable[Block], database_url: str, server: str) -> None:
 
 if __name__ == "__main__":
     path, url, address = sys.argv[1:]
-    asyncio.run(run(list(blocks_of(Path(path))), url, address))
+    written = re.findall(r"into `(\w+)\.py`", Path(path).read_text(encoding="utf-8"))
+    asyncio.run(run(list(blocks_of(Path(path))), written, url, address))

@@ -5,6 +5,7 @@ import re
 import pytest
 
 from cronograph.graphql import client_reference
+from cronograph.jobs.builtin import reference as built_in
 from cronograph.server.cli import COMMANDS, reference
 from tests.support.sources import ROOT
 
@@ -12,7 +13,12 @@ DOCS = ROOT / "docs"
 
 
 @pytest.mark.parametrize(
-    ("page", "made"), [("cli-reference.md", reference.reference), ("client-reference.md", client_reference.reference)]
+    ("page", "made"),
+    [
+        ("cli-reference.md", reference.reference),
+        ("client-reference.md", client_reference.reference),
+        ("built-in-jobs.md", built_in.reference),
+    ],
 )
 def test_the_page_is_up_to_date(page: str, made: object) -> None:
     assert callable(made)

@@ -84,7 +84,7 @@ def without_administrator(folder: Path) -> list[str]:
 def test_the_start_says_what_check_said(
     processes: ProcessStarter, prepare: Callable[[Path], list[str]], arguments: list[str], words: str
 ) -> None:
-    given = [*prepare(processes.folder), *arguments, "--json"]
+    given = ["--port", "0", *prepare(processes.folder), *arguments, "--json"]
     status, output = processes.run("check", *given)
     said = json.loads(output)["errors"]
     assert status == 2

@@ -10,7 +10,9 @@ from typing import Any
 
 import httpx
 import pytest
+from typer.testing import CliRunner
 
+from cronograph.server.cli import application
 from cronograph.server.cli.reloading import Reloader, folders_of, reloading_command
 from tests.support.processes import ProcessStarter
 from tests.support.waiting import wait_until
@@ -135,3 +137,21 @@ def test_a_server_goes_on_with_the_new_code_and_what_ran_is_handed_back(
     wait_until(lambda: outcomes() == ["SUCCESS", "HANDED_BACK"], message="the run to end with the new code")
     assert server.stop() == 0, server.output()
     assert "growing.py changed: starting anew" in server.output()
+
+
+def test_settings_that_cannot_work_are_told_by_the_server_and_waited_for(processes: ProcessStarter) -> None:
+    server = processes.start("serve", "--reload", "--slots", "none")
+    wait_until(lambda: "--slots: must be" in server.output(), message="the fault to be told")
+    server.terminate()
+    assert server.wait() == 2
+    assert server.output().count("error: ") == 1
+
+
+def test_without_the_library_it_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "watchfiles", None)
+    monkeypatch.delitem(sys.modules, "cronograph.server.cli.reloading")
+    ended = CliRunner().invoke(application(("serve",)), ["serve", "--reload"])
+    assert ended.exit_code == 2
+    assert (
+        "--reload: needs the package watchfiles, which is not there; pip install 'cronograph[reload]'" in ended.output
+    )

@@ -79,7 +79,7 @@ async def test_people_of_a_real_provider_sign_up_sign_in_and_have_the_role_that_
     known: Protected, provider: RealProvider
 ) -> None:
     page = await known.browser.get("/login?next=/tasks")
-    assert '<a class="way" href="/auth/oidc/company?next=%2Ftasks">Sign in with Company &amp; Sons</a>' in page.text
+    assert '<a class="way" href="auth/oidc/company?next=%2Ftasks">Sign in with Company &amp; Sons</a>' in page.text
     provider.visited_by("sub-1", preferred_username="Ada", groups=["staff", "ops"])
     answer = await through(known)
     assert (answer.status_code, answer.headers["location"]) == (303, "/tasks")

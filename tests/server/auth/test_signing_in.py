@@ -66,7 +66,7 @@ async def test_a_page_sends_strangers_to_sign_in_and_back(light: Protected) -> N
     assert (answer.status_code, answer.headers["location"]) == (303, "/login?next=/tasks%3Ffilter%3Dx")
     form = await light.browser.get(answer.headers["location"])
     assert 'name="next" value="/tasks?filter=x"' in form.text
-    assert form.text.count("<script") == form.text.count('<script type="module" src="/sign-in.js"></script>') == 1
+    assert form.text.count("<script") == form.text.count('<script type="module" src="sign-in.js"></script>') == 1
     fields = {"name": "ada", "password": PASSWORD, "next": "/tasks?filter=x"}
     signed_in = await light.browser.post("/login", data=fields)
     assert (signed_in.status_code, signed_in.headers["location"]) == (303, "/tasks?filter=x")

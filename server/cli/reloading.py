@@ -42,7 +42,7 @@ class Reloader:
     def run(self) -> int:
         """Serve until a signal ends it; the exit status of the last server."""
         with self._passing_signals_on():
-            child = self._start()
+            child, mourned = self._start(), None
             changes = watch(
                 *self._folders,
                 watch_filter=self._filter,
@@ -58,6 +58,9 @@ class Reloader:
                     child = self._start()
                 elif child.poll() == 0:
                     break
+                elif child.returncode is not None and child is not mourned:
+                    mourned = child
+                    _say(f"the server ended with status {child.returncode}; the next change starts it anew")
             status = child.wait()
         return status if status >= 0 else 128 - status
 

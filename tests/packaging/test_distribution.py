@@ -30,12 +30,14 @@ TOP_FILES = ("pyproject.toml", "README.md", "LICENSE", "MANIFEST.in", "CHANGELOG
 def newest_python() -> str | None:
     """The newest Python of this machine that is newer than this one, by its name; None without one."""
     own = sys.version_info.minor
-    found = {minor: shutil.which(f"python3.{minor}") for minor in range(own + 1, own + 10)}
-    for path in (Path.home() / ".pyenv" / "versions").glob("3.*/bin/python3"):
-        minor = path.parts[-3].split(".")[1]
+    # What pyenv puts into the path is none by itself.
+    path = os.pathsep.join(one for one in os.get_exec_path() if not one.endswith("shims"))
+    found = {minor: shutil.which(f"python3.{minor}", path=path) for minor in range(own + 1, own + 10)}
+    for kept in (Path.home() / ".pyenv" / "versions").glob("3.*/bin/python3"):
+        version = kept.parts[-3]
         # Not one that is still made: libraries have no wheels for it.
-        if minor.isdecimal() and path.parts[-3].replace(".", "").isdecimal() and int(minor) > own:
-            found[int(minor)] = found.get(int(minor)) or str(path)
+        if version.replace(".", "").isdecimal() and int(version.split(".")[1]) > own:
+            found[int(version.split(".")[1])] = found.get(int(version.split(".")[1])) or str(kept)
     return next((found[minor] for minor in sorted(found, reverse=True) if found[minor]), None)
 
 

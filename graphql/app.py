@@ -45,7 +45,7 @@ def graphql_routes(
         schema: made by `build_schema`.
         get_context: makes the context of one operation, see `FrontDoor.get_context`.
         streams: pass one to call its `shutdown()` when the server stops: open streams would keep it from stopping.
-        allowed_hosts: names that the Host header may have; None = any. `LOOPBACK_NAMES` for a loopback server.
+        allowed_hosts: names that the Host header may have; None = any.
         allowed_origins: further origins whose pages may call.
         allow_list: document by SHA-256; when given, only these run.
         event_id: cursor of a subscription's answer, for the `id:` of server-sent events and for sharing.

@@ -33,7 +33,7 @@ def _occurrences(task: Task, start: datetime, end: datetime) -> Iterator[Planned
     except ScheduleError:
         # A zone can vanish from the system's database after the schedule was stored: nothing is planned then.
         return
-    first = task.next_occurrence_at
+    first = task.next_nominal
     if first is not None and first + offset < start:
         first = following(task.spec, schedule, start - offset - _TICK)
     for occurrence in occurrences(task.spec, schedule, first):

@@ -15,9 +15,6 @@ from starlette.requests import HTTPConnection
 from ..errors import UserFacingError
 from .host import host_name
 
-LOOPBACK_NAMES: Final = frozenset({"localhost", "127.0.0.1", "[::1]"})
-"""The `allowed_hosts` of a server bound to loopback."""
-
 DEFAULT_PORTS: Final = {"http": 80, "https": 443, "ws": 80, "wss": 443}
 
 

@@ -77,7 +77,7 @@ class RunFields:
             finished_at=run.finished_at,
             cancel_requested_at=run.cancel_requested_at,
             cancel_reason=run.cancel_reason,
-            node=run.node_name,
+            node=run.node,
             unique_key=run.unique_key,
             submitter=run.submitter,
             description=run.description,

@@ -32,4 +32,4 @@ def save_progress(tx: Tx, rows: Sequence[tuple[Run | HeldRun, Json]]) -> None:
     """Keep the newest progress of running runs and tell subscribers."""
     by_id = {run.id: run for run, _ in rows}
     changed = run_store.save_progress(tx.conn, [(run.id, run.attempt, run.node_id, progress) for run, progress in rows])
-    tx.emit(run_change(by_id[run_id], RunState.RUNNING, node=by_id[run_id].node_name) for run_id in sorted(changed))
+    tx.emit(run_change(by_id[run_id], RunState.RUNNING, node=by_id[run_id].node) for run_id in sorted(changed))

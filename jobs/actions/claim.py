@@ -111,13 +111,11 @@ def claim_more(tx: Tx, claimant: Claimant, fairness: FairnessState, *, slots: in
     return Claimed(started, tuple(one.id for one in reserved), state)
 
 
-def start_reserved(tx: Tx, claimant: Claimant, ids: Sequence[int]) -> tuple[Started, ...]:
-    """Start runs reserved by this node; those cancelled or taken away meanwhile are left out."""
-    return start_more(tx, claimant, ids) if standing_of(tx, claimant) is Standing.TAKES else ()
-
-
 def start_more(tx: Tx, claimant: Claimant, ids: Sequence[int]) -> tuple[Started, ...]:
-    """``start_reserved`` for a node of which this transaction knows already that it may take runs."""
+    """Start runs reserved by a node of which this transaction knows already that it may take runs (``standing_of``).
+
+    Those cancelled or taken away meanwhile are left out.
+    """
     begun = _begin(tx, claimant, ids, Source.UNJUDGED)
     judged = [run_id for run_id in ids if run_id not in begun]
     if judged:

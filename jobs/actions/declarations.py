@@ -88,11 +88,11 @@ def _is_to_resume(task: Task, spec: TaskSpec) -> bool:
 
 def _bring(tx: Tx, task: Task, spec: TaskSpec | None) -> bool:
     """Let a task follow what is declared; False if it is too far behind for that now."""
-    due = task.next_run_at
+    due = task.next_execution
     if due is not None and (tx.now - due).total_seconds() > _CAUGHT_UP:
         return False
     task = catch_up_some(tx, task)
-    if task.next_run_at is not None and task.next_run_at <= tx.now:
+    if task.next_execution is not None and task.next_execution <= tx.now:
         return False
     if spec is None:
         pause_task(tx, task.name, reason="its job declares no schedule any more", actor=BY_CODE)

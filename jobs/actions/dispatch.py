@@ -69,11 +69,11 @@ def catch_up(tx: Tx, task: Task, node: str | None = None) -> Task:
         InvalidState: so much is due (a long downtime) that the dispatcher has to catch up first.
     """
     for _ in range(_CATCH_UP_ROUNDS):
-        if task.next_run_at is None or task.next_run_at > tx.now:
+        if task.next_execution is None or task.next_execution > tx.now:
             return task
         task = catch_up_some(tx, task, node)
     raise InvalidState(
-        f"task '{task.name}' is still catching up with what it missed (now at {task.next_occurrence_at}); "
+        f"task '{task.name}' is still catching up with what it missed (now at {task.next_nominal}); "
         "try again in a moment",
         path=("name",),
     )
@@ -81,7 +81,7 @@ def catch_up(tx: Tx, task: Task, node: str | None = None) -> Task:
 
 def catch_up_some(tx: Tx, task: Task, node: str | None = None) -> Task:
     """Let what is due become runs or skips, as far as one visit goes; the task as it is then, perhaps due still."""
-    if task.next_run_at is None or task.next_run_at > tx.now:
+    if task.next_execution is None or task.next_execution > tx.now:
         return task
     visit(tx, [task], node)
     return stored_tasks.by_ids(tx.conn, [task.id])[task.id]
@@ -107,7 +107,7 @@ def visit(tx: Tx, due: Sequence[Task], node: str | None) -> Visited:
     tasks.advance(
         tx.conn,
         [
-            (task.id, made_of.next_occurrence_at, made_of.next_run_at, made_of.last_due_at, len(made_of.runs))
+            (task.id, made_of.next_nominal, made_of.next_execution, made_of.last_due_at, len(made_of.runs))
             for task, made_of in pairs
         ],
     )
@@ -140,8 +140,8 @@ def _set_aside(tx: Tx, task: Task, error: Exception) -> None:
         "paused_at": tx.now,
         "paused_by": "cronograph",
         "pause_reason": f"its schedule cannot be computed: {error}",
-        "next_occurrence_at": None,
-        "next_run_at": None,
+        "next_nominal": None,
+        "next_execution": None,
         "updated_at": tx.now,
     }
     tx.emit([task_change(EventKind.TASK_UPDATED, tasks.change(tx.conn, task.id, values))])

@@ -57,7 +57,7 @@ def _continues(task: Task, newest: SkippedOccurrence, skip: Skip) -> bool:
         _is_equal(newest, skip)
         and newest.last_scheduled_for == task.last_due_at
         # Nor within this visit: the skip is about the first occurrence that it found.
-        and skip.first == task.next_occurrence_at
+        and skip.first == task.next_nominal
     )
 
 

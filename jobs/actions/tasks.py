@@ -189,7 +189,7 @@ def resume_task(tx: Tx, name: str, *, actor: str | None = None) -> Task:
         # A task that was set aside because its schedule could not be computed, or one that is really over.
         occurrence = first_of(task.spec, task.anchor_at, tx.now)
         due = effective(task.id, task.spec.jitter, occurrence)
-        values |= {"next_occurrence_at": occurrence, "next_run_at": due}
+        values |= {"next_nominal": occurrence, "next_execution": due}
     return _change(tx, task, values)
 
 
@@ -302,9 +302,9 @@ def _row(
         "submitter_id": account_of(tx) if submitter else None,
         "overridden": False,
         "anchor_at": anchor,
-        "next_occurrence_at": occurrence,
+        "next_nominal": occurrence,
         # Without jitter at first: the offset comes from the id, which is known only after the insert.
-        "next_run_at": occurrence,
+        "next_execution": occurrence,
         "paused_at": None if spec.enabled else tx.now,
         "paused_by": None if spec.enabled else BY_CODE if source is TaskSource.CODE else submitter,
         "counter": 0,
@@ -319,13 +319,13 @@ def _insert(tx: Tx, rows: Sequence[Mapping[str, Any]]) -> list[Task]:
     """Store new tasks; those whose names are free, in their order."""
     created = tasks.create(tx.conn, rows) if rows else []
     delayed = {
-        one.id: (one.id, one.next_occurrence_at, effective(one.id, one.spec.jitter, one.next_occurrence_at), None, 0)
+        one.id: (one.id, one.next_nominal, effective(one.id, one.spec.jitter, one.next_nominal), None, 0)
         for one in created
         if one.spec.jitter > 0
     }
     if delayed:
         tasks.advance(tx.conn, list(delayed.values()))
-        created = [replace(one, next_run_at=delayed[one.id][2]) if one.id in delayed else one for one in created]
+        created = [replace(one, next_execution=delayed[one.id][2]) if one.id in delayed else one for one in created]
     tx.emit(task_change(EventKind.TASK_CREATED, one) for one in created)
     if created:
         tx.wake(Wake.TASKS)
@@ -349,7 +349,7 @@ def by(actor: str | None) -> str:
 
 def _record_left_out(tx: Tx, task: Task, spec: TaskSpec) -> None:
     """The occurrence that was announced as the next one and that a moved window leaves out is a recorded skip."""
-    announced = task.next_occurrence_at
+    announced = task.next_nominal
     if announced is None or spec.schedule != task.spec.schedule:
         return
     too_early = spec.start_at is not None and announced < spec.start_at

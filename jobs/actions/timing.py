@@ -62,8 +62,8 @@ def retimed(tx: Tx, task: Task, spec: TaskSpec) -> dict[str, Any]:
     occurrence = first_of(spec, anchor, tx.now)
     return {
         "anchor_at": anchor,
-        "next_occurrence_at": occurrence,
-        "next_run_at": effective(task.id, spec.jitter, occurrence),
+        "next_nominal": occurrence,
+        "next_execution": effective(task.id, spec.jitter, occurrence),
     }
 
 

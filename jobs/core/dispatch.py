@@ -45,8 +45,8 @@ class Decision:
         runs: New runs, oldest first.
         skips: Skipped stretches, oldest first, neighbours of equal reason folded.
         cancel_unfinished: REPLACE: older unfinished runs of the task are cancelled.
-        next_occurrence_at: The nominal time the task waits for next; None = finished.
-        next_run_at: The same with the task's jitter.
+        next_nominal: The nominal time the task waits for next; None = finished.
+        next_execution: The same with the task's jitter.
         last_due_at: The newest occurrence looked at in this visit.
         behind: More due occurrences are left; visit the task again at once.
     """
@@ -54,8 +54,8 @@ class Decision:
     runs: tuple[PlannedRun, ...]
     skips: tuple[Skip, ...]
     cancel_unfinished: bool
-    next_occurrence_at: datetime | None
-    next_run_at: datetime | None
+    next_nominal: datetime | None
+    next_execution: datetime | None
     last_due_at: datetime | None
     behind: bool
 
@@ -136,7 +136,7 @@ def _due(task: Task, now: datetime, limit: int) -> tuple[list[datetime], datetim
     schedule = schedule_of(task.spec.schedule, task.anchor_at)
     latest = now - jitter_offset(task.id, task.spec.jitter)
     due: list[datetime] = []
-    occurrence = task.next_occurrence_at
+    occurrence = task.next_nominal
     while occurrence is not None and occurrence <= latest and len(due) < limit:
         due.append(occurrence)
         occurrence = following(task.spec, schedule, occurrence)
@@ -201,5 +201,5 @@ def _decision(
     behind: bool,
     cancel: bool = False,
 ) -> Decision:
-    next_run_at = effective(task.id, task.spec.jitter, upcoming)
-    return Decision(tuple(runs), tuple(skips.found), cancel, upcoming, next_run_at, last_due, behind)
+    next_execution = effective(task.id, task.spec.jitter, upcoming)
+    return Decision(tuple(runs), tuple(skips.found), cancel, upcoming, next_execution, last_due, behind)

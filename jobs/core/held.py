@@ -28,4 +28,4 @@ class HeldRun(NamedTuple):
     carried: dict[str, Json] | None
     started_at: datetime
     node_id: int
-    node_name: str
+    node: str

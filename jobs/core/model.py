@@ -165,7 +165,7 @@ class TaskSpec:
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """A stored task. ``next_occurrence_at`` is nominal, ``next_run_at`` includes the jitter; both None = finished.
+    """A stored task. ``next_nominal`` is nominal, ``next_execution`` includes the jitter; both None = finished.
 
     ``signature`` is that of the version of its job that its arguments were checked against; None = they were not.
     """
@@ -180,8 +180,8 @@ class Task:
     submitter_id: int | None
     checkpoint: Json
     anchor_at: datetime
-    next_occurrence_at: datetime | None
-    next_run_at: datetime | None
+    next_nominal: datetime | None
+    next_execution: datetime | None
     paused_at: datetime | None
     paused_by: str | None
     pause_reason: str | None
@@ -206,7 +206,7 @@ class Task:
     @property
     def finished(self) -> bool:
         """Whether no occurrence is left."""
-        return self.next_occurrence_at is None
+        return self.next_nominal is None
 
 
 @dataclass(frozen=True, slots=True)
@@ -271,7 +271,7 @@ class Run:
     timeout: float | None
     exclusive: bool
     node_id: int | None
-    node_name: str | None
+    node: str | None
     cancel_requested_at: datetime | None
     cancel_reason: str | None
     unique_key: str | None

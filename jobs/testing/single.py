@@ -300,9 +300,8 @@ async def run_job(  # noqa: PLR0913 - every setting of a test has a name of its 
     given = {"retries": retries, "retry_delay": retry_delay, "timeout": timeout}
     run = replace(run, attempt=attempt, failures=attempt - 1, **_policies(definition, given))
     recorder = Recorder(now, checkpoint, stop_after)
-    started = Started(run, 1, checkpoint)
-    carried = await carry(
-        started,
+    carried = carry(
+        Started(run, 1, checkpoint),
         definition,
         recorder,
         clock=clock,
@@ -312,7 +311,7 @@ async def run_job(  # noqa: PLR0913 - every setting of a test has a name of its 
         resources=resources,
         secrets=secrets,
     )
-    return carried.result()
+    return (await carried).result()
 
 
 def _policies(definition: JobDefinition, given: Mapping[str, Any]) -> dict[str, Any]:
@@ -349,7 +348,7 @@ def _run(job_name: str, args: dict[str, Json], now: datetime, scheduled_for: dat
         timeout=None,
         exclusive=False,
         node_id=1,
-        node_name="test",
+        node="test",
         cancel_requested_at=None,
         cancel_reason=None,
         unique_key=None,

@@ -366,8 +366,8 @@ def _periodic_task() -> None:
         Column("retry_delay", Float(), nullable=False),
         Column("checkpoint", DOCUMENT),
         Column("anchor_at", TIME, nullable=False),
-        Column("next_occurrence_at", TIME),
-        Column("next_run_at", TIME),
+        Column("next_nominal", TIME),
+        Column("next_execution", TIME),
         Column("paused_at", TIME),
         Column("paused_by", String(200)),
         Column("pause_reason", Text()),
@@ -381,7 +381,7 @@ def _periodic_task() -> None:
         PrimaryKeyConstraint("id", name="pk_periodic_task"),
         UniqueConstraint("name", name="uq_periodic_task_name"),
         CheckConstraint("misfire IN ('all', 'last', 'none')", name="ck_periodic_task_misfire"),
-        CheckConstraint("(next_occurrence_at IS NULL) = (next_run_at IS NULL)", name="ck_periodic_task_next_times"),
+        CheckConstraint("(next_nominal IS NULL) = (next_execution IS NULL)", name="ck_periodic_task_next_times"),
         CheckConstraint(
             "overlap IS NULL OR overlap IN ('allow', 'queue', 'replace', 'skip')", name="ck_periodic_task_overlap"
         ),
@@ -396,7 +396,7 @@ def _periodic_task() -> None:
 
 
 def _periodic_task_indexes() -> None:
-    _partial("ix_periodic_task_due", "periodic_task", ["next_run_at"], "next_run_at IS NOT NULL")
+    _partial("ix_periodic_task_due", "periodic_task", ["next_execution"], "next_execution IS NOT NULL")
     op.create_index("ix_periodic_task_job_name", "periodic_task", ["job_name"])
     op.create_index("ix_periodic_task_owner", "periodic_task", ["owner"])
 

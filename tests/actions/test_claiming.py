@@ -1,12 +1,13 @@
 """Taking runs from the queue, on both databases."""
 
 from collections import Counter
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 
 import pytest
 
-from cronograph.jobs.actions.claim import Standing, claim_more, start_reserved
+from cronograph.jobs.actions.claim import Claimant, Standing, Started, claim_more, standing_of, start_more
 from cronograph.jobs.actions.finish import Finish, finish
 from cronograph.jobs.actions.groups import pause_group, resume_group, update_group
 from cronograph.jobs.actions.nodes import drain_node
@@ -20,6 +21,11 @@ from cronograph.jobs.store.schema import tables
 from cronograph.jobs.store.write import claims, nodes
 from cronograph.jobs.store.write.claims import Source
 from tests.support.storage import START, Stored, Worker
+
+
+def start_reserved(tx: Tx, claimant: Claimant, ids: Sequence[int]) -> tuple[Started, ...]:
+    """What a node does that has reserved runs, in one transaction."""
+    return start_more(tx, claimant, ids) if standing_of(tx, claimant) is Standing.TAKES else ()
 
 
 def test_a_claimed_run_is_running_with_its_attempt_counted_and_its_execution_open(stored: Stored) -> None:

@@ -45,7 +45,7 @@ class TestDeclared:
         self.declare(stored, "30 * * * * *")
         task = read(stored, "work")
         assert task.spec.schedule.value == "30 * * * * *"
-        assert task.next_occurrence_at == START + timedelta(seconds=30)
+        assert task.next_nominal == START + timedelta(seconds=30)
 
     def test_an_override_outlives_a_changed_declaration_until_it_is_reset(self, stored: Stored) -> None:
         stored.node()

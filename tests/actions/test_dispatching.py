@@ -24,7 +24,7 @@ def test_a_due_task_becomes_one_run_with_the_tasks_settings(stored: Stored) -> N
     assert (run.task_id, run.scheduled_for, run.trigger) == (task.id, START + timedelta(seconds=1), "schedule")
     assert (run.args, run.group_name, run.retries, run.timeout, run.description) == ({"x": 1}, "acme", 5, 7.0, "why")
     (after,) = stored.rows(tables.periodic_task)
-    assert (after.counter, after.next_occurrence_at) == (1, START + timedelta(seconds=2))
+    assert (after.counter, after.next_nominal) == (1, START + timedelta(seconds=2))
 
 
 def test_dispatching_again_makes_no_second_run(stored: Stored) -> None:
@@ -51,7 +51,7 @@ def test_tasks_advance_from_the_nominal_time_however_late_they_are_visited(store
     stored.at(17)
     stored.dispatch()
     (task,) = stored.rows(tables.periodic_task)
-    assert task.next_occurrence_at == START + timedelta(seconds=20)
+    assert task.next_nominal == START + timedelta(seconds=20)
 
 
 def test_an_occurrence_that_overlaps_is_skipped_and_names_the_run_in_its_way(stored: Stored) -> None:
@@ -168,7 +168,7 @@ def test_a_task_whose_schedule_cannot_be_computed_is_set_aside_and_holds_up_no_o
     stored.at(1)
     assert stored.dispatch() == 1
     (row,) = stored.rows(tables.periodic_task, name="broken")
-    assert (row.enabled, row.next_run_at, row.paused_by) == (False, None, "cronograph")
+    assert (row.enabled, row.next_execution, row.paused_by) == (False, None, "cronograph")
     assert "Atlantis/Poseidonis" in row.pause_reason
     with pytest.raises(UserError, match="Atlantis"):
         stored.do(resume_task, "broken", actor="ann")
@@ -186,7 +186,7 @@ def test_a_one_shot_fires_once_and_stays_as_a_finished_task(stored: Stored) -> N
     stored.at(5)
     assert stored.dispatch() == 1
     (task,) = stored.rows(tables.periodic_task)
-    assert task.next_run_at is None
+    assert task.next_execution is None
     stored.at(5000)
     assert stored.dispatch() == 0
 

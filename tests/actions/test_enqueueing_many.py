@@ -53,7 +53,7 @@ def test_one_run_is_stored_as_one_of_many_is(conn: Connection) -> None:
     first, second = (row._asdict() for row in stored_runs(conn))
     differing = {key for key in first if first[key] != second[key]}
     assert differing <= {"id", "submitted_at", "available_at"}
-    assert (one.id, one.args, one.group, one.retries, one.node_name) == (first["id"], {"n": 1}, "g", 7, None)
+    assert (one.id, one.args, one.group, one.retries, one.node) == (first["id"], {"n": 1}, "g", 7, None)
 
 
 def test_more_than_one_statement_holds_keep_their_order(conn: Connection) -> None:

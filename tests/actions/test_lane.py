@@ -38,7 +38,7 @@ TIMES = frozenset(
     | {"cancel_requested_at"}
 )
 INSTANT = re.compile(r"\d{4}-\d\d-\d\dT\S+")
-OWN = frozenset({"created_at", "updated_at", "anchor_at", "next_occurrence_at", "next_run_at"})
+OWN = frozenset({"created_at", "updated_at", "anchor_at", "next_nominal", "next_execution"})
 JOBS = tuple(JobInfo(name, args_schema={"type": "object"}) for name in ("work", "play", "unknown"))
 TABLES = (tables.run, tables.job_execution, tables.periodic_task)
 
@@ -223,7 +223,7 @@ def _known(started: Started) -> dict[str, Any]:
     run = started.run
     names = (
         "id attempt job_name args group task_id task_name scheduled_for failures retries retry_delay timeout submitter "
-        "description node_id node_name"
+        "description node_id node"
     )
     return {name: getattr(run, name) for name in names.split()} | {
         "execution": started.execution_id,

@@ -53,16 +53,16 @@ def batch(count: int) -> list[TaskSpec]:
 class TestCreate:
     def test_the_first_occurrence_is_strictly_after_now(self, stored: Stored) -> None:
         stored.node()
-        assert stored.task("0 0 * * * *").next_occurrence_at == START + timedelta(hours=1)
+        assert stored.task("0 0 * * * *").next_nominal == START + timedelta(hours=1)
 
     def test_an_interval_begins_one_interval_after_its_creation(self, stored: Stored) -> None:
         stored.node()
-        assert stored.task("90s", Syntax.INTERVAL).next_occurrence_at == START + timedelta(seconds=90)
+        assert stored.task("90s", Syntax.INTERVAL).next_nominal == START + timedelta(seconds=90)
 
     def test_an_interval_with_a_start_begins_there(self, stored: Stored) -> None:
         stored.node()
         begin = START + timedelta(hours=5)
-        assert stored.task("90s", Syntax.INTERVAL, start_at=begin).next_occurrence_at == begin
+        assert stored.task("90s", Syntax.INTERVAL, start_at=begin).next_nominal == begin
 
     def test_many_are_created_as_one_by_one_each_with_its_own_delay(self, stored: Stored) -> None:
         stored.node()
@@ -72,8 +72,8 @@ class TestCreate:
         ]
         together = stored.do(lambda tx: create_tasks(tx, specs, submitter="ada"))
         assert together == [read(stored, name) for name in "bac"]
-        assert len({task.next_run_at for task in together}) == 3
-        assert {task.next_occurrence_at for task in together} == {START + timedelta(seconds=1)}
+        assert len({task.next_execution for task in together}) == 3
+        assert {task.next_nominal for task in together} == {START + timedelta(seconds=1)}
         assert [row.changes[0]["kind"] for row in stored.rows(tables.event)][-1:] == ["task_created"]
         alone = stored.do(lambda tx: create_task(tx, replace(specs[0], name="d"), submitter="ada"))
         same = replace(alone, id=together[0].id, spec=replace(alone.spec, name="b"))
@@ -241,7 +241,7 @@ class TestUpdate:
         stored.task("60s", Syntax.INTERVAL)
         stored.at(17)
         task = stored.do(update_task, "nightly", {"schedule": ScheduleSpec(Syntax.INTERVAL, "100s")})
-        assert task.next_occurrence_at == START + timedelta(seconds=117)
+        assert task.next_nominal == START + timedelta(seconds=117)
 
     def test_what_was_due_before_the_edit_becomes_what_it_was_then(self, stored: Stored) -> None:
         stored.node()
@@ -351,7 +351,7 @@ class TestTrigger:
         before = stored.task()
         run = stored.do(trigger_task, "nightly", args={"x": 2}, actor="ann")
         assert (run.trigger.value, run.scheduled_for, run.args, run.submitter) == ("manual", None, {"x": 2}, "ann")
-        assert read(stored).next_occurrence_at == before.next_occurrence_at
+        assert read(stored).next_nominal == before.next_nominal
 
     def test_obeys_skip_and_names_the_run_in_the_way(self, stored: Stored) -> None:
         stored.node()

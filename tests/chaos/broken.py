@@ -43,7 +43,7 @@ def dispatch_again(stored: Stored) -> None:
     stored.pass_time(1)
     (before,) = stored.rows(t, name="always")
     stored.dispatch()
-    back = {"next_occurrence_at": before.next_occurrence_at, "next_run_at": before.next_run_at}
+    back = {"next_nominal": before.next_nominal, "next_execution": before.next_execution}
     stored.do(lambda tx: tx.conn.execute(update(t).where(t.c.id == before.id).values(**back)))
     stored.dispatch()
 
@@ -65,7 +65,7 @@ def finish_without_a_fence(tx: Tx, started: Started) -> None:
     tx.conn.execute(update(r).where(r.c.id == run.id).values(**ended))
     closed = {"completed_at": now, "success": True, "outcome": Outcome.SUCCESS.value}
     tx.conn.execute(update(e).where(e.c.id == started.execution_id).values(**closed))
-    node = run.node_name or ""
+    node = run.node or ""
     tx.emit(finished_changes(run, started.execution_id, node, RunState.SUCCESS, Outcome.SUCCESS))
 
 
@@ -76,8 +76,8 @@ def occurrences_are_not_unique(stored: Stored, _: Worker) -> None:
 
 def tasks_advance_without_a_run(stored: Stored, _: Worker) -> None:
     (row, *_rest) = stored.rows(t, name="always")
-    later = row.next_occurrence_at + timedelta(seconds=1)
-    stored.do(lambda tx: tx.conn.execute(update(t).where(t.c.id == row.id).values(next_occurrence_at=later)))
+    later = row.next_nominal + timedelta(seconds=1)
+    stored.do(lambda tx: tx.conn.execute(update(t).where(t.c.id == row.id).values(next_nominal=later)))
 
 
 def a_skip_counts_too_many(stored: Stored, _: Worker) -> None:

@@ -33,7 +33,7 @@ SETTINGS = {
 
 WITNESS = "witness.txt"
 
-TASK_TIMES = ("created_at", "anchor_at", "next_occurrence_at", "next_run_at", "last_due_at")
+TASK_TIMES = ("created_at", "anchor_at", "next_nominal", "next_execution", "last_due_at")
 SKIP_TIMES = ("first_scheduled_for", "last_scheduled_for")
 
 SOURCE = """
@@ -219,7 +219,7 @@ class Cluster:
         wait_until(lambda: self._is_past(now), within=within, interval=0.1, message=f"every task to be past {now}")
 
     def _is_past(self, moment: datetime) -> bool:
-        waiting = [task.next_occurrence_at for task in self.history().tasks]
+        waiting = [task.next_nominal for task in self.history().tasks]
         return all(at is None or at > moment for at in waiting)
 
     def history(self) -> History:

@@ -61,7 +61,7 @@ def nominal_times(task: Task) -> Iterator[datetime]:
     """Every time at which the task was due so far: from its creation until the occurrence it waits for now."""
     schedule = schedule_of(task.spec.schedule, task.anchor_at)
     for occurrence in occurrences(task.spec, schedule, first_occurrence(task.spec, schedule, task.created_at)):
-        if task.next_occurrence_at is not None and occurrence >= task.next_occurrence_at:
+        if task.next_nominal is not None and occurrence >= task.next_nominal:
             return
         yield occurrence
 

@@ -40,8 +40,8 @@ def a_task(
         submitter_id=None,
         checkpoint=None,
         anchor_at=NOON,
-        next_occurrence_at=next_at,
-        next_run_at=effective(7, spec.jitter, next_at),
+        next_nominal=next_at,
+        next_execution=effective(7, spec.jitter, next_at),
         paused_at=None,
         paused_by=None,
         pause_reason=None,
@@ -70,7 +70,7 @@ def skips(decision: Decision) -> list[tuple[SkipReason, int]]:
 def test_an_occurrence_on_time_becomes_a_run_and_the_task_waits_for_the_next() -> None:
     decision = decided(a_task(), 0)
     assert seconds(decision) == [0]
-    assert decision.next_occurrence_at == NOON + timedelta(seconds=1)
+    assert decision.next_nominal == NOON + timedelta(seconds=1)
     assert not decision.behind
 
 
@@ -132,9 +132,9 @@ class TestMisfire:
                 folded[skip.reason] = folded.get(skip.reason, 0) + skip.count
             if not decision.behind:
                 return runs, list(folded.items())
-            assert decision.next_occurrence_at is not None
-            assert decision.next_occurrence_at > (task.next_occurrence_at or NOON)
-            task = replace(task, next_occurrence_at=decision.next_occurrence_at, next_run_at=decision.next_run_at)
+            assert decision.next_nominal is not None
+            assert decision.next_nominal > (task.next_nominal or NOON)
+            task = replace(task, next_nominal=decision.next_nominal, next_execution=decision.next_execution)
 
     def test_last_makes_the_newest_a_run_and_coalesces_the_others(self) -> None:
         assert self.after_two_hours(MisfirePolicy.LAST) == ([7199], [(SkipReason.COALESCED, 7199)])
@@ -205,8 +205,8 @@ class TestClosed:
 
 def test_jitter_delays_the_visit_and_not_the_nominal_time() -> None:
     task = a_task(value="0 * * * * *", jitter=30.0)
-    assert task.next_run_at is not None
-    offset = (task.next_run_at - NOON).total_seconds()
+    assert task.next_execution is not None
+    offset = (task.next_execution - NOON).total_seconds()
     assert 0 < offset < 30
     assert decided(task, offset - 0.001).runs == ()
     assert seconds(decided(task, offset)) == [0]
@@ -244,5 +244,5 @@ def test_every_due_occurrence_becomes_one_run_or_one_recorded_skip(
             accounted += stretch
         if not decision.behind:
             break
-        task = replace(task, next_occurrence_at=decision.next_occurrence_at, next_run_at=decision.next_run_at)
+        task = replace(task, next_nominal=decision.next_nominal, next_execution=decision.next_execution)
     assert sorted(accounted) == [NOON + timedelta(seconds=second) for second in range(late + 1)]

@@ -13,23 +13,9 @@ from pathlib import Path
 
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
+from tests.e2e.addresses import PAGES
 from tests.support.browser import LAUNCH_OPTIONS, ColorScheme, find_chromium
 
-PAGES = (
-    "/",
-    "/tasks",
-    "/tasks?new=1",
-    "/runs",
-    "/log",
-    "/jobs",
-    "/groups",
-    "/nodes",
-    "/settings",
-    "/account",
-    "/secrets",
-    "/users",
-    "/audit",
-)
 DETAILS = {"/tasks": "a[href^='/tasks/']", "/runs?state=success": "a[href^='/runs/']", "/log": "a[href^='/log/']"}
 """Lists, and the link whose page is shown too."""
 

@@ -26,7 +26,7 @@ def often(schedule: str) -> Registry:
 def be_down(tx: Tx) -> None:
     """As if nothing had run for a while."""
     due = tx.now - DOWNTIME
-    tx.conn.execute(update(periodic_task).values(next_occurrence_at=due, next_run_at=due))
+    tx.conn.execute(update(periodic_task).values(next_nominal=due, next_execution=due))
 
 
 async def schedule_of(engine: RunningEngine) -> str:

@@ -18,7 +18,7 @@ def test_a_schedule_that_cannot_be_read_any_more_is_a_fault_unless_its_task_is_f
     for name in ("lost", "finished"):
         stored.task(name=name)
     stored.do(_update, "timezone = 'Mars/Olympus'")
-    stored.do(_update, "next_occurrence_at = NULL, next_run_at = NULL WHERE name = 'finished'")
+    stored.do(_update, "next_nominal = NULL, next_execution = NULL WHERE name = 'finished'")
     report = check_database(database_url, Registry())
     assert report.tasks == 2
     (fault,) = report.faults

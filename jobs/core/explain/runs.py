@@ -16,7 +16,7 @@ def explain_run(run: Run, facts: RunFacts, now: datetime) -> Explanation:
     if run.state is RunState.RUNNING:
         return _running(run, facts, now)
     if run.state is RunState.SCHEDULED:
-        sentence = f"It is handed to node {run.node_name} and starts as soon as that node has a free slot."
+        sentence = f"It is handed to node {run.node} and starts as soon as that node has a free slot."
         return Explanation(Code.SCHEDULED, sentence)
     return _waiting(run, facts, now)
 
@@ -48,7 +48,7 @@ def _cancelled_because(run: Run) -> str:
 def _running(run: Run, facts: RunFacts, now: datetime) -> Explanation:
     started = run.started_at or now
     elapsed = span((now - started).total_seconds())
-    where = f"on node {run.node_name}, attempt {run.attempt}, since {elapsed}"
+    where = f"on node {run.node}, attempt {run.attempt}, since {elapsed}"
     deadline = None if run.timeout is None else started + timedelta(seconds=run.timeout)
     stopping = run.cancel_requested_at is not None or (deadline is not None and deadline < now)
     if stopping and facts.isolation is Isolation.THREAD:
@@ -67,7 +67,7 @@ def _running(run: Run, facts: RunFacts, now: datetime) -> Explanation:
             Code.TIMING_OUT, f"It passed its deadline {moment(deadline)} and is being stopped.", (where,)
         )
     limit = f"; its time box ends at {moment(deadline)}" if deadline else ""
-    blockage = facts.blockages.get(run.node_name or "")
+    blockage = facts.blockages.get(run.node or "")
     if blockage is not None:
         return _on_blocked_node(run, facts, blockage, now, f"It runs {where}{limit}.")
     return Explanation(Code.RUNNING, f"It runs {where}{limit}.", until=deadline)
@@ -76,12 +76,12 @@ def _running(run: Run, facts: RunFacts, now: datetime) -> Explanation:
 def _on_blocked_node(run: Run, facts: RunFacts, blockage: Blockage, now: datetime, where: str) -> Explanation:
     if blockage.run_id == run.id:
         sentence = (
-            f"Its code has kept the event loop of node {run.node_name} from turning for "
+            f"Its code has kept the event loop of node {run.node} from turning for "
             f"{span((now - blockage.since).total_seconds())}: the other async jobs there stand still, and nothing new "
             "starts. Write the job as a plain function, which gets a thread of its own, or let it await now and then."
         )
         return Explanation(Code.BLOCKS_LOOP, sentence, (*_places(blockage), where), run_id=run.id)
-    who = f"{_blocker(blockage, now)} on node {run.node_name}"
+    who = f"{_blocker(blockage, now)} on node {run.node}"
     if facts.isolation is Isolation.ASYNC:
         return Explanation(Code.LOOP_BLOCKED, f"It stands still: {who}.", (where,), run_id=blockage.run_id)
     return Explanation(Code.RUNNING, where, (f"Its end is stored once the event loop turns: {who}.",))

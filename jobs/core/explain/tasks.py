@@ -43,7 +43,7 @@ def _unfinished(facts: TaskFacts, now: datetime, details: tuple[str, ...]) -> Ex
     more = f", and {others} more of its runs {'is' if others == 1 else 'are'} unfinished" if others else ""
     if running is not None and running.started_at is not None:
         elapsed = span((now - running.started_at).total_seconds())
-        sentence = f"It is running: run {running.id} on node {running.node_name} since {elapsed}{more}."
+        sentence = f"It is running: run {running.id} on node {running.node} since {elapsed}{more}."
         return Explanation(Code.RUNNING, sentence, details, run_id=running.id)
     if first.state is RunState.STUCK and first.available_at >= now:
         sentence = f"Run {first.id} failed and is tried again after {moment(first.available_at)}{more}."
@@ -90,7 +90,7 @@ def _finished(task: Task, details: tuple[str, ...]) -> Explanation | None:
 
 
 def _next(task: Task, now: datetime, details: tuple[str, ...]) -> Explanation:
-    due = task.next_run_at
+    due = task.next_execution
     if due is None:
         return Explanation(Code.FINISHED, "It has no occurrence left.", details)
     if due <= now:
@@ -123,8 +123,8 @@ def _task_details(task: Task, facts: TaskFacts, now: datetime) -> list[str]:
         details.add(True, f"Skipped most recently: {times}{moment(skip.last_scheduled_for)}, {_reason(skip)}.")
     offset = jitter_offset(task.id, task.spec.jitter)
     details.add(offset, f"Its jitter delays every occurrence by {offset.total_seconds():.1f} s.")
-    if task.next_occurrence_at is not None and facts.unfinished and task.next_occurrence_at > now:
-        details.add(True, f"Its next time is {moment(task.next_occurrence_at)}.")
+    if task.next_nominal is not None and facts.unfinished and task.next_nominal > now:
+        details.add(True, f"Its next time is {moment(task.next_nominal)}.")
     details.add(task.checkpoint is not None, "Its next run proceeds from the last checkpoint.")
     details.add(task.overridden, "An operator overrode the schedule that the code declares; resetTask restores it.")
     return details.found

@@ -154,7 +154,7 @@ class Finisher:
     async def _write(self, batch: list[Finish]) -> None:
         by_node: dict[tuple[int, str], list[Finish]] = {}
         for ended in batch:
-            by_node.setdefault((ended.run.node_id or 0, ended.run.node_name or ""), []).append(ended)
+            by_node.setdefault((ended.run.node_id or 0, ended.run.node or ""), []).append(ended)
         for node, group in by_node.items():
             rest = group if self._line is None else await self._write_common(self._line, node, group)
             if rest:

@@ -27,7 +27,7 @@ def planned(
         cap: Most tasks of the first kind; of more, those that are due earliest count.
         criteria: Which tasks, by the fields of the list of tasks.
     """
-    due = t.c.next_run_at
+    due = t.c.next_execution
     alive = exists().where(job.c.name == t.c.job_name)
     active = TASKS.rows.where(t.c.enabled, alive, TASKS.condition(criteria)).order_by(due, t.c.id)
     earlier = conn.execute(active.where(due < start, due < end).limit(cap))

@@ -18,7 +18,7 @@ from ..schema.tables import run as r
 
 def select_runs() -> Select[Any]:
     """All columns of a run and the name of the node that holds or held it."""
-    return select(r, n.c.name.label("node_name")).outerjoin(n, n.c.id == r.c.node_id)
+    return select(r, n.c.name.label("node")).outerjoin(n, n.c.id == r.c.node_id)
 
 
 run_from = RowReader(

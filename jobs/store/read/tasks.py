@@ -55,7 +55,7 @@ def names_like(conn: Connection, prefix: str, limit: int = 200) -> list[str]:
 def earliest_due(conn: Connection) -> datetime | None:
     """When the next task is due, or None if no task has an occurrence left."""
     # The condition is that of the index of due tasks; without it SQLite looks at every task.
-    statement = select(func.min(t.c.next_run_at)).where(t.c.next_run_at.is_not(None))
+    statement = select(func.min(t.c.next_execution)).where(t.c.next_execution.is_not(None))
     found: datetime | None = conn.execute(statement).scalar_one()
     return found
 

@@ -162,7 +162,7 @@ _OF_RUN = (
 )
 _BEGIN = "state = 'running', node_id = :node_id, attempt = r.attempt + 1, started_at = :now, progress = NULL"
 _RUN = ", ".join(f"r.{one.name}" for one in r.columns)
-_NODE_NAME = column("node_name", String())
+_NODE = column("node", String())
 _EXECUTION_ID = column("execution_id", BigInteger())
 
 
@@ -181,17 +181,17 @@ def _starting_on_postgres(source: Source) -> TextualSelect:
         opened AS (
             INSERT INTO cronograph.job_execution ({_EXECUTION})
             SELECT {_OF_RUN} FROM begun r JOIN wanted w ON w.id = r.id ORDER BY w.place RETURNING id, run_id)
-        SELECT {_RUN}, CAST(:node AS text) AS node_name, o.id AS execution_id
+        SELECT {_RUN}, CAST(:node AS text) AS node, o.id AS execution_id
         FROM begun r JOIN opened o ON o.run_id = r.id""")
-    return statement.bindparams(_IDS, _NOW).columns(*r.columns, _NODE_NAME, _EXECUTION_ID)
+    return statement.bindparams(_IDS, _NOW).columns(*r.columns, _NODE, _EXECUTION_ID)
 
 
 @cache
 def _beginning_on_sqlite(source: Source) -> TextualSelect:
     statement = SchemaText(f"""
         UPDATE cronograph.run AS r SET {_BEGIN} WHERE {_AMONG} AND {source.value}
-        RETURNING {_RUN.replace("r.", "")}, :node AS node_name""")
-    return statement.bindparams(_NOW).columns(*r.columns, _NODE_NAME)
+        RETURNING {_RUN.replace("r.", "")}, :node AS node""")
+    return statement.bindparams(_NOW).columns(*r.columns, _NODE)
 
 
 _OPENING_ON_SQLITE = SchemaText(f"""

@@ -91,13 +91,13 @@ _NAMES = [one.name for one in r.columns]
 _STORED = ", ".join(f"i.{name}" for name in _NAMES)
 _SINGLE = [bindparam(name, type_=kind) for name, kind in _COLUMNS.items()]
 _ROW: TextualSelect = (
-    SchemaText(_inserting(_one(":{}"), ", ".join(_NAMES), f"{_STORED}, CAST(NULL AS text) AS node_name", _IF_FREE))
+    SchemaText(_inserting(_one(":{}"), ", ".join(_NAMES), f"{_STORED}, CAST(NULL AS text) AS node", _IF_FREE))
     .bindparams(*_SINGLE)
-    .columns(*r.columns, column("node_name", Text()))
+    .columns(*r.columns, column("node", Text()))
 )
 # The fields of ``Run`` in their order.
 _FIELDS = ["group_name" if field.name == "group" else field.name for field in fields(Run)]
-_OF_RUN = ", ".join("CAST(NULL AS text)" if name == "node_name" else f"i.{name}" for name in _FIELDS)
+_OF_RUN = ", ".join("CAST(NULL AS text)" if name == "node" else f"i.{name}" for name in _FIELDS)
 _ALONE = _inserting(_one("%({})s"), ", ".join(_NAMES), _OF_RUN, _IF_FREE)
 
 

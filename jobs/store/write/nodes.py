@@ -111,7 +111,7 @@ def _set(conn: Connection, node_id: int, **values: Json) -> NodeState | None:
 def fence(conn: Connection, node_id: int, seq: int) -> bool:
     """Declare a node dead, if its heartbeat has not moved since ``seq`` was read.
 
-    False too for one that is in the middle of a claim (``is_live``), or that somebody else is declaring dead now.
+    False too for one that is in the middle of a claim (``claims.live_node``), or that somebody else is declaring dead now.
     """
     condition = (n.c.id == node_id, n.c.seq == seq, n.c.state.in_(LIVE))
     if conn.execute(select(n.c.id).where(*condition).with_for_update(skip_locked=True)).first() is None:
@@ -120,13 +120,6 @@ def fence(conn: Connection, node_id: int, seq: int) -> bool:
     return True
 
 
-def is_live(conn: Connection, node_id: int) -> bool:
-    """Whether the node may take runs; nobody declares it dead before the commit, while its heartbeats go on."""
-    # The weakest lock: ``fence`` conflicts with it, the update by a heartbeat does not.
-    statement = select(n.c.id).where(n.c.id == node_id, n.c.state.in_(LIVE)).with_for_update(read=True, key_share=True)
-    return conn.execute(statement).first() is not None
-
-
 def lock(conn: Connection, node_id: int) -> None:
-    """Wait until no claim of this node is under way (``is_live``), and let none begin before the commit."""
+    """Wait until no claim of this node is under way (``claims.live_node``), and let none begin before the commit."""
     conn.execute(select(n.c.id).where(n.c.id == node_id).with_for_update())

@@ -13,7 +13,7 @@ from ..db.words import words
 from ..read.runs import run_from, select_runs
 from ..schema.tables import run as r
 
-_NO_NODE = null().label("node_name")
+_NO_NODE = null().label("node")
 
 
 def new_values(run: NewRun, now: datetime) -> dict[str, Any]:

@@ -22,8 +22,8 @@ def edited_values(task: Task) -> dict[str, Any]:
         "overridden": task.overridden,
         "signature": task.signature,
         "anchor_at": task.anchor_at,
-        "next_occurrence_at": task.next_occurrence_at,
-        "next_run_at": task.next_run_at,
+        "next_nominal": task.next_nominal,
+        "next_execution": task.next_execution,
         "paused_at": task.paused_at,
         "paused_by": task.paused_by,
         "pause_reason": task.pause_reason,
@@ -48,7 +48,11 @@ def remove(conn: Connection, task_id: int) -> None:
 def due(conn: Connection, now: datetime, limit: int) -> list[Task]:
     """Up to ``limit`` due tasks, the longest due first, that no other node is dispatching; locked until the commit."""
     statement = (
-        select(t).where(t.c.next_run_at <= now).order_by(t.c.next_run_at).limit(limit).with_for_update(skip_locked=True)
+        select(t)
+        .where(t.c.next_execution <= now)
+        .order_by(t.c.next_execution)
+        .limit(limit)
+        .with_for_update(skip_locked=True)
     )
     return [task_from(row) for row in conn.execute(statement)]
 
@@ -59,8 +63,8 @@ def advance(
     """Move tasks on: (id, next occurrence, next run, newest due occurrence or None, runs made)."""
     columns = {
         "id": dialect.KINDS[int],
-        "next_occurrence_at": dialect.KINDS[datetime],
-        "next_run_at": dialect.KINDS[datetime],
+        "next_nominal": dialect.KINDS[datetime],
+        "next_execution": dialect.KINDS[datetime],
         "last_due_at": dialect.KINDS[datetime],
         "made": dialect.KINDS[int],
     }
@@ -69,8 +73,8 @@ def advance(
         update(t)
         .where(t.c.id == batch.c.id)
         .values(
-            next_occurrence_at=batch.c.next_occurrence_at,
-            next_run_at=batch.c.next_run_at,
+            next_nominal=batch.c.next_nominal,
+            next_execution=batch.c.next_execution,
             last_due_at=func.coalesce(batch.c.last_due_at, t.c.last_due_at),
             counter=t.c.counter + batch.c.made,
         )

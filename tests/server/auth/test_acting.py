@@ -152,7 +152,7 @@ async def test_whoever_is_called_like_a_submitter_later_has_none_of_his_rights(s
     await server.database.write(renamed)
     await server.account("ada", Role.OPERATOR)
     # The occurrence of the task, too, is the account's.
-    planned = await server.database.read(lambda conn: conn.execute(select(periodic_task.c.next_run_at)).scalar_one())
+    planned = await server.database.read(lambda conn: conn.execute(select(periodic_task.c.next_execution)).scalar_one())
     server.clock.now = planned
     await server.database.write(dispatch_due, None)
     stored = await server.database.read(lambda conn: conn.execute(select(run.c.id, run.c.submitter_id)).all())

@@ -177,7 +177,7 @@ def test_rows_of_joined_lists_are_paged_too(conn: Connection) -> None:
         conn, RUNS, "task_id", [1, 2], PageRequest(RUNS.order, 1, Condition("node", Operator.IS_NULL, True))
     )
     assert [run.id for run in found[1].items] == [waiting]
-    assert found[1].items[0].node_name is None
+    assert found[1].items[0].node is None
 
 
 def test_an_order_that_is_unique_needs_no_further_key() -> None:

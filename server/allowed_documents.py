@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 from typing import Any, cast
 
-from ..graphql.guard.hashing import sha256_of
+from ..graphql.transport.persisted import sha256_of
 from ..jobs.core.errors import ConfigurationError
 
 MANIFEST = "apollo-persisted-query-manifest"

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from ..graphql.client import mutations
-from ..graphql.guard.hashing import sha256_of
+from ..graphql.transport.persisted import sha256_of
 from .allowed_documents import read_documents
 
 BUILT = "documents.json"

@@ -1,7 +1,7 @@
 """The limits of the GraphQL front door, and the error that names the one which was passed.
 
-Every limit is a field of :class:`Limits` with its unit and default; nothing else in the package holds such a number.
-The defaults are those of the architecture notes (body 512 KiB, document 64 KiB, 2,000 tokens, depth 12, ...).
+Every limit of a request, a document, a socket or a process is a field of :class:`Limits` with its unit and default.
+What a single argument may be is said where the argument is.
 """
 
 from collections.abc import Mapping
@@ -31,7 +31,7 @@ class Limits:
         aliases: most aliased fields of an operation once its fragments are written out.
         root_fields: most fields at the root of a query or subscription.
         mutation_root_fields: most fields at the root of a mutation.
-        cost: highest estimated number of field values of an operation (see `guard`).
+        cost: highest estimated number of field values of an operation (see `cost`).
         introspection_factor: an operation may cost this many times what the standard introspection query costs.
         unsized_list: rows assumed for a list that declares no size.
         json_depth: deepest nesting of brackets in a JSON body.

@@ -1,4 +1,4 @@
-"""The pass of the limit guard over one document, see `guard`."""
+"""The pass of the limit guard over one document, see `cost`."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

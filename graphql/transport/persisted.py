@@ -4,15 +4,20 @@ The request form is that of automatic persisted queries (`extensions.persistedQu
 up, a hash with its document registers it. With an allow-list, only the listed documents run.
 """
 
+import hashlib
 from collections import OrderedDict
 from collections.abc import Mapping
 from dataclasses import replace
 
 from ..errors import UserFacingError
 from ..guard.document import RequestRefused
-from ..guard.hashing import sha256_of
 from ..guard.limits import Limits
 from .request import GraphQLRequest
+
+
+def sha256_of(text: str) -> str:
+    """The hash under which a document is known: SHA-256 of its UTF-8 form, lower-case hexadecimal."""
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 class PersistedDocuments:

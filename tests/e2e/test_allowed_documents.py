@@ -14,8 +14,8 @@ from tests.support.processes import ProcessStarter
 from tests.support.sources import ROOT
 from tests.support.web import post
 
-from .conftest import MODULE, SOURCE, Site, need_dashboard, start_site
 from .addresses import PAGES
+from .conftest import MODULE, SOURCE, Site, need_dashboard, start_site
 from .test_pages import ready
 
 OPERATION = re.compile(r"graphql\(\s*`\s*(?:query|mutation|subscription)\b")

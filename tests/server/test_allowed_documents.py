@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from cronograph.graphql.guard.hashing import sha256_of
+from cronograph.graphql.transport.persisted import sha256_of
 from cronograph.jobs.core.errors import ConfigurationError
 from cronograph.server.allowed_documents import read_documents
 from cronograph.server.config import InvalidSettingsError, load

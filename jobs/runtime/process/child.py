@@ -1,6 +1,6 @@
 """What happens in the child process of one run: find the handler, run it, tell the node how it ended.
 
-The child is forked from the launcher (``process_launcher``), which has imported this module and nothing of the user's.
+The child is forked from the launcher (``launcher``), which has imported this module and nothing of the user's.
 The handler runs in the main thread; a second thread listens to the node.
 """
 

@@ -1,1 +1,1 @@
-"""Lists for people: filters, orders, pages by keyset, capped counts, and batches for many parents at once."""
+"""What is read, a module for each noun; lists for people by filters, orders, pages by keyset and capped counts."""

@@ -111,7 +111,7 @@ def _set(conn: Connection, node_id: int, **values: Json) -> NodeState | None:
 def fence(conn: Connection, node_id: int, seq: int) -> bool:
     """Declare a node dead, if its heartbeat has not moved since ``seq`` was read.
 
-    False too for one that is in the middle of a claim (``claims.live_node``), or that somebody else is declaring dead now.
+    False too for one that is in the middle of a claim (``claims.live_node``), or that somebody else declares dead now.
     """
     condition = (n.c.id == node_id, n.c.seq == seq, n.c.state.in_(LIVE))
     if conn.execute(select(n.c.id).where(*condition).with_for_update(skip_locked=True)).first() is None:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, fields, replace
 from itertools import zip_longest
-from typing import Any
+from typing import Any, cast
 
 from ..core.defaults import TASK_POLICIES, task_of_job
 from ..core.dispatch import Skip
@@ -166,7 +166,7 @@ def _record_changes(tx: Tx, old: TaskSpec, new: TaskSpec) -> None:
 
 def _shown(value: object) -> object:
     if isinstance(value, frozenset):
-        return sorted(value)
+        return sorted(cast("frozenset[str]", value))
     return asdict(value) if isinstance(value, ScheduleSpec) else value
 
 

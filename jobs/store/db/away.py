@@ -10,8 +10,9 @@ from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 # Connection exception, insufficient resources (a full disk, too many clients), shut down or starting up, system error.
 _CLASSES = ("08", "53", "57P", "58")
 # A server that became a standby or lost its disk refuses writes; a database that was dropped. What others held up:
-# a deadlock, a conflict with another transaction, a lock or a statement that took longer than it may.
-_STATES = frozenset({"25006", "3D000", "40P01", "40001", "55P03", "57014"})
+# a deadlock, a conflict with another transaction, a lock or a statement that took longer than it may, or a client that
+# said nothing for so long within a transaction that the server ended it.
+_STATES = frozenset({"25006", "25P03", "3D000", "40P01", "40001", "55P03", "57014"})
 _SQLITE = frozenset(
     {
         sqlite3.SQLITE_BUSY,

@@ -49,9 +49,8 @@ def _of_job(name: str) -> str:
 _OF_JOB = {name: _of_job(name) for name in RUN_POLICIES}
 _WAKES = (Wake.RUNS | Wake.EVENTS).value
 
-
-_MANY = ", ".join(f"CAST(:{name} AS {_CASTS.get(name, 'text')}[])" for name in _COLUMNS)
-_MANY = f"unnest({_MANY}) WITH ORDINALITY"
+_LISTS = ", ".join(f"CAST(:{name} AS {_CASTS.get(name, 'text')}[])" for name in _COLUMNS)
+_MANY = f"unnest({_LISTS}) WITH ORDINALITY"
 
 
 def _one(mark: str) -> str:

@@ -33,6 +33,7 @@ def sqlite_error(code: int) -> sqlite3.OperationalError:
         errors.QueryCanceled(),
         errors.LockNotAvailable(),
         errors.DeadlockDetected(),
+        errors.IdleInTransactionSessionTimeout(),
         OperationalError(None, None, psycopg.OperationalError("the server closed the connection")),
         OperationalError(None, None, Exception(), connection_invalidated=True),
         PoolTimeoutError("the pool is used up"),

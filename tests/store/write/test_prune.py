@@ -187,7 +187,7 @@ def test_only_nodes_that_are_over_for_long_go(
 ) -> None:
     node_id = add(
         conn, node, name="n", state=state, slots=1, running=0, version="0", seq=1, started_at=OLD, heartbeat_at=heard,
-        expires_at=heard, clock_skew=0, jobs=[], signatures={},
+        expires_at=heard, clock_skew=0, jobs=[], signatures={}, choice={},
     )  # fmt: skip
     if holds_run:
         add_run(conn, None, state="running", node_id=node_id)

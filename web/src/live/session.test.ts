@@ -68,6 +68,14 @@ test("what changes while a question is on its way is asked for after its answer"
   expect(asked).toHaveLength(3);
 });
 
+test("what changes while the first question is on its way is asked for after its answer, too", async () => {
+  const { asked, event } = open();
+  event();
+  await answer(asked[0], 1);
+  await vi.advanceTimersByTimeAsync(1000);
+  expect(asked).toHaveLength(2);
+});
+
 test("a fault that passes is asked again by itself, and at once when the connection is back", async () => {
   const { session, asked, connected } = open();
   asked[0]?.refuse(new ApiError([{ message: "starting", extensions: { classification: "UNAVAILABLE" } }]));

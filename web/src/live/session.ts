@@ -140,8 +140,13 @@ export class Session<R, V, S> {
     this.settle(asked);
     this.failures = 0;
     this.error = null;
+    // What came before there was anything to judge it by is judged now: the answer may be older than it.
+    const unjudged = this.state === null;
     let state = this.query.init(data, this.state);
-    for (const event of this.pending) state = this.query.reduce?.(state, event) ?? state;
+    for (const event of this.pending) {
+      state = this.query.reduce?.(state, event) ?? state;
+      if (unjudged && this.dirty === "no" && this.query.outdates?.(event, state)) this.dirty = "in time";
+    }
     this.pending = [];
     this.show(state);
     if (this.dirty === "at once") void this.ask();

@@ -217,6 +217,10 @@ class ExecutionFilter:
     task_id: IdFilter | None = _condition("The key of the task.")
     task_name: StringFilter | None = _condition("The name of the task.")
     run_id: IdFilter | None = _condition("The key of the run.")
+    group: StringFilter | None = _condition("The group of the run; no value once that is pruned.")
+    owner: StringFilter | None = _condition(
+        "The outside thing that the task exists for; no value once that is deleted."
+    )
     outcome: Filter[Outcome] | None = _condition("How it ended; no value = still running.")
     success: BooleanFilter | None = _condition("Whether it went well; no value = still running.")
     node: StringFilter | None = _condition("The node that executed it.")

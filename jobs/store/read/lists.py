@@ -233,6 +233,8 @@ EXECUTIONS: Listing[Execution] = Listing(
         "task_id": job_execution.c.task_id,
         "task_name": job_execution.c.task_name,
         "run_id": job_execution.c.run_id,
+        "group": select(run.c.group_name).where(run.c.id == job_execution.c.run_id).scalar_subquery(),
+        "owner": select(periodic_task.c.owner).where(periodic_task.c.id == job_execution.c.task_id).scalar_subquery(),
         "outcome": job_execution.c.outcome,
         "success": job_execution.c.success,
         "node": job_execution.c.node,

@@ -231,6 +231,27 @@ async def test_executions_are_filtered_by_outcome_duration_and_records(api: Api)
     assert [node["duration"] for node in data["executions"]["nodes"]] == [None, 20.0, 3.0, 1.0]
 
 
+async def test_executions_are_filtered_by_the_group_of_their_run_and_the_owner_of_their_task(api: Api) -> None:
+    worker = api.stored.node("w")
+    api.stored.task(name="owned", owner="channel:42")
+    api.stored.pass_time(60)
+    api.stored.enqueue(group="shop")
+    api.stored.enqueue(group="media")
+    for _ in range(api.stored.dispatch() + 2):
+        worker.end(worker.start(), Succeeded())
+    cases = {
+        'group: { eq: "shop" }': ["shop"],
+        'group: { ne: "shop" }': ["default", "media"],
+        'owner: { eq: "channel:42" }': ["default"],
+        "owner: { isNull: true }": ["media", "shop"],
+        'group: { in: ["shop", "media"] }, owner: { isNull: false }': [],
+    }
+    for condition, expected in cases.items():
+        data = await api.ask(f"{{ executions(filter: {{ {condition} }}) {{ nodes {{ group }} totalCount }} }}")
+        assert sorted(node["group"] for node in data["executions"]["nodes"]) == expected, condition
+        assert data["executions"]["totalCount"] == len(expected)
+
+
 async def test_tasks_are_filtered_and_ordered(api: Api) -> None:
     for name, owner in (("b", "channel:1"), ("a", None), ("c", "channel:2")):
         api.stored.task(name=name, owner=owner)

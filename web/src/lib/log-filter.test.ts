@@ -26,6 +26,7 @@ describe("for the API", () => {
       startedAt: { gte: "2026-01-01T00:00:00.000Z" },
     });
   });
+  test("group and owner are those of the run and of the task", () => expect(logFilterInput(read("group=shop&owner=channel:42"), NOW)).toEqual({ group: { eq: "shop" }, owner: { eq: "channel:42" } }));
   test("running means without an outcome", () => expect(logFilterInput(read("outcome=running"), NOW)).toEqual({ outcome: { isNull: true } }));
 });
 
@@ -38,6 +39,10 @@ describe("for events", () => {
     "%s keeps it out",
     (query) => expect(matchesLogFilter(read(query), execution)).toBe(false),
   );
+  test.each(["group=shop", "owner=channel:42"])("%s leaves it to the server, unless something else keeps it out", (query) => {
+    expect(matchesLogFilter(read(query), execution)).toBeNull();
+    expect(matchesLogFilter(read(`${query}&job=export`), execution)).toBe(false);
+  });
   test("a running one is no failure", () => {
     expect(matchesLogFilter(read("outcome=failures"), { ...execution, outcome: null })).toBe(false);
   });
@@ -46,5 +51,5 @@ describe("for events", () => {
 test("the server's statistics are used only where they know the whole filter", () => {
   const counted = (search: string): boolean => countedByServer(readLogFilter(new URLSearchParams(search)));
   expect(["", "task=a&range=6h"].map(counted)).toEqual([true, true]);
-  expect(["job=a", "outcome=failures", "node=n", "trigger=API", "q=x", "run=7"].map(counted)).toEqual([false, false, false, false, false, false]);
+  expect(["job=a", "outcome=failures", "node=n", "trigger=API", "q=x", "run=7", "group=g", "owner=o"].map(counted)).not.toContain(true);
 });

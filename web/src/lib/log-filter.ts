@@ -18,6 +18,8 @@ export interface LogFilter {
   /** `failures` = any outcome that counts as one, `running` = not ended yet. */
   readonly outcome: Outcome | "failures" | "running" | "";
   readonly trigger: Trigger | "";
+  readonly group: string;
+  readonly owner: string;
   readonly node: string;
   readonly run: string;
   readonly text: string;
@@ -33,6 +35,8 @@ export function readLogFilter(params: Pick<URLSearchParams, "get">): LogFilter {
   return {
     job: params.get("job") ?? "",
     task: params.get("task") ?? "",
+    group: params.get("group") ?? "",
+    owner: params.get("owner") ?? "",
     outcome: oneOf(params.get("outcome"), [...OUTCOMES, "failures", "running"]),
     trigger: oneOf(params.get("trigger"), TRIGGERS),
     node: params.get("node") ?? "",
@@ -46,6 +50,8 @@ export function readLogFilter(params: Pick<URLSearchParams, "get">): LogFilter {
 export interface ExecutionFilterInput {
   jobName?: { contains: string };
   taskName?: { eq: string };
+  group?: { eq: string };
+  owner?: { eq: string };
   outcome?: { eq: Outcome } | { in: Outcome[] } | { isNull: true };
   trigger?: { eq: Trigger };
   node?: { contains: string };
@@ -66,6 +72,8 @@ export function logFilterInput(filter: LogFilter, now: number): ExecutionFilterI
   const input: ExecutionFilterInput = {
     ...(filter.job && { jobName: { contains: filter.job } }),
     ...(filter.task && { taskName: { eq: filter.task } }),
+    ...(filter.group && { group: { eq: filter.group } }),
+    ...(filter.owner && { owner: { eq: filter.owner } }),
     ...(outcome && { outcome }),
     ...(filter.trigger && { trigger: { eq: filter.trigger } }),
     ...(filter.node && { node: { contains: filter.node } }),
@@ -87,17 +95,22 @@ function outcomeMatches(outcome: Outcome | null, wanted: LogFilter["outcome"]): 
   return wanted === "failures" ? FAILURES.includes(outcome) : outcome === wanted;
 }
 
-/** Whether an execution that an event brought belongs to the filtered list. */
-export function matchesLogFilter(filter: LogFilter, execution: ExecutionRow): boolean {
-  return (
+/** Whether the list is filtered by what an execution does not say itself, but its run or its task. */
+export function isOfGroupOrOwner({ group, owner }: LogFilter): boolean {
+  return group !== "" || owner !== "";
+}
+
+/** Whether an execution that an event brought belongs to the filtered list; null where only the server knows. */
+export function matchesLogFilter(filter: LogFilter, execution: ExecutionRow): boolean | null {
+  const matches =
     includes(execution.jobName, filter.job) &&
     (filter.task === "" || execution.taskName === filter.task) &&
     outcomeMatches(execution.outcome, filter.outcome) &&
     (filter.trigger === "" || execution.trigger === filter.trigger) &&
     includes(execution.node, filter.node) &&
     (filter.run === "" || execution.run?.id === filter.run) &&
-    includes(execution.errorMessage, filter.text)
-  );
+    includes(execution.errorMessage, filter.text);
+  return matches && isOfGroupOrOwner(filter) ? null : matches;
 }
 
 /** Whether an outcome counts as a failure. */

@@ -8,7 +8,7 @@ import { PageHead } from "../components/section";
 import { executionOf, ExecutionRowFragment, type ExecutionRow } from "../graphql/fragments";
 import { graphql } from "../graphql/tada";
 import { words } from "../lib/format";
-import { isFiltered, type LogFilter, logFilterInput, matchesLogFilter, OUTCOMES, RANGES, readLogFilter, TRIGGERS } from "../lib/log-filter";
+import { isFiltered, isOfGroupOrOwner, type LogFilter, logFilterInput, matchesLogFilter, OUTCOMES, RANGES, readLogFilter, TRIGGERS } from "../lib/log-filter";
 import { paths } from "../lib/paths";
 import { serverNow } from "../live/clock";
 import { useLiveList } from "../live/use-live-list";
@@ -19,7 +19,7 @@ import { setTitle } from "../state/title";
 import { LogCharts } from "./log-charts";
 
 const PAGE = 50;
-const FILTERS = ["job", "task", "outcome", "trigger", "node", "run", "q", "range"] as const;
+const FILTERS = ["job", "task", "group", "owner", "outcome", "trigger", "node", "run", "q", "range"] as const;
 
 const LogDocument = graphql(
   `
@@ -62,8 +62,8 @@ function useLog(filter: LogFilter, sort: Sort, after: string | null) {
     order: compare,
     first: after === null,
     size: PAGE,
-    // Where the page cannot say where a row belongs, it asks; that is dear, so not every second.
-    every: sort === "longest" || sort === "records" ? 4_000 : 1_000,
+    // Where the page cannot say whether or where a row belongs, it asks; that is dear, so not every second.
+    every: sort === "longest" || sort === "records" || isOfGroupOrOwner(filter) ? 4_000 : 1_000,
   });
 }
 
@@ -106,6 +106,8 @@ function LogFilters({ filter, sort }: { filter: LogFilter; sort: Sort }) {
     <FilterBar>
       <TextFilter name="job" value={filter.job} label="Job" main names="job" />
       <TextFilter name="task" value={filter.task} label="Task" names="task" exact />
+      <TextFilter name="group" value={filter.group} label="Group" names="group" exact />
+      <TextFilter name="owner" value={filter.owner} label="Owner" names="owner" exact />
       <TextFilter name="node" value={filter.node} label="Node" names="node" />
       <TextFilter name="q" value={filter.text} label="Text of the error" />
       <SelectFilter

@@ -103,6 +103,7 @@ export const NodeRowFragment = graphql(`
     onlyJobs
     tags
     withoutTags
+    blockage { since runId jobName }
   }
 `);
 

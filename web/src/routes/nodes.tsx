@@ -76,7 +76,7 @@ const COLUMNS: readonly Column<NodeRow, NodeContext>[] = [
       </a>
     ),
   },
-  { key: "status", title: "State", width: 116, rank: 0, card: "pair", bare: true, cell: (node) => <Status name={node.state} /> },
+  { key: "status", title: "State", width: 116, grow: 1, rank: 0, card: "pair", bare: true, cell: (node) => <StateOf node={node} /> },
   { key: "slots", title: "Slots in use", width: 176, rank: 2, card: "wide", bare: true, cell: (node) => <Slots node={node} /> },
   { key: "heartbeat", title: "Heartbeat", width: 120, rank: 1, card: "pair", cell: (node) => <Time at={node.heartbeatAt} /> },
   { key: "started", title: "Started", width: 120, rank: 4, card: "pair", cell: (node) => <Time at={node.startedAt} /> },
@@ -104,6 +104,21 @@ const COLUMNS: readonly Column<NodeRow, NodeContext>[] = [
       ),
   },
 ];
+
+/** The state, and what keeps a node from being as well as that says. */
+function StateOf({ node: { state, blockage } }: { node: NodeRow }) {
+  return (
+    <>
+      <Status name={state} />
+      {blockage !== null && (
+        <span class="tone-warn cell-sub">
+          its event loop stands still since <Time at={blockage.since} />
+          {blockage.jobName !== null && <>, in {blockage.runId === null ? blockage.jobName : <a href={paths.run(blockage.runId)}>{blockage.jobName}</a>}</>}
+        </span>
+      )}
+    </>
+  );
+}
 
 function Slots({ node }: { node: NodeRow }) {
   const used = UP.includes(node.state) ? node.running : 0;

@@ -2,7 +2,8 @@
 
 Run it from the repository's root: ``python -m tests.bench.bench_subscribers``; ``--help`` lists the options. A real
 server; its readers are another process, on real WebSockets with compression as browsers have them, and this process
-makes the runs. All share the machine. ``filters``: a thousand subscribers, each with a filter of its own, a few runs a
+makes the runs. All share the machine. With ``--fields dashboard`` the unfiltered ones ask for what the overview does,
+by the dashboard's own document. ``filters``: a thousand subscribers, each with a filter of its own, a few runs a
 second. ``unfiltered``: twenty subscribers of everything while many runs a second change, and one socket that reads
 nothing at all: it alone is cut off. What each got is compared with the table of events.
 
@@ -12,6 +13,7 @@ The time of an event is from the beginning of the transaction that made the chan
 import argparse
 import asyncio
 import itertools
+import json
 import multiprocessing
 import tempfile
 import time
@@ -30,6 +32,7 @@ from cronograph.jobs.core.events import Cursor, Event, EventFilter, EventKind
 from cronograph.jobs.store.db.database import Connection, Database
 from cronograph.jobs.store.read import events
 from tests.support.processes import CronographProcess, ProcessStarter
+from tests.support.sources import ROOT
 from tests.support.waiting import let_pass, wait_until
 from tests.support.web import open_client
 
@@ -58,6 +61,10 @@ FIELDS = {
     "detailed": "cursor at kind runId run { id state jobName group attempt } execution { id outcome completedAt }",
 }
 """What is asked of an event: only its own members, or also what it is about, which is read at delivery."""
+DASHBOARD = "dashboard"
+"""The dashboard's own document instead, with the parts that its overview looks at."""
+OVERVIEW = {"tasks": False, "runs": True, "executions": True, "nodes": False}
+DOCUMENTS = ROOT / "server" / "static" / "documents.json"
 SETTLED = "{ runs(filter: { finishedAt: { isNull: true } }) { totalCount } }"
 
 
@@ -94,6 +101,21 @@ def plans_of(subscriptions: Sequence[Subscription], fields: str, after: str, per
     document = f"{head} {{ {fields} }} }}"
     payloads = [{"query": document, "variables": {"after": after, "filter": one.words}} for one in subscriptions]
     return [SocketPlan(tuple(payloads[n : n + per_socket])) for n in range(0, len(payloads), per_socket)]
+
+
+def dashboard_plans(count: int, after: str, per_socket: int = 1) -> list[SocketPlan]:
+    """So many pages of the dashboard, all of everything.
+
+    Raises:
+        SystemExit: The dashboard was not built.
+    """
+    if not DOCUMENTS.is_file():
+        raise SystemExit(f"{DOCUMENTS} is missing: install the project without CRONOGRAPH_SKIP_WEB")
+    documents: list[str] = list(json.loads(DOCUMENTS.read_text()).values())
+    (document,) = [one for one in documents if "subscription Events(" in one]
+    payload = {"query": document, "variables": {"after": after, **OVERVIEW}}
+    pages = [payload] * count
+    return [SocketPlan(tuple(pages[n : n + per_socket])) for n in range(0, count, per_socket)]
 
 
 class Api:
@@ -326,9 +348,12 @@ def unfiltered(bench: Bench) -> None:
     options = bench.options
     subscriptions = [Subscription(None, EventFilter())] * options.unfiltered
     after = bench.api.ask("{ asOf }")["asOf"]
-    plans = plans_of(subscriptions, FIELDS[options.fields], after, 1)
-    if options.seconds >= 20:
+    if options.fields == DASHBOARD:
+        plans, (many,) = dashboard_plans(options.unfiltered, after), dashboard_plans(PER_SOCKET, after, PER_SOCKET)
+    else:
+        plans = plans_of(subscriptions, FIELDS[options.fields], after, 1)
         (many,) = plans_of(subscriptions[:1] * PER_SOCKET, FIELDS[options.fields], after, PER_SOCKET)
+    if options.seconds >= 20:
         plans.append(SocketPlan(many.payloads, stalled=True))
     batch = max(1, options.runs // 10)
 
@@ -353,9 +378,17 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--events", type=float, default=20, help="a second, for the filtered ones")
     parser.add_argument("--unfiltered", type=int, default=20, help="subscribers of everything")
     parser.add_argument("--runs", type=int, default=200, help="a second, for the unfiltered ones")
-    parser.add_argument("--fields", choices=list(FIELDS), default="plain", help="of an event, or also what it is about")
+    parser.add_argument(
+        "--fields",
+        choices=[*FIELDS, DASHBOARD],
+        default="plain",
+        help="of an event, or also what it is about, or (unfiltered only) what the dashboard's overview asks",
+    )
     parser.add_argument("--plain", action="store_true", help="without compression of the WebSockets")
     options = parser.parse_args(arguments)
+    if options.fields == DASHBOARD:
+        # Its pages follow everything.
+        options.part = ["unfiltered"]
     for kind in options.database or DATABASES:
         for part in options.part or PARTS:
             print(f"{kind}, {part}; {load()}", flush=True)

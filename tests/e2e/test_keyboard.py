@@ -1,14 +1,15 @@
-"""All of the dashboard by keyboard alone, on PostgreSQL with two nodes; other tests of the pages have one on SQLite."""
+"""All of the dashboard by keyboard alone, and by mouse, on PostgreSQL with two nodes; others have SQLite."""
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from tests.support.browser import PageOpener
 from tests.support.forking import Nursery
+from tests.support.postgres import PostgresServer
 from tests.support.processes import ProcessStarter
+from tests.support.schema import migrate
 from tests.support.waiting import wait_until
 
 from .conftest import MODULE, SOURCE, Site, need_dashboard
@@ -17,15 +18,19 @@ MOST_TABS = 150
 FOCUSED = "(element) => element === document.activeElement"
 
 
-@pytest.fixture
-def cluster(postgres_url: str, tmp_path: Path, nursery: Nursery) -> Iterator[Site]:
-    """The first of two nodes."""
+@pytest.fixture(scope="module")
+def cluster(
+    postgres_server: PostgresServer, tmp_path_factory: pytest.TempPathFactory, nursery: Nursery
+) -> Iterator[Site]:
+    """The first of two nodes; each test uses jobs, tasks and groups of its own."""
     need_dashboard()
-    (tmp_path / f"{MODULE}.py").write_text(SOURCE)
-    starter = ProcessStarter(tmp_path, nursery)
-    nodes = [starter.begin_serve(postgres_url, "--jobs", MODULE) for _ in range(2)]
+    folder = tmp_path_factory.mktemp("hands")
+    (folder / f"{MODULE}.py").write_text(SOURCE)
+    starter = ProcessStarter(folder, nursery)
+    url = postgres_server.url(postgres_server.create_database(postgres_server.template("migrated", migrate)))
+    nodes = [starter.begin_serve(url, "--jobs", MODULE) for _ in range(2)]
     first, *_ = [node.wait_ready() for node in nodes]
-    yield Site(first, tmp_path)
+    yield Site(first, folder)
     starter.end_all()
 
 
@@ -202,3 +207,112 @@ def choose_zone_and_theme(page: Page, hands: Hands) -> None:
     hands.arrive("Settings")
     hands.use(page.get_by_role("link", name="Explorer", exact=True))
     expect(page.locator(".graphiql-query-editor .view-lines")).to_contain_text("availableJobs")
+
+
+def test_everything_is_done_by_mouse(cluster: Site, new_page: PageOpener) -> None:
+    page = new_page(cluster.url)
+    page.goto("/")
+    expect(page.locator(".pill")).to_have_text("live")
+    plan_and_run(page, cluster)
+    run_again_from_the_log(page)
+    choose_among_what_waits(page, cluster)
+    drain_and_take_it_back(page, cluster)
+
+
+def visit(page: Page, label: str, title: str) -> None:
+    """Go to a page by its link."""
+    page.get_by_role("link", name=label, exact=True).click()
+    expect(page.get_by_role("heading", level=1)).to_have_text(title)
+    expect(page.locator(".skeleton")).to_have_count(0)
+
+
+def plan_and_run(page: Page, cluster: Site) -> None:
+    """A task is made, run, paused with a reason and resumed."""
+    visit(page, "Tasks", "Tasks")
+    page.get_by_role("button", name="New task").click()
+    form = page.get_by_role("dialog")
+    form.get_by_label("Name", exact=True).fill("by-mouse")
+    form.get_by_label("Job", exact=True).fill("chatty")
+    form.get_by_label("When", exact=True).fill("0 30 9 1 1 *")
+    expect(form.locator(".next-times tbody tr")).to_have_count(5)
+    form.get_by_label("lines").fill("3")
+    form.get_by_role("button", name="Create task").click()
+    row = page.locator("tbody tr", has_text="by-mouse")
+    row.get_by_role("button", name="Run by-mouse").click()
+    expect(row).to_contain_text("success")
+    row.get_by_role("button", name="Pause by-mouse").click()
+    page.get_by_label("Reason").fill("at tea")
+    page.get_by_role("button", name="Pause", exact=True).click()
+    expect(row).to_contain_text("paused")
+    row.get_by_role("link", name="by-mouse").click()
+    expect(page.get_by_role("region", name="What happens next")).to_contain_text("at tea")
+    page.get_by_role("button", name="Resume", exact=True).click()
+    wait_until(lambda: cluster.task("by-mouse")["pausedAt"] is None, message="the task to go on")
+
+
+def run_again_from_the_log(page: Page) -> None:
+    """An execution is found by a filter, its log read, and it is run again with other arguments."""
+    visit(page, "Log", "Execution log")
+    page.get_by_label("Job", exact=True).fill("chatty")
+    expect(page.locator("tbody tr")).to_have_count(1)
+    page.locator("tbody tr a.row-main").click()
+    expect(page.get_by_role("log")).to_contain_text("line number 3")
+    page.get_by_role("button", name="Run again with…").click()
+    page.get_by_role("dialog").get_by_label("lines").fill("4")
+    page.get_by_role("dialog").get_by_role("button", name="Run again").click()
+    expect(page.get_by_role("region", name="Arguments")).to_contain_text("4")
+    page.get_by_role("region", name="Attempts").get_by_role("link", name="attempt 1").click()
+    expect(page.get_by_role("log")).to_contain_text("line number 4")
+
+
+def choose_among_what_waits(page: Page, cluster: Site) -> None:
+    """A group is paused and resumed; of its runs one is changed and one is cancelled."""
+    later = '{ jobName: "chatty", group: "mice", runAt: "2090-01-01T00:00:00Z" }'
+    runs = cluster.ask(f"mutation {{ enqueueRuns(input: {{ runs: [{later}, {later}] }}) {{ runs {{ id }} }} }}")
+    first, second = (run["id"] for run in runs["enqueueRuns"]["runs"])
+    visit(page, "Groups", "Groups")
+    page.get_by_role("button", name="Pause group mice").click()
+    page.get_by_label("Reason").fill("traps")
+    page.get_by_role("button", name="Pause", exact=True).click()
+    expect(page.locator("tbody tr", has_text="mice")).to_contain_text("traps")
+    page.get_by_role("link", name="mice", exact=True).click()
+    expect(page.locator("tbody tr")).to_have_count(2)
+    page.get_by_label(f"Select run {second}", exact=True).check()
+    page.get_by_role("toolbar").get_by_role("button", name="Cancel").click()
+    page.get_by_role("dialog").get_by_role("button", name="Cancel them").click()
+    wait_until(lambda: cluster.run_state(second) == "CANCELLED", message="the chosen run to be cancelled")
+    page.get_by_role("link", name=first, exact=True).click()
+    page.get_by_role("button", name="Change").click()
+    page.get_by_role("dialog").get_by_label("lines").fill("5")
+    page.get_by_role("dialog").get_by_role("button", name="Save").click()
+    expect(page.get_by_role("region", name="Arguments")).to_contain_text("5")
+    page.get_by_role("button", name="Cancel", exact=True).click()
+    expect(page.get_by_role("heading", level=1)).to_contain_text("cancelled")
+    visit(page, "Groups", "Groups")
+    page.get_by_role("button", name="Resume group mice").click()
+    expect(page.get_by_role("button", name="Pause group mice")).to_be_visible()
+
+
+def drain_and_take_it_back(page: Page, cluster: Site) -> None:
+    """A node that is at work is drained, and taken back before it has ended."""
+    visit(page, "Jobs", "Jobs")
+    page.get_by_role("button", name="Run gated…").click()
+    page.get_by_role("dialog").get_by_label("gate").fill("mouse-hole")
+    page.get_by_role("dialog").get_by_role("button", name="Run now").click()
+    visit(page, "Overview", "Overview")
+    running = page.get_by_role("region", name="Running now").locator("[data-row]", has_text="gated")
+    expect(running).to_contain_text("waiting at the gate")
+    busy = '{ runs(filter: { jobName: { eq: "gated" }, state: { eq: RUNNING } }) { nodes { node } } }'
+    (at_work,) = cluster.ask(busy)["runs"]["nodes"]
+    visit(page, "Nodes", "Nodes")
+    row = page.locator("tbody tr", has_text=at_work["node"])
+    row.get_by_role("button", name="Drain").click()
+    page.get_by_role("dialog").get_by_role("button", name="Drain it").click()
+    expect(row).to_contain_text("draining")
+    row.get_by_role("button", name="Resume").click()
+    expect(row).to_contain_text("active")
+    cluster.open_gate("mouse-hole")
+    visit(page, "Overview", "Overview")
+    expect(page.get_by_role("region", name="Newest executions").locator("tr", has_text="gated")).to_contain_text(
+        "success"
+    )

@@ -12,7 +12,8 @@ export function LinkPill() {
   const state = link.state.value;
   // The page's own clock, not the server's: it must count on while the latter stands still.
   const time = useTicker(state.kind !== "live" || lag.value !== null);
-  const shown = view(state, time, !navigator.onLine);
+  // Drawn between two ticks, too, when the next attempt is set: by the last tick that would seem further away.
+  const shown = view(state, Math.max(time, Date.now()), !navigator.onLine);
   const behind = secondsBehind(lag.value, time);
   switch (shown.kind) {
     case "live":

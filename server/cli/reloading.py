@@ -14,6 +14,8 @@ from typing import Final
 
 from watchfiles import Change, PythonFilter, watch
 
+from ...jobs.runtime.process.kernel import PR_SET_PDEATHSIG, control_process
+
 LOOK_EVERY: Final = 300
 """Milliseconds between two looks at whether the server still runs."""
 FLAG: Final = "--reload"
@@ -66,7 +68,11 @@ class Reloader:
 
     def _start(self) -> subprocess.Popen[bytes]:
         # A group of its own: a Ctrl+C reaches it once, by us, and not as the second signal that ends it at once.
-        self._child = subprocess.Popen(self._command, process_group=0)  # noqa: S603 - as it was given
+        self._child = subprocess.Popen(  # noqa: S603 - as it was given
+            self._command,
+            process_group=0,
+            preexec_fn=_end_with_parent,  # noqa: PLW1509 - it takes no lock that a thread could hold
+        )
         return self._child
 
     def _end(self, child: subprocess.Popen[bytes]) -> None:
@@ -120,6 +126,11 @@ def folders_of(modules: Iterable[str]) -> list[Path]:
             places = [str(Path(spec.origin).parent)]
         found += [Path(place) for place in places if Path(place).is_dir()]
     return [one for one in found if one == here or not one.is_relative_to(here)]
+
+
+def _end_with_parent() -> None:
+    """Who is killed hands no signal on: on Linux the kernel does."""
+    control_process(PR_SET_PDEATHSIG, signal.SIGTERM)
 
 
 def _shown(changed: set[tuple[Change, str]]) -> str:

@@ -2,6 +2,7 @@
 
 import os
 import signal
+import subprocess
 import sys
 import threading
 from collections.abc import Callable
@@ -80,6 +81,19 @@ def test_a_server_that_is_killed_has_the_status_of_its_signal(tmp_path: Path) ->
         wait_until(lambda: told(tmp_path) == ["started"], message="the start")
 
     assert run_beside(tmp_path, "echo started >> log; exec sleep 60", change) == 128 + signal.SIGINT
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells a process of its parent's death")
+def test_the_server_ends_with_a_reloader_that_is_killed(tmp_path: Path) -> None:
+    code = "import sys; from pathlib import Path; from cronograph.server.cli.reloading import Reloader; "
+    code += "Reloader(['sh', '-c', sys.argv[2]], [Path(sys.argv[1])]).run()"
+    reloader = subprocess.Popen([sys.executable, "-c", code, str(tmp_path), f"cd {tmp_path}; {SERVES}"])
+    try:
+        wait_until(lambda: told(tmp_path) == ["started"], message="the start")
+    finally:
+        reloader.kill()
+        reloader.wait()
+    wait_until(lambda: told(tmp_path) == ["started", "ended"], message="the end")
 
 
 def test_the_command_is_the_same_without_the_flag() -> None:

@@ -13,7 +13,6 @@ The node and the launcher speak in lines. To the launcher: ``spawn ID`` (with th
 node: ``ready 0 0`` once, then for each child ``forked ID PID`` and ``exited ID STATUS``.
 """
 
-import ctypes
 import faulthandler
 import gc
 import os
@@ -27,13 +26,10 @@ from contextlib import suppress
 from types import FrameType
 
 from .child import run_child
+from .kernel import PR_SET_CHILD_SUBREAPER, PR_SET_PDEATHSIG, control_process
 from .killing import kill_group
 from .outbox import NodeGoneError
 
-PR_SET_PDEATHSIG = 1
-"""Linux: the signal that a process gets when its parent dies."""
-PR_SET_CHILD_SUBREAPER = 36
-"""Linux: what loses its parent below this process becomes its child, and is collected here when it ends."""
 NOT_FORKED = 71
 """The status reported for a child that could not be forked; ``EX_OSERR`` of ``sysexits.h``."""
 _MAX_SOCKETS = 64
@@ -157,12 +153,6 @@ class Launcher:
     def _end_all(self) -> None:
         for pid in self._pids.values():
             kill_group(pid)
-
-
-def control_process(option: int, value: int) -> None:
-    """Ask the kernel for something that only Linux offers; elsewhere a no-op."""
-    if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(option, int(value), 0, 0, 0)
 
 
 def _nothing(_number: int, _frame: FrameType | None) -> None:

@@ -69,11 +69,11 @@ format: install-test ## Put the sources into the project's form
 schema: install-test ## Write graphql/schema.graphql, its page in docs/ and the types of the client anew
 	$(BIN)/cronograph schema > graphql/schema.graphql.new
 	mv graphql/schema.graphql.new graphql/schema.graphql
-	$(BIN)/python -m cronograph.graphql.reference > docs/api-reference.md
-	$(BIN)/python -m cronograph.graphql.catalogue > docs/codes.md
-	$(BIN)/python -m cronograph.graphql.typed_client
+	$(BIN)/python -m cronograph.graphql.generation.reference > docs/api-reference.md
+	$(BIN)/python -m cronograph.graphql.generation.catalogue > docs/codes.md
+	$(BIN)/python -m cronograph.graphql.generation.typed_client
 	$(BIN)/python -m cronograph.server.cli.reference > docs/cli-reference.md
-	$(BIN)/python -m cronograph.graphql.client_reference > docs/client-reference.md
+	$(BIN)/python -m cronograph.graphql.generation.client_reference > docs/client-reference.md
 	$(BIN)/python -m cronograph.jobs.builtin.reference > docs/built-in-jobs.md
 
 chaos: install-test pgbouncer ## Break nodes, connections and clocks for minutes, and judge what is left; CHAOS_ARGS="--seed 7 --minutes 3"

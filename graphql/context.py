@@ -9,9 +9,9 @@ from typing import Concatenate, Final, ParamSpec, Protocol, TypeAlias, TypeVar
 import strawberry
 
 from ..jobs.actions.acting import acting
-from ..jobs.core.accounts import LOCAL_ADMINISTRATOR_NAME, Actor, Identity
+from ..jobs.core.auth.accounts import LOCAL_ADMINISTRATOR_NAME, Actor, Identity
+from ..jobs.core.auth.sealing import KeySource, no_keys
 from ..jobs.core.events import Cursor, Event, EventFilter
-from ..jobs.core.sealing import KeySource, no_keys
 from ..jobs.store.db.database import Database
 from ..jobs.store.db.transaction import Tx
 from .enums import Role

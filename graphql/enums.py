@@ -7,6 +7,7 @@ from typing import Any, TypeVar, cast
 import strawberry
 from strawberry.types.enum import StrawberryEnumDefinition
 
+from ..jobs.core.auth.roles import Role
 from ..jobs.core.events import EventKind
 from ..jobs.core.levels import LogLevel
 from ..jobs.core.model import (
@@ -20,7 +21,6 @@ from ..jobs.core.model import (
     TaskSource,
     Trigger,
 )
-from ..jobs.core.roles import Role
 from ..jobs.core.schedule import Syntax
 from ..jobs.core.states import RunState
 

@@ -12,16 +12,18 @@ from ..jobs.core.defaults import JobInfo
 from ..jobs.core.explain import RunFacts, TaskFacts
 from ..jobs.core.model import Execution, Group, Node, Run, SkippedOccurrence, Task
 from ..jobs.store.db.database import Database
-from ..jobs.store.read import executions, facts, logs, pages, runs, statistics, tasks
+from ..jobs.store.read import executions, facts, logs, runs, tasks
 from ..jobs.store.read import groups as stored_groups
 from ..jobs.store.read import jobs as stored_jobs
 from ..jobs.store.read import nodes as stored_nodes
-from ..jobs.store.read import secrets as stored_secrets
 from ..jobs.store.read import skipped as stored_skipped
+from ..jobs.store.read.auth import secrets as stored_secrets
 from ..jobs.store.read.clock import server_time
-from ..jobs.store.read.criteria import Criteria
-from ..jobs.store.read.keyset import Page, PageRequest
-from ..jobs.store.read.lists import EXECUTIONS, HELD, OCCURRENCES, QUEUED, RUNS, SKIPPED, TASKS, Listing
+from ..jobs.store.read.figures import statistics
+from ..jobs.store.read.listing import pages
+from ..jobs.store.read.listing.aggregates import EXECUTIONS, HELD, OCCURRENCES, QUEUED, RUNS, SKIPPED, TASKS, Listing
+from ..jobs.store.read.listing.criteria import Criteria
+from ..jobs.store.read.listing.keyset import Page, PageRequest
 
 K = TypeVar("K")
 M = TypeVar("M")

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any, Protocol
 
-from .core.accounts import Submitter
+from .core.auth.accounts import Submitter
 
 
 class ApiCaller(Protocol):

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
-from .actions.enqueue import enqueue_alone, enqueue_sync
+from .actions.queue.enqueue import enqueue_alone, enqueue_sync
 from .actions.runs import cancel_runs
 from .core.errors import ConfigurationError
 from .core.model import Json, Run

@@ -3,9 +3,9 @@
 from collections.abc import Iterable, Mapping
 from typing import Unpack
 
-from .actions import enqueue as one
-from .actions import enqueue_many as many
-from .actions.enqueue import AsyncTransaction, Transaction
+from .actions.queue import enqueue as one
+from .actions.queue import enqueue_many as many
+from .actions.queue.enqueue import AsyncTransaction, Transaction
 from .connection import schema_of
 from .core.model import Json, Run
 from .core.run_spec import RunSpec

@@ -5,7 +5,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from .actions.enqueue import enqueue_sync as put_sync
+    from .actions.queue.enqueue import enqueue_sync as put_sync
     from .connection import connect, queue_of, schema_of
     from .enqueueing import enqueue, enqueue_many, enqueue_many_sync, enqueue_sync
 
@@ -27,7 +27,7 @@ _HOMES: Final = MappingProxyType(
         "enqueue_many": (".enqueueing", "enqueue_many"),
         "enqueue_many_sync": (".enqueueing", "enqueue_many_sync"),
         "enqueue_sync": (".enqueueing", "enqueue_sync"),
-        "put_sync": (".actions.enqueue", "enqueue_sync"),
+        "put_sync": (".actions.queue.enqueue", "enqueue_sync"),
         "queue_of": (".connection", "queue_of"),
         "schema_of": (".connection", "schema_of"),
     }

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from .api_caller import ApiCaller
-from .core.sealing import KeySource, no_keys
+from .core.auth.sealing import KeySource, no_keys
 
 if TYPE_CHECKING:
     from .store.db.database import Database

@@ -17,13 +17,13 @@ from ..graphql.context import Person
 from ..graphql.transport.bounds import address_of
 from ..jobs.builtin import register_builtin
 from ..jobs.connection import connect
+from ..jobs.core.auth.roles import Role
 from ..jobs.core.errors import ConfigurationError
-from ..jobs.core.roles import Role
 from ..jobs.declared import Job
 from ..jobs.registry import Registry, default_registry
 from ..jobs.store.db.filelock import lock_for
-from .choosing import choice_faults
-from .config import given
+from .configuration.choosing import choice_faults
+from .configuration.reading import given
 from .installation import Installation
 from .people import Who
 

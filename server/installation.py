@@ -15,7 +15,7 @@ from starlette.applications import Starlette
 from ..graphql.context import LOCAL_ADMINISTRATOR, Context
 from ..graphql.schema import create_schema
 from ..graphql.transport.streams import OpenStreams
-from ..jobs.core.accounts import Submitter
+from ..jobs.core.auth.accounts import Submitter
 from ..jobs.registry import Registry
 from ..jobs.runtime.clock import Clock
 from ..jobs.runtime.live.feeds import LiveFeeds
@@ -23,21 +23,21 @@ from ..jobs.runtime.settings import EngineSettings
 from ..jobs.runtime.wakeup import Wakeup
 from ..jobs.services import Services
 from ..jobs.store.db.database import Database
-from .allowed_documents import read_documents
 from .api_caller import OwnApi
-from .app import Parts, build_app
 from .auth.setup_link import offer_setup
 from .auth.sign_in import SignIn, person_behind
-from .choosing import choice_of
-from .database_schema import migrate
-from .engine_thread import EngineThread
-from .forwarded import parse_networks
-from .lifecycle import Lifecycle, Phase
-from .own_documents import own_documents
-from .pages import FOLDER, Site
+from .configuration.allowed_documents import read_documents
+from .configuration.choosing import choice_of
+from .configuration.own_documents import own_documents
+from .configuration.secret_keys import key_source
+from .configuration.settings import Settings
+from .database.schema import migrate
+from .http.app import Parts, build_app
+from .http.forwarded import parse_networks
+from .http.pages import FOLDER, Site
 from .people import Who
-from .secret_keys import key_source
-from .settings import Settings
+from .process.engine_thread import EngineThread
+from .process.lifecycle import Lifecycle, Phase
 from .version import installed_version
 
 log = logging.getLogger("cronograph")

@@ -17,7 +17,7 @@ from graphql import (
     get_named_type,
 )
 
-from ...jobs.core.roles import Role
+from ...jobs.core.auth.roles import Role
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,9 +7,9 @@ from typing import Any, Generic, TypeVar
 
 import strawberry
 
-from ...jobs.store.read.criteria import EVERYTHING, Criteria
-from ...jobs.store.read.keyset import OrderKey, Page, PageRequest, Position
-from ...jobs.store.read.lists import Listing
+from ...jobs.store.read.listing.aggregates import Listing
+from ...jobs.store.read.listing.criteria import EVERYTHING, Criteria
+from ...jobs.store.read.listing.keyset import OrderKey, Page, PageRequest, Position
 from ..arguments import DEFAULT_PAGE, MAX_PAGE, checked_range, refused
 from ..fields import resolved
 from ..guard.sizes import Size

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import strawberry
 
-from ...jobs.store.read.criteria import AllOf, AnyOf, Condition, Criteria, Not, Operator
+from ...jobs.store.read.listing.criteria import AllOf, AnyOf, Condition, Criteria, Not, Operator
 from ..arguments import camel, checked_text, parse_id, refused
 from .filters import AnyFilter, IdFilter
 

@@ -6,7 +6,7 @@ import json
 from collections.abc import Sequence
 from datetime import UTC, datetime
 
-from ...jobs.store.read.keyset import OrderKey, Position, Value
+from ...jobs.store.read.listing.keyset import OrderKey, Position, Value
 from ...jobs.store.schema.types import from_text, to_text
 from ..errors import UserFacingError
 from ..scalars import unstorable

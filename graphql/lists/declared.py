@@ -7,10 +7,10 @@ from typing import Annotated, Any, Final, Generic, Protocol, TypeAlias, TypeVar
 
 import strawberry
 
-from ...jobs.store.read.audit import AUDIT
-from ...jobs.store.read.criteria import Criteria, mentions, stand_in
-from ...jobs.store.read.keyset import Page, PageRequest
-from ...jobs.store.read.lists import EXECUTIONS, GROUPS, JOBS, NODES, RUNS, SKIPPED, TASKS, Listing
+from ...jobs.store.read.auth.audit import AUDIT
+from ...jobs.store.read.listing.aggregates import EXECUTIONS, GROUPS, JOBS, NODES, RUNS, SKIPPED, TASKS, Listing
+from ...jobs.store.read.listing.criteria import Criteria, mentions, stand_in
+from ...jobs.store.read.listing.keyset import Page, PageRequest
 from ..arguments import AFTER, BEFORE, FIRST, LAST
 from ..context import Info
 from ..enums import Role

@@ -6,8 +6,8 @@ from datetime import datetime
 from typing import Final, TypeAlias
 
 from ...jobs.core.model import Run, SkippedOccurrence
-from ...jobs.store.read.criteria import EVERYTHING
-from ...jobs.store.read.keyset import OrderKey, Page, PageRequest, Position
+from ...jobs.store.read.listing.criteria import EVERYTHING
+from ...jobs.store.read.listing.keyset import OrderKey, Page, PageRequest, Position
 from ..loaders import Loaders
 
 OccurrenceRow: TypeAlias = Run | SkippedOccurrence

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 import strawberry
 
-from ...jobs.store.read.keyset import OrderKey
+from ...jobs.store.read.listing.keyset import OrderKey
 from ..arguments import refused
 from ..enums import Direction, Nulls, describe
 

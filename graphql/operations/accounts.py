@@ -5,17 +5,17 @@ from typing import Annotated, TypeVar
 
 import strawberry
 
-from ...jobs.actions import accounts as actions
-from ...jobs.actions import sessions as session_actions
-from ...jobs.actions import tokens as token_actions
-from ...jobs.actions.fresh import fresh_secret
-from ...jobs.core import accounts as model
-from ...jobs.core.accounts import CredentialKind
+from ...jobs.actions.auth import accounts as actions
+from ...jobs.actions.auth import sessions as session_actions
+from ...jobs.actions.auth import tokens as token_actions
+from ...jobs.actions.auth.fresh import fresh_secret
+from ...jobs.core.auth import accounts as model
+from ...jobs.core.auth.accounts import CredentialKind
+from ...jobs.core.auth.credentials import Prefix, shown_form, stored_form
 from ...jobs.core.codes import ErrorCode
-from ...jobs.core.credentials import Prefix, shown_form, stored_form
 from ...jobs.core.errors import UserError as Refusal
 from ...jobs.store.db.transaction import Tx
-from ...jobs.store.read import accounts
+from ...jobs.store.read.auth import accounts
 from ..arguments import INPUT
 from ..context import Info
 from ..enums import Role

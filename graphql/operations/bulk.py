@@ -12,12 +12,13 @@ from ...jobs.core.errors import InvalidInput, NotFound
 from ...jobs.core.model import Run, Task
 from ...jobs.core.rules import unknown
 from ...jobs.store.db.transaction import Tx
-from ...jobs.store.read import pages, statistics
 from ...jobs.store.read import runs as stored_runs
 from ...jobs.store.read import tasks as stored_tasks
-from ...jobs.store.read.criteria import AllOf, Condition, Criteria, Operator, mentions, stand_in
-from ...jobs.store.read.keyset import OrderKey
-from ...jobs.store.read.lists import RUNS, TASKS, Listing
+from ...jobs.store.read.figures import statistics
+from ...jobs.store.read.listing import pages
+from ...jobs.store.read.listing.aggregates import RUNS, TASKS, Listing
+from ...jobs.store.read.listing.criteria import AllOf, Condition, Criteria, Operator, mentions, stand_in
+from ...jobs.store.read.listing.keyset import OrderKey
 from ..arguments import MAX_RUNS, MAX_TASKS
 from ..errors import UserFacingError
 from ..lists.criteria import to_criteria

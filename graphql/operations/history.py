@@ -6,7 +6,7 @@ import strawberry
 
 from ...jobs.core import events
 from ...jobs.store.read import events as stored_events
-from ...jobs.store.read.keyset import OrderKey, Page, PageRequest, Position
+from ...jobs.store.read.listing.keyset import OrderKey, Page, PageRequest, Position
 from ..arguments import AFTER, BEFORE, DEFAULT_PAGE, FIRST, LAST, MAX_PAGE, checked_range, refused
 from ..context import Info
 from ..enums import Role

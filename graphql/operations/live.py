@@ -8,10 +8,11 @@ from ...jobs.core import events
 from ...jobs.core.errors import UserError
 from ...jobs.core.events import Change, Cursor, EventKind
 from ...jobs.store.db.database import Connection
-from ...jobs.store.read import logs, pages
-from ...jobs.store.read.criteria import EVERYTHING, equal
-from ...jobs.store.read.keyset import PageRequest
-from ...jobs.store.read.lists import EXECUTIONS
+from ...jobs.store.read import logs
+from ...jobs.store.read.listing import pages
+from ...jobs.store.read.listing.aggregates import EXECUTIONS
+from ...jobs.store.read.listing.criteria import EVERYTHING, equal
+from ...jobs.store.read.listing.keyset import PageRequest
 from ..context import Info
 from ..errors import UserFacingError
 from ..scalars import BigInt

@@ -7,9 +7,9 @@ import strawberry
 from ...jobs.core.model import FAILURES
 from ...jobs.core.model import Task as StoredTask
 from ...jobs.store.read import jobs as stored_jobs
-from ...jobs.store.read.criteria import AllOf, Condition, Criteria, Operator, equal
-from ...jobs.store.read.keyset import PageRequest
-from ...jobs.store.read.lists import EXECUTIONS, GROUPS
+from ...jobs.store.read.listing.aggregates import EXECUTIONS, GROUPS
+from ...jobs.store.read.listing.criteria import AllOf, Condition, Criteria, Operator, equal
+from ...jobs.store.read.listing.keyset import PageRequest
 from ..arguments import ID_ARGUMENT, MAX_JOB_LOGS, checked_range, checked_text, parse_id, refused
 from ..context import Info
 from ..enums import Role

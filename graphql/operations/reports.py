@@ -11,12 +11,12 @@ import strawberry
 from ...jobs.core import model
 from ...jobs.core.schedule import validate
 from ...jobs.core.wording import time_text
-from ...jobs.store.read import depth, reports
 from ...jobs.store.read import planned as plans
-from ...jobs.store.read import statistics as figures
-from ...jobs.store.read.criteria import EVERYTHING, Criteria, mentions, stand_in
-from ...jobs.store.read.keyset import OrderKey, Page, PageRequest
-from ...jobs.store.read.scope import Scope
+from ...jobs.store.read.figures import depth, reports
+from ...jobs.store.read.figures import statistics as figures
+from ...jobs.store.read.figures.scope import Scope
+from ...jobs.store.read.listing.criteria import EVERYTHING, Criteria, mentions, stand_in
+from ...jobs.store.read.listing.keyset import OrderKey, Page, PageRequest
 from ..arguments import AFTER, COUNT, MAX_PAGE, checked_count, checked_range, checked_text, refused
 from ..context import Info
 from ..enums import Role, StatisticsBucket

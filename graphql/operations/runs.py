@@ -11,14 +11,14 @@ from strawberry.scalars import JSON
 from ...jobs.actions import runs as actions
 from ...jobs.actions.idempotent import Memory
 from ...jobs.actions.runs import Enqueued
-from ...jobs.core.accounts import Submitter
+from ...jobs.core.auth.accounts import Submitter
 from ...jobs.core.codes import ErrorCode
 from ...jobs.core.errors import InvalidInput
 from ...jobs.core.model import Json, Run
 from ...jobs.core.states import CLAIMABLE, FINAL, UNFINISHED, RunState
 from ...jobs.store.db.transaction import Tx
 from ...jobs.store.read import runs as run_store
-from ...jobs.store.read.criteria import AllOf, Condition, Criteria, Operator, equal, one_of
+from ...jobs.store.read.listing.criteria import AllOf, Condition, Criteria, Operator, equal, one_of
 from ..arguments import INPUT, MAX_RUNS
 from ..context import Info
 from ..enums import Role

@@ -5,8 +5,8 @@ from typing import Annotated
 
 import strawberry
 
-from ...jobs.actions import secrets as actions
-from ...jobs.store.read import secrets as stored_secrets
+from ...jobs.actions.auth import secrets as actions
+from ...jobs.store.read.auth import secrets as stored_secrets
 from ..arguments import INPUT
 from ..context import Info
 from ..enums import Role

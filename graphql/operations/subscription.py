@@ -10,7 +10,7 @@ import strawberry
 from ...jobs.core import events
 from ...jobs.core.states import FINAL
 from ...jobs.core.wording import number_text
-from ...jobs.store.read import reports
+from ...jobs.store.read.figures import reports
 from ..arguments import ID_ARGUMENT, checked_range, checked_text, parse_id, refused
 from ..context import Info
 from ..enums import Role

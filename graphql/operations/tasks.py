@@ -13,7 +13,7 @@ from ...jobs.actions.idempotent import Memory
 from ...jobs.core.model import Run, Task, TaskSource
 from ...jobs.store.db.transaction import Tx
 from ...jobs.store.read import tasks as task_store
-from ...jobs.store.read.criteria import Condition, Operator, equal
+from ...jobs.store.read.listing.criteria import Condition, Operator, equal
 from ..arguments import INPUT
 from ..context import Info
 from ..enums import Role

@@ -7,12 +7,12 @@ from typing import Self
 import strawberry
 from strawberry.scalars import JSON
 
-from ...jobs.core import accounts as model
-from ...jobs.core.accounts import CredentialKind
-from ...jobs.core.audit import Entry
-from ...jobs.core.passkeys import Passkey as PasskeyModel
-from ...jobs.core.providers import ProviderIdentity as ProviderIdentityModel
-from ...jobs.store.read import accounts, passkeys, providers, sessions
+from ...jobs.core.auth import accounts as model
+from ...jobs.core.auth.accounts import CredentialKind
+from ...jobs.core.auth.audit import Entry
+from ...jobs.core.auth.passkeys import Passkey as PasskeyModel
+from ...jobs.core.auth.providers import ProviderIdentity as ProviderIdentityModel
+from ...jobs.store.read.auth import accounts, passkeys, providers, sessions
 from ...jobs.store.read.clock import server_time
 from ..context import Info, Person
 from ..enums import Role, describe

@@ -5,7 +5,7 @@ from typing import Self
 
 import strawberry
 
-from ...jobs.core import secrets as model
+from ...jobs.core.auth import secrets as model
 from ..context import Info
 from ..fields import resolved
 from ..guard.sizes import Size

@@ -6,9 +6,9 @@ from typing import Final, Self
 import strawberry
 
 from ...jobs.core.states import RunState
-from ...jobs.store.read import reports
-from ...jobs.store.read.depth import DepthPoint
-from ...jobs.store.read.statistics import Point
+from ...jobs.store.read.figures import reports
+from ...jobs.store.read.figures.depth import DepthPoint
+from ...jobs.store.read.figures.statistics import Point
 from ..context import Info
 from ..fields import resolved, sized
 from ..guard.sizes import Size

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Concatenate, ParamSpec, TypeVar
 
-from ..core.accounts import Actor
+from ..core.auth.accounts import Actor
 from ..store.db.transaction import Tx
 
 P = ParamSpec("P")

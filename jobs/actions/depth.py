@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from ..store.db.transaction import Tx
-from ..store.read.depth import KEPT_FOR, Part
+from ..store.read.figures.depth import KEPT_FOR, Part
 from ..store.write import depth
 
 

@@ -15,7 +15,7 @@ from ..store.db.transaction import Tx, Wake
 from ..store.read import jobs as stored_jobs
 from ..store.read import nodes as stored_nodes
 from ..store.write import jobs, nodes
-from .finish import release, rescue
+from .queue.finish import release, rescue
 from .tasks import follow_defaults
 
 FORGET_AFTER = timedelta(hours=24)

@@ -2,7 +2,7 @@
 
 from ..context import JobContext
 from ..store.db.transaction import Tx
-from ..store.write import signin
+from ..store.write.auth import signin
 from .tools import services_of
 
 BATCH = 1000

@@ -12,8 +12,9 @@ from ..outcomes import Result
 from ..store.db.database import Database
 from ..store.db.transaction import Tx
 from ..store.read import prunable as stored_prunable
-from ..store.write import audit, events, hours
+from ..store.write import events, hours
 from ..store.write import prune as statements
+from ..store.write.auth import audit
 from .tools import services_of
 
 P = ParamSpec("P")

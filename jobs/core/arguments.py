@@ -11,10 +11,10 @@ from jsonschema import Draft202012Validator, FormatChecker, ValidationError
 from jsonschema.validators import extend
 from pydantic import AnyUrl, TypeAdapter
 
+from .auth.secrets import is_reference, reference_faults, references
 from .codes import ErrorCode
 from .errors import InvalidInput, refuse
 from .model import Json
-from .secrets import is_reference, reference_faults, references
 
 Keyword = Callable[..., Iterator[ValidationError] | None]
 """What judges a value by one keyword of a JSON Schema: (validator, the keyword's value, the value, the schema)."""

@@ -2,8 +2,8 @@
 
 from ..actions.depth import keep_depth
 from ..store.db.database import Database
-from ..store.read import depth
 from ..store.read.clock import server_time
+from ..store.read.figures import depth
 from .clock import Clock
 
 EVERY = 20.0

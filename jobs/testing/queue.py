@@ -9,12 +9,12 @@ from types import MappingProxyType, TracebackType
 from typing import Any, Self, TypedDict, Unpack
 
 from ..actions.checkpoints import save_checkpoint
-from ..actions.claim import Claimant, Started, claim
 from ..actions.dispatch import dispatch_due, next_due
-from ..actions.enqueue import new_run
-from ..actions.enqueue_many import put_many
-from ..actions.finish import Finish, finish
 from ..actions.nodes import NewNode, join
+from ..actions.queue.claim import Claimant, Started, claim
+from ..actions.queue.enqueue import new_run
+from ..actions.queue.enqueue_many import put_many
+from ..actions.queue.finish import Finish, finish
 from ..actions.runs import enqueue_runs
 from ..actions.tasks import create_task, trigger_task
 from ..core.defaults import RUN_POLICIES, TASK_POLICIES

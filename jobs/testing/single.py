@@ -10,10 +10,11 @@ from inspect import iscoroutinefunction
 from types import MappingProxyType
 from typing import Any, TypeAlias
 
-from ..actions.claim import Started
-from ..actions.enqueue_many import new_runs
+from ..actions.queue.claim import Started
+from ..actions.queue.enqueue_many import new_runs
 from ..context import StopReason, current_host
 from ..core.arguments import check_args
+from ..core.auth.secrets import references
 from ..core.codes import ErrorCode
 from ..core.defaults import value_of
 from ..core.errors import NotFound
@@ -31,7 +32,6 @@ from ..core.model import (
 from ..core.outcome import Failed, JobOutcome, Succeeded, judge
 from ..core.rules import unknown
 from ..core.run_spec import RunSpec
-from ..core.secrets import references
 from ..core.states import FINAL, RunState
 from ..declared import Job
 from ..registry import Handler, JobDefinition, Registry, default_registry, define

@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 from starlette.requests import HTTPConnection
 from starlette.responses import Response
 
-from ...jobs.core.credentials import Prefix, prefix_of
+from ...jobs.core.auth.credentials import Prefix, prefix_of
 
 MAX_HEADER = 8_192
 """Characters of a Cookie header that are read; a longer one is not ours alone."""

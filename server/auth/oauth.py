@@ -8,14 +8,14 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from ...graphql.errors import UserFacingError, error_answer, mask
-from ...jobs.actions import devices as actions
 from ...jobs.actions.acting import acting
-from ...jobs.actions.devices import Guess, NewTokens
-from ...jobs.actions.fresh import fresh_secret
-from ...jobs.actions.sessions import Place
-from ...jobs.core.accounts import CredentialKind, Identity
-from ...jobs.core.credentials import Prefix, prefix_of, stored_form
-from ...jobs.core.devices import ACCESS_LIFETIME, CODE_LIFETIME, POLL_EVERY, Answer, shown_user_code, user_code_of
+from ...jobs.actions.auth import devices as actions
+from ...jobs.actions.auth.devices import Guess, NewTokens
+from ...jobs.actions.auth.fresh import fresh_secret
+from ...jobs.actions.auth.sessions import Place
+from ...jobs.core.auth.accounts import CredentialKind, Identity
+from ...jobs.core.auth.credentials import Prefix, prefix_of, stored_form
+from ...jobs.core.auth.devices import ACCESS_LIFETIME, CODE_LIFETIME, POLL_EVERY, Answer, shown_user_code, user_code_of
 from ...jobs.core.errors import UserError
 from ...jobs.store.db.database import Database
 from ...jobs.store.db.transaction import Tx

@@ -8,12 +8,12 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
 from ...graphql.errors import UserFacingError
-from ...jobs.actions import providers as actions
 from ...jobs.actions.acting import acting
-from ...jobs.actions.fresh import fresh_secret
-from ...jobs.core.credentials import Prefix, stored_form
+from ...jobs.actions.auth import providers as actions
+from ...jobs.actions.auth.fresh import fresh_secret
+from ...jobs.core.auth.credentials import Prefix, stored_form
+from ...jobs.core.auth.providers import Profile, ProviderAttempt
 from ...jobs.core.errors import UserError
-from ...jobs.core.providers import Profile, ProviderAttempt
 from ...jobs.store.db.database import Database
 from ...jobs.store.read.clock import server_time
 from .browser_sessions import NO_STORE, SEE_OTHER, BrowserSessions, with_pause

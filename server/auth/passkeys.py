@@ -30,9 +30,9 @@ from webauthn.helpers.structs import (
 )
 
 from ...graphql.errors import UserFacingError
-from ...jobs.core.accounts import Identity
-from ...jobs.core.credentials import stored_form
-from ...jobs.core.passkeys import CHALLENGE_LIFETIME, DeviceKey, Passkey
+from ...jobs.core.auth.accounts import Identity
+from ...jobs.core.auth.credentials import stored_form
+from ...jobs.core.auth.passkeys import CHALLENGE_LIFETIME, DeviceKey, Passkey
 
 log = logging.getLogger("cronograph.sign_in")
 

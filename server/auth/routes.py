@@ -8,9 +8,9 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from ...graphql.errors import UserFacingError
-from ...jobs.core.accounts import CredentialKind
+from ...jobs.core.auth.accounts import CredentialKind
 from ...jobs.core.errors import UserError
-from ...jobs.store.read.links import Purpose
+from ...jobs.store.read.auth.links import Purpose
 from .browser_sessions import NO_STORE, SEE_OTHER, BrowserSessions, with_pause
 from .forms import form, json_object, local_path, text_member
 from .oidc import Provider

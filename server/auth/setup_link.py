@@ -4,9 +4,9 @@ import os
 import sys
 from pathlib import Path
 
-from ...jobs.actions.accounts import prepare_setup
-from ...jobs.actions.fresh import fresh_secret
-from ...jobs.core.credentials import Prefix, stored_form
+from ...jobs.actions.auth.accounts import prepare_setup
+from ...jobs.actions.auth.fresh import fresh_secret
+from ...jobs.core.auth.credentials import Prefix, stored_form
 from ...jobs.store.db.database import Database, sqlite_path
 
 

@@ -8,12 +8,12 @@ from starlette.routing import Route
 from ...graphql.context import Person
 from ...graphql.errors import UserFacingError
 from ...graphql.transport.site import SitePolicy
-from ...jobs.core.accounts import LOCAL_ADMINISTRATOR_NAME, Submitter
-from ...jobs.core.devices import POLL_EVERY
-from ...jobs.core.roles import Role
+from ...jobs.core.auth.accounts import LOCAL_ADMINISTRATOR_NAME, Submitter
+from ...jobs.core.auth.devices import POLL_EVERY
+from ...jobs.core.auth.roles import Role
 from ...jobs.store.db.database import Database
-from ...jobs.store.read import accounts
-from ..provider_settings import ProviderSettings
+from ...jobs.store.read.auth import accounts
+from ..configuration.provider_settings import ProviderSettings
 from .authenticator import Authenticator
 from .browser_sessions import BrowserSessions
 from .cookies import AttemptCookie, SessionCookie

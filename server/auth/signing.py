@@ -7,19 +7,19 @@ from starlette.requests import HTTPConnection
 
 from ...graphql.context import Person
 from ...graphql.errors import UserFacingError
-from ...jobs.actions import accounts as account_actions
-from ...jobs.actions import sessions as session_actions
 from ...jobs.actions.acting import acting
-from ...jobs.actions.fresh import fresh_secret
-from ...jobs.actions.sessions import Attempt, Place
-from ...jobs.core.accounts import MAX_PASSWORD, Account, Actor, Identity, check_account_name, check_password
-from ...jobs.core.credentials import Prefix, stored_form
-from ...jobs.core.roles import Role
+from ...jobs.actions.auth import accounts as account_actions
+from ...jobs.actions.auth import sessions as session_actions
+from ...jobs.actions.auth.fresh import fresh_secret
+from ...jobs.actions.auth.sessions import Attempt, Place
+from ...jobs.core.auth.accounts import MAX_PASSWORD, Account, Actor, Identity, check_account_name, check_password
+from ...jobs.core.auth.credentials import Prefix, stored_form
+from ...jobs.core.auth.roles import Role
 from ...jobs.store.db.database import Database
 from ...jobs.store.db.transaction import Tx
-from ...jobs.store.read import links
+from ...jobs.store.read.auth import links
+from ...jobs.store.read.auth.links import Purpose
 from ...jobs.store.read.clock import server_time
-from ...jobs.store.read.links import Purpose
 from .passwords import Passwords
 
 WRONG = "The name or the password is wrong."

@@ -8,7 +8,7 @@ from typing import Final
 
 from ...graphql.context import Context
 from ...graphql.errors import UserFacingError
-from ...jobs.core.accounts import Identity
+from ...jobs.core.auth.accounts import Identity
 from ...jobs.store.db.database import SQLAlchemyError
 from .authenticator import unauthenticated
 

@@ -5,11 +5,11 @@ from typing import Annotated
 
 import typer
 
-from ...jobs.core.audit import Entry
+from ...jobs.core.auth.audit import Entry
 from ...jobs.store.db.opening import connected
-from ...jobs.store.read.audit import chain
-from ...jobs.store.read.audit import verify as verify_chain
-from ..config import load
+from ...jobs.store.read.auth.audit import chain
+from ...jobs.store.read.auth.audit import verify as verify_chain
+from ..configuration.reading import load
 from .options import AsJson, ConfigFile, DatabaseUrl
 from .output import ExitCode, Output, print_line
 

@@ -8,9 +8,9 @@ import uvloop
 
 from ...jobs.runtime.settings import EngineSettings
 from ...jobs.store.db.aside import place_aside
-from ..collector import leave_out_what_stays
-from ..config import load
-from ..trial import Amount, Figures, Spread, measure
+from ..configuration.reading import load
+from ..database.trial import Amount, Figures, Spread, measure
+from ..process.collector import leave_out_what_stays
 from .options import AsJson, ConfigFile, DatabaseUrl
 from .output import Output
 

@@ -5,9 +5,9 @@ from collections.abc import Sequence
 import typer
 
 from ...jobs.registry import default_registry
-from ..checks import DatabaseReport, check_database
-from ..exposure import administrator_faults
-from ..pages import Site
+from ..configuration.exposure import administrator_faults
+from ..database.checks import DatabaseReport, check_database
+from ..http.pages import Site
 from ..preparation import prepare
 from .flags import Flags, takes_settings
 from .options import AsJson, ConfigFile

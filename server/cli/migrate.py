@@ -1,8 +1,8 @@
 """``cronograph migrate``: bring the database to the present schema without serving."""
 
 from ...jobs.store.db.filelock import lock_for
-from ..config import load
-from ..database_schema import migrate as apply_migrations
+from ..configuration.reading import load
+from ..database.schema import migrate as apply_migrations
 from .options import AsJson, ConfigFile, DatabaseSchema, DatabaseUrl
 from .output import Output
 

@@ -10,9 +10,9 @@ from typing import Any
 import typer
 
 from ...jobs.core.errors import ConfigurationError, CronographError, FileLocked, StorageError
-from ..bind import CannotListenError
-from ..config import InvalidSettingsError
+from ..configuration.reading import InvalidSettingsError
 from ..discovery import JobsNotFoundError
+from ..http.bind import CannotListenError
 
 
 class ExitCode(IntEnum):

@@ -5,15 +5,15 @@ from typing import Annotated
 
 import typer
 
-from ...jobs.actions import secrets as actions
+from ...jobs.actions.auth import secrets as actions
+from ...jobs.core.auth.sealing import KeyRing
+from ...jobs.core.auth.secrets import MAX_VALUE
 from ...jobs.core.errors import ConfigurationError
-from ...jobs.core.sealing import KeyRing
-from ...jobs.core.secrets import MAX_VALUE
 from ...jobs.store.db.transaction import Tx
-from ...jobs.store.read import secrets as stored_secrets
-from ..accounts_database import on_accounts
-from ..config import load
-from ..secret_keys import key_file, key_source, write_keys
+from ...jobs.store.read.auth import secrets as stored_secrets
+from ..configuration.reading import load
+from ..configuration.secret_keys import key_file, key_source, write_keys
+from ..database.accounts import on_accounts
 from .options import AsJson, ConfigFile, DatabaseUrl
 from .output import Output
 

@@ -12,11 +12,11 @@ from ...jobs.core.errors import ConfigurationError
 from ...jobs.registry import default_registry
 from ...jobs.store.db.address import without_password
 from ...jobs.store.db.database import Database
-from ..config import InvalidSettingsError, load
-from ..logs import configure_logging
+from ..configuration.reading import InvalidSettingsError, load
+from ..configuration.settings import DEFAULT_FILE, Settings
 from ..preparation import prepare
-from ..service import Service
-from ..settings import DEFAULT_FILE, Settings
+from ..process.logs import configure_logging
+from ..process.service import Service
 from .ending import end_without
 from .flags import Flags, takes_settings
 from .options import AsJson, ConfigFile, Reload

@@ -5,15 +5,15 @@ from typing import Annotated
 
 import typer
 
-from ...jobs.actions.accounts import the_account
-from ...jobs.actions.fresh import fresh_secret
-from ...jobs.actions.tokens import NewToken, create_token, revoke_token
-from ...jobs.core.accounts import ApiToken
-from ...jobs.core.credentials import Prefix, shown_form, stored_form
-from ...jobs.core.roles import Role
+from ...jobs.actions.auth.accounts import the_account
+from ...jobs.actions.auth.fresh import fresh_secret
+from ...jobs.actions.auth.tokens import NewToken, create_token, revoke_token
+from ...jobs.core.auth.accounts import ApiToken
+from ...jobs.core.auth.credentials import Prefix, shown_form, stored_form
+from ...jobs.core.auth.roles import Role
 from ...jobs.store.db.transaction import Tx
-from ...jobs.store.read import accounts, sessions
-from ..accounts_database import on_accounts
+from ...jobs.store.read.auth import accounts, sessions
+from ..database.accounts import on_accounts
 from .options import AsJson, ConfigFile, DatabaseUrl
 from .output import Output
 

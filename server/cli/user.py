@@ -5,16 +5,16 @@ from typing import Annotated
 
 import typer
 
-from ...jobs.actions import accounts as actions
-from ...jobs.actions.fresh import fresh_secret
-from ...jobs.core.accounts import MAX_PASSWORD, Account, check_account_name, check_password
-from ...jobs.core.credentials import Prefix, stored_form
+from ...jobs.actions.auth import accounts as actions
+from ...jobs.actions.auth.fresh import fresh_secret
+from ...jobs.core.auth.accounts import MAX_PASSWORD, Account, check_account_name, check_password
+from ...jobs.core.auth.credentials import Prefix, stored_form
+from ...jobs.core.auth.roles import Role
 from ...jobs.core.errors import ConfigurationError
-from ...jobs.core.roles import Role
 from ...jobs.store.db.transaction import Tx
-from ...jobs.store.read import accounts
-from ..accounts_database import on_accounts
+from ...jobs.store.read.auth import accounts
 from ..auth.passwords import HASHER
+from ..database.accounts import on_accounts
 from .options import DEFAULT_SERVER, AsJson, ConfigFile, DatabaseUrl
 from .output import Output
 

@@ -7,12 +7,12 @@ from datetime import timedelta
 
 import pytest
 
-from cronograph.jobs.actions.claim import Claimant, Standing, Started, claim_more, standing_of, start_more
-from cronograph.jobs.actions.finish import Finish, finish
 from cronograph.jobs.actions.groups import pause_group, resume_group, update_group
 from cronograph.jobs.actions.nodes import drain_node
+from cronograph.jobs.actions.queue.claim import Claimant, Standing, Started, claim_more, standing_of, start_more
+from cronograph.jobs.actions.queue.finish import Finish, finish
+from cronograph.jobs.actions.queue.turn import Order, turn
 from cronograph.jobs.actions.runs import cancel_runs, enqueue_runs, put, retry_now
-from cronograph.jobs.actions.turn import Order, turn
 from cronograph.jobs.core.model import NewRun, NodeState, OverlapPolicy, Priority, Trigger
 from cronograph.jobs.core.outcome import Failed, Lost, Snoozed, Succeeded
 from cronograph.jobs.store.db.database import sync_engine

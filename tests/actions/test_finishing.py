@@ -4,7 +4,7 @@ from datetime import timedelta
 
 import pytest
 
-from cronograph.jobs.actions.finish import Finish, finish, rescue
+from cronograph.jobs.actions.queue.finish import Finish, finish, rescue
 from cronograph.jobs.actions.runs import cancel_runs
 from cronograph.jobs.core.model import Outcome
 from cronograph.jobs.core.outcome import Cancelled, Failed, HandedBack, JobOutcome, Snoozed, Succeeded, TimedOut

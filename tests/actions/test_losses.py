@@ -4,9 +4,9 @@ from contextlib import closing
 
 import pytest
 
-from cronograph.jobs.actions.claim import claim
-from cronograph.jobs.actions.finish import disown, rescue
 from cronograph.jobs.actions.nodes import leave, rescue_expired
+from cronograph.jobs.actions.queue.claim import claim
+from cronograph.jobs.actions.queue.finish import disown, rescue
 from cronograph.jobs.core.events import spread
 from cronograph.jobs.core.fairness import FairnessState
 from cronograph.jobs.core.model import NodeState

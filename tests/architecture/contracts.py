@@ -30,7 +30,7 @@ VIOLATIONS = {
     "Only the server runs migrations": ("cronograph.jobs.runtime.engine", "cronograph.migrations.upgrade"),
     "SQLAlchemy stays in": ("cronograph.jobs.runtime.engine", "sqlalchemy"),
     "APScheduler stays in": ("cronograph.jobs.actions.tasks", "apscheduler"),
-    "Strawberry stays in": ("cronograph.server.service", "strawberry"),
+    "Strawberry stays in": ("cronograph.server.process.service", "strawberry"),
     "The client needs neither": ("cronograph.graphql.client.records", "graphql"),
     "The rules in core": ("cronograph.jobs.core.dispatch", "time"),
 }

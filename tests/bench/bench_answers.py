@@ -31,10 +31,9 @@ from cronograph.jobs.runtime.live.bus import EventBus
 from cronograph.jobs.runtime.live.log_feed import LogFeed
 from cronograph.jobs.store.db.database import Database, parse_url, sync_engine
 from cronograph.jobs.store.schema.naming import SchemaText
-from cronograph.server.security import KnownHost, SecurityHeaders
-
-from .large_log import Size, fill
-from .measuring import DATABASES, cpu_seconds, fresh_database, load, percentile
+from cronograph.server.http.security import KnownHost, SecurityHeaders
+from tests.bench.large_log import Size, fill
+from tests.bench.measuring import DATABASES, cpu_seconds, fresh_database, load, percentile
 
 
 @dataclass(frozen=True)

@@ -20,8 +20,7 @@ from cronograph.jobs.core.model import NewRun, Trigger
 from cronograph.jobs.runtime.live.bus import EventBus
 from cronograph.jobs.runtime.live.log_feed import LogFeed
 from cronograph.jobs.store.db.database import Database
-
-from .measuring import DATABASES, cpu_seconds, fresh_database, load, milliseconds
+from tests.bench.measuring import DATABASES, cpu_seconds, fresh_database, load, milliseconds
 
 JOB: Final = "work"
 FILTER: Final = f'filter: {{ jobName: {{ eq: "{JOB}" }} }}'

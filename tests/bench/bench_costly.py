@@ -31,14 +31,13 @@ from cronograph.jobs.runtime.settings import EngineSettings
 from cronograph.jobs.runtime.wakeup import Wakeup
 from cronograph.jobs.services import Services
 from cronograph.jobs.store.db.database import Database
-from cronograph.server.engine_thread import EngineThread
-from cronograph.server.health import health_routes
-from cronograph.server.lifecycle import Lifecycle, Phase
-from cronograph.server.service import SWITCH_SECONDS
-
-from .large_log import Size, fill, publish_jobs
-from .measuring import DATABASES, cpu_seconds, fresh_database, load, percentile
-from .probes import JOB, Notes, Probe, Prober, Start
+from cronograph.server.http.health import health_routes
+from cronograph.server.process.engine_thread import EngineThread
+from cronograph.server.process.lifecycle import Lifecycle, Phase
+from cronograph.server.process.service import SWITCH_SECONDS
+from tests.bench.large_log import Size, fill, publish_jobs
+from tests.bench.measuring import DATABASES, cpu_seconds, fresh_database, load, percentile
+from tests.bench.probes import JOB, Notes, Probe, Prober, Start
 
 PRESSING = 4
 """Clients that ask for a costly document, each anew as soon as it is answered."""

@@ -13,11 +13,10 @@ from pathlib import Path
 
 from cronograph.jobs.actions.dispatch import dispatch_due
 from cronograph.jobs.core.model import MisfirePolicy
+from tests.bench.measuring import load
 from tests.support.databases import sqlite_address
 from tests.support.schema import migrate
 from tests.support.storage import Stored
-
-from .measuring import load
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

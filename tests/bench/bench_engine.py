@@ -32,10 +32,17 @@ from cronograph.jobs.store.db.database import Connection as Transaction
 from cronograph.jobs.store.db.database import Database
 from cronograph.jobs.store.db.transaction import Tx
 from cronograph.jobs.store.schema.tables import run as run_table
-from cronograph.server.collector import leave_out_what_stays
+from cronograph.server.process.collector import leave_out_what_stays
+from tests.bench.measuring import (
+    DATABASES,
+    Statements,
+    counting_statements,
+    cpu_seconds,
+    fresh_database,
+    load,
+    milliseconds,
+)
 from tests.support.waiting import eventually
-
-from .measuring import DATABASES, Statements, counting_statements, cpu_seconds, fresh_database, load, milliseconds
 
 CHUNK = 1000
 """Runs and tasks that one transaction of the benchmark inserts."""

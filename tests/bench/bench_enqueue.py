@@ -22,9 +22,8 @@ from cronograph.jobs.registry import Registry
 from cronograph.jobs.runtime.node import register
 from cronograph.jobs.runtime.settings import EngineSettings
 from cronograph.jobs.store.db.database import Database, parse_url, sync_engine
-
-from .bench_answers import api_app, call
-from .measuring import DATABASES, cpu_seconds, fresh_database, load
+from tests.bench.bench_answers import api_app, call
+from tests.bench.measuring import DATABASES, cpu_seconds, fresh_database, load
 
 DOCUMENT = "mutation($input: EnqueueRunsInput!) { enqueueRuns(input: $input) { runs { id } errors { message } } }"
 EVERY_HOUR = ScheduleSpec(Syntax.CRON, "0 0 * * * *")

@@ -12,10 +12,9 @@ from dataclasses import dataclass
 
 import uvloop
 
+from tests.bench.measuring import DATABASES, fresh_database, load, percentile
 from tests.runtime.flood_jobs import flooding
 from tests.support.engines import RunningEngine, running_engine
-
-from .measuring import DATABASES, fresh_database, load, percentile
 
 KINDS = ("loop", "thread", "process")
 

@@ -26,20 +26,20 @@ from cronograph.jobs.core.states import UNFINISHED, RunState
 from cronograph.jobs.runtime.hour_counter import HourCounter
 from cronograph.jobs.store.db.database import Database, parse_url, sync_engine
 from cronograph.jobs.store.db.transaction import Tx
-from cronograph.jobs.store.read import facts, reports, statistics
+from cronograph.jobs.store.read import facts
 from cronograph.jobs.store.read import groups as stored_groups
 from cronograph.jobs.store.read import planned as plans
-from cronograph.jobs.store.read.criteria import AllOf, AnyOf, Condition, Criteria, Operator, equal, one_of
-from cronograph.jobs.store.read.keyset import OrderKey, PageRequest
-from cronograph.jobs.store.read.lists import EXECUTIONS, OCCURRENCES, RUNS, SKIPPED, TASKS
-from cronograph.jobs.store.read.lists import GROUPS as GROUP_LIST
-from cronograph.jobs.store.read.pages import count, counts_of, page, pages_of
-from cronograph.jobs.store.read.scope import Scope
+from cronograph.jobs.store.read.figures import reports, statistics
+from cronograph.jobs.store.read.figures.scope import Scope
+from cronograph.jobs.store.read.listing.aggregates import EXECUTIONS, OCCURRENCES, RUNS, SKIPPED, TASKS
+from cronograph.jobs.store.read.listing.aggregates import GROUPS as GROUP_LIST
+from cronograph.jobs.store.read.listing.criteria import AllOf, AnyOf, Condition, Criteria, Operator, equal, one_of
+from cronograph.jobs.store.read.listing.keyset import OrderKey, PageRequest
+from cronograph.jobs.store.read.listing.pages import count, counts_of, page, pages_of
 from cronograph.jobs.store.schema.tables import job_execution, node
-
-from .large_log import GROUPS, JOBS, RARE_JOB, RARE_TASK, Size, fill
-from .large_log import TASKS as TASK_COUNT
-from .measuring import DATABASES, fresh_database, load, milliseconds, percentile
+from tests.bench.large_log import GROUPS, JOBS, RARE_JOB, RARE_TASK, Size, fill
+from tests.bench.large_log import TASKS as TASK_COUNT
+from tests.bench.measuring import DATABASES, fresh_database, load, milliseconds, percentile
 
 NEWEST = (OrderKey("id", descending=True),)
 HOUR, DAY = timedelta(hours=1), timedelta(days=1)

@@ -14,9 +14,9 @@ from dataclasses import dataclass
 import uvloop
 
 from cronograph.jobs import job
-from cronograph.jobs.actions.claim import Claimant, claim
-from cronograph.jobs.actions.finish import Finish, finish
 from cronograph.jobs.actions.nodes import set_state
+from cronograph.jobs.actions.queue.claim import Claimant, claim
+from cronograph.jobs.actions.queue.finish import Finish, finish
 from cronograph.jobs.actions.runs import put
 from cronograph.jobs.core.fairness import FairnessState
 from cronograph.jobs.core.model import NewRun, NodeState, Trigger
@@ -27,8 +27,7 @@ from cronograph.jobs.runtime.settings import EngineSettings
 from cronograph.jobs.store.db.database import Database, parse_url, sync_engine
 from cronograph.jobs.store.schema.naming import SchemaText
 from cronograph.jobs.store.schema.tables import run
-
-from .measuring import DATABASES, fresh_database, load, milliseconds
+from tests.bench.measuring import DATABASES, fresh_database, load, milliseconds
 
 _COPIED = ", ".join(one.name for one in run.columns if one.name not in ("id", "group_name"))
 _NUMBERS = {

@@ -26,10 +26,9 @@ from cronograph.jobs.runtime.settings import EngineSettings
 from cronograph.jobs.store.db.database import Database, parse_url, sync_engine
 from cronograph.jobs.store.schema.naming import SchemaText
 from cronograph.jobs.store.schema.tables import periodic_task
+from tests.bench.measuring import DATABASES, fresh_database, load
 from tests.support.ports import free_port
 from tests.support.web import get
-
-from .measuring import DATABASES, fresh_database, load
 
 PATIENCE = 120.0
 SETTLING = 3.0

@@ -31,14 +31,13 @@ import psutil
 from cronograph.jobs.core.events import Cursor, Event, EventFilter, EventKind
 from cronograph.jobs.store.db.database import Connection, Database
 from cronograph.jobs.store.read import events
+from tests.bench.audience_process import Received, SocketPlan
+from tests.bench.audience_process import main as attend
+from tests.bench.measuring import DATABASES, fresh_database, load, milliseconds
 from tests.support.processes import CronographProcess, ProcessStarter
 from tests.support.sources import ROOT
 from tests.support.waiting import let_pass, wait_until
 from tests.support.web import open_client
-
-from .audience_process import Received, SocketPlan
-from .audience_process import main as attend
-from .measuring import DATABASES, fresh_database, load, milliseconds
 
 JOBS = """
 from cronograph.jobs import job

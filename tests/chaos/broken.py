@@ -6,8 +6,8 @@ from datetime import timedelta
 from sqlalchemy import delete, select, update
 
 from cronograph.jobs.actions.changes import finished_changes
-from cronograph.jobs.actions.claim import Started
-from cronograph.jobs.actions.finish import Finish, finish, rescue
+from cronograph.jobs.actions.queue.claim import Started
+from cronograph.jobs.actions.queue.finish import Finish, finish, rescue
 from cronograph.jobs.core.model import Node, NodeState, Outcome, SkipReason
 from cronograph.jobs.core.outcome import Lost, Succeeded
 from cronograph.jobs.core.states import RunState

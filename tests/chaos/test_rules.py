@@ -2,8 +2,8 @@
 
 import pytest
 
-from cronograph.jobs.actions.finish import rescue
 from cronograph.jobs.actions.nodes import leave
+from cronograph.jobs.actions.queue.finish import rescue
 from cronograph.jobs.core.model import NodeState, OverlapPolicy, SkipReason
 from cronograph.jobs.core.outcome import Failed, HandedBack, Succeeded
 from cronograph.jobs.core.schedule import Syntax

@@ -15,13 +15,12 @@ from pathlib import Path
 import pytest
 
 from graphql import OperationDefinitionNode, OperationType, build_schema, parse, print_ast, validate
+from tests.docs.blocks import FENCE, Block, all_blocks, documents
 from tests.support.forking import Nursery
 from tests.support.processes import CronographProcess, ProcessStarter
 from tests.support.requirements import unavailable
 from tests.support.sources import ROOT
 from tests.support.web import open_client
-
-from .blocks import FENCE, Block, all_blocks, documents
 
 BLOCKS = all_blocks()
 RUN = [block for block in BLOCKS if block.reason is None]

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from cronograph.graphql import client_reference
+from cronograph.graphql.generation import client_reference
 from cronograph.jobs.builtin import reference as built_in
 from cronograph.server.cli import COMMANDS, reference
 from tests.support.sources import ROOT

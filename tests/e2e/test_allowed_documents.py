@@ -7,16 +7,15 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import expect
 
+from tests.e2e.addresses import PAGES
+from tests.e2e.conftest import MODULE, SOURCE, Site, need_dashboard, start_site
+from tests.e2e.test_pages import ready
 from tests.support.browser import PageOpener
 from tests.support.forking import Nursery
 from tests.support.ports import free_port
 from tests.support.processes import ProcessStarter
 from tests.support.sources import ROOT
 from tests.support.web import post
-
-from .addresses import PAGES
-from .conftest import MODULE, SOURCE, Site, need_dashboard, start_site
-from .test_pages import ready
 
 OPERATION = re.compile(r"graphql\(\s*`\s*(?:query|mutation|subscription)\b")
 

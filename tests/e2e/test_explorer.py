@@ -3,10 +3,9 @@
 import pytest
 from playwright.sync_api import Page, Request, expect
 
+from tests.e2e.conftest import Site
 from tests.support.browser import PageOpener
 from tests.support.sources import ROOT
-
-from .conftest import Site
 
 
 @pytest.fixture

@@ -5,14 +5,13 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
+from tests.e2e.conftest import MODULE, SOURCE, Site, need_dashboard
 from tests.support.browser import PageOpener
 from tests.support.forking import Nursery
 from tests.support.postgres import PostgresServer
 from tests.support.processes import ProcessStarter
 from tests.support.schema import migrate
 from tests.support.waiting import wait_until
-
-from .conftest import MODULE, SOURCE, Site, need_dashboard
 
 MOST_TABS = 150
 FOCUSED = "(element) => element === document.activeElement"

@@ -7,12 +7,11 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import expect
 
+from tests.e2e.conftest import MODULE, SOURCE, Site, need_dashboard, start_site
 from tests.support.browser import BrowserWatch, PageOpener
 from tests.support.forking import Nursery
 from tests.support.ports import free_port
 from tests.support.processes import ProcessStarter
-
-from .conftest import MODULE, SOURCE, Site, need_dashboard, start_site
 
 
 @pytest.fixture

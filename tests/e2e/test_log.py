@@ -3,10 +3,9 @@
 import pytest
 from playwright.sync_api import Page, expect
 
+from tests.e2e.conftest import Site
 from tests.support.browser import PageOpener
 from tests.support.waiting import wait_until
-
-from .conftest import Site
 
 
 @pytest.fixture

@@ -4,10 +4,9 @@ import re
 
 from playwright.sync_api import expect
 
+from tests.e2e.conftest import Site
 from tests.support.browser import PageOpener
 from tests.support.waiting import wait_until
-
-from .conftest import Site
 
 
 class TestLive:

@@ -8,12 +8,11 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
+from tests.e2e.addresses import PAGES
+from tests.e2e.conftest import Site
 from tests.support.browser import ColorScheme, PageOpener
 from tests.support.requirements import unavailable
 from tests.support.waiting import wait_until
-
-from .addresses import PAGES
-from .conftest import Site
 
 WIDTHS = (320, 390, 640, 700, 820, 960, 1024, 1280, 1920)
 """Pixels; 640 is what a window of 1280 has at 200 % zoom."""

@@ -4,9 +4,8 @@ from typing import Any
 
 from playwright.sync_api import expect
 
+from tests.e2e.conftest import Site
 from tests.support.browser import PageOpener
-
-from .conftest import Site
 
 ENQUEUE = "mutation($input: EnqueueRunsInput!) { enqueueRuns(input: $input) { errors { message } } }"
 LATER = "2090-01-01T00:00:00Z"

@@ -6,13 +6,12 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
+from tests.e2e.conftest import MODULE, SOURCE, Site, need_dashboard, start_site
 from tests.support.browser import BrowserWatch, PageOpener
 from tests.support.forking import Nursery
 from tests.support.ports import free_port
 from tests.support.processes import ProcessStarter
 from tests.support.waiting import wait_until
-
-from .conftest import MODULE, SOURCE, Site, need_dashboard, start_site
 
 LIVES = 5
 OVERVIEW, LOG, RUNS, TASK = "/", "/log?job=quick", "/runs?state=success&q=quick", "/tasks/steady"

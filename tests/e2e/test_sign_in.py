@@ -9,14 +9,13 @@ import httpx
 import pytest
 from playwright.sync_api import Page, expect
 
+from tests.e2e.conftest import MODULE, SOURCE, need_dashboard
+from tests.e2e.test_pages import CUT_OFF, WIDTHS, ready, violations
 from tests.support.browser import BrowserWatch, PageOpener
 from tests.support.forking import Nursery
 from tests.support.ports import free_port
 from tests.support.processes import ProcessStarter
 from tests.support.waiting import wait_until
-
-from .conftest import MODULE, SOURCE, need_dashboard
-from .test_pages import CUT_OFF, WIDTHS, ready, violations
 
 PASSWORD = "correct horse battery staple"
 PATIENCE = 60_000

@@ -9,16 +9,15 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
+from tests.e2e.conftest import MODULE, SOURCE, need_dashboard
+from tests.e2e.test_pages import ready
+from tests.e2e.test_sign_in import fits_and_is_accessible, shown_secret
 from tests.server.auth.providers import SECRET, RealProvider, real_provider
 from tests.support.browser import BrowserWatch, PageOpener
 from tests.support.certificates import make_certificate
 from tests.support.ports import free_port
 from tests.support.processes import CronographProcess, ProcessStarter
 from tests.support.waiting import wait_until
-
-from .conftest import MODULE, SOURCE, need_dashboard
-from .test_pages import ready
-from .test_sign_in import fits_and_is_accessible, shown_secret
 
 PASSWORD = "correct horse battery staple"
 NEW_PASSWORD = "another horse altogether"

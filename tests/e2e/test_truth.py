@@ -5,10 +5,9 @@ from typing import Any
 
 from playwright.sync_api import Page, WebSocketRoute, expect
 
+from tests.e2e.conftest import Site
 from tests.support.browser import PageOpener
 from tests.support.waiting import wait_until
-
-from .conftest import Site
 
 PAUSE = "mutation($name: String!) { pauseTask(input: { name: $name }) { errors { message } } }"
 RESUME = "mutation($name: String!) { resumeTask(input: { name: $name }) { errors { message } } }"

@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from cronograph.graphql.catalogue import REQUESTS, SDL, catalogue, limit_codes
+from cronograph.graphql.generation.catalogue import REQUESTS, SDL, catalogue, limit_codes
 from cronograph.jobs.core.codes import ErrorCode
 from cronograph.jobs.core.events import EventState
 from cronograph.jobs.core.model import NodeState, Outcome, SkipReason
@@ -52,7 +52,7 @@ def test_every_code_of_a_request_is_in_the_catalogue() -> None:
     known = {*REQUESTS, *limit_codes()}
     for path, text in sources():
         unknown = raised_by(text) - known
-        assert unknown == set(), f"{path.relative_to(ROOT)}: put {unknown} into graphql/catalogue.py"
+        assert unknown == set(), f"{path.relative_to(ROOT)}: put {unknown} into graphql/generation/catalogue.py"
 
 
 def test_the_catalogue_has_no_code_that_nothing_raises() -> None:

@@ -11,10 +11,9 @@ from cronograph.jobs.core.states import RunState
 from cronograph.jobs.registry import Registry
 from cronograph.jobs.store.read import runs as run_store
 from cronograph.jobs.testing import Queue, drain, run_job
+from tests.runtime.chaining_jobs import JOBS, coroutine
 from tests.support.engines import RunningEngine, StartEngine
 from tests.support.waiting import eventually
-
-from .chaining_jobs import JOBS, coroutine
 
 KINDS = ("async", "thread", "process", "async in process")
 

@@ -12,8 +12,8 @@ from cronograph.jobs.core.states import RunState
 from cronograph.jobs.runtime.clock import Clock
 from cronograph.jobs.runtime.depth_keeper import REST, DepthKeeper
 from cronograph.jobs.store.db.database import Database
-from cronograph.jobs.store.read import depth
-from cronograph.jobs.store.read.depth import KEPT_FOR, UNNAMED, DepthPoint, Part
+from cronograph.jobs.store.read.figures import depth
+from cronograph.jobs.store.read.figures.depth import KEPT_FOR, UNNAMED, DepthPoint, Part
 from cronograph.jobs.store.schema.tables import queue_depth
 from cronograph.jobs.store.write.depth import MOST_PARTS
 from tests.support.storage import START, Stored

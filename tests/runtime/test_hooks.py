@@ -10,9 +10,8 @@ from cronograph.jobs.core.errors import ConfigurationError
 from cronograph.jobs.core.states import RunState
 from cronograph.jobs.registry import Registry
 from cronograph.jobs.runtime.resources import NodeResources
+from tests.runtime.hooked_jobs import JOBS, KINDS
 from tests.support.engines import Finished, RunningEngine, StartEngine
-
-from .hooked_jobs import JOBS, KINDS
 
 
 @pytest.fixture

@@ -8,8 +8,8 @@ import pytest
 from cronograph.jobs.core.outcome import Succeeded
 from cronograph.jobs.runtime.hour_counter import HourCounter
 from cronograph.jobs.store.db.database import Database
-from cronograph.jobs.store.read import hours
-from cronograph.jobs.store.read.hours import HOUR, Tally
+from cronograph.jobs.store.read.figures import hours
+from cronograph.jobs.store.read.figures.hours import HOUR, Tally
 from tests.support.storage import START, Stored
 
 FIVE_HOURS = 5 * 3600

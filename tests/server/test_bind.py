@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from cronograph.jobs.core.errors import ConfigurationError
-from cronograph.server.bind import CannotListenError, addresses_of, is_outside, listen
+from cronograph.server.http.bind import CannotListenError, addresses_of, is_outside, listen
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ from cronograph.jobs.runtime.settings import EngineSettings
 from cronograph.jobs.runtime.wakeup import Wakeup
 from cronograph.jobs.services import Services
 from cronograph.jobs.store.db.database import Database
-from cronograph.server.engine_thread import EngineThread
+from cronograph.server.process.engine_thread import EngineThread
 from tests.support.waiting import eventually
 
 SETTINGS = EngineSettings(node_name="test-node", slots=5, drain_timeout=5.0, hard_stop_grace=0.2, poll=0.5)

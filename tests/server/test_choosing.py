@@ -6,8 +6,8 @@ import pytest
 
 from cronograph.jobs.core.node_choice import NodeChoice
 from cronograph.jobs.registry import Registry, define
-from cronograph.server.choosing import choice_faults, choice_of, choice_warnings
-from cronograph.server.config import given
+from cronograph.server.configuration.choosing import choice_faults, choice_of, choice_warnings
+from cronograph.server.configuration.reading import given
 
 
 def jobs() -> Registry:

@@ -11,15 +11,15 @@ import pytest
 
 from cronograph.graphql.client.errors import InvalidAnswerError
 from cronograph.graphql.client.sign_in import sign_in
-from cronograph.jobs.actions.secrets import fresh_key
+from cronograph.jobs.actions.auth.secrets import fresh_key
+from cronograph.jobs.core.auth.sealing import KeyRing
 from cronograph.jobs.core.errors import SchemaTooNew
-from cronograph.jobs.core.sealing import KeyRing
 from cronograph.server.cli import main
 from cronograph.server.cli.client import server_at
 from cronograph.server.cli.output import ExitCode, UnreachableError
-from cronograph.server.config import load
-from cronograph.server.database_schema import migrate, pending
-from cronograph.server.secret_keys import key_file, key_source, write_keys
+from cronograph.server.configuration.reading import load
+from cronograph.server.configuration.secret_keys import key_file, key_source, write_keys
+from cronograph.server.database.schema import migrate, pending
 from tests.builtin.http_server import answering, reply
 from tests.migrations.test_upgrade import set_revision
 

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from cronograph.jobs.core.roles import Role
-from cronograph.server.config import InvalidSettingsError, load
+from cronograph.jobs.core.auth.roles import Role
+from cronograph.server.configuration.reading import InvalidSettingsError, load
+from cronograph.server.configuration.settings import DEFAULT_FILE, NAMES, Settings, must_be
 from cronograph.server.installation import engine_settings
-from cronograph.server.settings import DEFAULT_FILE, NAMES, Settings, must_be
 
 
 @pytest.fixture(autouse=True)

@@ -11,13 +11,13 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse
 from starlette.routing import Route
 
-from cronograph.jobs.actions.accounts import add_account
+from cronograph.jobs.actions.auth.accounts import add_account
+from cronograph.jobs.core.auth.roles import Role
 from cronograph.jobs.core.errors import ConfigurationError
-from cronograph.jobs.core.roles import Role
 from cronograph.jobs.store.db.database import Database
-from cronograph.server.exposure import check_administrator, faults_of
-from cronograph.server.forwarded import ForwardedHeaders, OnlyOverTls, parse_networks
-from cronograph.server.settings import Settings
+from cronograph.server.configuration.exposure import check_administrator, faults_of
+from cronograph.server.configuration.settings import Settings
+from cronograph.server.http.forwarded import ForwardedHeaders, OnlyOverTls, parse_networks
 from tests.support.processes import ProcessStarter
 from tests.support.waiting import wait_until
 

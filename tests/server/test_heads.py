@@ -13,10 +13,10 @@ from starlette.responses import PlainTextResponse
 from starlette.routing import Route
 
 from cronograph.graphql.transport.host import host_name
-from cronograph.server.bind import listen
-from cronograph.server.http_protocol import BoundedHeadProtocol
-from cronograph.server.http_server import HttpServer
-from cronograph.server.security import KnownHost
+from cronograph.server.http.bind import listen
+from cronograph.server.http.protocol import BoundedHeadProtocol
+from cronograph.server.http.security import KnownHost
+from cronograph.server.http.server import HttpServer
 
 SECONDS = 0.3
 

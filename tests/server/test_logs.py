@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from cronograph.server.logs import BURST, WINDOW, FloodFilter, LogFormat, configure_logging
+from cronograph.server.process.logs import BURST, WINDOW, FloodFilter, LogFormat, configure_logging
 
 
 @pytest.fixture

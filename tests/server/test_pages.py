@@ -8,8 +8,8 @@ import pytest
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
 
-from cronograph.server.pages import DASHBOARD_POLICY, EXPLORER_POLICY, FOR_EVER, Site, static_routes
-from cronograph.server.security import KnownHost, SecurityHeaders
+from cronograph.server.http.pages import DASHBOARD_POLICY, EXPLORER_POLICY, FOR_EVER, Site, static_routes
+from cronograph.server.http.security import KnownHost, SecurityHeaders
 
 
 @pytest.fixture

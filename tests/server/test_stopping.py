@@ -3,8 +3,8 @@
 import os
 import signal
 
-from cronograph.server.lifecycle import Lifecycle, Phase
-from cronograph.server.stopping import StopRequest
+from cronograph.server.process.lifecycle import Lifecycle, Phase
+from cronograph.server.process.stopping import StopRequest
 from tests.support.waiting import eventually
 
 

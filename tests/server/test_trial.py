@@ -12,7 +12,7 @@ from cronograph.jobs.runtime.settings import EngineSettings
 from cronograph.jobs.store.db.aside import place_aside
 from cronograph.jobs.store.db.opening import connected
 from cronograph.jobs.store.schema.naming import SchemaText
-from cronograph.server.trial import Amount, Spread, measure
+from cronograph.server.database.trial import Amount, Spread, measure
 from tests.support.databases import sqlite_address
 
 TINY = Amount(runs=20, latencies=2, tasks=3)

@@ -11,8 +11,8 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from typing_extensions import override
 from websockets.asyncio.client import connect
 
-from cronograph.server.http_server import HttpServer
-from cronograph.server.websockets import GATHERED_BYTES, GatheringTransport
+from cronograph.server.http.server import HttpServer
+from cronograph.server.http.websockets import GATHERED_BYTES, GatheringTransport
 from tests.support.waiting import eventually
 
 MESSAGES = 200

@@ -19,7 +19,7 @@ from cronograph.jobs.store.db.address import parse_url, schema_in, with_schema
 from cronograph.jobs.store.db.database import Database
 from cronograph.jobs.store.schema.naming import SchemaText
 from cronograph.jobs.store.schema.tables import metadata
-from cronograph.server.database_schema import migrate, pending
+from cronograph.server.database.schema import migrate, pending
 from tests.support.databases import sqlite_address
 from tests.support.engines import running_engine
 from tests.support.postgres import PostgresServer

@@ -27,7 +27,7 @@ from playwright.sync_api import (
     sync_playwright,
 )
 
-from .requirements import unavailable
+from tests.support.requirements import unavailable
 
 ColorScheme = Literal["dark", "light", "no-preference"]
 ReducedMotion = Literal["no-preference", "reduce"]

@@ -8,8 +8,7 @@ import pytest
 from sqlalchemy import Connection
 
 from cronograph.jobs.store.db.database import Database, parse_url, sync_engine
-
-from .schema import migrate
+from tests.support.schema import migrate
 
 
 def sqlite_address(path: Path) -> str:

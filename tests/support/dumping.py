@@ -5,8 +5,7 @@ from pathlib import Path
 from sqlalchemy import Connection, MetaData, select
 
 from cronograph.jobs.store.db.database import Database, sqlite_path
-
-from .schema import schema_for
+from tests.support.schema import schema_for
 
 
 def dump(database: Database) -> str:

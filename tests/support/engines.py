@@ -11,12 +11,12 @@ from typing import Any
 import pytest
 from sqlalchemy import Connection, select
 
+from cronograph.jobs.actions.auth.secrets import set_secret
 from cronograph.jobs.actions.cancel import cancel_all
 from cronograph.jobs.actions.runs import enqueue_runs, put
-from cronograph.jobs.actions.secrets import set_secret
 from cronograph.jobs.actions.tasks import create_task, trigger_task
+from cronograph.jobs.core.auth.sealing import KeyRing, no_keys
 from cronograph.jobs.core.model import Execution, NewRun, Run, TaskSpec, Trigger
-from cronograph.jobs.core.sealing import KeyRing, no_keys
 from cronograph.jobs.core.states import FINAL, RunState
 from cronograph.jobs.registry import Registry
 from cronograph.jobs.runtime.engine import Engine
@@ -28,9 +28,8 @@ from cronograph.jobs.store.read import logs, runs
 from cronograph.jobs.store.read.executions import execution_from
 from cronograph.jobs.store.read.logs import LogLine
 from cronograph.jobs.store.schema.tables import job_execution, periodic_task
-
-from .forking import Nursery, Running
-from .waiting import eventually
+from tests.support.forking import Nursery, Running
+from tests.support.waiting import eventually
 
 STANDARD_ERROR = 2
 

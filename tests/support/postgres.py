@@ -25,11 +25,11 @@ import psycopg
 import pytest
 from psycopg import sql
 
-from .memory import DISK, MEMORY, roomy_folder
-from .ports import free_port
-from .requirements import unavailable
-from .schema import migrate
-from .waiting import wait_until
+from tests.support.memory import DISK, MEMORY, roomy_folder
+from tests.support.ports import free_port
+from tests.support.requirements import unavailable
+from tests.support.schema import migrate
+from tests.support.waiting import wait_until
 
 UNPRIVILEGED_USERS = ("postgres", "nobody")
 """Who may own the server under root: the first of these that the machine knows."""

@@ -10,10 +10,10 @@ from pathlib import Path
 import httpx
 import pytest
 
-from .forking import Nursery, Running, start_fresh
-from .ports import free_port
-from .waiting import DEFAULT_WAIT, wait_until
-from .web import get
+from tests.support.forking import Nursery, Running, start_fresh
+from tests.support.ports import free_port
+from tests.support.waiting import DEFAULT_WAIT, wait_until
+from tests.support.web import get
 
 COMMAND = Path(sys.executable).with_name("cronograph")
 """The console script that the installation put beside this interpreter."""

@@ -4,7 +4,7 @@ import re
 import tomllib
 from collections.abc import Iterable
 
-from .sources import ROOT
+from tests.support.sources import ROOT
 
 PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
 PROJECT = PYPROJECT["project"]

@@ -4,8 +4,7 @@ import subprocess
 from collections.abc import Iterator
 
 from graphql import build_schema, find_breaking_changes
-
-from .sources import ROOT
+from tests.support.sources import ROOT
 
 SDL = ROOT / "graphql" / "schema.graphql"
 ACKNOWLEDGED = ROOT / "docs" / "api-breaking-changes.md"

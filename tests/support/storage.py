@@ -8,10 +8,10 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 import pytest
 from sqlalchemy import Table, event, select
 
-from cronograph.jobs.actions.claim import Claimant, Claimed, Started, claim
 from cronograph.jobs.actions.dispatch import dispatch_due
-from cronograph.jobs.actions.finish import Finish, Finished, finish
 from cronograph.jobs.actions.nodes import NewNode, join
+from cronograph.jobs.actions.queue.claim import Claimant, Claimed, Started, claim
+from cronograph.jobs.actions.queue.finish import Finish, Finished, finish
 from cronograph.jobs.actions.runs import enqueue_runs
 from cronograph.jobs.actions.tasks import create_task
 from cronograph.jobs.core.defaults import JobInfo

@@ -4,7 +4,7 @@ import asyncio
 import logging
 
 from ...actions.failures import failure_of
-from ...actions.finish import Finish
+from ...actions.queue.finish import Finish
 from ...core.failure import Failure
 from ...core.outcome import Failed, TimedOut, judge
 from ...core.states import RunState

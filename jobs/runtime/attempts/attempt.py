@@ -4,11 +4,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
 
-from ...actions.claim import Started
+from ...actions.queue.claim import Started
 from ...context import RunInfo
-from ...core.accounts import Submitter
+from ...core.auth.accounts import Submitter
+from ...core.auth.secrets import resolved
 from ...core.model import Json
-from ...core.secrets import resolved
 from ...registry import JobDefinition
 from ..job.host import LocalHost
 from ..job.stopping import StopSignal

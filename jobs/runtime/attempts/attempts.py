@@ -7,14 +7,14 @@ from functools import partial
 from typing import Any
 
 from ...actions.checkpoints import save_checkpoint
-from ...actions.claim import Started
-from ...actions.enqueue_many import put_many
-from ...actions.finish import Finish
+from ...actions.queue.claim import Started
+from ...actions.queue.enqueue_many import put_many
+from ...actions.queue.finish import Finish
 from ...context import StopReason
+from ...core.auth.secrets import references
 from ...core.model import Isolation, Json
 from ...core.outcome import Failed, JobOutcome, Succeeded
 from ...core.run_spec import RunSpec
-from ...core.secrets import references
 from ...registry import Registry
 from ...services import Services
 from ..job.hiding import Hiding

@@ -5,8 +5,8 @@ import logging
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from ...actions.finish import Finish, Finished, finish
-from ...actions.lane import finish_common, is_common
+from ...actions.queue.finish import Finish, Finished, finish
+from ...actions.queue.lane import finish_common, is_common
 from ...core.outcome import Failed
 from ...store.db.blame import is_databases_fault, is_unstorable
 from ...store.db.database import Database, Line

@@ -7,12 +7,12 @@ from dataclasses import replace
 
 from typing_extensions import override
 
-from ...actions.claim import Claimant, Standing
-from ...actions.finish import Finish, disown
-from ...actions.lane import LaneClaim, claim_lane
 from ...actions.nodes import note_launcher_fault
+from ...actions.queue.claim import Claimant, Standing
+from ...actions.queue.finish import Finish, disown
+from ...actions.queue.lane import LaneClaim, claim_lane
+from ...actions.queue.turn import Order, Turn, turn
 from ...actions.runs import hand_back
-from ...actions.turn import Order, Turn, turn
 from ...core.fairness import CountingScheme, FairnessState
 from ...core.model import Isolation, Node
 from ...registry import Registry

@@ -7,8 +7,8 @@ import time
 from collections.abc import Awaitable, Callable, Generator, Iterable, Mapping, Sequence
 from typing import Any, Protocol
 
-from ...actions.claim import Started
-from ...actions.enqueue_many import new_runs
+from ...actions.queue.claim import Started
+from ...actions.queue.enqueue_many import new_runs
 from ...context import StopReason
 from ...core.held import HeldRun
 from ...core.model import Json, NewRun, Run

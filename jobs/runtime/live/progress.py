@@ -4,7 +4,7 @@ import asyncio
 import threading
 
 from ...actions.checkpoints import save_progress
-from ...actions.claim import Started
+from ...actions.queue.claim import Started
 from ...core.model import Json
 from ...store.db.database import Database
 from ..watch import Watch

@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Generator, Iterable, Mapping, Sequence
 from concurrent.futures import Future
 from typing import Any
 
-from ...actions.enqueue_many import new_runs
+from ...actions.queue.enqueue_many import new_runs
 from ...context import StopReason
 from ...core.model import Json
 from ...core.run_spec import RunSpec

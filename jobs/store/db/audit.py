@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from sqlalchemy import Connection, bindparam, insert, select, update
 
-from ...core.audit import Entry, Record
+from ...core.auth.audit import Entry, Record
 from ..schema.naming import SchemaText
 from ..schema.tables import audit_head as h
 from ..schema.tables import audit_log as a

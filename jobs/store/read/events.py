@@ -6,7 +6,7 @@ from sqlalchemy import Connection, bindparam, func, select
 
 from ...core.events import Cursor, Event, EventFilter, spread
 from ..schema.tables import event, event_publisher
-from .keyset import Page, PageRequest, Position
+from .listing.keyset import Page, PageRequest, Position
 
 _UNPUBLISHED = select(event.c.id).where(event.c.seq.is_(None)).limit(1)
 _NEWEST = select(event_publisher.c.last_seq).where(event_publisher.c.id == 1)

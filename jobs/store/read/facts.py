@@ -14,14 +14,14 @@ from ..db import dialect
 from ..db.words import word, words
 from ..schema.tables import job as j
 from ..schema.tables import run as r
-from .criteria import one_of
 from .groups import by_names as groups_by_names
 from .groups import occupied_counts
 from .jobs import by_names as jobs_by_names
-from .keyset import OrderKey, PageRequest
-from .lists import RUNS
+from .listing.aggregates import RUNS
+from .listing.criteria import one_of
+from .listing.keyset import OrderKey, PageRequest
+from .listing.pages import pages_of
 from .nodes import live
-from .pages import pages_of
 from .skipped import newest_of_tasks
 
 SHOWN_UNFINISHED = 50

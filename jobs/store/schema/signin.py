@@ -5,7 +5,7 @@ No secret stands in any of them: of a password the argon2id hash, of every other
 
 from sqlalchemy import CheckConstraint, Column, ForeignKey, Integer, String, Table, Text
 
-from ...core.roles import Role
+from ...core.auth.roles import Role
 from .parts import NO_REUSE, key, metadata, one_of
 from .types import Key, UtcDateTime
 

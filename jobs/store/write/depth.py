@@ -7,7 +7,7 @@ from sqlalchemy import Connection, delete, insert
 
 from ...core.states import RunState
 from ..db import dialect
-from ..read.depth import UNNAMED, Part
+from ..read.figures.depth import UNNAMED, Part
 from ..schema.tables import queue_depth as d
 
 MOST_PARTS = 200

@@ -11,7 +11,7 @@ from typing import Any, Final
 from sqlalchemy import ColumnElement, Connection, delete, exists, literal, select, tuple_
 
 from ..db import dialect
-from ..read.hours import HOUR, AnySelect, figures
+from ..read.figures.hours import HOUR, AnySelect, figures
 from ..schema.tables import HourKind, run
 from ..schema.tables import execution_hour as h
 from ..schema.tables import job_execution as e

@@ -23,11 +23,10 @@ from pathlib import Path
 import psutil
 
 from tests.bench.measuring import DURABLE, load
+from tests.bench.peers.plot import svg
 from tests.support.memory import DISK
 from tests.support.postgres import PostgresServer, find_binaries, start_server
 from tests.support.sources import ROOT
-
-from .plot import svg
 
 FOLDER = Path(__file__).parent
 PAGE, PLOT = ROOT / "docs" / "performance.md", ROOT / "docs" / "images" / "peers.svg"

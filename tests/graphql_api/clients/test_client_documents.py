@@ -30,7 +30,7 @@ from cronograph.graphql.client import (
     subscriptions,
 )
 from cronograph.graphql.client.shapes import camel
-from cronograph.graphql.typed_client import modules, snake
+from cronograph.graphql.generation.typed_client import modules, snake
 from graphql import build_schema, parse, validate
 from tests.support.sources import ROOT
 

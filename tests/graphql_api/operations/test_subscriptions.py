@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from cronograph.graphql.context import Context
-from cronograph.jobs.actions.claim import Started
+from cronograph.jobs.actions.queue.claim import Started
 from cronograph.jobs.core.events import Change, EventKind
 from cronograph.jobs.core.outcome import Failed, Succeeded
 from cronograph.jobs.runtime.live.bus import EventBus

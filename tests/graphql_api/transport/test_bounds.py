@@ -12,11 +12,11 @@ from starlette.requests import HTTPConnection
 from cronograph.graphql.context import LOCAL_ADMINISTRATOR, Context, Person
 from cronograph.graphql.guard.limits import Limits
 from cronograph.graphql.transport.bounds import PATIENCE, Bounds, Reads
-from cronograph.jobs.core.roles import Role
+from cronograph.jobs.core.auth.roles import Role
 from cronograph.jobs.runtime.live.bus import EventBus
 from cronograph.jobs.runtime.live.log_feed import LogFeed
 from cronograph.jobs.store.db.database import Database
-from cronograph.server.app import client_of
+from cronograph.server.http.app import client_of
 from tests.graphql_api.transport.sample import sample_app
 from tests.support.waiting import eventually
 

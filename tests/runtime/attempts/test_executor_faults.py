@@ -7,8 +7,8 @@ from typing import Annotated
 import pytest
 from pydantic import AfterValidator
 
+from cronograph.jobs.core.auth.sealing import KeyRing, SecretKey
 from cronograph.jobs.core.model import Outcome
-from cronograph.jobs.core.sealing import KeyRing, SecretKey
 from cronograph.jobs.registry import Registry, define
 from cronograph.jobs.runtime.engine import Engine
 from cronograph.jobs.services import Services

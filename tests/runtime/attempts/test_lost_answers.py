@@ -8,8 +8,8 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 import pytest
 from typing_extensions import override
 
-from cronograph.jobs.actions.lane import claim_lane
-from cronograph.jobs.actions.turn import turn
+from cronograph.jobs.actions.queue.lane import claim_lane
+from cronograph.jobs.actions.queue.turn import turn
 from cronograph.jobs.core.model import Outcome
 from cronograph.jobs.core.states import RunState
 from cronograph.jobs.registry import Registry, define

@@ -8,8 +8,8 @@ import pytest
 from typing_extensions import override
 
 from cronograph.jobs import Result
-from cronograph.jobs.actions.finish import finish
-from cronograph.jobs.actions.turn import Order, turn
+from cronograph.jobs.actions.queue.finish import finish
+from cronograph.jobs.actions.queue.turn import Order, turn
 from cronograph.jobs.core.model import Outcome
 from cronograph.jobs.core.states import RunState
 from cronograph.jobs.registry import Registry, define

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
+from cronograph.jobs.core.auth.sealing import KeyRing, SecretKey
 from cronograph.jobs.core.errors import UserError
 from cronograph.jobs.core.model import Outcome
-from cronograph.jobs.core.sealing import KeyRing, SecretKey
 from cronograph.jobs.core.states import RunState
 from cronograph.jobs.runtime.job.hiding import Hiding
 from cronograph.jobs.store.db.transaction import Tx

@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from cronograph.jobs import JobContext
-from cronograph.jobs.actions.finish import disown
+from cronograph.jobs.actions.queue.finish import disown
 from cronograph.jobs.core.model import Outcome
 from cronograph.jobs.core.states import RunState
 from cronograph.jobs.registry import Registry, define

@@ -10,8 +10,8 @@ from datetime import UTC, datetime
 import pytest
 
 from cronograph.jobs import job
-from cronograph.jobs.actions.claim import Started
 from cronograph.jobs.actions.logs import KEPT_LINES
+from cronograph.jobs.actions.queue.claim import Started
 from cronograph.jobs.context import current_host
 from cronograph.jobs.core.states import RunState
 from cronograph.jobs.registry import Registry

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from cronograph.jobs.actions.claim import Started
+from cronograph.jobs.actions.queue.claim import Started
 from cronograph.jobs.core.explain.runs import explain_run
 from cronograph.jobs.core.outcome import Failed
 from cronograph.jobs.core.states import RunState

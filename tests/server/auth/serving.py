@@ -18,28 +18,28 @@ from websockets.typing import Subprotocol
 
 from cronograph.graphql.schema_factory import GuardedSchema
 from cronograph.graphql.transport.streams import OpenStreams
-from cronograph.jobs.actions.accounts import add_account, the_account
-from cronograph.jobs.actions.fresh import fresh_secret
-from cronograph.jobs.actions.secrets import fresh_key
-from cronograph.jobs.actions.tokens import NewToken, create_token
-from cronograph.jobs.core.accounts import Account, ApiToken
-from cronograph.jobs.core.credentials import Prefix, shown_form, stored_form
+from cronograph.jobs.actions.auth.accounts import add_account, the_account
+from cronograph.jobs.actions.auth.fresh import fresh_secret
+from cronograph.jobs.actions.auth.secrets import fresh_key
+from cronograph.jobs.actions.auth.tokens import NewToken, create_token
+from cronograph.jobs.core.auth.accounts import Account, ApiToken
+from cronograph.jobs.core.auth.credentials import Prefix, shown_form, stored_form
+from cronograph.jobs.core.auth.roles import Role
+from cronograph.jobs.core.auth.sealing import KeyRing
 from cronograph.jobs.core.defaults import JobInfo
 from cronograph.jobs.core.model import Isolation
-from cronograph.jobs.core.roles import Role
-from cronograph.jobs.core.sealing import KeyRing
 from cronograph.jobs.runtime.live.feeds import LiveFeeds
 from cronograph.jobs.runtime.wakeup import Wakeup
 from cronograph.jobs.store.db.database import Database
 from cronograph.jobs.store.db.transaction import Tx
 from cronograph.jobs.store.write.jobs import publish
-from cronograph.server.app import Parts, build_app
 from cronograph.server.auth.passwords import HASHER
 from cronograph.server.auth.sign_in import SignIn
-from cronograph.server.engine_thread import EngineThread
-from cronograph.server.lifecycle import Lifecycle, Phase
-from cronograph.server.pages import Site
-from cronograph.server.provider_settings import ProviderSettings
+from cronograph.server.configuration.provider_settings import ProviderSettings
+from cronograph.server.http.app import Parts, build_app
+from cronograph.server.http.pages import Site
+from cronograph.server.process.engine_thread import EngineThread
+from cronograph.server.process.lifecycle import Lifecycle, Phase
 from tests.support.ports import free_port
 from tests.support.waiting import eventually
 from tests.support.web import open_async_client

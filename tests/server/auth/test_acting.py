@@ -9,10 +9,10 @@ from sqlalchemy import Connection, delete, select, update
 from cronograph.graphql.context import Context
 from cronograph.graphql.errors import UserFacingError
 from cronograph.graphql.schema_factory import GuardedSchema
-from cronograph.jobs.actions import accounts
+from cronograph.jobs.actions.auth import accounts
 from cronograph.jobs.actions.dispatch import dispatch_due
-from cronograph.jobs.core.accounts import Submitter
-from cronograph.jobs.core.roles import Role
+from cronograph.jobs.core.auth.accounts import Submitter
+from cronograph.jobs.core.auth.roles import Role
 from cronograph.jobs.store.db.transaction import Tx
 from cronograph.jobs.store.schema.tables import audit_log, periodic_task, run, user_account
 from cronograph.server.api_caller import OwnApi

@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 from sqlalchemy import Connection, MetaData, select
 
-from cronograph.jobs.actions.accounts import prepare_setup
-from cronograph.jobs.actions.fresh import fresh_secret
-from cronograph.jobs.core.credentials import Prefix, stored_form
-from cronograph.jobs.core.roles import Role
-from cronograph.server.logs import QUIET
+from cronograph.jobs.actions.auth.accounts import prepare_setup
+from cronograph.jobs.actions.auth.fresh import fresh_secret
+from cronograph.jobs.core.auth.credentials import Prefix, stored_form
+from cronograph.jobs.core.auth.roles import Role
+from cronograph.server.process.logs import QUIET
 from tests.server.auth.serving import PASSWORD, Protected
 from tests.server.auth.test_devices import Device
 from tests.support.dumping import dump

@@ -6,9 +6,9 @@ from typing import Any
 import httpx
 import pytest
 
-from cronograph.jobs.core.credentials import Prefix, prefix_of
-from cronograph.jobs.core.devices import Followers, RefreshToken, Use, judge_use, user_code_of
-from cronograph.jobs.core.roles import Role
+from cronograph.jobs.core.auth.credentials import Prefix, prefix_of
+from cronograph.jobs.core.auth.devices import Followers, RefreshToken, Use, judge_use, user_code_of
+from cronograph.jobs.core.auth.roles import Role
 from tests.server.auth.serving import Clock, Protected
 from tests.support.web import open_async_client
 

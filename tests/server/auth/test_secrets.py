@@ -8,16 +8,16 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from cronograph.jobs.actions.secrets import fresh_key
+from cronograph.jobs.actions.auth.secrets import fresh_key
+from cronograph.jobs.core.auth.roles import Role
+from cronograph.jobs.core.auth.sealing import KeyRing
 from cronograph.jobs.core.errors import StorageError
-from cronograph.jobs.core.roles import Role
-from cronograph.jobs.core.sealing import KeyRing
 from cronograph.jobs.store.db.database import Database
 from cronograph.jobs.store.db.opening import connected
 from cronograph.server.cli import application
-from cronograph.server.config import InvalidSettingsError, load
-from cronograph.server.database_schema import migrate
-from cronograph.server.secret_keys import key_file, key_source, read_keys
+from cronograph.server.configuration.reading import InvalidSettingsError, load
+from cronograph.server.configuration.secret_keys import key_file, key_source, read_keys
+from cronograph.server.database.schema import migrate
 from tests.server.auth.serving import Protected
 from tests.support.dumping import dump
 

@@ -12,9 +12,9 @@ import httpx
 import pytest
 from sqlalchemy import Connection, Table, func, select
 
-from cronograph.jobs.actions import accounts
-from cronograph.jobs.core.credentials import Prefix, new_secret
-from cronograph.jobs.core.roles import Role
+from cronograph.jobs.actions.auth import accounts
+from cronograph.jobs.core.auth.credentials import Prefix, new_secret
+from cronograph.jobs.core.auth.roles import Role
 from cronograph.jobs.store.schema.tables import audit_log, login_throttle, session
 from cronograph.server.auth.passwords import NICENESS, Passwords
 from tests.server.auth.serving import PASSWORD, Protected, hashed

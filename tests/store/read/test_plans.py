@@ -12,13 +12,14 @@ from cronograph.jobs.core.model import FAILURES, Outcome, Trigger
 from cronograph.jobs.core.states import UNFINISHED, RunState
 from cronograph.jobs.store.db.database import parse_url, sync_engine
 from cronograph.jobs.store.db.dialect import is_postgresql
-from cronograph.jobs.store.read import depth, executions, facts, reports, statistics
-from cronograph.jobs.store.read import hours as stored_hours
-from cronograph.jobs.store.read.criteria import AllOf, Condition, Criteria, Operator, equal, one_of
-from cronograph.jobs.store.read.keyset import OrderKey, PageRequest
-from cronograph.jobs.store.read.lists import EXECUTIONS, OCCURRENCES, RUNS, TASKS, Listing
-from cronograph.jobs.store.read.pages import count, page, pages_of
-from cronograph.jobs.store.read.scope import Scope
+from cronograph.jobs.store.read import executions, facts
+from cronograph.jobs.store.read.figures import depth, reports, statistics
+from cronograph.jobs.store.read.figures import hours as stored_hours
+from cronograph.jobs.store.read.figures.scope import Scope
+from cronograph.jobs.store.read.listing.aggregates import EXECUTIONS, OCCURRENCES, RUNS, TASKS, Listing
+from cronograph.jobs.store.read.listing.criteria import AllOf, Condition, Criteria, Operator, equal, one_of
+from cronograph.jobs.store.read.listing.keyset import OrderKey, PageRequest
+from cronograph.jobs.store.read.listing.pages import count, page, pages_of
 from cronograph.jobs.store.schema.tables import job_execution, queue_depth, run
 from cronograph.jobs.store.write import hours
 from tests.support.databases import sqlite_address

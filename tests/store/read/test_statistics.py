@@ -10,9 +10,9 @@ import pytest
 from sqlalchemy import Connection, func, insert, select
 
 from cronograph.jobs.core.states import RunState
-from cronograph.jobs.store.read import reports
-from cronograph.jobs.store.read.scope import Scope
-from cronograph.jobs.store.read.statistics import completed_per_minute, failures
+from cronograph.jobs.store.read.figures import reports
+from cronograph.jobs.store.read.figures.scope import Scope
+from cronograph.jobs.store.read.figures.statistics import completed_per_minute, failures
 from cronograph.jobs.store.schema.tables import job_execution
 from tests.support.history import add_run
 

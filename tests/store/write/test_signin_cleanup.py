@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 from sqlalchemy import Connection, Engine, Table, insert, select
 
-from cronograph.jobs.core.roles import Role
+from cronograph.jobs.core.auth.roles import Role
 from cronograph.jobs.store.db.database import parse_url, sync_engine
-from cronograph.jobs.store.read import accounts as stored_accounts
+from cronograph.jobs.store.read.auth import accounts as stored_accounts
 from cronograph.jobs.store.schema.naming import SchemaText
 from cronograph.jobs.store.schema.tables import device_code, refresh_token, session, webauthn_challenge
-from cronograph.jobs.store.write import accounts, signin
+from cronograph.jobs.store.write.auth import accounts, signin
 
 NOW = datetime(2030, 5, 17, 12, 0, tzinfo=UTC)
 MOMENT = timedelta(microseconds=1)

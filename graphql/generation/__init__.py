@@ -1,0 +1,1 @@
+"""What ``make schema`` writes from the schema: documents and the typed client."""

@@ -1,0 +1,366 @@
+"""Writes the modules of the typed client that follow from something else, so that nobody repeats it by hand.
+
+`enums.py`, `records.py` and `inputs.py` follow from the schema's text, `blocking.py` from `awaiting.py`.
+`python -m cronograph.graphql.generation.typed_client` writes them, `make schema` does; a test compares. What is in a
+record is decided here: every field of its type that needs no argument and is not a thing of its own, those named in
+`things`, and none of those in `without`.
+"""
+# graphql-core does not say what its lists and what may not be null hold.
+# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
+# pyright: reportUnknownArgumentType=false, reportUnknownParameterType=false
+
+import re
+import textwrap
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+from graphql import (
+    GraphQLEnumType,
+    GraphQLField,
+    GraphQLInputField,
+    GraphQLInputObjectType,
+    GraphQLInputType,
+    GraphQLList,
+    GraphQLNonNull,
+    GraphQLObjectType,
+    GraphQLOutputType,
+    GraphQLSchema,
+    build_schema,
+    print_ast,
+)
+
+FOLDER: Final = Path(__file__).parents[1] / "client"
+SDL: Final = Path(__file__).parents[1] / "schema.graphql"
+WIDTH: Final = 120
+
+SCALARS: Final = {
+    "BigInt": "int",
+    "Boolean": "bool",
+    "DateTime": "datetime",
+    "Float": "float",
+    "ID": "int",
+    "Int": "int",
+    "JSON": "Any",
+    "String": "str",
+}
+"""What a scalar is in Python."""
+
+MAPPINGS: Final = frozenset({"args"})
+"""Fields of type JSON that always hold an object."""
+
+
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """A record of the client.
+
+    Attributes:
+        name: its class.
+        type: the type of the schema behind it.
+        things: fields that are things of their own, and the record for each.
+        without: fields that are left out.
+        only: the fields to take, if not all.
+        base: the record that it extends; it has the fields of that too.
+        about: what it is, where it is not the whole type.
+    """
+
+    name: str
+    type: str
+    things: dict[str, str] = field(default_factory=dict[str, str])
+    without: frozenset[str] = frozenset()
+    only: frozenset[str] = frozenset()
+    base: str = "Record"
+    about: str = ""
+
+
+OF_A_LOG: Final = frozenset(
+    {
+        *("id", "jobName", "startedAt", "completedAt", "success", "errorMessage", "recordsProcessed"),
+        *("outcome", "taskName", "attempt", "node", "trigger"),
+    }
+)
+"""What `jobLogs` is asked for: little enough for a thousand at once."""
+
+RECORDS: Final = (
+    Recorded("Job", "Job"),
+    Recorded("Schedule", "Schedule"),
+    Recorded("ScheduleFault", "ScheduleFault"),
+    Recorded("ScheduleValidation", "ScheduleValidation", {"error": "ScheduleFault"}),
+    Recorded("Progress", "Progress"),
+    Recorded("RunKey", "Run", only=frozenset({"id"}), about="A run by its key."),
+    Recorded("JobLog", "JobExecution", only=OF_A_LOG, about="What is asked of an execution in `jobLogs`."),
+    # A traceback can be long, and a page has 200 of them: ask for it with `execute`.
+    Recorded(
+        "Execution",
+        "JobExecution",
+        {"run": "RunKey", "progress": "Progress"},
+        without=OF_A_LOG | {"traceback"},
+        base="JobLog",
+    ),
+    Recorded("Task", "Task", {"schedule": "Schedule", "lastStatus": "Execution"}),
+    Recorded("Run", "Run", {"progress": "Progress"}),
+    Recorded("TriggeredJob", "TriggerJobPayload", {"run": "Run"}),
+    Recorded("Explanation", "Explanation"),
+    Recorded("SkippedOccurrence", "SkippedOccurrence"),
+    Recorded("Group", "Group"),
+    Recorded("Node", "Node"),
+    Recorded("LogLine", "LogLine"),
+    Recorded("LogPart", "LogEvent", {"lines": "LogLine"}),
+    Recorded("Event", "Event"),
+    Recorded(
+        "DetailedEvent",
+        "Event",
+        {"task": "Task", "run": "Run", "execution": "Execution", "changedNode": "Node", "changedGroup": "Group"},
+        only=frozenset({"task", "run", "execution", "changedNode", "changedGroup"}),
+        base="Event",
+        about="A change with the changed thing as it is at delivery; None if it is not about one, or that is gone.",
+    ),
+    Recorded("Viewer", "Viewer"),
+)
+
+BASES: Final = {"RunState": "StateOfRun"}
+"""Enums whose members can say more than their name."""
+
+INPUTS: Final = {"ScheduleInput": "ScheduleInput", "NewRun": "EnqueueRunInput", "EventFilter": "EventFilter"}
+"""Classes of what is sent, and the input types behind them."""
+
+OF_A_NEW_TASK: Final = frozenset({"name", "jobName", "schedule", "idempotencyKey"})
+"""What `create_task` takes by itself."""
+
+TWIN_NOTE: Final = """# Made from awaiting.py by `make schema`; do not edit it.
+# ruff: noqa: UP028 - the other has no `yield from`
+"""
+
+TWIN: Final = (
+    (
+        '"""The client for code on an event loop: the same as `Client`, to be awaited."""',
+        '"""The client for plain code."""',
+    ),
+    ("an ``async with`` block. It belongs to one event loop.", "a ``with`` block. It can be shared by threads."),
+    ("wrap them in `contextlib.aclosing` to leave them early", "wrap them in `contextlib.closing` to leave them early"),
+    ("import asyncio\n", "import time\n"),
+    ("asyncio.sleep", "time.sleep"),
+    ("AsyncGenerator", "Generator"),
+    ("AsyncBaseTransport", "BaseTransport"),
+    ("AsyncClient", "Client"),
+    ("awaiting", "blocking"),
+    ("streaming", "yielding"),
+    ("anext(", "next("),
+    ("__aenter__", "__enter__"),
+    ("__aexit__", "__exit__"),
+    ("aclosing", "closing"),
+    ("aclose()", "close()"),
+    ("aread()", "read()"),
+    ("aiter_bytes()", "iter_bytes()"),
+    ("an async generator", "a generator"),
+    ("async ", ""),
+    ("await ", ""),
+)
+"""What has to be replaced to wait for answers instead of awaiting them; in this order."""
+
+
+def modules(sdl: str) -> dict[str, str]:
+    """The text of each generated module, by its file name within `client`."""
+    schema = build_schema(sdl)
+    bodies = {
+        "enums.py": _enums(schema),
+        "records.py": _records(schema),
+        "inputs.py": _inputs(schema),
+    }
+    twin = (FOLDER / "awaiting.py").read_text(encoding="utf-8")
+    for awaited, plain in TWIN:
+        twin = twin.replace(awaited, plain)
+    return {**{name: "\n".join(lines) + "\n" for name, lines in bodies.items()}, "blocking.py": TWIN_NOTE + twin}
+
+
+def _enums(schema: GraphQLSchema) -> Iterator[str]:
+    yield _note('"""The enums of the API. A value that this version does not know yet becomes a member of its own."""')
+    yield f"\nfrom .shapes import {', '.join(sorted({'OpenEnum', *BASES.values()}))}"
+    for name in sorted(_enum_names(schema)):
+        kind = schema.type_map[name]
+        assert isinstance(kind, GraphQLEnumType)
+        yield f"\n\nclass {name}({BASES.get(name, 'OpenEnum')}):"
+        yield from _docstring(kind.description)
+        yield ""
+        yield from (f'    {value} = "{value}"' for value in kind.values)
+
+
+def _enum_names(schema: GraphQLSchema) -> set[str]:
+    """The enums that records and inputs speak of."""
+    records = [_named(one.type) for record in RECORDS for _, one in _fields(schema, record)]
+    sent = [_named(one.type) for name in INPUTS.values() for one in _input(schema, name).fields.values()]
+    settings = [_named(one.type) for one in _input(schema, "UpdateTaskInput").fields.values()]
+    return {name for name in (*records, *sent, *settings) if isinstance(schema.type_map[name], GraphQLEnumType)}
+
+
+def _records(schema: GraphQLSchema) -> Iterator[str]:
+    yield _note(
+        '"""What the API answers, as frozen dataclasses. Times are aware, in UTC; durations are seconds.\n\n'
+        "The fields of a record are the fields that its operations ask for; the API's schema describes them.\n"
+        '"""'
+    )
+    used = {_named(one.type) for record in RECORDS for _, one in _fields(schema, record)}
+    yield "\nfrom dataclasses import dataclass\nfrom datetime import datetime\nfrom typing import Any\n"
+    yield from _imported("enums", used & _enum_names(schema))
+    yield "from .shapes import Record"
+    for record in RECORDS:
+        kind = _object(schema, record.type)
+        yield "\n\n@dataclass(frozen=True, slots=True, kw_only=True)"
+        yield f"class {record.name}({record.base}):"
+        yield from _docstring(record.about or kind.description)
+        yield ""
+        yield from (
+            f"    {snake(name)}: {_answered(name, one.type, record.things)}" for name, one in _fields(schema, record)
+        )
+
+
+def _fields(schema: GraphQLSchema, record: Recorded) -> Iterator[tuple[str, GraphQLField]]:
+    """The fields of the record's own, in the order of the schema."""
+    for name, one in _object(schema, record.type).fields.items():
+        wanted = name in record.only if record.only else name not in record.without
+        is_thing = isinstance(schema.type_map[_named(one.type)], GraphQLObjectType)
+        if wanted and (name in record.things or (not is_thing and not one.args)):
+            yield name, one
+
+
+def _inputs(schema: GraphQLSchema) -> Iterator[str]:
+    yield _note('"""What is sent: schedules, runs, conditions, and the settings of a task. Durations are seconds."""')
+    yield "\nfrom collections.abc import Mapping, Sequence\nfrom dataclasses import dataclass"
+    yield "from datetime import datetime\nfrom typing import Any, TypedDict\n"
+    shown = [*INPUTS.values(), "UpdateTaskInput"]
+    used = {_named(one.type) for name in shown for one in _input(schema, name).fields.values()}
+    yield from _imported("enums", used & _enum_names(schema))
+    for name, type_name in INPUTS.items():
+        kind = _input(schema, type_name)
+        yield f"\n\n@dataclass(frozen=True, slots=True{', kw_only=True' if name != 'ScheduleInput' else ''})"
+        yield f"class {name}:"
+        yield from _docstring(kind.description, _described(kind))
+        yield ""
+        yield from (f"    {snake(one)}: {_given(one, value)}" for one, value in kind.fields.items())
+    new, changed = _input(schema, "CreateTaskInput"), _input(schema, "UpdateTaskInput")
+    yield "\n\nclass TaskSettings(TypedDict, total=False):"
+    yield '    """What can be set on a task: what is absent is left alone, None sets the default."""\n'
+    yield from (_setting(name, new) for name in new.fields if name not in OF_A_NEW_TASK)
+    yield "\n\nclass TaskChanges(TaskSettings, total=False):"
+    yield '    """What can be changed on a task."""\n'
+    yield from (f"    {snake(name)}: {_python(changed.fields[name].type)}" for name in ("jobName", "schedule"))
+
+
+def _setting(name: str, kind: GraphQLInputObjectType) -> str:
+    return f"    {snake(name)}: {_sent(name, kind.fields[name].type)} | None"
+
+
+def _given(name: str, one: GraphQLInputField) -> str:
+    """Annotation and default of a field of a dataclass that is sent."""
+    default = one.ast_node.default_value if one.ast_node is not None else None
+    if isinstance(one.type, GraphQLNonNull):
+        return _sent(name, one.type) + ("" if default is None else f" = {print_ast(default)}")
+    return f"{_sent(name, one.type)} | None = None"
+
+
+def _described(kind: GraphQLInputObjectType) -> list[str]:
+    """The `Attributes:` of a docstring."""
+    lines = ["", "Attributes:"]
+    for name, one in kind.fields.items():
+        text = _sentence(one.description)
+        lines += _wrapped(f"{snake(name)}: {text[0].lower()}{text[1:]}", "    ", "        ")
+    return lines
+
+
+def _answered(name: str, kind: GraphQLOutputType, things: dict[str, str]) -> str:
+    """The annotation of a field of a record."""
+    if isinstance(kind, GraphQLNonNull):
+        inner = kind.of_type
+        if isinstance(inner, GraphQLList):
+            return f"tuple[{_answered(name, inner.of_type, things)}, ...]"
+        if name in MAPPINGS:
+            return "dict[str, Any]"
+        return things.get(name) or _python(inner)
+    present = _answered(name, GraphQLNonNull(kind), things)
+    return present if present == "Any" else f"{present} | None"
+
+
+def _sent(name: str, kind: GraphQLInputType) -> str:
+    """The annotation of something that is sent, without `| None`."""
+    inner = kind.of_type if isinstance(kind, GraphQLNonNull) else kind
+    if isinstance(inner, GraphQLList):
+        return f"Sequence[{_python(inner.of_type)}]"
+    return "Mapping[str, Any]" if name in MAPPINGS else _python(inner)
+
+
+def snake(name: str) -> str:
+    """The Python spelling of a GraphQL name: ``jobName`` is ``job_name``."""
+    return re.sub(r"(?<=[a-z])(?=[A-Z0-9])", "_", name).lower()
+
+
+def _python(kind: GraphQLInputType | GraphQLOutputType) -> str:
+    name = _named(kind)
+    return SCALARS.get(name, name)
+
+
+def _named(kind: GraphQLInputType | GraphQLOutputType) -> str:
+    """The name of a type without its list and its exclamation marks."""
+    return str(kind).strip("[]!")
+
+
+def _object(schema: GraphQLSchema, name: str) -> GraphQLObjectType:
+    kind = schema.type_map[name]
+    assert isinstance(kind, GraphQLObjectType), name
+    return kind
+
+
+def _input(schema: GraphQLSchema, name: str) -> GraphQLInputObjectType:
+    kind = schema.type_map[name]
+    assert isinstance(kind, GraphQLInputObjectType), name
+    return kind
+
+
+def _note(docstring: str) -> str:
+    return f"# Made from graphql/schema.graphql by `make schema`; do not edit it.\n{docstring}"
+
+
+def _imported(module: str, names: Iterable[str]) -> Iterator[str]:
+    """An import in the form of the house."""
+    ordered = sorted(names)
+    line = f"from .{module} import {', '.join(ordered)}"
+    if len(line) <= WIDTH:
+        yield line
+        return
+    yield f"from .{module} import ("
+    yield from (f"    {name}," for name in ordered)
+    yield ")"
+
+
+def _docstring(description: str | None, more: list[str] | None = None) -> Iterator[str]:
+    text = _sentence(description)
+    if not more and len(text) <= WIDTH - 10:
+        yield f'    """{text}"""'
+        return
+    # The first line has to be a sentence; what follows it stands below.
+    first, _, rest = text.partition(". ") if len(text) > WIDTH - 7 else (text, "", "")
+    yield f'    """{first}{"." if rest else ""}'
+    if rest:
+        yield ""
+        yield from _wrapped(rest, "    ", "    ")
+    yield from (f"    {line}".rstrip() for line in more or [])
+    yield '    """'
+
+
+def _wrapped(text: str, first: str, others: str) -> list[str]:
+    return textwrap.wrap(text, WIDTH - 4, initial_indent=first, subsequent_indent=others, break_on_hyphens=False)
+
+
+def _sentence(description: str | None) -> str:
+    """A description of the schema on one line; code is marked as in docstrings of the client."""
+    return re.sub(r"`([^`]+)`", r"``\1``", " ".join((description or "").split())).replace("\\", "\\\\")
+
+
+def write() -> None:
+    """Write all generated modules."""
+    for name, text in modules(SDL.read_text(encoding="utf-8")).items():
+        (FOLDER / name).write_text(text, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    write()

@@ -1,0 +1,1 @@
+"""A run's way through the queue: enqueued, claimed, finished."""

@@ -1,0 +1,1 @@
+"""Rules of sign-in: accounts, roles, credentials, secrets, the audit log."""

@@ -1,0 +1,34 @@
+"""Who at which provider an account is."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from sqlalchemy import Connection, select
+
+from ....core.auth.providers import ProviderIdentity
+from ...schema.tables import provider_identity as i
+
+
+def identities_of(conn: Connection, account_ids: Sequence[int]) -> list[ProviderIdentity]:
+    """Who some accounts are at providers, the oldest first."""
+    statement = select(i).where(i.c.user_id.in_(account_ids)).order_by(i.c.id)
+    return [identity_from(row) for row in conn.execute(statement)]
+
+
+def by_subject(conn: Connection, issuer: str, subject: str) -> ProviderIdentity | None:
+    """The account of somebody at a provider."""
+    row = conn.execute(select(i).where(i.c.issuer == issuer, i.c.subject == subject)).one_or_none()
+    return None if row is None else identity_from(row)
+
+
+def identity_from(row: Any) -> ProviderIdentity:
+    """The identity behind a whole row."""
+    return ProviderIdentity(
+        id=row.id,
+        account_id=row.user_id,
+        provider=row.provider,
+        issuer=row.issuer,
+        subject=row.subject,
+        created_at=row.created_at,
+        last_used_at=row.last_used_at,
+    )

@@ -1,0 +1,121 @@
+"""How many runs were in the queue at each minute, as nodes kept it, and how many are there now.
+
+A minute is kept as a row for each job, group and state with any run, the largest of them; what is beyond is summed up
+under no name. The row without a name that waits is always there, also at zero: it tells that the minute was kept.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+
+from sqlalchemy import ColumnElement, Connection, and_, case, exists, func, literal, select
+
+from ....core.states import CLAIMABLE, UNFINISHED, RunState
+from ...db.functions import BucketStart, duration
+from ...db.words import word, words
+from ...schema.tables import queue_depth as d
+from ...schema.tables import run as r
+from ...schema.types import UtcDateTime
+
+KEPT_FOR = timedelta(days=2)
+UNNAMED = ""
+"""Job and group of what is summed up."""
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """The unfinished runs of one job, group and state.
+
+    Attributes:
+        job_name: The job.
+        group_name: The group.
+        state: The state.
+        runs: How many.
+        oldest_at: Since when the one that is due for longest waits; None if none is due.
+    """
+
+    job_name: str
+    group_name: str
+    state: RunState
+    runs: int
+    oldest_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class DepthPoint:
+    """The queue in a bucket of time.
+
+    Attributes:
+        at: When the bucket begins.
+        states: Unfinished runs by state, the mean of the minutes that were kept.
+        oldest_wait: The longest that a due run had waited at any of them, in seconds; None if none was due.
+    """
+
+    at: datetime
+    states: Mapping[RunState, float]
+    oldest_wait: float | None
+
+
+def parts(conn: Connection, now: datetime) -> list[Part]:
+    """The queue as it is, the largest parts first."""
+    due = and_(r.c.state.in_(words(CLAIMABLE)), r.c.available_at <= now)
+    count = func.count().label("number")
+    statement = (
+        select(
+            r.c.job_name,
+            r.c.group_name,
+            r.c.state,
+            count,
+            func.min(case((due, r.c.available_at)), type_=UtcDateTime()).label("oldest_at"),
+        )
+        .where(r.c.state.in_(words(UNFINISHED)))
+        .group_by(r.c.job_name, r.c.group_name, r.c.state)
+        .order_by(count.desc(), r.c.job_name, r.c.group_name, r.c.state)
+    )
+    return [
+        Part(row.job_name, row.group_name, RunState(row.state), row.number, row.oldest_at)
+        for row in conn.execute(statement)
+    ]
+
+
+def is_kept(conn: Connection, minute: datetime) -> bool:
+    """Whether somebody kept this minute."""
+    return conn.execute(select(exists().where(_mark(), d.c.at == minute))).scalar_one()
+
+
+def over_time(
+    conn: Connection,
+    start: datetime,
+    end: datetime,
+    seconds: int,
+    *,
+    job_name: str | None = None,
+    group: str | None = None,
+) -> list[DepthPoint]:
+    """The queue, or what one job or group has in it, in ``start <= time < end`` by buckets of ``seconds``.
+
+    Buckets are aligned to the epoch; those of which no minute was kept are left out.
+    """
+    span = (d.c.at >= start, d.c.at < end)
+    bucket = BucketStart(d.c.at, literal(seconds)).label("bucket")
+    kept = {
+        at: count for at, count in conn.execute(select(bucket, func.count()).where(_mark(), *span).group_by(bucket))
+    }
+    conditions = [*span]
+    if job_name is not None:
+        conditions.append(d.c.job_name == job_name)
+    if group is not None:
+        conditions.append(d.c.group_name == group)
+    waited = func.max(duration(d.c.oldest_at, d.c.at))
+    statement = select(bucket, d.c.state, func.sum(d.c.runs), waited).where(*conditions).group_by(bucket, d.c.state)
+    states: dict[int, dict[RunState, float]] = {at: {} for at in kept}
+    waits: dict[int, float] = {}
+    for at, state, runs, wait in conn.execute(statement):
+        states[at][RunState(state)] = int(runs) / kept[at]
+        if wait is not None:
+            waits[at] = max(wait, waits.get(at, 0.0))
+    return [DepthPoint(datetime.fromtimestamp(at, UTC), states[at], waits.get(at)) for at in sorted(kept)]
+
+
+def _mark() -> ColumnElement[bool]:
+    return and_(d.c.job_name == UNNAMED, d.c.group_name == UNNAMED, d.c.state == word(RunState.WAITING))

@@ -1,0 +1,187 @@
+"""The execution log counted by hours, so that figures over days cost the same however many executions there were.
+
+An hour is counted once, when it is over and nothing that began in it still runs: then its executions do not change any
+more, whoever reads them. Nothing is written for it where executions begin and end; readers count the few hours that
+are not counted yet in the log itself. What is pruned by number later stays counted; by age the hours go with the log.
+"""
+
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any, Final, TypeAlias
+
+from sqlalchemy import ColumnElement, Connection, Select, and_, case, func, literal, select
+
+from ....core.model import FAILURES, Outcome
+from ...db.functions import BucketStart
+from ...db.words import word, words
+from ...schema.tables import HourKind
+from ...schema.tables import execution_hour as h
+from ...schema.tables import job_execution as e
+from ...schema.types import UtcDateTime
+from .scope import Scope
+
+AnySelect: TypeAlias = Select[*tuple[Any, ...]]
+
+
+HOUR = timedelta(hours=1)
+COUNTED_AFTER = timedelta(minutes=5)
+"""After the end of an hour: so long a start may be under way to its commit. Transactions are cut off much earlier."""
+
+
+LOOK_BACK = timedelta(days=7)
+FARTHEST = timedelta(days=400)
+
+_FILTERS: Final = {
+    HourKind.JOB: "job_name",
+    HourKind.TASK: "task_name",
+    HourKind.GROUP: "group",
+    HourKind.NODE: "node",
+}
+"""What of a ``Scope`` has the name of a kind, in its order."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tally:
+    """How many executions began, how many of them failed (or timed out, or were lost) or succeeded, their records."""
+
+    executions: int = 0
+    failures: int = 0
+    successes: int = 0
+    records: int = 0
+
+    def __add__(self, other: "Tally") -> "Tally":
+        return Tally(
+            self.executions + other.executions,
+            self.failures + other.failures,
+            self.successes + other.successes,
+            self.records + other.records,
+        )
+
+
+def hour_of(instant: datetime) -> datetime:
+    """The beginning of the hour that a time lies in."""
+    return instant.replace(minute=0, second=0, microsecond=0)
+
+
+def first_to_count(conn: Connection, now: datetime) -> datetime | None:
+    """Where to begin to count at the start of a node; None without any execution.
+
+    With the whole log, or where that has been done a week before the newest hour that is counted: pruning leaves hardly
+    anything of what is older, and takes the hours with it.
+    """
+    oldest = conn.execute(select(func.min(e.c.started_at, type_=UtcDateTime()))).scalar_one()
+    if oldest is None:
+        return None
+    newest = conn.execute(select(func.max(h.c.hour, type_=UtcDateTime())).where(_of(HourKind.ALL, ""))).scalar_one()
+    return max(hour_of(oldest), hour_of(now) - FARTHEST if newest is None else newest - LOOK_BACK)
+
+
+def uncounted(conn: Connection, start: datetime, now: datetime) -> list[datetime]:
+    """The hours since ``start`` that are over at ``now`` and not counted yet, oldest first."""
+    end = hour_of(now - COUNTED_AFTER)
+    known = counted(conn, start, end)
+    hours = (start + number * HOUR for number in range(max(0, (end - start) // HOUR)))
+    return [hour for hour in hours if hour not in known]
+
+
+def counted(conn: Connection, start: datetime, end: datetime) -> set[datetime]:
+    """The hours that begin in ``start <= hour < end`` and are counted."""
+    statement = select(h.c.hour).where(_of(HourKind.ALL, ""), h.c.hour >= start, h.c.hour < end)
+    return set(conn.execute(statement).scalars())
+
+
+def kind_of(scope: Scope) -> tuple[HourKind, str] | None:
+    """As what the executions of a scope are counted ahead; None if they are not, since it has several names."""
+    names = {kind: getattr(scope, attribute) for kind, attribute in _FILTERS.items()}
+    named: list[tuple[HourKind, str]] = [(kind, name) for kind, name in names.items() if name is not None]
+    if len(named) > 1:
+        return None
+    return named[0] if named else (HourKind.ALL, "")
+
+
+def figures() -> list[ColumnElement[int]]:
+    """The columns of a ``Tally``, over rows of the log."""
+
+    def number_of(condition: ColumnElement[bool]) -> ColumnElement[int]:
+        return func.coalesce(func.sum(case((condition, 1), else_=0)), 0)
+
+    return [
+        func.count(),
+        number_of(e.c.outcome.in_(words(FAILURES))),
+        number_of(e.c.outcome == word(Outcome.SUCCESS)),
+        func.coalesce(func.sum(e.c.records_processed), 0),
+    ]
+
+
+def tallies(
+    conn: Connection, start: datetime, end: datetime, seconds: int, of: tuple[HourKind, str]
+) -> dict[datetime, Tally]:
+    """The counts of the executions that began in ``start <= time < end``, by bucket of ``seconds``.
+
+    Args:
+        conn: A connection.
+        start: The beginning of the span.
+        end: Its end, not included.
+        seconds: The width of a bucket; buckets are aligned to the epoch.
+        of: Of everything, a job, a task, a group or a node, and its name.
+
+    Returns:
+        By the beginning of each bucket that has any.
+    """
+    found: dict[datetime, Tally] = {}
+
+    def add(bucket: datetime, tally: Tally) -> None:
+        if tally.executions:
+            found[bucket] = found.get(bucket, Tally()) + tally
+
+    spans = [(start, end)]
+    if seconds % 3600 == 0:
+        whole = {hour for hour in counted(conn, start, end) if hour + HOUR <= end}
+        spans = gaps(start, end, whole)
+        for hour, tally in _stored(conn, start, end, of):
+            if hour in whole:
+                add(_bucket(hour, seconds), tally)
+    for first, last in spans:
+        for bucket, tally in _in_log(conn, first, last, seconds, of):
+            add(bucket, tally)
+    return found
+
+
+def total(conn: Connection, start: datetime, end: datetime) -> Tally:
+    """The counts of all executions that began in ``start <= time < end``."""
+    return sum(tallies(conn, start, end, 3600, (HourKind.ALL, "")).values(), Tally())
+
+
+def gaps(start: datetime, end: datetime, hours: Collection[datetime]) -> list[tuple[datetime, datetime]]:
+    """What of ``start <= time < end`` lies in none of these hours, all of which lie within, as spans in order."""
+    edges = [start, *(edge for hour in sorted(hours) for edge in (hour, hour + HOUR)), end]
+    return [(first, last) for first, last in zip(edges[::2], edges[1::2], strict=True) if first < last]
+
+
+def _bucket(instant: datetime, seconds: int) -> datetime:
+    at = int(instant.timestamp())
+    return datetime.fromtimestamp(at - at % seconds, UTC)
+
+
+def _of(kind: HourKind, name: str) -> ColumnElement[bool]:
+    return and_(h.c.kind == word(kind), h.c.name == name)
+
+
+def _stored(
+    conn: Connection, start: datetime, end: datetime, of: tuple[HourKind, str]
+) -> Iterator[tuple[datetime, Tally]]:
+    figures = (h.c.executions, h.c.failures, h.c.successes, h.c.records)
+    for hour, *counts in conn.execute(select(h.c.hour, *figures).where(_of(*of), h.c.hour >= start, h.c.hour < end)):
+        yield hour, Tally(*counts)
+
+
+def _in_log(
+    conn: Connection, start: datetime, end: datetime, seconds: int, of: tuple[HourKind, str]
+) -> Iterator[tuple[datetime, Tally]]:
+    kind, name = of
+    job, task, group, node = (name if kind is one else None for one in _FILTERS)
+    scope = Scope(start, end, job, task, group, node)
+    bucket = BucketStart(e.c.started_at, literal(seconds)).label("bucket")
+    for at, *counts in conn.execute(select(bucket, *figures()).where(scope.condition()).group_by(bucket)):
+        yield datetime.fromtimestamp(at, UTC), Tally(*map(int, counts))

@@ -1,0 +1,170 @@
+"""Figures that belong together, each report read from one snapshot."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+
+from sqlalchemy import Connection, func, select
+
+from ....core.states import UNFINISHED, RunState
+from ...db.words import words
+from ...schema.tables import run
+from ..nodes import live
+from . import hours
+from .hours import Tally
+from .percentiles import Percentiles, Series, percentiles
+from .scope import Scope
+from .statistics import Figures, Point, completed_per_minute, counts, scaled, stalled
+
+DAY = timedelta(days=1)
+TICK = timedelta(microseconds=1)
+MINUTES = 60
+"""How many minutes the overview's rate goes back."""
+SAMPLE = 10_000
+"""So many executions say where percentiles lie as well as all: the rank of the 99th is right to 0.1 in 100."""
+EXAMINED = 50_000
+"""So many are looked at for what no index finds: of a rare group or node the sample is small."""
+
+
+@dataclass(frozen=True, slots=True)
+class Overview:
+    """How things are at ``at``.
+
+    Attributes:
+        at: The time of the report.
+        states: Unfinished runs by state.
+        failed: Executions of the last 24 hours that failed, timed out or were lost.
+        failed_before: The same of the 24 hours before these.
+        succeeded: Executions of the last 24 hours that succeeded.
+        per_minute: How many executions ended in each of the last 60 whole minutes, oldest first.
+        stalled: Tasks that should have started and did not.
+        live_nodes: Nodes that are up.
+        slots: Their slots together.
+    """
+
+    at: datetime
+    states: dict[RunState, int]
+    failed: int
+    failed_before: int
+    succeeded: int
+    per_minute: tuple[int, ...]
+    stalled: int
+    live_nodes: int
+    slots: int
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What of the statistics costs a look at every execution: the percentiles of everything, and of each point."""
+
+    total: bool = True
+    points: bool = True
+    lateness: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Statistics:
+    """Figures of a scope: durations in all, over time, lateness, and how many of its tasks are stalled.
+
+    With ``estimated`` the counts are those of an even sample, scaled up.
+    """
+
+    total: Figures
+    points: tuple[Point, ...]
+    lateness: Percentiles
+    stalled: int
+    estimated: bool
+
+
+def overview(conn: Connection, now: datetime) -> Overview:
+    """The state of the queue, and what became of the last day."""
+    day, day_before = hours.total(conn, now - DAY, now + TICK), hours.total(conn, now - 2 * DAY, now - DAY)
+    minute = now.replace(second=0, microsecond=0)
+    start = minute - timedelta(minutes=MINUTES)
+    ended = completed_per_minute(conn, start, minute)
+    nodes = live(conn)
+    return Overview(
+        at=now,
+        states=_states(conn),
+        failed=day.failures,
+        failed_before=day_before.failures,
+        succeeded=day.successes,
+        per_minute=tuple(ended.get(start + timedelta(minutes=one), 0) for one in range(MINUTES)),
+        stalled=len(stalled(conn, now)),
+        live_nodes=len(nodes),
+        slots=sum(node.slots for node in nodes),
+    )
+
+
+def _states(conn: Connection) -> dict[RunState, int]:
+    statement = select(run.c.state, func.count()).where(run.c.state.in_(words(UNFINISHED))).group_by(run.c.state)
+    return {RunState(state): count for state, count in conn.execute(statement)}
+
+
+def statistics(
+    conn: Connection,
+    scope: Scope,
+    seconds: int,
+    now: datetime,
+    wanted: Wanted = Wanted(),
+    *,
+    examined: int = EXAMINED,
+) -> Statistics:
+    """The figures of a scope, in all and per bucket of ``seconds``; percentiles that are not wanted are None.
+
+    Everything is counted; percentiles of more than ``SAMPLE`` executions are those of an even sample of about so many,
+    or of fewer where more than ``examined`` would have to be looked at. What has several names is searched for among
+    so many, too.
+    """
+    among = _found(scope)
+    whole = _counted(conn, among, seconds)
+    sampled = max(1, round(_sum(whole).count / examined)) if among != scope else 1
+    is_estimated = sampled > 1 and hours.kind_of(scope) is None
+    counted = whole if among == scope else _counted(conn, scope, seconds, sampled)
+    total = _sum(counted)
+    series = {Series.TOTAL: wanted.total, Series.POINTS: wanted.points, Series.LATENESS: wanted.lateness}
+    chosen = [one for one, is_wanted in series.items() if is_wanted]
+    every = max(sampled, round(total.count / SAMPLE))
+    found = percentiles(conn, replace(scope, every=every), seconds, chosen)
+
+    def judged(figures: Figures, of: Series, at: datetime | None = None) -> Figures:
+        parts = found.get((of, 0 if at is None else int(at.timestamp())), Percentiles())
+        return replace(figures, p50=parts.p50, p95=parts.p95, p99=parts.p99)
+
+    return Statistics(
+        total=judged(total, Series.TOTAL),
+        points=tuple(Point(point.at, judged(point.figures, Series.POINTS, point.at)) for point in counted),
+        lateness=found.get((Series.LATENESS, 0), Percentiles()),
+        stalled=len(stalled(conn, now, job_name=scope.job_name, task_name=scope.task_name, group=scope.group)),
+        estimated=is_estimated,
+    )
+
+
+def _found(scope: Scope) -> Scope:
+    """What an index finds: a group, a node, or a task beside a job is looked for among that."""
+    return replace(scope, group=None, node=None, task_name=None if scope.job_name is not None else scope.task_name)
+
+
+def _counted(conn: Connection, scope: Scope, seconds: int, every: int = 1) -> list[Point]:
+    """The counts of a scope: whole hours as they were counted ahead; of several names one of ``every`` execution."""
+    of = hours.kind_of(scope)
+    if of is None:
+        return [scaled(point, every) for point in counts(conn, replace(scope, every=every), seconds)]
+    tallies = hours.tallies(conn, scope.start, scope.end, seconds, of)
+    return [Point(at, _figures(tally)) for at, tally in sorted(tallies.items())]
+
+
+def _figures(tally: Tally) -> Figures:
+    return Figures(tally.executions, tally.failures, tally.records, None, None, None)
+
+
+def _sum(counted: Sequence[Point]) -> Figures:
+    figures = [point.figures for point in counted]
+    return Figures(
+        sum(one.count for one in figures),
+        sum(one.failures for one in figures),
+        sum(one.records for one in figures),
+        None,
+        None,
+        None,
+    )

@@ -1,0 +1,75 @@
+"""Which executions a figure is about."""
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from sqlalchemy import ColumnElement, and_, exists, func, select
+
+from ...schema.tables import job_execution as e
+from ...schema.tables import run
+
+SLACK = timedelta(hours=1)
+"""Ids ascend with the time of the start, but for starts that were committed late and clocks that were set back."""
+_NEIGHBOURS = 100
+
+
+_PRIME, _STEP = 1_000_003, 618_034
+"""Multiples of the golden ratio, modulo one: every stretch of ids has its share, and so has each of two jobs that
+alternate, which those ids that a number divides would not give."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """Which executions: those that started in ``start <= time < end``, of one job, task, group or node if given.
+
+    With ``every`` above one it is an even sample of these, by their ids: about one of so many.
+    """
+
+    start: datetime
+    end: datetime
+    job_name: str | None = None
+    task_name: str | None = None
+    group: str | None = None
+    node: str | None = None
+    every: int = 1
+
+    def condition(self) -> ColumnElement[bool]:
+        """The SQL of it."""
+        conditions = [e.c.started_at >= self.start, e.c.started_at < self.end]
+        if self.job_name is not None:
+            conditions.append(e.c.job_name == self.job_name)
+        if self.task_name is not None:
+            conditions.append(e.c.task_name == self.task_name)
+        if self.node is not None:
+            conditions.append(e.c.node == self.node)
+        if self.every > 1:
+            conditions.append(e.c.id % _PRIME * _STEP % _PRIME < _PRIME // self.every)
+        if self.group is not None:
+            # Run by run: there are far fewer in a span of time than runs of a group.
+            conditions.append(exists().where(run.c.id == e.c.run_id, run.c.group_name == self.group))
+        if self.job_name is not None or self.task_name is not None:
+            conditions.append(self.ids())
+        return and_(*conditions)
+
+    def ids(self) -> ColumnElement[bool]:
+        """The ids between which the executions of the span lie.
+
+        Says little new, but an index over something else and the id can begin and end there: else it would be read
+        through the whole history of a job.
+        """
+        later = e.c.started_at >= _shifted(self.start, -SLACK)
+        earlier = e.c.started_at < _shifted(self.end, SLACK)
+        begin = select(e.c.id).where(later).order_by(e.c.started_at).limit(_NEIGHBOURS).subquery("begin_of_span")
+        end = select(e.c.id).where(earlier).order_by(e.c.started_at.desc()).limit(_NEIGHBOURS).subquery("end_of_span")
+        # Nothing lies in the span at all if there is no neighbour.
+        first = select(func.min(begin.c.id)).scalar_subquery()
+        last = select(func.max(end.c.id)).scalar_subquery()
+        return and_(e.c.id >= first, e.c.id <= last)
+
+
+def _shifted(instant: datetime, by: timedelta) -> datetime:
+    """A time so much later, within what the calendar has."""
+    try:
+        return instant + by
+    except OverflowError:
+        return instant

@@ -1,0 +1,330 @@
+"""What can be listed: the rows of each aggregate, and the fields by which they are filtered and ordered."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from typing import Any, Generic, TypeVar
+
+from sqlalchemy import (
+    Boolean,
+    ColumnElement,
+    Row,
+    Select,
+    and_,
+    case,
+    exists,
+    func,
+    literal,
+    literal_column,
+    select,
+    text,
+)
+
+from ....core.defaults import JobInfo
+from ....core.model import Execution, Group, Node, Outcome, OverlapPolicy, Run, SkippedOccurrence, Task
+from ....core.schedule import Syntax
+from ....core.states import CLAIMABLE, FINAL, OCCUPYING, UNFINISHED, RunState
+from ...db.functions import duration
+from ...db.words import words
+from ...schema.tables import (
+    BY_HAND,
+    UNUSUAL,
+    job,
+    job_execution,
+    node,
+    periodic_task,
+    queue_group,
+    run,
+    skipped_occurrence,
+)
+from ...schema.types import UtcDateTime
+from ..executions import execution_from
+from ..groups import all_names, group_from
+from ..jobs import job_from
+from ..nodes import node_from
+from ..runs import run_from, select_runs
+from ..skipped import skipped_from
+from ..tasks import task_from
+from .criteria import Condition, Criteria, conjuncts, to_sql
+from .keyset import OrderKey
+
+M = TypeVar("M")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Listing(Generic[M]):
+    """One aggregate as a list.
+
+    Attributes:
+        name: What cursors of this list are bound to.
+        rows: Selects everything that ``model`` reads.
+        key: The unique field; all lists but those of groups and jobs have the primary key, and as the field ``id``.
+        fields: The expression behind each name that filters and orders may use.
+        order: The order unless another is asked for.
+        model: Makes the model of a row.
+        hints: What follows from a condition; SQLite takes a partial index only if it reads the index' own condition.
+    """
+
+    name: str
+    rows: Select[Any]
+    key: ColumnElement[Any]
+    fields: Mapping[str, ColumnElement[Any]]
+    order: tuple[OrderKey, ...]
+    model: Callable[[Row[Any]], M]
+    hints: Callable[[Condition], Iterable[ColumnElement[bool]]] = lambda _: ()
+
+    def condition(self, criteria: Criteria) -> ColumnElement[bool]:
+        """The SQL of a condition, and what follows from it that an index is made for."""
+        hints = (hint for required in conjuncts(criteria) for hint in self.hints(required))
+        return and_(to_sql(criteria, self.fields), *hints)
+
+    def kinds(self, order: Sequence[OrderKey]) -> tuple[type, ...]:
+        """The Python type of each value of a position in this order."""
+        types = (self.fields[key.field].type for key in order)
+        return tuple(datetime if isinstance(one, UtcDateTime) else one.python_type for one in types)
+
+    def complete(self, order: Sequence[OrderKey]) -> tuple[OrderKey, ...]:
+        """``order`` made unique: the key comes last, in the direction of the first field; empty = the list's own."""
+        keys = list(dict.fromkeys(order)) or list(self.order)
+        for place, key in enumerate(keys):
+            # What follows a unique field decides nothing.
+            if self.fields[key.field] is self.key or getattr(self.fields[key.field], "unique", False):
+                return tuple(keys[: place + 1])
+        unique = next(name for name, one in self.fields.items() if one is self.key)
+        return (*keys, OrderKey(unique, descending=keys[0].descending))
+
+
+# What holds when nothing is set depends on the syntax; readers filter by what holds.
+_EFFECTIVE_OVERLAP = func.coalesce(
+    periodic_task.c.overlap,
+    case(
+        (periodic_task.c.schedule_syntax == Syntax.INTERVAL.value, OverlapPolicy.QUEUE.value),
+        else_=OverlapPolicy.SKIP.value,
+    ),
+)
+
+_FINISHED = job_execution.alias("newest")
+_LAST_OUTCOME = (
+    select(_FINISHED.c.outcome)
+    .where(_FINISHED.c.task_id == periodic_task.c.id, _FINISHED.c.completed_at.is_not(None))
+    .order_by(_FINISHED.c.id.desc())
+    .limit(1)
+    .scalar_subquery()
+)
+
+TASKS: Listing[Task] = Listing(
+    name="tasks",
+    rows=select(periodic_task),
+    key=periodic_task.c.id,
+    fields={
+        "id": periodic_task.c.id,
+        "name": periodic_task.c.name,
+        "description": periodic_task.c.description,
+        "enabled": periodic_task.c.enabled,
+        "source": periodic_task.c.source,
+        "job_name": periodic_task.c.job_name,
+        "group": periodic_task.c.group_name,
+        "priority": periodic_task.c.priority,
+        "owner": periodic_task.c.owner,
+        "submitter": periodic_task.c.submitter,
+        "syntax": periodic_task.c.schedule_syntax,
+        "timezone": periodic_task.c.timezone,
+        "overridden": periodic_task.c.overridden,
+        "overlap": _EFFECTIVE_OVERLAP,
+        "finished": periodic_task.c.next_nominal.is_(None),
+        "last_outcome": _LAST_OUTCOME,
+        "next_execution": periodic_task.c.next_execution,
+        "paused_at": periodic_task.c.paused_at,
+        "last_due_at": periodic_task.c.last_due_at,
+        "last_started_at": periodic_task.c.last_started_at,
+        "counter": periodic_task.c.counter,
+        "created_at": periodic_task.c.created_at,
+        "updated_at": periodic_task.c.updated_at,
+    },
+    order=(OrderKey("id", descending=True),),
+    model=task_from,
+)
+
+_AGAIN = run.alias("again")
+_INDEXED_STATES = (OCCUPYING, CLAIMABLE, UNFINISHED, FINAL - {RunState.SUCCESS})
+
+
+def _hints_of_runs(condition: Condition) -> Iterator[ColumnElement[bool]]:
+    """All states but success have indexes that the many runs that succeeded are not in."""
+    values = condition.values()
+    if condition.field == "state" and values:
+        yield from (run.c.state.in_(words(states)) for states in _INDEXED_STATES if values <= states)
+
+
+RUNS: Listing[Run] = Listing(
+    name="runs",
+    rows=select_runs(),
+    key=run.c.id,
+    fields={
+        "id": run.c.id,
+        "state": run.c.state,
+        "job_name": run.c.job_name,
+        "task_id": run.c.task_id,
+        "task_name": run.c.task_name,
+        "group": run.c.group_name,
+        "priority": run.c.priority,
+        "trigger": run.c.trigger,
+        "node": node.c.name,
+        "scheduled_for": run.c.scheduled_for,
+        "submitted_at": run.c.submitted_at,
+        "available_at": run.c.available_at,
+        "started_at": run.c.started_at,
+        "finished_at": run.c.finished_at,
+        "cancel_requested_at": run.c.cancel_requested_at,
+        "attempt": run.c.attempt,
+        "failures": run.c.failures,
+        "unique_key": run.c.unique_key,
+        "retried_from": run.c.retried_from,
+        "retried": exists().where(_AGAIN.c.retried_from == run.c.id),
+        "node_id": run.c.node_id,
+        "submitter": run.c.submitter,
+        "description": run.c.description,
+        "error": run.c.error,
+    },
+    order=(OrderKey("id", descending=True),),
+    model=run_from,
+    hints=_hints_of_runs,
+)
+
+QUEUED: Listing[Run] = replace(RUNS, name="queued", rows=RUNS.rows.where(run.c.state.in_(words(UNFINISHED))))
+"""Runs that are not over."""
+
+HELD: Listing[Run] = replace(RUNS, name="held", rows=RUNS.rows.where(run.c.state.in_(words(OCCUPYING))))
+"""Runs that a node holds."""
+
+OCCURRENCES: Listing[Run] = Listing(
+    name="occurrences",
+    # As literal text: SQLite takes the unique index over occurrences only if it sees the condition of that index.
+    rows=RUNS.rows.where(text("run.trigger = 'schedule' AND run.state <> 'skipped'")),
+    key=run.c.id,
+    fields=RUNS.fields,
+    order=(OrderKey("scheduled_for", descending=True), OrderKey("id", descending=True)),
+    model=run_from,
+)
+"""Runs that a schedule made of its occurrences. Those dropped before their start are told by their skipped rows."""
+
+
+def _hints_of_executions(condition: Condition) -> Iterator[ColumnElement[bool]]:
+    """Unusual outcomes and triggers have indexes that the usual ones are not in."""
+    values = condition.values()
+    if condition.field == "outcome":
+        if values == frozenset((None,)):
+            yield job_execution.c.completed_at.is_(None)
+        elif values and values <= UNUSUAL:
+            yield job_execution.c.outcome.in_(words(UNUSUAL))
+        elif values and all(isinstance(value, Outcome) and not value.is_success for value in values):
+            yield job_execution.c.success == literal_column("false", Boolean())
+    elif condition.field == "trigger" and values and values <= set(BY_HAND):
+        yield job_execution.c.trigger.in_(words(BY_HAND))
+
+
+EXECUTIONS: Listing[Execution] = Listing(
+    name="executions",
+    rows=select(job_execution),
+    key=job_execution.c.id,
+    fields={
+        "id": job_execution.c.id,
+        "job_name": job_execution.c.job_name,
+        "task_id": job_execution.c.task_id,
+        "task_name": job_execution.c.task_name,
+        "run_id": job_execution.c.run_id,
+        "group": select(run.c.group_name).where(run.c.id == job_execution.c.run_id).scalar_subquery(),
+        "owner": select(periodic_task.c.owner).where(periodic_task.c.id == job_execution.c.task_id).scalar_subquery(),
+        "outcome": job_execution.c.outcome,
+        "success": job_execution.c.success,
+        "node": job_execution.c.node,
+        "trigger": job_execution.c.trigger,
+        "attempt": job_execution.c.attempt,
+        "started_at": job_execution.c.started_at,
+        "completed_at": job_execution.c.completed_at,
+        "scheduled_for": job_execution.c.scheduled_for,
+        "records_processed": job_execution.c.records_processed,
+        "error_message": job_execution.c.error_message,
+        "error_type": job_execution.c.error_type,
+        "duration": duration(job_execution.c.started_at, job_execution.c.completed_at),
+    },
+    order=(OrderKey("id", descending=True),),
+    model=execution_from,
+    hints=_hints_of_executions,
+)
+
+SKIPPED: Listing[SkippedOccurrence] = Listing(
+    name="skipped",
+    rows=select(skipped_occurrence),
+    key=skipped_occurrence.c.id,
+    fields={
+        "id": skipped_occurrence.c.id,
+        "task_id": skipped_occurrence.c.task_id,
+        "task_name": skipped_occurrence.c.task_name,
+        "reason": skipped_occurrence.c.reason,
+        "node": skipped_occurrence.c.node,
+        "count": skipped_occurrence.c.occurrences,
+        "first_scheduled_for": skipped_occurrence.c.first_scheduled_for,
+        "last_scheduled_for": skipped_occurrence.c.last_scheduled_for,
+        "at": skipped_occurrence.c.at,
+    },
+    order=(OrderKey("id", descending=True),),
+    model=skipped_from,
+)
+
+_NAMED = all_names()
+_QUEUED_IN = (run.c.group_name == _NAMED.c.name, run.c.state.in_(words(CLAIMABLE)))
+_FIRST_IN_LINE = select(func.min(run.c.available_at)).where(*_QUEUED_IN).scalar_subquery()
+FAR = datetime(2200, 1, 1, tzinfo=UTC)
+"""Waits are compared by how long before this time they began, so that pages read at different times agree."""
+
+_SETTINGS = [queue_group.c[name] for name in ("paused_at", "paused_by", "pause_reason", "max_running")]
+
+GROUPS: Listing[Group] = Listing(
+    name="groups",
+    rows=select(_NAMED.c.name, *_SETTINGS).join_from(
+        _NAMED, queue_group, queue_group.c.name == _NAMED.c.name, isouter=True
+    ),
+    key=_NAMED.c.name,
+    fields={
+        "name": _NAMED.c.name,
+        "paused": queue_group.c.paused_at.is_not(None),
+        "max_running": queue_group.c.max_running,
+        "depth": select(func.count()).where(*_QUEUED_IN).scalar_subquery(),
+        "wait": func.coalesce(duration(_FIRST_IN_LINE, literal(FAR, UtcDateTime())), 0.0),
+    },
+    order=(OrderKey("name"),),
+    model=group_from,
+)
+"""All groups that a task or an unfinished run names, those that were once paused or limited, and the default one."""
+
+JOBS: Listing[JobInfo] = Listing(
+    name="jobs",
+    rows=select(job),
+    key=job.c.name,
+    fields={
+        "name": job.c.name,
+        "description": job.c.description,
+        "schedule": job.c.schedule,
+        "isolation": job.c.isolation,
+    },
+    order=(OrderKey("name"),),
+    model=job_from,
+)
+"""The jobs that nodes have published, without the nodes that know them."""
+
+NODES: Listing[Node] = Listing(
+    name="nodes",
+    rows=select(node),
+    key=node.c.id,
+    fields={
+        "id": node.c.id,
+        "name": node.c.name,
+        "state": node.c.state,
+        "version": node.c.version,
+        "started_at": node.c.started_at,
+    },
+    order=(OrderKey("id", descending=True),),
+    model=node_from,
+)
+"""All nodes, live or not, that were not pruned."""

@@ -1,0 +1,207 @@
+"""Conditions on rows as values, and their SQL.
+
+A condition names a field of a list (see ``lists``), never a column, so whoever asks needs no SQL. Missing values follow
+the rule that people expect: ``NE`` and ``NOT_IN`` find rows without a value too, and ``Not`` finds all that its part
+does not.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from operator import ge, gt, le, lt
+from typing import Any, TypeAlias
+
+from sqlalchemy import BigInteger, Boolean, ColumnElement, and_, false, literal_column, or_, true
+
+from ...db.words import word, words
+
+MAX_BOUND = 1_000
+"""Longest list of keys that is passed as parameters."""
+
+
+class Operator(StrEnum):
+    """How a field is compared. ``CONTAINS`` and ``STARTS_WITH`` ignore the case of ASCII letters."""
+
+    EQ = "eq"
+    NE = "ne"
+    IN = "in"
+    NOT_IN = "not_in"
+    GT = "gt"
+    GTE = "gte"
+    LT = "lt"
+    LTE = "lte"
+    CONTAINS = "contains"
+    STARTS_WITH = "starts_with"
+    IS_NULL = "is_null"
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """One comparison. ``value`` is a tuple for ``IN`` and ``NOT_IN``, a bool for ``IS_NULL``; None means "no value"."""
+
+    field: str
+    operator: Operator
+    value: Any
+
+    def values(self) -> frozenset[Any]:
+        """The only values that a row can have in the field if the condition holds; None = no value, empty = many."""
+        match self.operator:
+            case Operator.EQ:
+                return frozenset({self.value})
+            case Operator.IN:
+                return frozenset(self.value)
+            case Operator.IS_NULL:
+                return frozenset({None} if self.value else ())
+            case _:
+                return frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class AllOf:
+    """Every part holds; without parts everything passes."""
+
+    parts: tuple["Criteria", ...]
+
+
+@dataclass(frozen=True, slots=True)
+class AnyOf:
+    """At least one part holds; without parts nothing passes."""
+
+    parts: tuple["Criteria", ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Not:
+    """The part does not hold."""
+
+    part: "Criteria"
+
+
+Criteria: TypeAlias = Condition | AllOf | AnyOf | Not
+
+EVERYTHING = AllOf(())
+"""The condition that every row meets."""
+
+
+def equal(field: str, value: Any) -> Condition:
+    """The condition ``field = value``."""
+    return Condition(field, Operator.EQ, value)
+
+
+def one_of(field: str, values: tuple[Any, ...]) -> Condition:
+    """The condition that ``field`` has one of ``values``."""
+    return Condition(field, Operator.IN, values)
+
+
+def conjuncts(criteria: Criteria) -> Iterator[Condition]:
+    """Single conditions that all have to hold for ``criteria`` to hold; not necessarily every one of them."""
+    match criteria:
+        case AllOf(parts):
+            for part in parts:
+                yield from conjuncts(part)
+        case Condition():
+            yield criteria
+        case AnyOf() | Not():
+            return
+
+
+def mentions(criteria: Criteria, field: str) -> bool:
+    """Whether a condition asks anything of a field."""
+    match criteria:
+        case AllOf(parts) | AnyOf(parts):
+            return any(mentions(part, field) for part in parts)
+        case Not(part):
+            return mentions(part, field)
+        case Condition():
+            return criteria.field == field
+
+
+def stand_in(criteria: Criteria, field: str, ids: tuple[int, ...]) -> Criteria:
+    """The same with conditions on keys in place of those on a truth value that holds for just the rows ``ids``."""
+    match criteria:
+        case AllOf(parts):
+            return AllOf(tuple(stand_in(part, field, ids) for part in parts))
+        case AnyOf(parts):
+            return AnyOf(tuple(stand_in(part, field, ids) for part in parts))
+        case Not(part):
+            return Not(stand_in(part, field, ids))
+        case Condition(name, operator, value) if name == field:
+            if value is None or operator is Operator.IS_NULL:
+                # It always has a value.
+                always = (operator is Operator.NE) if value is None else not value
+                return AllOf(()) if always else AnyOf(())
+            holds = value is (operator is Operator.EQ)
+            return Condition("id", Operator.IN if holds else Operator.NOT_IN, ids)
+        case Condition():
+            return criteria
+
+
+def to_sql(criteria: Criteria, columns: Mapping[str, ColumnElement[Any]]) -> ColumnElement[bool]:
+    """The SQL of a condition.
+
+    Args:
+        criteria: The condition.
+        columns: The expression behind each field name.
+    """
+    match criteria:
+        case AllOf(parts):
+            return and_(true(), *(to_sql(part, columns) for part in parts))
+        case AnyOf(parts):
+            return or_(false(), *(to_sql(part, columns) for part in parts))
+        case Not(part):
+            # Not "NOT x": for a row whose comparison is unknown (NULL) the part does not hold either.
+            return to_sql(part, columns).is_not(true())
+        case Condition(field, operator, value):
+            several = operator in (Operator.IN, Operator.NOT_IN)
+            return _comparison(columns[field], operator, _several(value) if several else _plain(value))
+
+
+def _plain(value: Any) -> Any:
+    """An enumeration as the word that the tables hold."""
+    return word(value) if isinstance(value, StrEnum) else value
+
+
+def _several(values: Iterable[Any]) -> list[Any]:
+    """Values in the order in which the conditions of the indexes name them, if they are words."""
+    listed = list(values)
+    if len(listed) > MAX_BOUND and all(isinstance(value, int) for value in listed):
+        # Databases bound how many parameters a statement has.
+        return [literal_column(str(int(value)), BigInteger()) for value in listed]
+    found = [value for value in listed if isinstance(value, StrEnum)]
+    return words(found) if len(found) == len(listed) else [_plain(value) for value in listed]
+
+
+def _comparison(column: ColumnElement[Any], operator: Operator, value: Any) -> ColumnElement[bool]:
+    match operator:
+        case Operator.EQ:
+            return _equal(column, value)
+        case Operator.NE:
+            return column.is_not(None) if value is None else column.is_distinct_from(value)
+        case Operator.IN:
+            return column.in_(value)
+        case Operator.NOT_IN:
+            return or_(column.not_in(value), column.is_(None))
+        case Operator.CONTAINS:
+            return column.icontains(value, autoescape=True)
+        case Operator.STARTS_WITH:
+            return column.istartswith(value, autoescape=True)
+        case Operator.IS_NULL:
+            return column.is_(None) if value else column.is_not(None)
+        case Operator.GT | Operator.GTE | Operator.LT | Operator.LTE:
+            return _ordered(column, operator, value)
+
+
+def _equal(column: ColumnElement[Any], value: Any) -> ColumnElement[bool]:
+    if value is None:
+        return column.is_(None)
+    if isinstance(value, bool):
+        # As a word and not as a parameter: SQLite takes a partial index only if it sees the condition of that index.
+        return column == literal_column("true" if value else "false", Boolean())
+    condition: ColumnElement[bool] = column == value
+    return condition
+
+
+def _ordered(column: ColumnElement[Any], operator: Operator, value: Any) -> ColumnElement[bool]:
+    compare = {Operator.GT: gt, Operator.GTE: ge, Operator.LT: lt, Operator.LTE: le}[operator]
+    condition: ColumnElement[bool] = compare(column, value)
+    return condition

@@ -1,0 +1,132 @@
+"""Pages, counts and batches of the lists in ``lists``; each function is one statement, however many rows it reads."""
+
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Any, TypeVar
+
+from sqlalchemy import ColumnElement, Connection, Row, Select, Subquery, and_, func, select, true
+
+from ...db import dialect
+from .aggregates import Listing
+from .criteria import Criteria
+from .keyset import Page, PageRequest, Position, bounds, order_by, page_of
+
+M = TypeVar("M")
+
+COUNT_CAP = 10_000
+"""Rows are counted up to here; one more means "more than this many"."""
+
+Parent = int | str
+"""What the rows of a batch belong to: a task's or a run's id, a job's name."""
+
+
+def page(conn: Connection, listing: Listing[M], request: PageRequest) -> Page[M]:
+    """One page of a list."""
+    rows = conn.execute(_page_statement(listing, request)).all()
+    return page_of(request, [(listing.model(row), _position(row, request)) for row in rows])
+
+
+@lru_cache(maxsize=128)
+def _page_statement(listing: Listing[Any], request: PageRequest) -> Select[Any]:
+    # Whoever shows a page asks for the same one again and again; putting it together costs as much as sending it.
+    return _limited(listing, request, listing.rows.add_columns(*_labels(listing, request)))
+
+
+def count(conn: Connection, listing: Listing[M], criteria: Criteria, cap: int = COUNT_CAP) -> int:
+    """How many rows meet the condition, counted up to ``cap`` + 1."""
+    rows = _keys(listing).where(listing.condition(criteria)).limit(cap + 1).subquery("counted")
+    return conn.execute(select(func.count()).select_from(rows)).scalar_one()
+
+
+def ids(conn: Connection, listing: Listing[M], criteria: Criteria, limit: int) -> list[int]:
+    """The keys of up to ``limit`` rows that meet the condition, smallest first."""
+    statement = _keys(listing).where(listing.condition(criteria)).order_by(listing.key).limit(limit)
+    return list(conn.execute(statement).scalars())
+
+
+def newest_id(conn: Connection, listing: Listing[Any]) -> int:
+    """The largest key of a list, 0 if it is empty."""
+    found: int | None = conn.execute(select(func.max(listing.key))).scalar_one()
+    return found or 0
+
+
+def pages_of(
+    conn: Connection, listing: Listing[M], field: str, parents: Sequence[Parent], request: PageRequest
+) -> dict[Parent, Page[M]]:
+    """For each parent, its own page of the rows whose ``field`` names it.
+
+    Args:
+        conn: A connection.
+        listing: The list.
+        field: The field of the list that holds the parent's key.
+        parents: Keys without repetition.
+        request: The same for all parents.
+    """
+    owners, parameters = _parents(conn, parents)
+    labels = _labels(listing, request)
+    column = listing.fields[field]
+    mine = column == owners.c.parent
+    if dialect.is_postgresql(conn):
+        # Not "=": PostgreSQL would take any index over the rest of the order and look for the parent's rows along it,
+        # through the whole table if they are rare. So only an index that begins with the parent can serve the order.
+        mine = and_(column >= owners.c.parent, column <= owners.c.parent)
+        turned = request.order[0].descending != request.backwards
+        ordered = listing.rows.add_columns(*labels).where(mine).order_by(column.desc() if turned else column.asc())
+        rows = _limited(listing, request, ordered).correlate(owners).lateral("page")
+        statement = select(owners.c.parent.label("parent_"), rows).select_from(owners.join(rows, true()))
+    else:
+        # SQLite has no LATERAL, but it answers a correlated IN once per parent and by the index.
+        wanted = _limited(listing, request, _keys(listing).where(mine)).correlate(owners)
+        statement = listing.rows.add_columns(owners.c.parent.label("parent_"), *labels).join_from(
+            listing.rows.get_final_froms()[0], owners, listing.key.in_(wanted)
+        )
+        statement = statement.order_by(*order_by(request, listing.fields))
+    found: dict[Parent, list[tuple[M, Position]]] = {parent: [] for parent in parents}
+    for row in conn.execute(statement, parameters):
+        found[row.parent_].append((listing.model(row), _position(row, request)))
+    return {parent: page_of(request, rows) for parent, rows in found.items()}
+
+
+def counts_of(
+    conn: Connection,
+    listing: Listing[M],
+    field: str,
+    parents: Sequence[Parent],
+    criteria: Criteria,
+    cap: int = COUNT_CAP,
+) -> dict[Parent, int]:
+    """For each parent, how many of its rows meet the condition, counted up to ``cap`` + 1."""
+    owners, parameters = _parents(conn, parents)
+    mine = and_(listing.fields[field] == owners.c.parent, listing.condition(criteria))
+    rows = _keys(listing).where(mine).limit(cap + 1).correlate(owners).subquery("counted")
+    number = select(func.count()).select_from(rows).scalar_subquery()
+    rows_found = conn.execute(select(owners.c.parent, number), parameters)
+    return {row.parent: row[1] for row in rows_found}
+
+
+def _keys(listing: Listing[Any]) -> Select[Any]:
+    """Only the key, from the same tables."""
+    return listing.rows.with_only_columns(listing.key, maintain_column_froms=True)
+
+
+def _limited(listing: Listing[Any], request: PageRequest, statement: Select[Any]) -> Select[Any]:
+    return (
+        statement.where(listing.condition(request.criteria), bounds(request, listing.fields))
+        .order_by(*order_by(request, listing.fields))
+        .limit(request.limit + 1)
+    )
+
+
+def _labels(listing: Listing[Any], request: PageRequest) -> list[ColumnElement[Any]]:
+    """The values that make a row's position."""
+    return [listing.fields[key.field].label(f"position_{place}_") for place, key in enumerate(request.order)]
+
+
+def _position(row: Row[Any], request: PageRequest) -> Position:
+    """The last columns of every statement here are those of ``_labels``."""
+    return tuple(row)[-len(request.order) :]
+
+
+def _parents(conn: Connection, parents: Sequence[Parent]) -> tuple[Subquery, dict[str, Any]]:
+    kind = dialect.KINDS[str if parents and isinstance(parents[0], str) else int]
+    return dialect.batch(conn, {"parent": kind}, [(parent,) for parent in parents], name="owners")

@@ -1,0 +1,1 @@
+"""What may be set, where it is read from, and what it must be."""

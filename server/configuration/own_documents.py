@@ -1,0 +1,18 @@
+"""What Cronograph's own programs send to the API: they work on a server that runs listed documents only."""
+
+from pathlib import Path
+
+from ...graphql.client import mutations
+from ...graphql.transport.persisted import sha256_of
+from .allowed_documents import read_documents
+
+BUILT = "documents.json"
+"""What the build of the dashboard calls the list of the operations that its pages send."""
+
+
+def own_documents(site: Path) -> dict[str, str]:
+    """Those of the dashboard built in the folder ``site`` (none without one) and of the command line, by SHA-256."""
+    built = site / BUILT
+    pages = read_documents(built) if built.is_file() else {}
+    commands = (mutations.trigger_job(""), mutations.trigger_task(""))
+    return pages | {sha256_of(one.document): one.document for one in commands}

@@ -1,0 +1,229 @@
+"""Every setting of a Cronograph process: its name, default, unit, and what its value must be.
+
+The environment variable of a setting is ``CRONOGRAPH_`` and its name in capitals, its key in ``cronograph.toml`` is the
+name itself, its flag (where a command has one) is ``--`` and the name with dashes. ``config`` reads and checks them.
+"""
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any, Literal, cast
+
+from pydantic import AfterValidator, BeforeValidator, Field, SecretStr
+from pydantic_settings import BaseSettings, NoDecode, PydanticBaseSettingsSource, SettingsConfigDict
+from typing_extensions import override
+
+from ...jobs.core.auth.sealing import parse_keys
+from ...jobs.core.errors import ConfigurationError
+from ...jobs.store.schema.naming import schema_fault
+from .provider_settings import ProviderKey, ProviderSettings, from_text
+
+ENV_PREFIX = "CRONOGRAPH_"
+
+
+@dataclass(frozen=True, slots=True)
+class MustBe:
+    """What the value of a setting must be, in words; error messages quote it."""
+
+    words: str
+
+
+def _split(value: object) -> object:
+    """A list written as one string, separated by commas or blanks, or as several such strings."""
+    if isinstance(value, list | tuple):
+        several = cast("Iterable[Any]", value)
+        return [part for one in several for part in (_parts(one) if isinstance(one, str) else [one])]
+    return _parts(value) if isinstance(value, str) else value
+
+
+def _parts(text: str) -> list[str]:
+    return [part for part in re.split(r"[,\s]+", text) if part]
+
+
+def _names(value: object) -> object:
+    """A list of names, which may hold blanks: written as one string, separated by commas, or as several of them."""
+    if isinstance(value, str):
+        return [part.strip() for part in value.split(",") if part.strip()]
+    if isinstance(value, list | tuple):
+        several = cast("Iterable[Any]", value)
+        return [part for one in several for part in cast("list[Any]", _names(one) if isinstance(one, str) else [one])]
+    return value
+
+
+def _checked_keys(value: SecretStr | None) -> SecretStr | None:
+    """Let keys pass that can be read.
+
+    Raises:
+        ValueError: they cannot; pydantic makes it a fault of the setting.
+    """
+    if value is not None:
+        try:
+            parse_keys(value.get_secret_value())
+        except ConfigurationError as error:
+            raise ValueError(str(error)) from None
+    return value
+
+
+def _checked_schema(value: str | None) -> str | None:
+    """Let a name pass that a schema can have.
+
+    Raises:
+        ValueError: it cannot.
+    """
+    if value is not None and schema_fault(value) is not None:
+        raise ValueError(schema_fault(value))
+    return value
+
+
+SECRET = frozenset({"secret_key"})
+"""Settings whose values are never shown, not even wrong ones."""
+
+Seconds = Annotated[float, Field(gt=0, le=86_400), MustBe("a number of seconds above 0, up to 86400 (a day)")]
+Names = Annotated[tuple[str, ...], NoDecode, BeforeValidator(_names), MustBe("a list of names, separated by commas")]
+
+
+class Settings(BaseSettings):
+    """The settings in force, validated one by one; ``config.check`` judges how they go together.
+
+    Attributes:
+        host: The name or address to listen on. Outside of loopback it needs TLS and a name.
+        port: The TCP port; 0 = any free one, which is then printed.
+        database_url: ``sqlite:///relative.db``, ``sqlite:////absolute.db`` or ``postgresql://…``; once loaded it says
+            which schema holds the tables.
+        database_schema: That schema of a PostgreSQL database; unset = as the address says, or ``cronograph``.
+        jobs: Modules to import jobs from, besides the entry points of the group ``cronograph.jobs``.
+        node_name: Name of this process among the nodes; unset = a random readable one.
+        public_url: The address that people use, when it is not that of the host and port.
+        tls_cert: Certificate chain in PEM form; with it this process speaks TLS.
+        tls_key: Its private key.
+        trusted_proxies: Addresses and networks of proxies whose ``X-Forwarded-*`` headers are believed.
+        setup_public: Let a server without an administrator be reached from elsewhere.
+        no_auth: Serve without sign-in, for trials; loopback only.
+        slots: How many runs this node works on at once.
+        thread_slots: How many of these may be runs in threads and child processes.
+        prefetch: Runs claimed beyond the free slots; 0 unless set.
+        counting_scheme: Of how many runs of priority HIGH, then of LOW, a group's turn is made.
+        groups: Take only runs of these groups; empty = of all.
+        only_jobs: Take only runs of these jobs; empty = of all that were found.
+        tags: Take only runs of jobs that carry one of these tags; empty = of any.
+        without_tags: Take no run of a job that carries one of these tags.
+        heartbeat: Seconds between two signs of life of this node.
+        lease: Seconds without a sign of life after which other nodes take over this node's runs.
+        poll: Seconds between two looks at the queue when no notification comes; unset = 1 on SQLite, 5 on PostgreSQL.
+        drain_timeout: Seconds that running jobs have to finish at a stop before they are asked to; 0 = wait for all.
+        hard_stop_grace: Seconds between asking a job to stop and cancelling it hard.
+        thread_logs: Keep also what threads log that a job starts itself; changes ``threading`` for the whole process.
+        print_logs: Keep what jobs print with their executions, besides writing it as before.
+        http_allow: What the job ``http_request`` may reach besides public addresses: addresses, networks, names, ``*``.
+        oidc: Providers of identities (OpenID Connect) by whom people may sign in, by a short name of each.
+        allowed_documents: A JSON file of GraphQL documents by SHA-256; when set, only these and those of the dashboard
+            and the command line run.
+        secret_key: The keys that secrets are encrypted with, in base64, the newest first; never shown.
+        secret_key_file: A file that holds them; with SQLite one beside the database, made at need, unless given.
+        log_format: ``human``, ``json``, or ``auto`` = human on a terminal, else JSON.
+        log_level: The least severe log line that is written.
+    """
+
+    model_config = SettingsConfigDict(env_prefix=ENV_PREFIX, env_ignore_empty=True, extra="ignore", frozen=True)
+
+    host: Annotated[str, Field(min_length=1), MustBe("a host name or address")] = "localhost"
+    port: Annotated[int, Field(ge=0, le=65_535), MustBe("a whole number from 0 (any free port) to 65535")] = 8000
+    database_url: Annotated[str, MustBe("the URL of a database")] = "sqlite:///cronograph.db"
+    database_schema: Annotated[
+        str | None, AfterValidator(_checked_schema), MustBe("a name of small letters, digits and _, no word of SQL")
+    ] = None
+    jobs: Annotated[tuple[str, ...], NoDecode, BeforeValidator(_split), MustBe("a list of modules, e.g. my.jobs")] = ()
+    node_name: Annotated[
+        str | None,
+        Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$"),
+        MustBe("1 to 100 letters, digits, dots, dashes and underscores, the first of them a letter or digit"),
+    ] = None
+    public_url: Annotated[str | None, MustBe("an address such as https://cron.example.com")] = None
+    tls_cert: Annotated[Path | None, MustBe("a certificate file in PEM form")] = None
+    tls_key: Annotated[Path | None, MustBe("a key file in PEM form")] = None
+    trusted_proxies: Annotated[
+        tuple[str, ...],
+        NoDecode,
+        BeforeValidator(_split),
+        MustBe("a list of addresses or networks such as 10.1.0.0/16"),
+    ] = ()
+    setup_public: Annotated[bool, MustBe("true or false")] = False
+    no_auth: Annotated[bool, MustBe("true or false")] = False
+    slots: Annotated[int, Field(ge=1, le=10_000), MustBe("a whole number from 1 to 10000")] = 200
+    thread_slots: Annotated[int, Field(ge=1, le=10_000), MustBe("a whole number from 1 to 10000")] = 20
+    prefetch: Annotated[int, Field(ge=0, le=10_000), MustBe("a whole number from 0 to 10000")] = 0
+    counting_scheme: Annotated[
+        str,
+        Field(pattern=r"^\s*[1-9]\d{0,3}\s*,\s*[1-9]\d{0,3}\s*$"),
+        MustBe("two whole numbers from 1 to 9999 such as 2,1 (two HIGH, then one LOW)"),
+    ] = "2,1"
+    groups: Names = ()
+    only_jobs: Names = ()
+    tags: Names = ()
+    without_tags: Names = ()
+    heartbeat: Seconds = 15.0
+    lease: Seconds = 60.0
+    poll: Annotated[
+        float | None, Field(gt=0, le=86_400), MustBe("a number of seconds above 0, up to 86400 (a day)")
+    ] = None
+    drain_timeout: Annotated[
+        float, Field(ge=0, le=86_400), MustBe("a number of seconds from 0 (wait for all running jobs) to 86400 (a day)")
+    ] = 25.0
+    hard_stop_grace: Seconds = 10.0
+    thread_logs: Annotated[bool, MustBe("true or false")] = False
+    print_logs: Annotated[bool, MustBe("true or false")] = True
+    http_allow: Annotated[
+        tuple[str, ...],
+        NoDecode,
+        BeforeValidator(_split),
+        MustBe("a list of addresses, networks such as 10.1.0.0/16, host names, or * (everything)"),
+    ] = ()
+    oidc: Annotated[
+        dict[ProviderKey, ProviderSettings],
+        NoDecode,
+        BeforeValidator(from_text),
+        MustBe("a table of providers, see docs/security.md; in a variable a JSON object"),
+    ] = {}
+    allowed_documents: Annotated[Path | None, MustBe("a JSON file of GraphQL documents by SHA-256")] = None
+    secret_key: Annotated[
+        SecretStr | None,
+        AfterValidator(_checked_keys),
+        MustBe("one or more keys, each 32 bytes in base64 as `cronograph secret new-key` prints them"),
+    ] = None
+    secret_key_file: Annotated[Path | None, MustBe("a file that holds keys as CRONOGRAPH_SECRET_KEY does")] = None
+    log_format: Annotated[Literal["auto", "human", "json"], MustBe("auto, human or json")] = "auto"
+    log_level: Annotated[
+        Literal["debug", "info", "warning", "error"],
+        BeforeValidator(lambda value: value.lower() if isinstance(value, str) else value),
+        MustBe("debug, info, warning or error"),
+    ] = "info"
+
+    @classmethod
+    @override
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,
+        dotenv_settings: PydanticBaseSettingsSource,
+        file_secret_settings: PydanticBaseSettingsSource,
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        """Nothing but what is handed over: ``config`` reads the sources itself, to know where each value is from."""
+        return (init_settings,)
+
+
+NAMES = tuple(Settings.model_fields)
+"""The names of all settings."""
+
+OTHER_VARIABLES = frozenset({"CRONOGRAPH_CONFIG", "CRONOGRAPH_URL", "CRONOGRAPH_TOKEN", "CRONOGRAPH_SKIP_WEB"})
+"""Environment variables of the prefix that are no setting of a process: the file, the client's address and token,
+the build."""
+
+DEFAULT_FILE = Path("cronograph.toml")
+"""Read from the working directory when it is there and no other file is named."""
+
+
+def must_be(name: str) -> str:
+    """What the value of the setting ``name`` must be, in words."""
+    return next(mark.words for mark in Settings.model_fields[name].metadata if isinstance(mark, MustBe))

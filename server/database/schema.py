@@ -1,0 +1,49 @@
+"""The schema of the database of this process: what is missing, and bringing it up to date."""
+
+from ...jobs.core.errors import SchemaTooNew
+from ...jobs.store.db.address import parse_url, schema_in
+from ...jobs.store.db.database import Connection
+from ...jobs.store.db.opening import connected, exists, make_private
+from ...jobs.store.db.place import check_folder, check_place
+from ...migrations import upgrade as migrations
+
+
+def migrate(database_url: str) -> list[str]:
+    """Bring the database to the present schema; the revisions applied, oldest first. Blocks; safe on many nodes.
+
+    Raises:
+        SchemaTooNew: a newer version of Cronograph has migrated it.
+        StorageError: it cannot be reached or used, or there is no place for the tables.
+    """
+    make_private(database_url)
+    try:
+        with connected(database_url) as connection:
+            _check_place(connection, database_url)
+            return migrations.upgrade(connection, schema_in(parse_url(database_url)))
+    except migrations.SchemaTooNewError as error:
+        raise SchemaTooNew(str(error)) from error
+
+
+def pending(database_url: str) -> list[str]:
+    """The revisions that ``migrate`` would apply, oldest first; changes nothing, and makes no file.
+
+    Raises:
+        SchemaTooNew: a newer version of Cronograph has migrated it.
+        StorageError: it cannot be reached or used, or there is no place for the tables.
+    """
+    check_folder(database_url)
+    if not exists(database_url):
+        return [migrations.head()]
+    try:
+        with connected(database_url) as connection:
+            _check_place(connection, database_url)
+            return migrations.check(connection, schema_in(parse_url(database_url)))
+    except migrations.SchemaTooNewError as error:
+        raise SchemaTooNew(str(error)) from error
+
+
+def _check_place(connection: Connection, database_url: str) -> None:
+    """Let pass a database that was migrated before, or in which the tables can be made."""
+    if migrations.current(connection, schema_in(parse_url(database_url))) is None:
+        check_place(connection, database_url)
+        connection.rollback()

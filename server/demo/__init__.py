@@ -1,0 +1,1 @@
+"""The imaginary shop of ``cronograph demo``."""

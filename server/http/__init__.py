@@ -1,0 +1,1 @@
+"""How HTTP comes in: sockets, protocols, routes and pages."""

@@ -1,0 +1,170 @@
+"""The web application: the only place that knows all parts."""
+
+from collections.abc import Awaitable, Callable, Collection, Mapping
+from dataclasses import dataclass
+
+from starlette.applications import Starlette
+from starlette.middleware import Middleware
+from starlette.requests import HTTPConnection, Request
+from starlette.responses import Response
+
+from ...graphql.app import graphql_routes
+from ...graphql.context import LOCAL_ADMINISTRATOR, Context, Person
+from ...graphql.errors import UserFacingError
+from ...graphql.schema_factory import GuardedSchema
+from ...graphql.transport.bounds import Bounds, Reads, address_of
+from ...graphql.transport.door import unwatched
+from ...graphql.transport.shared_fields import SHARED
+from ...graphql.transport.streams import OpenStreams
+from ...jobs.core.auth.sealing import KeySource, no_keys
+from ...jobs.runtime.live.feeds import LiveFeeds
+from ...jobs.runtime.wakeup import Wakeup
+from ...jobs.store.db.database import Database
+from ..auth.host_sign_in import UNKNOWN, HostSignIn
+from ..auth.sign_in import SignIn
+from ..auth.signing import person_of
+from ..people import Who
+from ..process.engine_thread import EngineThread
+from ..process.lifecycle import Lifecycle, Phase
+from .forwarded import ForwardedHeaders, Network, OnlyOverTls
+from .health import health_routes
+from .pages import Site, static_routes
+from .security import KnownHost, SecurityHeaders
+
+BEFORE_TABLES = frozenset({Phase.STARTING, Phase.MIGRATING})
+"""Phases in which the database may lack tables, so that no operation can be answered."""
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """What the application is made of.
+
+    Attributes:
+        schema: The GraphQL schema.
+        database: Read and written by it.
+        costly: The same database for operations that cost much, so that these leave connections to the others.
+        of_engine: The same database as the engine reads and writes it.
+        engine: Runs the jobs, in an event loop of its own.
+        wakeup: Tells both event loops of commits.
+        feeds: The live events and log lines, for the subscriptions.
+        lifecycle: The phase of the process, for ``/health``.
+        streams: The open WebSockets and event streams; ended at shutdown.
+        hosts: Names that the ``Host`` header of a request may have.
+        proxies: Networks of proxies that end TLS.
+        site: The built dashboard.
+        sign_in: Knows who asks; None = everybody is the local administrator.
+        keys: Those that secrets are encrypted with.
+        who: Tells who asks in the place of ``sign_in``; whom it does not know may see nothing.
+        origins: Whose pages may call besides our own, where there is no ``sign_in``.
+        allow_list: GraphQL documents by SHA-256; when given, only these run.
+    """
+
+    schema: GuardedSchema
+    database: Database
+    costly: Database
+    of_engine: Database
+    engine: EngineThread
+    wakeup: Wakeup
+    feeds: LiveFeeds
+    lifecycle: Lifecycle
+    streams: OpenStreams
+    hosts: frozenset[str]
+    site: Site
+    sign_in: SignIn | None = None
+    keys: KeySource = no_keys
+    proxies: tuple[Network, ...] = ()
+    allow_list: Mapping[str, str] | None = None
+    who: Who | None = None
+    origins: Collection[str] = ()
+
+    @property
+    def host(self) -> HostSignIn | None:
+        """The sign-in of the application that has mounted us; None where it is ours."""
+        return None if self.who is None else HostSignIn(self.who)
+
+
+def _middleware(parts: Parts) -> list[Middleware]:
+    """What every request passes, the outermost first."""
+    inner = [Middleware(SecurityHeaders), Middleware(KnownHost, hosts=parts.hosts)]
+    if not parts.proxies:
+        return inner
+    return [Middleware(ForwardedHeaders, proxies=parts.proxies), Middleware(OnlyOverTls), *inner]
+
+
+def client_of(found: Context, connection: HTTPConnection) -> str:
+    """Whose budget an operation uses: the account's, from wherever it asks; the network address's without one."""
+    account = found.person.account_id
+    return address_of(found, connection) if account is None else f"account {account}"
+
+
+def _asked_by(parts: Parts) -> Callable[[HTTPConnection], Awaitable[Person]]:
+    """Finds out who asks."""
+    sign_in, who = parts.sign_in, parts.who
+
+    async def signed_in(connection: HTTPConnection) -> Person:
+        if sign_in is None:
+            return LOCAL_ADMINISTRATOR
+        return person_of(connection, await sign_in.authenticator.required(connection))
+
+    async def known(connection: HTTPConnection) -> Person:
+        found = None if who is None else await who(connection)
+        if found is None:
+            raise UserFacingError(UNKNOWN, code="UNAUTHENTICATED", http_status=401)
+        return found
+
+    return signed_in if who is None else known
+
+
+def _gate(parts: Parts) -> Callable[[Request], Awaitable[Response | None]]:
+    """Lets the pages be seen by who is signed in; before there are tables they say themselves that it starts."""
+    sign_in, host = parts.sign_in, parts.host
+
+    async def gate(request: Request) -> Response | None:
+        if host is not None:
+            return await host.gate(request)
+        if sign_in is None or parts.lifecycle.phase in BEFORE_TABLES:
+            return None
+        return await sign_in.pages.gate(request)
+
+    return gate
+
+
+def build_app(parts: Parts) -> Starlette:
+    """The application: health, GraphQL, and the dashboard for every other path."""
+    sign_in = parts.sign_in
+    person = _asked_by(parts)
+
+    async def context(connection: HTTPConnection) -> Context:
+        if parts.lifecycle.phase in BEFORE_TABLES:
+            message = "The server is starting and brings its database up to date; try again in a moment."
+            raise UserFacingError(message, code="STARTING", http_status=503)
+        who = await person(connection)
+        return Context(parts.database, parts.feeds.bus, parts.feeds.log_feed, who, keys=parts.keys)
+
+    def lane(found: Context, reads: Reads) -> Context:
+        database = parts.costly if reads.costly else parts.database
+        return found.within(database.until(reads.deadline).patient(reads.patience))
+
+    api = graphql_routes(
+        parts.schema,
+        context,
+        streams=parts.streams,
+        allowed_hosts=parts.hosts,
+        allow_list=parts.allow_list,
+        share=SHARED,
+        allowed_origins=parts.origins if sign_in is None else {sign_in.origin},
+        watch=unwatched if sign_in is None else sign_in.watch.watching,
+        bounds=Bounds(parts.schema.limits, lane, client_of),
+    )
+    app = Starlette(
+        routes=[
+            *health_routes(parts.lifecycle, lambda: parts.engine.ready),
+            *api,
+            *([] if sign_in is None else sign_in.routes()),
+            *([] if parts.host is None else parts.host.routes()),
+            *static_routes(parts.site, _gate(parts)),
+        ],
+        middleware=_middleware(parts),
+    )
+    app.router.redirect_slashes = False
+    return app

@@ -1,0 +1,33 @@
+"""``/health/live`` and ``/health/ready``: for supervisors, load balancers and scripts."""
+
+from collections.abc import Callable
+
+from starlette.requests import Request
+from starlette.responses import JSONResponse
+from starlette.routing import Route
+
+from ..process.lifecycle import Lifecycle, Phase
+
+NO_STORE = {"Cache-Control": "no-store"}
+
+
+def health_routes(lifecycle: Lifecycle, dispatching: Callable[[], bool]) -> list[Route]:
+    """The two routes.
+
+    Args:
+        lifecycle: The phase of this process.
+        dispatching: Whether the engine takes runs.
+    """
+
+    async def live(_request: Request) -> JSONResponse:
+        """200 while the event loop turns, whatever else is wrong: restarting the process would help nothing."""
+        return JSONResponse({"status": "live", "phase": lifecycle.phase}, headers=NO_STORE)
+
+    async def ready(_request: Request) -> JSONResponse:
+        """200 only when the database is migrated, what a dead process left is recovered, and runs are taken."""
+        serving = lifecycle.phase is Phase.SERVING
+        is_ready = serving and dispatching()
+        status = "ready" if is_ready else "not dispatching" if serving else lifecycle.phase
+        return JSONResponse({"ready": is_ready, "status": status}, 200 if is_ready else 503, headers=NO_STORE)
+
+    return [Route("/health/live", live, methods=["GET"]), Route("/health/ready", ready, methods=["GET"])]

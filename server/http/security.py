@@ -1,0 +1,77 @@
+"""What every answer and every request has to do with, whatever route it is for: headers, and the name in ``Host``."""
+
+from collections.abc import Collection
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.responses import PlainTextResponse
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from ...graphql.transport.host import host_name
+
+HEADERS = {
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+    # With "no-referrer" browsers send "Origin: null" along with forms, which is refused as another site's.
+    "Referrer-Policy": "same-origin",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Permissions-Policy": "camera=(), geolocation=(), microphone=(), payment=(), usb=()",
+}
+"""On every answer, unless the route sets its own."""
+
+NOTHING_ALLOWED = "default-src 'none'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'"
+"""The Content-Security-Policy of answers that are no page: JSON and text load nothing."""
+
+
+class SecurityHeaders:
+    """Adds the headers to every HTTP answer."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass the request on; complete the answer."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+
+        async def send_with_headers(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                headers = MutableHeaders(scope=message)
+                for name, value in HEADERS.items():
+                    headers.setdefault(name, value)
+                headers.setdefault("Content-Security-Policy", NOTHING_ALLOWED)
+            await send(message)
+
+        await self._app(scope, receive, send_with_headers)
+
+
+class KnownHost:
+    """Refuses requests whose ``Host`` is not a name of this server.
+
+    A page of a foreign site whose name was made to resolve to this machine (DNS rebinding) would otherwise be of the
+    same origin as the dashboard. Ports are not compared: a tunnel may change them.
+    """
+
+    def __init__(self, app: ASGIApp, hosts: Collection[str]) -> None:
+        """Guard ``app``; ``hosts`` are lower-case names without port, IPv6 addresses in brackets."""
+        self._app = app
+        self._hosts = frozenset(hosts)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass the request on, or answer 421 (a WebSocket: 403)."""
+        if scope["type"] not in ("http", "websocket"):
+            await self._app(scope, receive, send)
+            return
+        headers = Headers(scope=scope)
+        # Load balancers ask for the health by whatever address they know, and learn nothing else by it.
+        if host_name(headers) in self._hosts or scope["path"].startswith("/health/"):
+            await self._app(scope, receive, send)
+        elif scope["type"] == "websocket":
+            # Closing before accepting answers the handshake with 403.
+            await send({"type": "websocket.close", "code": 1008, "reason": "unknown host"})
+        else:
+            names = ", ".join(sorted(self._hosts))
+            got = ", ".join(headers.getlist("host"))[:100]
+            refusal = PlainTextResponse(f"Host: must be one of {names}, got '{got}'.\n", status_code=421)
+            await refusal(scope, receive, send)

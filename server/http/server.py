@@ -1,0 +1,75 @@
+"""The HTTP server: uvicorn on sockets that listen already, stopped by us and not by its own signal handlers."""
+
+import asyncio
+from collections.abc import Generator
+from contextlib import contextmanager
+from pathlib import Path
+
+import uvicorn
+from starlette.types import ASGIApp
+from typing_extensions import override
+
+from .protocol import BoundedHeadProtocol
+from .websockets import GatheringProtocol
+
+CLOSE_TIMEOUT = 3
+"""Seconds that open answers have to end once the server stops; event streams have been closed before."""
+
+KEEP_ALIVE = 30
+"""Seconds that an idle connection stays open."""
+
+TICK = 1.0
+"""Seconds between two refreshes of the Date header."""
+
+
+class HttpServer(uvicorn.Server):
+    """uvicorn's server without its signal handlers and without its ten wake-ups a second.
+
+    uvicorn ends its process by the signal that it caught and stops listening before jobs have drained; here the process
+    drains first, answering as long, and then calls ``finish``.
+    """
+
+    def __init__(self, app: ASGIApp, *, message_bytes: int, tls: tuple[Path, Path] | None = None) -> None:
+        """Serve ``app``; WebSocket messages may have ``message_bytes``; ``tls`` are certificate and key."""
+        super().__init__(
+            uvicorn.Config(
+                app,
+                http=BoundedHeadProtocol,
+                ws=GatheringProtocol,
+                # It costs more than all else that is done for a small message, and some 40 kB for each connection.
+                ws_per_message_deflate=False,
+                lifespan="off",
+                log_config=None,
+                access_log=False,
+                server_header=False,
+                # `ForwardedHeaders` does it, for the host too.
+                proxy_headers=False,
+                ssl_certfile=tls[0] if tls else None,
+                ssl_keyfile=tls[1] if tls else None,
+                ws_max_size=message_bytes,
+                timeout_keep_alive=KEEP_ALIVE,
+                timeout_graceful_shutdown=CLOSE_TIMEOUT,
+            )
+        )
+        self._finishing = asyncio.Event()
+
+    def finish(self) -> None:
+        """Stop listening, end the connections, and let ``serve`` return."""
+        self.should_exit = True
+        self._finishing.set()
+
+    @override
+    async def main_loop(self) -> None:
+        """Keep the Date header fresh until ``finish``."""
+        while not await self.on_tick(0):
+            try:
+                async with asyncio.timeout(TICK):
+                    await self._finishing.wait()
+            except TimeoutError:
+                continue
+
+    @contextmanager
+    @override
+    def capture_signals(self) -> Generator[None]:
+        """Leave the signals alone: `StopRequest` handles them."""
+        yield

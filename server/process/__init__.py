@@ -1,0 +1,1 @@
+"""The life of the process: signals, threads, phases, its log, and its end."""

@@ -1,0 +1,123 @@
+"""The engine in an event loop and a thread of its own: what a job does to that loop does not touch the API."""
+
+import asyncio
+import threading
+from collections.abc import Callable
+
+import uvloop
+
+from ...jobs.core.model import Node
+from ...jobs.registry import Registry
+from ...jobs.runtime.blockage_writer import BlockageWriter
+from ...jobs.runtime.clock import Clock
+from ...jobs.runtime.engine import Engine
+from ...jobs.runtime.loop_thread import LoopThread
+from ...jobs.runtime.loop_watch import LoopWatch
+from ...jobs.runtime.settings import EngineSettings
+from ...jobs.runtime.wakeup import Wakeup
+from ...jobs.services import Services
+from ...jobs.store.db.database import Database
+
+THREAD = "cronograph-engine"
+
+CLOSE_SECONDS = 5.0
+"""What is left in the engine's loop after its stop has so long to end."""
+
+OF_JOBS = "the event loop of the jobs"
+JOBS_ADVICE = (
+    "Other async jobs stand still meanwhile, and nothing new starts on this node. Write a job that computes or waits "
+    "without await as a plain function (it gets a thread of its own) or as a process job."
+)
+OF_API = "the event loop of the API"
+API_ADVICE = "Requests and subscribers wait meanwhile; jobs do not."
+
+
+class EngineThread:
+    """One engine; its methods are called from the event loop of the API, its properties from any thread.
+
+    While it works, each of the two event loops is watched for what keeps it from turning.
+
+    Args:
+        services: The database (migrated before ``start``) and the API for jobs.
+        registry: The jobs this node can run.
+        settings: How the node works.
+        wakeup: Tells of commits.
+        beside: The database as it is used while the engine's loop is blocked.
+        on_drained: See ``Engine``; called in the engine's thread.
+        clock: See ``Engine``.
+    """
+
+    def __init__(
+        self,
+        services: Services,
+        registry: Registry,
+        settings: EngineSettings,
+        wakeup: Wakeup,
+        *,
+        beside: Database,
+        on_drained: Callable[[], None],
+        clock: Clock | None = None,
+    ) -> None:
+        settings.check()
+
+        def make() -> Engine:
+            return Engine(services, registry, settings, on_drained=on_drained, wakeup=wakeup, clock=clock)
+
+        self._make = make
+        self.left_behind: list[str] = []
+        self._engine: Engine | None = None
+        self._thread = LoopThread(THREAD, uvloop.new_event_loop)
+        self._blockages = BlockageWriter(beside, lambda: self.node)
+        self._watches = (
+            LoopWatch(OF_JOBS, JOBS_ADVICE, on_blocked=self._blockages.blocked, on_free=self._blockages.free),
+            LoopWatch(OF_API, API_ADVICE),
+        )
+
+    @property
+    def ready(self) -> bool:
+        """Whether the engine has recovered what a dead process left, and takes runs."""
+        return self._engine is not None and self._engine.ready
+
+    @property
+    def node(self) -> Node | None:
+        """The node, once it is registered."""
+        return self._engine.node if self._engine is not None else None
+
+    @property
+    def node_name(self) -> str | None:
+        """The node's name, once it is registered."""
+        return None if self.node is None else self.node.name
+
+    @property
+    def running(self) -> int:
+        """How many runs execute now."""
+        return self._engine.running if self._engine is not None else 0
+
+    async def start(self) -> None:
+        """Start the thread, and in it the engine. Once only."""
+        self._thread.start()
+        self._blockages.start()
+        of_jobs, of_api = self._watches
+        of_jobs.start(self._thread.loop, self._thread.identity)
+        of_api.start(asyncio.get_running_loop(), threading.get_ident())
+
+        async def begin() -> None:
+            self._engine = self._make()
+            await self._engine.start()
+
+        await self._thread.run(begin)
+
+    async def drain(self) -> None:
+        """Let running jobs end, see ``Engine.drain``; nothing happens before the start."""
+        if self._engine is not None:
+            await self._thread.run(self._engine.drain)
+
+    async def stop(self) -> None:
+        """Stop the engine, see ``Engine.stop``, and end its thread; nothing happens before the start."""
+        if self._engine is not None:
+            await self._thread.run(self._engine.stop)
+        for watch in self._watches:
+            watch.stop()
+        await self._blockages.stop()
+        await self._thread.close(CLOSE_SECONDS)
+        self.left_behind = self._thread.unfinished()

@@ -1,0 +1,137 @@
+"""What the process writes about itself: for people on a terminal, as JSON lines for machines, and never a flood."""
+
+import logging
+import os
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal, TextIO
+
+import structlog
+from structlog.typing import Processor
+from typing_extensions import override
+
+from ...jobs.context import current_host
+
+LogFormat = Literal["auto", "human", "json"]
+
+QUIET = {
+    "alembic": logging.WARNING,
+    "apscheduler": logging.WARNING,
+    "asyncio": logging.WARNING,
+    "httpcore": logging.WARNING,
+    "httpx": logging.WARNING,
+    "sqlalchemy": logging.WARNING,
+    "uvicorn": logging.WARNING,
+    "websockets": logging.WARNING,
+}
+"""Libraries that tell about every step of theirs: only what they warn of is worth a line."""
+
+BURST = 20
+"""Lines of one kind that are written within a window."""
+
+WINDOW = 60.0
+"""Seconds after which lines of a kind are written again."""
+
+MAX_KINDS = 1_000
+"""Kinds of line that are counted; beyond it counting starts anew."""
+
+
+@dataclass(slots=True)
+class _Count:
+    since: float
+    lines: int = 0
+
+
+class OutsideJobs(logging.Filter):
+    """Leaves out what jobs log: it is kept with their executions, where it is bounded and can be read by run."""
+
+    @override
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Whether ``record`` was made outside of any job."""
+        return current_host.get() is None
+
+
+class FloodFilter(logging.Filter):
+    """Lets ``BURST`` lines of one kind pass per ``WINDOW`` seconds; the next window begins by saying how many were cut.
+
+    Lines are of one kind when logger, level and message before formatting are the same: a thousand refused requests
+    are one kind, whatever they contained.
+    """
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        super().__init__()
+        self._clock = clock
+        self._counts: dict[tuple[str, int, str], _Count] = {}
+
+    @override
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Whether ``record`` is written."""
+        now = self._clock()
+        kind = (record.name, record.levelno, str(record.msg)[:200])
+        count = self._counts.get(kind)
+        if count is None or now - count.since >= WINDOW:
+            if count is not None and count.lines > BURST:
+                record.cut_lines = count.lines - BURST
+            if len(self._counts) >= MAX_KINDS:
+                self._counts.clear()
+            count = self._counts[kind] = _Count(now)
+        count.lines += 1
+        return count.lines <= BURST
+
+
+def configure_logging(form: LogFormat, level: str, stream: TextIO | None = None) -> None:
+    """Send the log lines of this process to ``stream`` (standard error unless given), one handler for all of them.
+
+    Args:
+        form: ``human``, ``json``, or ``auto`` = human when ``stream`` is a terminal, else JSON.
+        level: The least severe level that is written, e.g. ``info``.
+        stream: Where to.
+    """
+    target = stream or sys.stderr
+    human = form == "human" or (form == "auto" and target.isatty())
+    handler = logging.StreamHandler(target)
+    handler.addFilter(OutsideJobs())
+    handler.addFilter(FloodFilter())
+    handler.setFormatter(_formatter(human=human, colors=target.isatty() and "NO_COLOR" not in os.environ))
+    root = logging.getLogger()
+    root.addHandler(handler)
+    root.setLevel(level.upper())
+    for name, least in QUIET.items():
+        logging.getLogger(name).setLevel(least)
+    structlog.configure(
+        processors=[
+            structlog.stdlib.filter_by_level,
+            *_shared(human=human),
+            structlog.stdlib.ProcessorFormatter.wrap_for_formatter,
+        ],
+        logger_factory=structlog.stdlib.LoggerFactory(),
+        wrapper_class=structlog.stdlib.BoundLogger,
+        cache_logger_on_first_use=True,
+    )
+    logging.captureWarnings(capture=True)
+
+
+def _shared(*, human: bool) -> list[Processor]:
+    """What every line gets, whether structlog or the standard library made it. People know the date."""
+    return [
+        structlog.contextvars.merge_contextvars,
+        structlog.stdlib.add_log_level,
+        structlog.stdlib.add_logger_name,
+        structlog.stdlib.ExtraAdder(),
+        structlog.processors.TimeStamper(fmt="%H:%M:%SZ" if human else "iso", utc=True),
+    ]
+
+
+def _formatter(*, human: bool, colors: bool) -> logging.Formatter:
+    remove = structlog.stdlib.ProcessorFormatter.remove_processors_meta
+    if human:
+        # Rich's tracebacks print every local variable, secrets among them.
+        plain = structlog.dev.plain_traceback
+        last: list[Processor] = [
+            structlog.dev.ConsoleRenderer(colors=colors, exception_formatter=plain, pad_event_to=0)
+        ]
+    else:
+        last = [structlog.processors.format_exc_info, structlog.processors.JSONRenderer(default=str)]
+    return structlog.stdlib.ProcessorFormatter(foreign_pre_chain=_shared(human=human), processors=[remove, *last])

@@ -1,0 +1,129 @@
+"""The life of one server process: lock, migrate, recover, serve, drain, end."""
+
+import asyncio
+import logging
+import sys
+from collections.abc import Awaitable, Callable, Coroutine
+from contextlib import closing
+from dataclasses import dataclass, field
+from typing import Any
+
+import uvloop
+
+from ...jobs.registry import Registry
+from ...jobs.runtime.clock import Clock
+from ...jobs.store.db.database import Database
+from ...jobs.store.db.filelock import FileLock, lock_for
+from ..configuration.exposure import check_administrator
+from ..configuration.settings import Settings
+from ..http.bind import Listener, listen, raise_file_limit
+from ..http.server import HttpServer
+from ..installation import Installation
+from .collector import leave_out_what_stays
+from .lifecycle import Lifecycle, Phase
+from .stopping import StopRequest
+
+log = logging.getLogger("cronograph")
+
+SWITCH_SECONDS = 0.0005
+"""How long a thread that computes keeps the interpreter from the others. Python's own 5 ms are paid by the loop of the
+jobs at every answer of the database while a costly request is executed: starts came three times as late."""
+
+
+@dataclass(slots=True)
+class Service:
+    """One server process.
+
+    Attributes:
+        settings: In force.
+        registry: The jobs it can run.
+        on_ready: Called once it serves, with its address and the name of its node.
+        prepare: Called with the database before that; the demo makes its tasks there.
+        lifecycle: Its phase.
+        clock: The clocks of this process; tests give one that they can set.
+        left_behind: Coroutines of jobs that swallowed every cancel and were still there when all else had ended.
+    """
+
+    settings: Settings
+    registry: Registry
+    on_ready: Callable[[str, str], None]
+    prepare: Callable[[Database], Awaitable[None]] | None = None
+    lifecycle: Lifecycle = field(default_factory=Lifecycle)
+    clock: Clock = field(default_factory=Clock)
+    left_behind: list[str] = field(default_factory=list[str], init=False)
+
+    def run(self) -> None:
+        """Serve until a signal asks for the end; returns after an orderly stop.
+
+        Raises:
+            ConfigurationError: the settings cannot work here.
+            CannotListenError: the port is in use.
+            FileLocked: another process uses the SQLite file.
+            StorageError: the database cannot be used.
+        """
+        lock = lock_for(self.settings.database_url)
+        # The file first: who may not use it must not answer in the place of the one who may.
+        _acquire(lock)
+        sys.setswitchinterval(SWITCH_SECONDS)
+        leave_out_what_stays()
+        try:
+            check_administrator(self.settings)
+            listener = self._listener()
+            raise_file_limit()
+            with closing(listener), asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+                runner.run(self._serve(listener))
+        finally:
+            if lock is not None:
+                lock.release()
+
+    def _listener(self) -> Listener:
+        settings = self.settings
+        tls = settings.tls_cert is not None
+        return listen(settings.host, settings.port, public_url=settings.public_url, tls=tls)
+
+    async def _serve(self, listener: Listener) -> None:
+        stop = StopRequest(on_first=lambda: self.lifecycle.enter(Phase.DRAINING))
+        made = Installation(
+            self.settings, self.registry, listener.url, listener.hosts, stop.request, self.lifecycle, self.clock
+        )
+        tls = None
+        if self.settings.tls_cert is not None and self.settings.tls_key is not None:
+            tls = (self.settings.tls_cert, self.settings.tls_key)
+        http = HttpServer(made.asgi, message_bytes=made.parts.schema.limits.body_bytes, tls=tls)
+        with stop.listening():
+            serving = asyncio.create_task(http.serve(list(listener.sockets)), name="cronograph-http")
+
+            async def close_http() -> None:
+                http.finish()
+                await serving
+
+            try:
+                await _first_of(self._start(made), stop.wait())
+                sign_in = made.parts.sign_in
+                watching = [] if sign_in is None else [sign_in.watch.run()]
+                await _first_of(stop.wait(), serving, *watching)
+            finally:
+                await made.end(close_http)
+                self.left_behind = made.parts.engine.left_behind
+        log.info("stopped")
+
+    async def _start(self, made: Installation) -> None:
+        await made.start(self.prepare)
+        self.on_ready(made.url, made.parts.engine.node_name or "")
+
+
+async def _first_of(*work: Coroutine[Any, Any, None] | asyncio.Task[None]) -> None:
+    """Until one is done; the other coroutines are cancelled, tasks live on. Raises what that one raised."""
+    tasks = [one if isinstance(one, asyncio.Task) else asyncio.create_task(one) for one in work]
+    done, unfinished = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+    own = [task for task in unfinished if not any(task is one for one in work)]
+    for task in own:
+        task.cancel()
+    await asyncio.gather(*own, return_exceptions=True)
+    for task in done:
+        task.result()
+
+
+def _acquire(lock: FileLock | None) -> None:
+    if lock is not None:
+        lock.acquire()

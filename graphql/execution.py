@@ -1,8 +1,8 @@
 """How operations are executed: as Strawberry does, but within a size, and plain fields without its ceremony."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import AbstractAsyncContextManager
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, TypeAlias, cast
 
 from graphql.pyutils import Path, gather_with_cancel
 from strawberry.schema.schema import StrawberryGraphQLCoreExecutionContext
@@ -44,10 +44,12 @@ class OperationExecutor(StrawberryGraphQLCoreExecutionContext):
     def __init__(self, *args: Any, **kwargs: Any) -> None:  # noqa: ANN401 - as graphql-core calls it
         super().__init__(*args, **kwargs)
         self._root_fields: dict[str, Any] = {}
+        self._is_awaitable: Callable[[object], bool] = cast("Any", self).is_awaitable
         limits: Limits = self.schema.extensions.get(LIMITS) or Limits()
         self._answer_bytes = limits.answer_bytes
         self._size = AnswerSize(limits.answer_bytes)
-        self._bounds: EventBounds | None = (self.operation_extensions or {}).get(BOUNDS)
+        extensions: Mapping[str, Any] = self.operation_extensions or {}
+        self._bounds: EventBounds | None = extensions.get(BOUNDS)
         self._plain: PlainFields | None = self.schema.extensions.get(PLAIN_FIELDS)
         if self.middleware_manager is not None and self.middleware_manager.middlewares:
             # Somebody wants to see every field.
@@ -62,8 +64,8 @@ class OperationExecutor(StrawberryGraphQLCoreExecutionContext):
     async def _execute_event(self, bounds: EventBounds) -> Any:  # noqa: ANN401 - as graphql-core has it
         async with bounds(self.context_value) as context:
             self.context_value = context
-            result = super().execute_operation(serially=False)
-            return await result if self.is_awaitable(result) else result
+            result: Any = super().execute_operation(serially=False)
+            return await result if self._is_awaitable(result) else result
 
     @override
     def execute_root_grouped_field_set(
@@ -108,7 +110,7 @@ class OperationExecutor(StrawberryGraphQLCoreExecutionContext):
                     value = self.execute_field(parent_type, source_value, details, own, position_context)
                     if value is Undefined:
                         continue
-                    if self.is_awaitable(value):
+                    if self._is_awaitable(value):
                         awaitable.append(name)
                 elif value is not None:
                     self._size.add(value)

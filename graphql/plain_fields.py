@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from enum import Enum
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from strawberry.types.field import StrawberryField
 
@@ -86,9 +86,9 @@ class PlainFields:
         known = None if field is None else field.extensions.get("strawberry-definition")
         if field is None or field.args or not isinstance(known, StrawberryField) or not known.is_basic_field:
             return None
-        kind: Any = field.type
+        kind: object = cast("Any", field).type
         nullable = not isinstance(kind, GraphQLNonNull)
-        leaf: Any = kind if nullable else kind.of_type
+        leaf: object = kind if nullable else cast("Any", kind).of_type
         if not is_leaf_type(leaf) or known.default_resolver is not getattr:
             return None
         names = _names(leaf) if isinstance(leaf, GraphQLEnumType) else {}

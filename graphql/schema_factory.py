@@ -86,10 +86,11 @@ class PreparedDocument(SchemaExtension):
     def on_parse(self) -> Iterator[None]:
         """Prepare the operation in place of Strawberry's parser and validation; a refusal ends it."""
         context = self.execution_context
-        self._prepared = (context.operation_extensions or {}).get(PREPARED) or self._prepare()
+        prepared: Prepared = (context.operation_extensions or {}).get(PREPARED) or self._prepare()
+        self._prepared = prepared
         # Here and nowhere else: whatever brought the operation comes by.
-        check_role(self._role_of(context.context), self._prepared.requirements)
-        context.graphql_document = self._prepared.document.ast
+        check_role(self._role_of(context.context), prepared.requirements)
+        context.graphql_document = prepared.document.ast
         # An empty list tells Strawberry that validation has been done.
         context.pre_execution_errors = []
         yield

@@ -8,6 +8,7 @@ import time
 from collections.abc import AsyncGenerator, Callable, Generator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
+from http import HTTPStatus
 from pathlib import Path
 from typing import Any, Final, TypeAlias, cast
 
@@ -195,7 +196,7 @@ class StoredSignIn(httpx.Auth):
             yield request
             return
         response = yield _shown(request, known)
-        if response is not None and response.status_code == httpx.codes.UNAUTHORIZED:
+        if response is not None and response.status_code == HTTPStatus.UNAUTHORIZED:
             newer = yield from self._renewed(known, request)
             # Whatever came of it, the last answer must be that to the request.
             yield _shown(request, newer or known)
@@ -221,11 +222,11 @@ class StoredSignIn(httpx.Auth):
         return httpx.Request("POST", f"{self._origin}/oauth/token", data=data, extensions=request.extensions)
 
     def _kept(self, response: httpx.Response) -> StoredTokens | None:
-        if response.status_code == httpx.codes.OK:
+        if response.status_code == HTTPStatus.OK:
             tokens = StoredTokens.of(response.json(), self._clock())
             self._credentials.put(self._origin, tokens)
             return tokens
-        if response.status_code == httpx.codes.BAD_REQUEST:
+        if response.status_code == HTTPStatus.BAD_REQUEST:
             # It has ended; the server says so to the request that follows.
             self._credentials.remove(self._origin)
         return None

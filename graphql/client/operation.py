@@ -103,8 +103,8 @@ def faults_of(errors: object) -> list[Fault]:
 
 def _fault(error: Mapping[str, Any]) -> Fault:
     extensions: object = error.get("extensions")
-    known = cast("Mapping[str, Any]", extensions) if isinstance(extensions, Mapping) else {}
-    code = known.get("code")
+    known: Mapping[str, Any] = cast("Mapping[str, Any]", extensions) if isinstance(extensions, Mapping) else {}
+    code: object = known.get("code")
     path: object = error.get("path")
     return Fault(
         message=str(error.get("message", "the server gave no reason")),

@@ -3,7 +3,7 @@
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, cast
 
 import httpx
 
@@ -100,8 +100,9 @@ def _fields(response: httpx.Response, expected: tuple[int, ...] = (200,)) -> Map
     except ValueError:
         answer = None
     if not isinstance(answer, dict) or response.status_code not in expected:
-        words = answer.get("error_description", "") if isinstance(answer, dict) else ""
+        known: dict[str, Any] = cast("dict[str, Any]", answer) if isinstance(answer, dict) else {}
+        words = known.get("error_description", "")
         raise InvalidAnswerError(
             f"{response.url.copy_with(path='/')} does not let a device sign in (HTTP {response.status_code}) {words}"
         )
-    return answer
+    return cast("dict[str, Any]", answer)

@@ -9,6 +9,7 @@ from typing import Any, Final, cast
 from graphql import (
     GraphQLInputObjectType,
     GraphQLList,
+    GraphQLNamedType,
     GraphQLNonNull,
     GraphQLSchema,
     ListTypeNode,
@@ -33,8 +34,9 @@ def bulk_types(schema: GraphQLSchema) -> dict[str, int]:
     found: dict[str, int] = {}
     for kind in schema.type_map.values():
         if isinstance(kind, GraphQLInputObjectType):
-            for field in kind.fields.values():
-                size, element = size_of(field), get_named_type(cast("Any", field).type)
+            fields: Mapping[str, Any] = kind.fields
+            for field in fields.values():
+                size, element = size_of(field), _named(field.type)
                 if size is not None and isinstance(element, GraphQLInputObjectType):
                     found[element.name] = size.most
     return found
@@ -99,7 +101,7 @@ class _Weighing:
         if isinstance(kind, GraphQLList):
             inner: object = cast("Any", kind).of_type
             rows = cast("list[object]", value) if isinstance(value, list) else [value]
-            if len(rows) <= self._bulk.get(get_named_type(cast("Any", kind)).name, 0):
+            if len(rows) <= self._bulk.get(_named(cast("object", kind)).name, 0):
                 return 0
             self._pending += [(inner, row) for row in rows[: self._most + 1]]
             return len(rows)
@@ -109,13 +111,20 @@ class _Weighing:
 
     def _fields(self, kind: GraphQLInputObjectType, value: dict[str, object]) -> int:
         weight = 0
-        for name, field in kind.fields.items():
-            inner = value.get(name)
-            if not isinstance(inner, dict | list):
+        fields: Mapping[str, Any] = kind.fields
+        for name, field in fields.items():
+            given = value.get(name)
+            if not isinstance(given, dict | list):
                 continue
+            inner = cast("dict[str, object] | list[object]", given)
             size = size_of(field)
             if size is None:
-                self._pending.append((cast("Any", field).type, inner))
+                self._pending.append((field.type, inner))
             elif isinstance(inner, list) and len(inner) > size.most:
                 weight += OBJECT * len(inner)
         return weight
+
+
+def _named(kind: object) -> GraphQLNamedType:
+    """The type without what says that it is a list, or never null."""
+    return cast("GraphQLNamedType", get_named_type(cast("Any", kind)))

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from typing import Any, cast
 
 from graphql import (
     DocumentNode,
@@ -67,8 +68,8 @@ class _Walk:
                 rule = self._rules.get((kind.name, name))
                 if rule is not None:
                     self.found.append(Requirement(name, rule))
-                definition = kind.fields.get(name)
-                below = None if definition is None else get_named_type(definition.type)
+                definition: Any = kind.fields.get(name)
+                below = None if definition is None else cast("object", get_named_type(definition.type))
                 if field.selection_set is not None and isinstance(below, GraphQLObjectType):
                     waiting.append((below, field.selection_set))
 

@@ -58,6 +58,11 @@ CHANGED: Final[Memory[Changed[Run]]] = Memory(
 NOT_ASKED: Final = Condition("cancel_requested_at", Operator.IS_NULL, value=True)
 """A run that was asked to stop is as asked already."""
 
+
+def _unless_retried(_tx: Tx) -> Condition:
+    return equal("retried", value=False)
+
+
 R = TypeVar("R", bound=RunChanged)
 S = TypeVar("S", bound=RunsChanged)
 
@@ -208,7 +213,7 @@ class RunMutations:
     async def retry_runs(self, info: Info, input: Annotated[RetryRunsInput, INPUT]) -> RetryRunsPayload:
         """The new runs."""
         retry = partial(actions.retry_runs, actor=info.context.person.name)
-        once_only = [lambda _: equal("retried", value=False)] if input.exclude_retried else []
+        once_only = [_unless_retried] if input.exclude_retried else []
         action = partial(many_runs, selection=input, deed=deed(FINAL, retry, *once_only))
         return runs_payload(RetryRunsPayload, await perform(info, "retryRuns", input, action, CHANGED))
 

@@ -8,7 +8,7 @@ from typing import Any, Final, cast
 from uuid import UUID
 
 from jsonschema import Draft202012Validator, FormatChecker, ValidationError
-from jsonschema.validators import extend
+from jsonschema.validators import extend  # pyright: ignore[reportUnknownVariableType]
 from pydantic import AnyUrl, TypeAdapter
 
 from .auth.secrets import is_reference, reference_faults, references

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, cast
+from typing import Any
 
 from .model import Json
 
@@ -31,4 +31,4 @@ class Failure:
 
     def document(self) -> dict[str, Json]:
         """The argument ``failure`` of the job that is told."""
-        return {name: cast("Json", getattr(self, name)) for name in self.__dataclass_fields__}
+        return {name: getattr(self, name) for name in self.__dataclass_fields__}

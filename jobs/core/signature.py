@@ -3,7 +3,7 @@
 import hashlib
 import json
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, cast
 
 _LENGTH = 16
 _ANNOTATIONS = ("title", "description")
@@ -28,11 +28,11 @@ def foreign_to(own: Mapping[str, str], others: Mapping[str, str]) -> frozenset[s
 
 def _essence(schema: object) -> object:
     if isinstance(schema, Mapping):
-        parts: Mapping[str, object] = schema
+        parts = cast("Mapping[str, object]", schema)
         return {
             key: _essence(value) for key, value in parts.items() if not (key in _ANNOTATIONS and isinstance(value, str))
         }
     if isinstance(schema, list):
-        items: list[object] = schema
+        items = cast("list[object]", schema)
         return [_essence(item) for item in items]
     return schema

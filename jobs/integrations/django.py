@@ -6,7 +6,7 @@
 
 from collections.abc import Generator, Sequence
 
-from django.db import close_old_connections, connections
+from django.db import close_old_connections, connections  # pyright: ignore[reportUnknownVariableType]
 
 from ..registry import Registry
 from ..registry.declaring import around

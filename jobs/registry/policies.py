@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from datetime import timedelta
 from enum import StrEnum
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from ..core.defaults import NOTHING_SAID, JobDefaults
 from ..core.errors import InvalidInput
@@ -103,7 +103,7 @@ def policies_of(options: Mapping[str, Any]) -> JobPolicies:
         backoff=values.get("backoff", Backoff.EXPONENTIAL),
         retry_on=_exceptions("retry_on", values.get("retry_on", ())),
         give_up_on=_exceptions("give_up_on", values.get("give_up_on", ())),
-        unique_key=function,
+        unique_key=cast("Callable[..., str | None] | None", function),
     )
 
 
@@ -134,8 +134,8 @@ def _faults(values: Mapping[str, Any]) -> Iterator[InvalidInput]:
 
 
 def _exceptions(name: str, given: Any) -> tuple[type[BaseException], ...]:  # noqa: ANN401 - whatever was written
-    several: Sequence[Any] = given if isinstance(given, list | tuple) else (given,)
-    wrong = [one for one in several if not (isinstance(one, type) and issubclass(one, BaseException))]
+    several: Sequence[object] = cast("Sequence[object]", given) if isinstance(given, list | tuple) else (given,)
+    wrong: list[object] = [one for one in several if not (isinstance(one, type) and issubclass(one, BaseException))]
     if wrong:
         raise InvalidInput(f"{name}: must be exception classes, e.g. (TimeoutError, OSError), got {wrong[0]!r:.60}")
-    return tuple(several)
+    return tuple(cast("Sequence[type[BaseException]]", several))

@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import Iterator
+from typing import Any, cast
 
 import psycopg
 
@@ -32,7 +33,8 @@ def log_fault(log: logging.Logger, what: str, error: BaseException) -> None:
 
 def _leaves(error: BaseException) -> Iterator[BaseException]:
     if isinstance(error, BaseExceptionGroup):
-        for inner in error.exceptions:
+        inside: tuple[BaseException, ...] = cast("Any", error).exceptions
+        for inner in inside:
             yield from _leaves(inner)
     else:
         yield error

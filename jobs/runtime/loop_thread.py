@@ -3,7 +3,7 @@
 import asyncio
 import threading
 from collections.abc import Awaitable, Callable, Coroutine
-from typing import TypeVar
+from typing import TypeVar, cast
 
 T = TypeVar("T")
 
@@ -88,8 +88,9 @@ def _about(task: asyncio.Task[object]) -> str:
     awaited: object = task.get_coro()
     # Also those of the loop itself, which are compiled: for these ``inspect.iscoroutine`` is false.
     while isinstance(awaited, Coroutine):
-        names.append(getattr(awaited, "__qualname__", type(awaited).__name__))
-        awaited = getattr(awaited, "cr_await", None)
+        coroutine: object = cast("object", awaited)
+        names.append(getattr(coroutine, "__qualname__", type(coroutine).__name__))
+        awaited = getattr(coroutine, "cr_await", None)
     if any(name.endswith(_POOL) for name in names):
         return "a call in the thread pool of the event loop"
     return " > ".join(names) or task.get_name()

@@ -9,7 +9,7 @@ import traceback
 from collections.abc import Callable
 from dataclasses import dataclass
 from types import FrameType
-from typing import Final
+from typing import Any, Final, cast
 
 from ..context import current_host
 from ..core.held import HeldRun
@@ -129,7 +129,8 @@ def look(loop: asyncio.AbstractEventLoop, thread: int, seconds: float) -> Blocke
         thread: Its thread's number.
         seconds: For how long it has not turned.
     """
-    frame = sys._current_frames().get(thread)  # noqa: SLF001 - the documented way to another thread's stack
+    # The documented way to the stack of another thread.
+    frame: FrameType | None = cast("Any", sys)._current_frames().get(thread)  # noqa: SLF001 - named so, and documented
     places = traceback.extract_stack(frame)[-_PLACES:] if frame is not None else []
     stack = tuple(f"{place.filename}:{place.lineno} in {place.name}" for place in places)
     run = _run_of(loop, frame)

@@ -10,8 +10,8 @@ from typing import Any, Final, cast
 from urllib.parse import quote_plus
 
 import httpx
-from authlib.oauth2.rfc6749.parameters import prepare_grant_uri
-from authlib.oauth2.rfc7636 import create_s256_code_challenge
+from authlib.oauth2.rfc6749.parameters import prepare_grant_uri  # pyright: ignore[reportUnknownVariableType]
+from authlib.oauth2.rfc7636 import create_s256_code_challenge  # pyright: ignore[reportUnknownVariableType]
 from authlib.oidc.core import CodeIDToken
 from authlib.oidc.discovery import get_well_known_url
 from joserfc import jwt
@@ -85,7 +85,7 @@ class Provider:
             UserFacingError: ``PROVIDER_NOT_AVAILABLE``.
         """
         metadata = await self._discovered()
-        address: str = prepare_grant_uri(
+        address: object = cast("Any", prepare_grant_uri)(
             metadata["authorization_endpoint"],
             self.settings.client_id,
             "code",
@@ -96,7 +96,7 @@ class Provider:
             code_challenge=S256(binding.verifier),
             code_challenge_method="S256",
         )
-        return address
+        return str(address)
 
     async def profile(self, query: Mapping[str, str], binding: Binding, now: datetime) -> Profile:
         """Whom the provider has seen, by the answer that a browser brings back.

@@ -1,4 +1,4 @@
-"""All of the dashboard by keyboard alone, and by mouse, on PostgreSQL with two nodes; others have SQLite."""
+"""All of the dashboard by keyboard alone, and by mouse: on SQLite, and on PostgreSQL with two nodes."""
 
 from collections.abc import Iterator
 
@@ -17,17 +17,21 @@ MOST_TABS = 150
 FOCUSED = "(element) => element === document.activeElement"
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="module", params=["sqlite", pytest.param("postgres", marks=pytest.mark.postgres)])
 def cluster(
-    postgres_server: PostgresServer, tmp_path_factory: pytest.TempPathFactory, nursery: Nursery
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, nursery: Nursery
 ) -> Iterator[Site]:
-    """The first of two nodes; each test uses jobs, tasks and groups of its own."""
+    """One node on SQLite, or the first of two on PostgreSQL; each test uses jobs, tasks and groups of its own."""
     need_dashboard()
     folder = tmp_path_factory.mktemp("hands")
     (folder / f"{MODULE}.py").write_text(SOURCE)
     starter = ProcessStarter(folder, nursery)
-    url = postgres_server.url(postgres_server.create_database(postgres_server.template("migrated", migrate)))
-    nodes = [starter.begin_serve(url, "--jobs", MODULE) for _ in range(2)]
+    if request.param == "sqlite":
+        nodes = [starter.begin_serve(f"sqlite:///{folder / 'hands.db'}", "--jobs", MODULE)]
+    else:
+        server: PostgresServer = request.getfixturevalue("postgres_server")
+        url = server.url(server.create_database(server.template("migrated", migrate)))
+        nodes = [starter.begin_serve(url, "--jobs", MODULE) for _ in range(2)]
     first, *_ = [node.wait_ready() for node in nodes]
     yield Site(first, folder)
     starter.end_all()

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Final, cast
+from typing import Any, Final, cast
 
 from .roles import RANK, Role
 
@@ -77,7 +77,7 @@ def _values(claims: Mapping[str, object], claim: str) -> set[str]:
     value: object = claims
     # A name with dots may also stand as it is: some providers name claims by addresses.
     for part in [claim] if claim in claims else claim.split("."):
-        value = cast("Mapping[str, object]", value).get(part) if isinstance(value, Mapping) else None
+        value = cast("Any", value).get(part) if isinstance(value, Mapping) else None
     if isinstance(value, str):
         return {value}
     return {one for one in cast("list[object]", value) if isinstance(one, str)} if isinstance(value, list) else set()

@@ -82,7 +82,7 @@ def _resolved(value: Json, values: Mapping[str, str]) -> Json:
             return values[members[REFERENCE]]
         return {name: _resolved(one, values) for name, one in members.items()}
     if isinstance(value, list):
-        return [_resolved(one, values) for one in value]
+        return [_resolved(one, values) for one in value]  # pyright: ignore[reportUnknownVariableType]
     return value
 
 

@@ -1,6 +1,7 @@
 """The function that a job wants to be called when a run of it has failed for good."""
 
 import asyncio
+import inspect
 import logging
 
 from ...actions.failures import failure_of
@@ -33,7 +34,7 @@ async def tell(definition: JobDefinition, failure: Failure) -> None:
     assert function is not None
     try:
         async with asyncio.timeout(PATIENCE):
-            if asyncio.iscoroutinefunction(function):
+            if inspect.iscoroutinefunction(function):
                 await function(failure)
             else:
                 await asyncio.to_thread(function, failure)

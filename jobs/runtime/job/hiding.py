@@ -54,7 +54,7 @@ class Hiding:
             members = cast("Mapping[str, Json]", value)
             return {self.text(key): self.json(one) for key, one in members.items()}
         if isinstance(value, list):
-            return [self.json(one) for one in value]
+            return [self.json(one) for one in value]  # pyright: ignore[reportUnknownVariableType]
         name = self._names.get(str(value)) if isinstance(value, int | float) else None
         return value if name is None else f"[secret {name}]"
 

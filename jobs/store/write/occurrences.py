@@ -54,7 +54,7 @@ def insert_occurrences(conn: Connection, occurrences: Sequence[Occurrence], now:
     postgres = dialect.is_postgresql(conn)
     rows = [(*one, place) for place, one in enumerate(occurrences)]
     parameters = dialect.batch_rows(_COLUMNS, rows, "due", postgres=postgres)
-    found = conn.execute(_inserting(postgres=postgres), {**parameters, "now": now})
+    found: Any = conn.execute(_inserting(postgres=postgres), {**parameters, "now": now})
     return sorted(Made(run_id, task_id, RunState(state)) for run_id, task_id, state in found)
 
 

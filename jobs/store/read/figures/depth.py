@@ -7,6 +7,7 @@ under no name. The row without a name that waits is always there, also at zero: 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, and_, case, exists, func, literal, select
 
@@ -107,10 +108,11 @@ def over_time(
     if group is not None:
         conditions.append(d.c.group_name == group)
     waited = func.max(duration(d.c.oldest_at, d.c.at))
-    statement = select(bucket, d.c.state, func.sum(d.c.runs), waited).where(*conditions).group_by(bucket, d.c.state)
+    columns = (bucket, d.c.state, func.sum(d.c.runs), waited)
+    found: Any = conn.execute(select(*columns).where(*conditions).group_by(bucket, d.c.state))
     states: dict[int, dict[RunState, float]] = {at: {} for at in kept}
     waits: dict[int, float] = {}
-    for at, state, runs, wait in conn.execute(statement):
+    for at, state, runs, wait in found:
         states[at][RunState(state)] = int(runs) / kept[at]
         if wait is not None:
             waits[at] = max(wait, waits.get(at, 0.0))

@@ -70,6 +70,8 @@ class Launcher:
                                 return child
             except (NodeGoneError, OSError):
                 self._end_all()
+                # The socket is closed before the process has ended, and children still end meanwhile.
+                signal.set_wakeup_fd(-1)
                 return None
 
     def _catch_signals(self) -> None:

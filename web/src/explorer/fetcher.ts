@@ -1,11 +1,10 @@
 import { createGraphiQLFetcher, type Fetcher } from "@graphiql/toolkit";
 import { createClient } from "graphql-ws";
 import { at } from "../lib/base";
+import { closeCode, SIGNED_OUT } from "../lib/close-code";
 import { signInAgain } from "../services/sign-in";
+import { endingQuietly } from "./ending";
 import { keepingEvents } from "./last-events";
-
-/** The code with which the server closes the socket of one who is signed in no more. */
-const SIGNED_OUT = 4401;
 
 /** A request with the browser's session; once that has ended one is led to where one signs in, and back. */
 async function ask(input: RequestInfo | URL, init?: RequestInit): Promise<Response> {
@@ -23,12 +22,14 @@ export function makeFetcher(location: Location): Fetcher {
   const fetcher = createGraphiQLFetcher({
     url: httpUrl.href,
     fetch: ask,
-    wsClient: createClient({
-      url: socketUrl.href,
-      lazy: true,
-      retryAttempts: 10,
-      on: { closed: (event) => (event as CloseEvent).code === SIGNED_OUT && signInAgain() },
-    }),
+    wsClient: endingQuietly(
+      createClient({
+        url: socketUrl.href,
+        lazy: true,
+        retryAttempts: 10,
+        on: { closed: (event) => closeCode(event) === SIGNED_OUT && signInAgain() },
+      }),
+    ),
     enableIncrementalDelivery: false,
   });
   return keepingEvents(fetcher);

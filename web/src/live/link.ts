@@ -3,6 +3,7 @@ import { type Client, createClient } from "graphql-ws";
 import { ApiError, type ApiErrorEntry } from "../graphql/client";
 import { printDocument, type TadaDocumentNode } from "../graphql/tada";
 import { at } from "../lib/base";
+import { closeCode, SIGNED_OUT } from "../lib/close-code";
 import { signInAgain } from "../services/sign-in";
 import { INITIAL, type LinkEvent, type LinkState, resumeDelay, step } from "./link-state";
 import { serverIsThere } from "./presence";
@@ -13,13 +14,6 @@ const PONG_WITHIN = 5_000;
 
 /** The code with which a server closes its sockets before it stops. */
 const RESTARTING = 1012;
-
-/** The code with which it closes the socket of one who is signed in no more. */
-const SIGNED_OUT = 4401;
-
-function closeCode(event: unknown): number | null {
-  return typeof event === "object" && event !== null && "code" in event && typeof event.code === "number" ? event.code : null;
-}
 
 /** What a subscriber gets; `next` may be called again after a reconnection, from where `variables()` says. */
 export interface Subscriber<R, V> {

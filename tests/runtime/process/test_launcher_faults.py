@@ -157,3 +157,18 @@ def test_a_launcher_that_cannot_fork_says_so_and_goes_on() -> None:
                 assert said.readline() == b"exited %d %d\n" % (identity, NOT_FORKED)
         ours.shutdown(socket.SHUT_RDWR)
     assert process.returncode == 0
+
+
+LETS_GO = """
+import signal, socket
+from cronograph.jobs.runtime.process.launcher import Launcher
+launcher, node = socket.socketpair()
+node.close()
+assert Launcher(launcher).serve() is None
+assert signal.set_wakeup_fd(-1) == -1, "a signal would be written to a socket that is closed"
+"""
+
+
+def test_a_launcher_whose_node_is_gone_lets_go_of_its_wake_up_socket() -> None:
+    ended = subprocess.run([sys.executable, "-c", LETS_GO], capture_output=True, text=True, check=False, timeout=60)
+    assert (ended.returncode, ended.stderr) == (0, "")

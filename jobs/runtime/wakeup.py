@@ -121,7 +121,7 @@ class Wakeup(Service):
                 group.create_task(self._send(sender))
 
     async def _connect(self) -> psycopg.AsyncConnection[tuple[object, ...]]:
-        # Connections of their own: ``notifies()`` blocks its connection, and a hint must not wait for a transaction.
+        # Connections of their own: one is read past psycopg, and a hint must not wait for a transaction.
         return await psycopg.AsyncConnection.connect(self._database.libpq_url(), autocommit=True)
 
     async def _receive(self, connection: psycopg.AsyncConnection[tuple[object, ...]], own: int) -> None:

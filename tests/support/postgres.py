@@ -6,14 +6,12 @@ statements are right, not whether the disk is), runs in UTC, and dies with the t
 refuse to run as root, so under root they run as an unprivileged user.
 """
 
-import ctypes
 import importlib.util
 import os
 import pwd
 import shutil
 import signal
 import subprocess
-import sys
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -25,6 +23,7 @@ import psycopg
 import pytest
 from psycopg import sql
 
+from cronograph.jobs.runtime.process.kernel import PR_SET_PDEATHSIG, control_process
 from tests.support.memory import DISK, MEMORY, roomy_folder
 from tests.support.ports import free_port
 from tests.support.requirements import unavailable
@@ -48,9 +47,6 @@ SETTINGS = {
 }
 
 FOLDER_PREFIX = "cronograph-postgres-"
-
-PR_SET_PDEATHSIG = 1
-"""Linux: the signal that a process gets when its parent dies."""
 
 
 @dataclass
@@ -159,8 +155,7 @@ def copy_installation(installation: Path, folder: Path) -> Path:
 
 def die_with_parent() -> None:
     """Ask the kernel to end this process when the test run is killed (Linux; elsewhere the server outlives a kill)."""
-    if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGQUIT)
+    control_process(PR_SET_PDEATHSIG, signal.SIGQUIT)
 
 
 def make_folder(parent: Path, user: str | None) -> Path:

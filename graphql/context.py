@@ -115,7 +115,7 @@ class Context:
     def loaders(self) -> Loaders:
         """Batch and remember reads; a subscription gets new ones for each of its events."""
         if self._loaders is None:
-            self._loaders = Loaders(self.database)
+            self._loaders = Loaders(self.database, self.slices)
         return self._loaders
 
     def behind(self) -> "Context":

@@ -9,7 +9,7 @@ from typing import Any, Final, Generic, TypeVar
 from strawberry.dataloader import DataLoader
 
 from ..jobs.core.defaults import JobInfo
-from ..jobs.core.explain import RunFacts, TaskFacts
+from ..jobs.core.explain import Explanation, RunFacts, explain_run, explain_task
 from ..jobs.core.model import Execution, Group, Node, Run, SkippedOccurrence, Task
 from ..jobs.store.db.database import Database
 from ..jobs.store.read import executions, facts, logs, runs, tasks
@@ -24,6 +24,7 @@ from ..jobs.store.read.listing import pages
 from ..jobs.store.read.listing.aggregates import EXECUTIONS, HELD, OCCURRENCES, QUEUED, RUNS, SKIPPED, TASKS, Listing
 from ..jobs.store.read.listing.criteria import Criteria
 from ..jobs.store.read.listing.keyset import Page, PageRequest
+from .slices import Slices
 
 K = TypeVar("K")
 M = TypeVar("M")
@@ -113,10 +114,12 @@ class Loaders:
 
     Args:
         database: Where it is.
+        slices: Where what has to be computed takes turns with the rest of the operation.
     """
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: Database, slices: Slices) -> None:
         self._database = database
+        self._slices = slices
 
     @cached_property
     def tasks(self) -> DataLoader[int, Task | None]:
@@ -168,14 +171,18 @@ class Loaders:
         return self._by_key(stored_groups.by_names)
 
     @cached_property
-    def task_facts(self) -> DataLoader[Task, TaskFacts]:
-        """What explains a task."""
-        return DataLoader(self._load_task_facts, max_batch_size=MAX_BATCH, cache_key_fn=lambda task: task.id)
+    def task_explanations(self) -> DataLoader[Task, Explanation]:
+        """Why tasks are or are not running.
+
+        All of a batch are there at once, although they are computed a slice at a time: what is read next about each of
+        them is read for all of them.
+        """
+        return DataLoader(self._explain_tasks, max_batch_size=MAX_BATCH, cache_key_fn=lambda task: task.id)
 
     @cached_property
-    def run_facts(self) -> DataLoader[Run, RunFacts | None]:
-        """What explains a run."""
-        return DataLoader(self._load_run_facts, max_batch_size=MAX_BATCH, cache_key_fn=lambda run: run.id)
+    def run_explanations(self) -> DataLoader[Run, Explanation]:
+        """Why runs are in their state; a batch at once, as those of tasks."""
+        return DataLoader(self._explain_runs, max_batch_size=MAX_BATCH, cache_key_fn=lambda run: run.id)
 
     @cached_property
     def depths(self) -> DataLoader[str, stored_groups.Depth]:
@@ -304,13 +311,24 @@ class Loaders:
 
         return await self._database.read(read)
 
-    async def _load_task_facts(self, tasks: list[Task]) -> list[TaskFacts]:
-        found = await self._database.read(facts.of_tasks, tasks, await server_time(self._database))
-        return [found[task.id] for task in tasks]
+    async def _explain_tasks(self, tasks: list[Task]) -> list[Explanation]:
+        now = await self.now()
+        found = await self._database.read(facts.of_tasks, tasks, now)
+        explained = list[Explanation]()
+        for task in tasks:
+            await self._slices.turn()
+            explained.append(explain_task(task, found[task.id], now))
+        return explained
 
-    async def _load_run_facts(self, runs: list[Run]) -> list[RunFacts | None]:
-        found = await self._database.read(facts.of_runs, runs, await self.now())
-        return [found.get(run.id) for run in runs]
+    async def _explain_runs(self, runs: list[Run]) -> list[Explanation]:
+        now = await self.now()
+        found = await self._database.read(facts.of_runs, runs, now)
+        explained = list[Explanation]()
+        for run in runs:
+            await self._slices.turn()
+            known = found.get(run.id) or RunFacts(job_known=False, isolation=None, nodes=(), group=Group(run.group))
+            explained.append(explain_run(run, known, now))
+        return explained
 
     async def _load_depths(self, names: list[str]) -> list[stored_groups.Depth]:
         found = await self._database.read(stored_groups.depths, names, await self.now())

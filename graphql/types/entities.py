@@ -8,7 +8,6 @@ from strawberry.scalars import JSON
 
 from ...jobs.core import model
 from ...jobs.core.explain import Explanation as Explained
-from ...jobs.core.explain import RunFacts, explain_run, explain_task
 from ...jobs.core.occurrence import is_stalled
 from ..arguments import AFTER, BEFORE, DEFAULT_PAGE, FIRST, LAST, MAX_LINES, checked_range
 from ..codes import ExplanationCode
@@ -83,9 +82,7 @@ class Task(TaskFields):
     @resolved(description="Why it is or is not running now, and what happens next.", size=EXPLAINED)
     async def explain(self, info: Info) -> "Explanation":
         """The engine's explanation."""
-        facts, now = await info.context.loaders.task_facts.load(self.stored), await info.context.now()
-        await info.context.slices.turn()
-        return Explanation.from_model(explain_task(self.stored, facts, now))
+        return Explanation.from_model(await info.context.loaders.task_explanations.load(self.stored))
 
     @resolved(description="Its newest finished execution.")
     def last_status(self, info: Info) -> "JobExecution | None":
@@ -150,11 +147,7 @@ class Run(RunFields):
     @resolved(description="Why it is in its state, why it has not started yet, and what happens next.", size=EXPLAINED)
     async def explain(self, info: Info) -> "Explanation":
         """The engine's explanation."""
-        found = await info.context.loaders.run_facts.load(self.stored)
-        facts = found or RunFacts(job_known=False, isolation=None, nodes=(), group=model.Group(self.group))
-        now = await info.context.now()
-        await info.context.slices.turn()
-        return Explanation.from_model(explain_run(self.stored, facts, now))
+        return Explanation.from_model(await info.context.loaders.run_explanations.load(self.stored))
 
     @resolved(description="The run that it retries.")
     async def retried_from(self, info: Info) -> "Run | None":

@@ -60,7 +60,7 @@ async def test_the_number_of_statements_does_not_grow_with_the_rows(api: Api, do
         with counted_statements() as sent:
             await api.ask(document, n=rows)
         counts[rows] = len([statement for statement in sent if "SELECT" in statement.upper()])
-    # Which loads happen to be read together depends on timing; the places in the document bound their number.
+    # A key that several places ask for may be read with the one or with the other; the places bound the statements.
     assert max(counts.values()) <= MOST, counts
 
 

@@ -21,7 +21,7 @@ from ..jobs.core.auth.roles import Role
 from ..jobs.core.errors import ConfigurationError
 from ..jobs.declared import Job
 from ..jobs.registry import Registry, default_registry
-from ..jobs.store.db.filelock import lock_for
+from ..jobs.store.db.sqlite.filelock import lock_for
 from .configuration.choosing import choice_faults
 from .configuration.reading import given
 from .installation import Installation

@@ -11,7 +11,7 @@ from ..services import Services
 from ..store.db.database import Database
 from ..store.db.transaction import Wake
 from .clock import Clock
-from .declarer import Declarer
+from .duties.declarer import Declarer
 from .job.inheritance import let_threads_belong_to_jobs
 from .job.printing import let_prints_belong_to_jobs
 from .live.log_writer import JobLogHandler, LogWriter

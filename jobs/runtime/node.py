@@ -11,16 +11,16 @@ from ..registry import Registry
 from ..services import Services
 from ..store.db.database import Database
 from ..store.db.transaction import Tx, Wake
-from . import alarm, depth_keeper, hour_counter
 from .attempts.worker import Worker
 from .clock import Clock
-from .dispatcher import Dispatcher
+from .duties import alarm, depth_keeper, hour_counter
+from .duties.dispatcher import Dispatcher
+from .duties.rescuer import Rescuer
 from .faults import log_fault
 from .heartbeat import Heartbeat
 from .live.log_writer import LogWriter
 from .live.progress import ProgressWriter
 from .names import random_name
-from .rescuer import Rescuer
 from .retreat import Retreat
 from .settings import EngineSettings
 from .watch import Duty

@@ -8,8 +8,9 @@ from typing import Annotated
 
 import typer
 
+from ..process.ending import ExitCode
 from ..version import installed_version
-from .output import ExitCode, Output
+from .output import Output
 
 COMMANDS = (
     "audit",

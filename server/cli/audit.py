@@ -10,8 +10,9 @@ from ...jobs.store.db.opening import connected
 from ...jobs.store.read.auth.audit import chain
 from ...jobs.store.read.auth.audit import verify as verify_chain
 from ..configuration.reading import load
+from ..process.ending import ExitCode
 from .options import AsJson, ConfigFile, DatabaseUrl
-from .output import ExitCode, Output, print_line
+from .output import Output, print_line
 
 audit = typer.Typer(help="Look at the audit log, straight in the database.", no_args_is_help=True)
 

@@ -9,9 +9,10 @@ from ..configuration.exposure import administrator_faults
 from ..database.checks import DatabaseReport, check_database
 from ..http.pages import Site
 from ..preparation import prepare
+from ..process.ending import ExitCode
 from .flags import Flags, takes_settings
 from .options import AsJson, ConfigFile
-from .output import ExitCode, Output
+from .output import Output
 
 NO_DASHBOARD = "dashboard: is not built, so the server answers 503 there and says how to build it"
 

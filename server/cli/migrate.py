@@ -1,6 +1,6 @@
 """``cronograph migrate``: bring the database to the present schema without serving."""
 
-from ...jobs.store.db.filelock import lock_for
+from ...jobs.store.db.sqlite.filelock import lock_for
 from ..configuration.reading import load
 from ..database.schema import migrate as apply_migrations
 from .options import AsJson, ConfigFile, DatabaseSchema, DatabaseUrl

@@ -4,7 +4,6 @@ import json
 import sys
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
-from enum import IntEnum
 from typing import Any
 
 import typer
@@ -13,22 +12,7 @@ from ...jobs.core.errors import ConfigurationError, CronographError, FileLocked,
 from ..configuration.reading import InvalidSettingsError
 from ..discovery import JobsNotFoundError
 from ..http.bind import CannotListenError
-
-
-class ExitCode(IntEnum):
-    """What the exit status of a command means; the same for every command."""
-
-    DONE = 0
-    REFUSED = 1
-    """What was asked for was refused, or what was checked is not in order."""
-    USAGE = 2
-    """The command line, the configuration or the job code is wrong; nothing was begun."""
-    UNREACHABLE = 3
-    """The server or the database cannot be reached or used."""
-    IN_USE = 4
-    """The port or the database file is in use by another process."""
-    CUT_OFF = 5
-    """The server has stopped and its runs are safe, but code of a job would not end and was cut off."""
+from ..process.ending import ExitCode
 
 
 class Refused(CronographError):  # noqa: N818 - an answer, not a malfunction

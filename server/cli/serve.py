@@ -15,9 +15,9 @@ from ...jobs.store.db.database import Database
 from ..configuration.reading import InvalidSettingsError, load
 from ..configuration.settings import DEFAULT_FILE, Settings
 from ..preparation import prepare
+from ..process.ending import end_without
 from ..process.logs import configure_logging
 from ..process.service import Service
-from .ending import end_without
 from .flags import Flags, takes_settings
 from .options import AsJson, ConfigFile, Reload
 from .output import Output
@@ -43,7 +43,7 @@ def _serve_anew(flags: Flags, config: Path | None, output: Output) -> NoReturn:
     """Serve in a child process, and in another one whenever the code has changed."""
     with output.errors():
         try:
-            reloading = import_module(".reloading", __package__)
+            reloading = import_module("..process.reloading", __package__)
         except ModuleNotFoundError as error:
             raise ConfigurationError(
                 f"--reload: needs the package {error.name}, which is not there; pip install 'cronograph[reload]'"

@@ -9,7 +9,7 @@ from ...jobs.actions.acting import acting
 from ...jobs.core.auth.accounts import Actor
 from ...jobs.core.auth.roles import Role
 from ...jobs.store.db.database import Database
-from ...jobs.store.db.filelock import lock_for
+from ...jobs.store.db.sqlite.filelock import lock_for
 from ...jobs.store.db.transaction import Tx
 from ..configuration.reading import load
 from .schema import migrate, pending

@@ -13,7 +13,7 @@ import uvloop
 from ...jobs.registry import Registry
 from ...jobs.runtime.clock import Clock
 from ...jobs.store.db.database import Database
-from ...jobs.store.db.filelock import FileLock, lock_for
+from ...jobs.store.db.sqlite.filelock import FileLock, lock_for
 from ..configuration.exposure import check_administrator
 from ..configuration.settings import Settings
 from ..http.bind import Listener, listen, raise_file_limit

@@ -16,10 +16,11 @@ from cronograph.jobs.core.auth.sealing import KeyRing
 from cronograph.jobs.core.errors import SchemaTooNew
 from cronograph.server.cli import main
 from cronograph.server.cli.client import server_at
-from cronograph.server.cli.output import ExitCode, UnreachableError
+from cronograph.server.cli.output import UnreachableError
 from cronograph.server.configuration.reading import load
 from cronograph.server.configuration.secret_keys import key_file, key_source, write_keys
 from cronograph.server.database.schema import migrate, pending
+from cronograph.server.process.ending import ExitCode
 from tests.builtin.http_server import answering, reply
 from tests.migrations.test_upgrade import set_revision
 

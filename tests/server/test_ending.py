@@ -9,7 +9,7 @@ SOURCE = """
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
-from cronograph.server.cli.ending import end_without
+from cronograph.server.process.ending import end_without
 
 pool = ThreadPoolExecutor(1, "idle")
 pool.submit(int).result()

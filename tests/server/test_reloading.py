@@ -14,7 +14,7 @@ import pytest
 from typer.testing import CliRunner
 
 from cronograph.server.cli import application
-from cronograph.server.cli.reloading import Reloader, folders_of, reloading_command
+from cronograph.server.process.reloading import Reloader, folders_of, reloading_command
 from tests.support.processes import ProcessStarter
 from tests.support.waiting import wait_until
 from tests.support.web import post
@@ -87,7 +87,7 @@ def test_a_server_that_is_killed_has_the_status_of_its_signal(tmp_path: Path) ->
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells a process of its parent's death")
 def test_the_server_ends_with_a_reloader_that_is_killed(tmp_path: Path) -> None:
-    code = "import sys; from pathlib import Path; from cronograph.server.cli.reloading import Reloader; "
+    code = "import sys; from pathlib import Path; from cronograph.server.process.reloading import Reloader; "
     code += "Reloader(['sh', '-c', sys.argv[2]], [Path(sys.argv[1])]).run()"
     reloader = subprocess.Popen([sys.executable, "-c", code, str(tmp_path), f"cd {tmp_path}; {SERVES}"])
     try:
@@ -165,7 +165,7 @@ def test_settings_that_cannot_work_are_told_by_the_server_and_waited_for(process
 
 def test_without_the_library_it_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "watchfiles", None)
-    monkeypatch.delitem(sys.modules, "cronograph.server.cli.reloading")
+    monkeypatch.delitem(sys.modules, "cronograph.server.process.reloading")
     ended = CliRunner().invoke(application(("serve",)), ["serve", "--reload"])
     assert ended.exit_code == 2
     assert (

@@ -19,7 +19,7 @@ from .away import is_away
 from .connecting import sync_engine
 from .line import Line, ThreadLine
 from .postgres import PostgresAccess
-from .sqlite import SqliteAccess
+from .sqlite.access import SqliteAccess
 from .transaction import Clock, Tx, Wake
 
 __all__ = [

@@ -10,7 +10,7 @@ from typing_extensions import override
 from cronograph.jobs.actions.depth import keep_depth
 from cronograph.jobs.core.states import RunState
 from cronograph.jobs.runtime.clock import Clock
-from cronograph.jobs.runtime.depth_keeper import REST, DepthKeeper
+from cronograph.jobs.runtime.duties.depth_keeper import REST, DepthKeeper
 from cronograph.jobs.store.db.database import Database
 from cronograph.jobs.store.read.figures import depth
 from cronograph.jobs.store.read.figures.depth import KEPT_FOR, UNNAMED, DepthPoint, Part

@@ -1,10 +1,10 @@
 """Keeps how deep the queue is at each minute, for the charts of it. One of the nodes does it, whichever looks first."""
 
-from ..actions.depth import keep_depth
-from ..store.db.database import Database
-from ..store.read.clock import server_time
-from ..store.read.figures import depth
-from .clock import Clock
+from ...actions.depth import keep_depth
+from ...store.db.database import Database
+from ...store.read.clock import server_time
+from ...store.read.figures import depth
+from ..clock import Clock
 
 EVERY = 20.0
 """Seconds between two looks: less than a minute, so that none is left out."""

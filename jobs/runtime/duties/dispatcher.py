@@ -5,12 +5,12 @@ import logging
 
 from typing_extensions import override
 
-from ..actions.dispatch import dispatch_due
-from ..store.db.database import Database
-from ..store.db.transaction import Wake
+from ...actions.dispatch import dispatch_due
+from ...store.db.database import Database
+from ...store.db.transaction import Wake
+from ..clock import Clock
+from ..watch import Watch
 from .alarm import Alarm
-from .clock import Clock
-from .watch import Watch
 
 log = logging.getLogger(__name__)
 

@@ -2,12 +2,12 @@
 
 import logging
 
-from ..actions.nodes import rescue_expired
-from ..core.model import Node
-from ..store.db.database import Connection, Database
-from ..store.db.transaction import Tx
-from ..store.read import nodes
-from .clock import Clock
+from ...actions.nodes import rescue_expired
+from ...core.model import Node
+from ...store.db.database import Connection, Database
+from ...store.db.transaction import Tx
+from ...store.read import nodes
+from ..clock import Clock
 
 log = logging.getLogger(__name__)
 

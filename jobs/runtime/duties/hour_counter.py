@@ -2,10 +2,10 @@
 
 from datetime import datetime
 
-from ..actions.hours import count_hour
-from ..store.db.database import Database
-from ..store.read.clock import server_time
-from ..store.read.figures import hours as stored_hours
+from ...actions.hours import count_hour
+from ...store.db.database import Database
+from ...store.read.clock import server_time
+from ...store.read.figures import hours as stored_hours
 
 EVERY = 60.0
 """Seconds between two looks."""

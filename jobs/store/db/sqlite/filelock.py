@@ -6,8 +6,8 @@ import struct
 import sys
 from pathlib import Path
 
-from ...core.errors import FileLocked, StorageError
-from .address import parse_url, sqlite_path
+from ....core.errors import FileLocked, StorageError
+from ..address import parse_url, sqlite_path
 
 _FAR_BEHIND = 2**62
 """A byte that no database file reaches, and SQLite's own locks leave alone."""

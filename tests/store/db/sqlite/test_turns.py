@@ -7,8 +7,8 @@ from collections.abc import Callable
 import pytest
 
 from cronograph.jobs.store.db.database import Database
+from cronograph.jobs.store.db.sqlite.turns import FairThread
 from cronograph.jobs.store.db.transaction import Tx
-from cronograph.jobs.store.db.turns import FairThread
 
 
 def test_parties_take_turns_and_each_keeps_its_order() -> None:

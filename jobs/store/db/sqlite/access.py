@@ -8,9 +8,9 @@ from typing import TypeVar
 
 from sqlalchemy import URL, Connection, Engine
 
-from .address import sqlite_path
-from .connecting import sync_engine
-from .interruption import read_in_thread
+from ..address import sqlite_path
+from ..connecting import sync_engine
+from ..interruption import read_in_thread
 from .presence import FilePresence
 from .turns import FairThread
 

@@ -3,14 +3,14 @@
 import asyncio
 import logging
 
-from ..actions.declarations import declare_tasks
-from ..actions.tasks import DECLARED
-from ..core.defaults import task_of_job
-from ..core.model import ScheduleSpec, TaskSpec
-from ..registry import JobDefinition, Registry
-from ..store.db.database import Database
-from ..store.db.transaction import Wake
-from .service import Service
+from ...actions.declarations import declare_tasks
+from ...actions.tasks import DECLARED
+from ...core.defaults import task_of_job
+from ...core.model import ScheduleSpec, TaskSpec
+from ...registry import JobDefinition, Registry
+from ...store.db.database import Database
+from ...store.db.transaction import Wake
+from ..service import Service
 
 log = logging.getLogger(__name__)
 

@@ -1,4 +1,4 @@
-"""How the process ends once its server has stopped, whatever code of jobs is still at work in it."""
+"""How the process ends: what its exit status says, and the end itself once the server has stopped."""
 
 import logging
 import os
@@ -6,12 +6,27 @@ import sys
 import threading
 import time
 from collections.abc import Sequence
+from enum import IntEnum
 from typing import NoReturn
-
-from .output import ExitCode
 
 PATIENCE = 10.0
 """Unless told otherwise; long enough for a machine that is busy."""
+
+
+class ExitCode(IntEnum):
+    """What the exit status of a command means; the same for every command."""
+
+    DONE = 0
+    REFUSED = 1
+    """What was asked for was refused, or what was checked is not in order."""
+    USAGE = 2
+    """The command line, the configuration or the job code is wrong; nothing was begun."""
+    UNREACHABLE = 3
+    """The server or the database cannot be reached or used."""
+    IN_USE = 4
+    """The port or the database file is in use by another process."""
+    CUT_OFF = 5
+    """The server has stopped and its runs are safe, but code of a job would not end and was cut off."""
 
 
 def end_without(left_behind: Sequence[str], patience: float = PATIENCE) -> None:

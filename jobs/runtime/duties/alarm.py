@@ -13,7 +13,7 @@ from datetime import UTC, datetime, timedelta
 from apscheduler.schedulers.asyncio import AsyncIOScheduler
 from apscheduler.triggers.base import BaseTrigger
 
-from .clock import Clock
+from ..clock import Clock
 
 log = logging.getLogger(__name__)
 

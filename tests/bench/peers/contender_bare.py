@@ -8,6 +8,8 @@ import time
 import psycopg
 import uvloop
 
+from tests.bench.peers.tally import Tally, asked
+
 BATCH = 200
 TABLE = """
 CREATE TABLE bare (id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, state text NOT NULL DEFAULT 'waiting',
@@ -22,7 +24,7 @@ UPDATE bare SET state = 'running', started_at = now() WHERE id = ANY(ARRAY(
 END = "UPDATE bare SET state = 'success', ended_at = now() WHERE id = ANY(%s) AND state || '' = 'running'"
 
 
-async def main(url: str, runs: int) -> dict[str, float]:
+async def main(url: str, runs: int, _tally: Tally) -> dict[str, float]:
     """Seconds of enqueueing and of draining, and this process' seconds of processor time while it drains."""
     async with await psycopg.AsyncConnection.connect(url, autocommit=True) as connection:
         await connection.execute(TABLE)
@@ -47,4 +49,4 @@ async def _nothing() -> None:
 
 if __name__ == "__main__":
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-        print(json.dumps(runner.run(main(sys.argv[1], int(sys.argv[2])))))
+        print(json.dumps(runner.run(main(*asked()))))

@@ -7,12 +7,14 @@ import threading
 import time
 from typing import Any
 
+from tests.bench.peers.tally import Tally, asked
+
 huey: Any = importlib.import_module("huey")
 
 WORKERS = 4
 
 
-def main(path: str, runs: int) -> dict[str, float]:
+def main(path: str, runs: int, _tally: Tally) -> dict[str, float]:
     """Seconds of enqueueing and of draining, and this process' seconds of processor time while it drains."""
     queue = huey.SqliteHuey(filename=path, fsync=True, results=False)
     left, ended, lock = runs, threading.Event(), threading.Lock()
@@ -42,4 +44,4 @@ def main(path: str, runs: int) -> dict[str, float]:
 
 
 if __name__ == "__main__":
-    print(json.dumps(main(sys.argv[1], int(sys.argv[2]))))
+    print(json.dumps(main(*asked())))

@@ -7,13 +7,15 @@ import sys
 import time
 from typing import Any
 
+from tests.bench.peers.tally import Tally, asked
+
 procrastinate: Any = importlib.import_module("procrastinate")
 uvloop: Any = importlib.import_module("uvloop")
 
 CONCURRENCY = 100
 
 
-async def main(url: str, runs: int) -> dict[str, float]:
+async def main(url: str, runs: int, _tally: Tally) -> dict[str, float]:
     """Seconds of enqueueing and of draining, and this process' seconds of processor time while it drains."""
     app = procrastinate.App(connector=procrastinate.PsycopgConnector(conninfo=url))
 
@@ -38,4 +40,4 @@ async def main(url: str, runs: int) -> dict[str, float]:
 
 if __name__ == "__main__":
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-        print(json.dumps(runner.run(main(sys.argv[1], int(sys.argv[2])))))
+        print(json.dumps(runner.run(main(*asked()))))

@@ -19,6 +19,7 @@ import venv
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 import psutil
 
@@ -40,25 +41,31 @@ class Contender:
     Attributes:
         file: ``contender_<file>.py``.
         packages: What it needs in an environment of its own; none = this project's.
-        sqlite: Whether it works on a SQLite file, not on PostgreSQL.
+        place: What it works on: a PostgreSQL database, a SQLite file, or a Redis in a folder, which it starts itself.
         against: Whose figures are divided by its own; None = nobody's.
         part: It gets this part of the runs, because it is slow.
+        processes: How many processes drain together.
     """
 
     file: str
     packages: tuple[str, ...] = ()
-    sqlite: bool = False
+    place: Literal["postgres", "sqlite", "redis"] = "postgres"
     against: str | None = None
     part: float = 1.0
+    processes: int = 1
 
 
+PGQUEUER = ("pgqueuer[asyncpg]", "uvloop")
 CONTENDERS = {
     "cronograph": Contender("cronograph"),
-    "pgqueuer": Contender("pgqueuer", ("pgqueuer[asyncpg]", "uvloop"), against="cronograph"),
+    "pgqueuer": Contender("pgqueuer", PGQUEUER, against="cronograph"),
     "procrastinate": Contender("procrastinate", ("procrastinate", "uvloop"), against="cronograph", part=0.05),
     "bare statements": Contender("bare", against="cronograph"),
-    "cronograph, SQLite": Contender("cronograph", sqlite=True),
-    "huey, SQLite": Contender("huey", ("huey",), sqlite=True, against="cronograph, SQLite", part=0.2),
+    "celery, Redis": Contender("celery", ("celery[redis]",), place="redis", against="cronograph", part=0.2),
+    "cronograph, 2 processes": Contender("cronograph", processes=2),
+    "pgqueuer, 2 processes": Contender("pgqueuer", PGQUEUER, against="cronograph, 2 processes", processes=2),
+    "cronograph, SQLite": Contender("cronograph", place="sqlite"),
+    "huey, SQLite": Contender("huey", ("huey",), place="sqlite", against="cronograph, SQLite", part=0.2),
 }
 
 Measures = dict[str, float]
@@ -93,32 +100,58 @@ def once(contender: Contender, python: str, server: PostgresServer, runs: int) -
     """One round of one contender on a fresh database: runs a second, and microseconds a run."""
     folder = Path(tempfile.mkdtemp(prefix="cronograph-peers-", dir=DISK))
     try:
-        place = str(folder / "queue.db") if contender.sqlite else server.url(server.create_database())
-        if contender.sqlite and contender.file == "cronograph":
-            place = f"sqlite:///{place}"
-        command = [python, str(FOLDER / f"contender_{contender.file}.py"), place, str(runs)]
-        took, used = _measured(command, server)
+        command = [python, str(FOLDER / f"contender_{contender.file}.py"), _place(contender, server, folder), str(runs)]
+        took, used = _measured(command, contender.processes, folder / "tally", server)
     finally:
         shutil.rmtree(folder)
     return {
         "enqueued/s": runs / took["enqueue"],
         "drained/s": runs / took["drain"],
         "worker µs": took["cpu"] / runs * 1e6,
-        "server µs": 0.0 if contender.sqlite else used / runs * 1e6,
+        "server µs": used / runs * 1e6 if contender.place == "postgres" else 0.0,
     }
 
 
-def _measured(command: Sequence[str], server: PostgresServer) -> tuple[Measures, float]:
-    """What a contender says of itself, and the server's seconds of processor time while it drained."""
+def _place(contender: Contender, server: PostgresServer, folder: Path) -> str:
+    if contender.place == "postgres":
+        return server.url(server.create_database())
+    if contender.place == "redis":
+        return str(folder)
+    prefix = "sqlite:///" if contender.file == "cronograph" else ""
+    return f"{prefix}{folder / 'queue.db'}"
+
+
+def _measured(command: Sequence[str], processes: int, tally: Path, server: PostgresServer) -> tuple[Measures, float]:
+    """What a contender says of itself, and the server's seconds of processor time while it drained.
+
+    The first of its processes enqueues; all of them drain, from the moment at which each says that it can. The slowest
+    says how long it took.
+    """
+    tally.touch()
     environment, pipe = {**os.environ, "PYTHONPATH": "."}, subprocess.PIPE
-    with subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True, env=environment) as process:
-        assert process.stdout is not None
-        said = process.stdout.readline()
+    with contextlib.ExitStack() as stack:
+        running: list[subprocess.Popen[str]] = []
+        for member in range(processes):
+            whole = [*command, "--tally", str(tally), "--member", str(member), "--members", str(processes)]
+            process = subprocess.Popen(whole, stdin=pipe, stdout=pipe, text=True, env=environment)
+            running.append(stack.enter_context(process))
+            assert process.stdout is not None
+            if (said := process.stdout.readline()) != "enqueued\n":
+                raise SystemExit(f"{command[1]} said {said!r} instead of that its runs are enqueued")
         before = server_seconds(server)
-        answer, _ = process.communicate("\n")
-    if process.returncode or said != "enqueued\n":
-        raise SystemExit(f"{command[1]} ended with {process.returncode} and said {said!r}")
-    return json.loads(answer), server_seconds(server) - before
+        for process in running:
+            assert process.stdin is not None
+            process.stdin.write("\n")
+            process.stdin.flush()
+        answers = [json.loads(process.communicate()[0] or "null") for process in running]
+    if any(process.returncode for process in running):
+        raise SystemExit(f"{command[1]} ended with {[process.returncode for process in running]}")
+    together = {
+        "enqueue": answers[0]["enqueue"],
+        "drain": max(answer["drain"] for answer in answers),
+        "cpu": sum(answer["cpu"] for answer in answers),
+    }
+    return together, server_seconds(server) - before
 
 
 def compare(pythons: Mapping[str, str], server: PostgresServer, *, runs: int, rounds: int) -> dict[str, list[Measures]]:

@@ -15,7 +15,6 @@ import statistics
 import subprocess
 import sys
 import tempfile
-import venv
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -41,6 +40,7 @@ class Contender:
     Attributes:
         file: ``contender_<file>.py``.
         packages: What it needs in an environment of its own; none = this project's.
+        pythons: By which interpreters, the first that there is; none = this one.
         place: What it works on: a PostgreSQL database, a SQLite file, or a Redis in a folder, which it starts itself.
         against: Whose figures are divided by its own; None = nobody's.
         part: It gets this part of the runs, because it is slow.
@@ -49,6 +49,7 @@ class Contender:
 
     file: str
     packages: tuple[str, ...] = ()
+    pythons: tuple[str, ...] = ()
     place: Literal["postgres", "sqlite", "redis"] = "postgres"
     against: str | None = None
     part: float = 1.0
@@ -59,6 +60,7 @@ PGQUEUER = ("pgqueuer[asyncpg]", "uvloop")
 CONTENDERS = {
     "cronograph": Contender("cronograph"),
     "pgqueuer": Contender("pgqueuer", PGQUEUER, against="cronograph"),
+    "oban": Contender("oban", ("oban",), ("python3.13", "python3.12", "python3.14"), against="cronograph", part=0.5),
     "procrastinate": Contender("procrastinate", ("procrastinate", "uvloop"), against="cronograph", part=0.05),
     "bare statements": Contender("bare", against="cronograph"),
     "celery, Redis": Contender("celery", ("celery[redis]",), place="redis", against="cronograph", part=0.2),
@@ -79,7 +81,8 @@ def python_of(contender: Contender, environments: Path) -> str:
     folder = environments / contender.file
     python = folder / "bin" / "python"
     if not python.exists():
-        venv.create(folder, with_pip=True)
+        found = [path for name in contender.pythons if (path := shutil.which(name))] or [sys.executable]
+        subprocess.run([found[0], "-m", "venv", str(folder)], check=True)
         subprocess.run([python, "-m", "pip", "install", "--quiet", *contender.packages], check=True)
     return str(python)
 
@@ -146,7 +149,7 @@ def _measured(command: Sequence[str], processes: int, tally: Path, server: Postg
         answers = [json.loads(process.communicate()[0] or "null") for process in running]
     if any(process.returncode for process in running):
         raise SystemExit(f"{command[1]} ended with {[process.returncode for process in running]}")
-    together = {
+    together: Measures = {
         "enqueue": answers[0]["enqueue"],
         "drain": max(answer["drain"] for answer in answers),
         "cpu": sum(answer["cpu"] for answer in answers),

@@ -1,8 +1,8 @@
 """The engine's enumerations as GraphQL enums: the same classes, with a description of each value."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from enum import Enum, StrEnum
-from typing import Any, TypeVar, cast
+from typing import Any, Self, TypeVar, cast
 
 import strawberry
 from strawberry.types.enum import StrawberryEnumDefinition
@@ -24,8 +24,9 @@ from ..jobs.core.model import (
 from ..jobs.core.schedule import Syntax
 from ..jobs.core.states import RunState
 
-__all__ = ["Direction", "Nulls", "Role", "StatisticsBucket", "describe"]
+__all__ = ["Described", "Direction", "Nulls", "Role", "StatisticsBucket", "describe", "described"]
 
+D = TypeVar("D", bound="Described")
 E = TypeVar("E", bound=Enum)
 
 
@@ -52,41 +53,50 @@ def describe(enumeration: type[E], description: str, values: Mapping[E, str], *,
     return enumeration
 
 
-class Direction(StrEnum):
+class Described(StrEnum):
+    """An enumeration of the schema's own: each value is written with its description."""
+
+    _value_: str
+    description: str
+
+    def __new__(cls, value: str, description: str) -> Self:
+        """A value and what clients read about it."""
+        member = str.__new__(cls, value)
+        member._value_ = value
+        member.description = description
+        return member
+
+
+def described(description: str) -> Callable[[type[D]], type[D]]:
+    """Make an enumeration of described values usable in the schema."""
+    return lambda enumeration: describe(enumeration, description, {one: one.description for one in enumeration})
+
+
+@described("Which end of an order comes first.")
+class Direction(Described):
     """Which end of an order comes first."""
 
-    ASC = "asc"
-    DESC = "desc"
+    ASC = "asc", "Smallest, oldest or first in the alphabet first; rows without a value last."
+    DESC = "desc", "Largest, newest or last in the alphabet first; rows without a value first."
 
 
-class Nulls(StrEnum):
+@described("Where rows without a value stand in an order.")
+class Nulls(Described):
     """Where rows without a value stand in an order."""
 
-    FIRST = "first"
-    LAST = "last"
+    FIRST = "first", "In front of all others."
+    LAST = "last", "Behind all others."
 
 
-class StatisticsBucket(StrEnum):
+@described("The width of one point of statistics, aligned to UTC.")
+class StatisticsBucket(Described):
     """The width of one point of statistics."""
 
-    MINUTE = "minute"
-    HOUR = "hour"
-    DAY = "day"
+    MINUTE = "minute", "One minute."
+    HOUR = "hour", "One hour."
+    DAY = "day", "One day."
 
 
-describe(
-    Direction,
-    "Which end of an order comes first.",
-    {
-        Direction.ASC: "Smallest, oldest or first in the alphabet first; rows without a value last.",
-        Direction.DESC: "Largest, newest or last in the alphabet first; rows without a value first.",
-    },
-)
-describe(
-    Nulls,
-    "Where rows without a value stand in an order.",
-    {Nulls.FIRST: "In front of all others.", Nulls.LAST: "Behind all others."},
-)
 describe(
     Role,
     "What somebody may do; each role includes those before it.",
@@ -94,15 +104,6 @@ describe(
         Role.VIEWER: "May look at everything.",
         Role.OPERATOR: "May also change tasks and runs.",
         Role.ADMIN: "May also manage nodes, retention and accounts.",
-    },
-)
-describe(
-    StatisticsBucket,
-    "The width of one point of statistics, aligned to UTC.",
-    {
-        StatisticsBucket.MINUTE: "One minute.",
-        StatisticsBucket.HOUR: "One hour.",
-        StatisticsBucket.DAY: "One day.",
     },
 )
 describe(

@@ -46,64 +46,44 @@ class StringFilter:
     is_null: bool | None = _condition(IS_NULL)
 
 
-@strawberry.input(description="Conditions on a time.")
-class DateTimeFilter:
-    """Times."""
+@strawberry.input
+class Ordered(Generic[T]):
+    """What can be greater or less."""
 
-    eq: datetime | None = _condition(EQ)
-    ne: datetime | None = _condition(NE)
-    in_: list[datetime] | None = _condition(IN, "in")
-    not_in: list[datetime] | None = _condition(NOT_IN)
-    gt: datetime | None = _condition(GT)
-    gte: datetime | None = _condition(GTE)
-    lt: datetime | None = _condition(LT)
-    lte: datetime | None = _condition(LTE)
+    eq: T | None = _condition(EQ)
+    ne: T | None = _condition(NE)
+    in_: list[T] | None = _condition(IN, "in")
+    not_in: list[T] | None = _condition(NOT_IN)
+    gt: T | None = _condition(GT)
+    gte: T | None = _condition(GTE)
+    lt: T | None = _condition(LT)
+    lte: T | None = _condition(LTE)
     is_null: bool | None = _condition(IS_NULL)
+
+
+@strawberry.input(description="Conditions on a time.")
+class DateTimeFilter(Ordered[datetime]):
+    """Times."""
 
 
 @strawberry.input(description="Conditions on a whole number.")
-class IntFilter:
+class IntFilter(Ordered[int]):
     """Numbers of 32 bits."""
-
-    eq: int | None = _condition(EQ)
-    ne: int | None = _condition(NE)
-    in_: list[int] | None = _condition(IN, "in")
-    not_in: list[int] | None = _condition(NOT_IN)
-    gt: int | None = _condition(GT)
-    gte: int | None = _condition(GTE)
-    lt: int | None = _condition(LT)
-    lte: int | None = _condition(LTE)
-    is_null: bool | None = _condition(IS_NULL)
 
 
 @strawberry.input(description="Conditions on a whole number of up to 64 bits.")
-class BigIntFilter:
+class BigIntFilter(Ordered[BigInt]):
     """Numbers of 64 bits."""
-
-    eq: BigInt | None = _condition(EQ)
-    ne: BigInt | None = _condition(NE)
-    in_: list[BigInt] | None = _condition(IN, "in")
-    not_in: list[BigInt] | None = _condition(NOT_IN)
-    gt: BigInt | None = _condition(GT)
-    gte: BigInt | None = _condition(GTE)
-    lt: BigInt | None = _condition(LT)
-    lte: BigInt | None = _condition(LTE)
-    is_null: bool | None = _condition(IS_NULL)
 
 
 @strawberry.input(description="Conditions on a number.")
-class FloatFilter:
+class FloatFilter(Ordered[float]):
     """Numbers with decimals."""
 
-    eq: float | None = _condition(EQ)
-    ne: float | None = _condition(NE)
-    in_: list[float] | None = _condition(IN, "in")
-    not_in: list[float] | None = _condition(NOT_IN)
-    gt: float | None = _condition(GT)
-    gte: float | None = _condition(GTE)
-    lt: float | None = _condition(LT)
-    lte: float | None = _condition(LTE)
-    is_null: bool | None = _condition(IS_NULL)
+
+@strawberry.input(description="Conditions on a key.")
+class IdFilter(Ordered[strawberry.ID]):
+    """Decimal keys; they ascend in the order in which rows were made."""
 
 
 @strawberry.input(description="Conditions on a truth value.")
@@ -112,21 +92,6 @@ class BooleanFilter:
 
     eq: bool | None = _condition(EQ)
     ne: bool | None = _condition(NE)
-    is_null: bool | None = _condition(IS_NULL)
-
-
-@strawberry.input(description="Conditions on a key.")
-class IdFilter:
-    """Decimal keys; they ascend in the order in which rows were made."""
-
-    eq: strawberry.ID | None = _condition(EQ)
-    ne: strawberry.ID | None = _condition(NE)
-    in_: list[strawberry.ID] | None = _condition(IN, "in")
-    not_in: list[strawberry.ID] | None = _condition(NOT_IN)
-    gt: strawberry.ID | None = _condition(GT)
-    gte: strawberry.ID | None = _condition(GTE)
-    lt: strawberry.ID | None = _condition(LT)
-    lte: strawberry.ID | None = _condition(LTE)
     is_null: bool | None = _condition(IS_NULL)
 
 

@@ -8,172 +8,99 @@ import strawberry
 
 from ...jobs.store.read.listing.keyset import OrderKey
 from ..arguments import refused
-from ..enums import Direction, Nulls, describe
+from ..enums import Described, Direction, Nulls, described
 
 MAX_KEYS: Final = 4
 
 
-class TaskOrderField(StrEnum):
+@described("What tasks can be ordered by; newest first unless asked otherwise.")
+class TaskOrderField(Described):
     """Fields of tasks to order by."""
 
-    ID = "id"
-    NAME = "name"
-    JOB_NAME = "job_name"
-    GROUP = "group"
-    OWNER = "owner"
-    NEXT_EXECUTION = "next_execution"
-    LAST_STARTED_AT = "last_started_at"
-    COUNTER = "counter"
-    CREATED_AT = "created_at"
-    UPDATED_AT = "updated_at"
+    ID = "id", "The key, in the order of creation."
+    NAME = "name", "The name."
+    JOB_NAME = "job_name", "The name of the job."
+    GROUP = "group", "The group."
+    OWNER = "owner", "The owner."
+    NEXT_EXECUTION = "next_execution", "When it is due next."
+    LAST_STARTED_AT = "last_started_at", "When a run made by its schedule last started."
+    COUNTER = "counter", "How many runs its schedule has made."
+    CREATED_AT = "created_at", "When it was made."
+    UPDATED_AT = "updated_at", "When it was last edited."
 
 
-class RunOrderField(StrEnum):
+@described("What runs can be ordered by; newest first unless asked otherwise.")
+class RunOrderField(Described):
     """Fields of runs to order by."""
 
-    ID = "id"
-    STATE = "state"
-    JOB_NAME = "job_name"
-    TASK_NAME = "task_name"
-    GROUP = "group"
-    PRIORITY = "priority"
-    SCHEDULED_FOR = "scheduled_for"
-    SUBMITTED_AT = "submitted_at"
-    AVAILABLE_AT = "available_at"
-    STARTED_AT = "started_at"
-    FINISHED_AT = "finished_at"
+    ID = "id", "The key, in the order of submission."
+    STATE = "state", "The state, by its name."
+    JOB_NAME = "job_name", "The name of the job."
+    TASK_NAME = "task_name", "The name of the task."
+    GROUP = "group", "The group."
+    PRIORITY = "priority", "The priority, by its name: HIGH before LOW."
+    SCHEDULED_FOR = "scheduled_for", "The nominal time of the occurrence."
+    SUBMITTED_AT = "submitted_at", "When it was put into the queue."
+    AVAILABLE_AT = "available_at", "When it may start, or be tried again."
+    STARTED_AT = "started_at", "When its newest attempt began."
+    FINISHED_AT = "finished_at", "When it reached a final state."
 
 
-class ExecutionOrderField(StrEnum):
+@described("What executions can be ordered by; newest first unless asked otherwise.")
+class ExecutionOrderField(Described):
     """Fields of executions to order by."""
 
-    ID = "id"
-    JOB_NAME = "job_name"
-    TASK_NAME = "task_name"
-    NODE = "node"
-    STARTED_AT = "started_at"
-    COMPLETED_AT = "completed_at"
-    DURATION = "duration"
-    RECORDS_PROCESSED = "records_processed"
+    ID = "id", "The key, in the order of start."
+    JOB_NAME = "job_name", "The name of the job."
+    TASK_NAME = "task_name", "The name of the task."
+    NODE = "node", "The node."
+    STARTED_AT = "started_at", "When it began."
+    COMPLETED_AT = "completed_at", "When it ended."
+    DURATION = "duration", "Seconds from start to end."
+    RECORDS_PROCESSED = "records_processed", "How many records the job says it processed."
 
 
-class SkippedOccurrenceOrderField(StrEnum):
+@described("What skipped occurrences can be ordered by; newest first unless asked otherwise.")
+class SkippedOccurrenceOrderField(Described):
     """Fields of skipped occurrences to order by."""
 
-    ID = "id"
-    TASK_NAME = "task_name"
-    FIRST_SCHEDULED_FOR = "first_scheduled_for"
-    LAST_SCHEDULED_FOR = "last_scheduled_for"
-    COUNT = "count"
-    AT = "at"
+    ID = "id", "The key, in the order in which they were first recorded."
+    TASK_NAME = "task_name", "The name of the task."
+    FIRST_SCHEDULED_FOR = "first_scheduled_for", "The first nominal time."
+    LAST_SCHEDULED_FOR = "last_scheduled_for", "The last nominal time."
+    COUNT = "count", "How many occurrences the row stands for."
+    AT = "at", "When the row was last written."
 
 
-class GroupOrderField(StrEnum):
+@described("What groups can be ordered by; by name unless asked otherwise.")
+class GroupOrderField(Described):
     """Fields of groups to order by."""
 
-    NAME = "name"
-    DEPTH = "depth"
-    WAIT = "wait"
+    NAME = "name", "The name, which is the order in which nodes serve them."
+    DEPTH = "depth", "How many of its runs wait or are stuck."
+    WAIT = (
+        "wait",
+        (
+            "How long the run that is to start first has waited, or has still to wait for its time: "
+            "DESC begins with the longest wait, and ends with the groups in which none waits."
+        ),
+    )
 
 
-class NodeOrderField(StrEnum):
+@described("What nodes can be ordered by; newest first unless asked otherwise.")
+class NodeOrderField(Described):
     """Fields of nodes to order by."""
 
-    ID = "id"
-    NAME = "name"
-    STARTED_AT = "started_at"
+    ID = "id", "The key, in the order in which they joined."
+    NAME = "name", "The name."
+    STARTED_AT = "started_at", "When it started."
 
 
-class JobOrderField(StrEnum):
+@described("What jobs can be ordered by; by name unless asked otherwise.")
+class JobOrderField(Described):
     """Fields of jobs to order by."""
 
-    NAME = "name"
-
-
-describe(
-    TaskOrderField,
-    "What tasks can be ordered by; newest first unless asked otherwise.",
-    {
-        TaskOrderField.ID: "The key, in the order of creation.",
-        TaskOrderField.NAME: "The name.",
-        TaskOrderField.JOB_NAME: "The name of the job.",
-        TaskOrderField.GROUP: "The group.",
-        TaskOrderField.OWNER: "The owner.",
-        TaskOrderField.NEXT_EXECUTION: "When it is due next.",
-        TaskOrderField.LAST_STARTED_AT: "When a run made by its schedule last started.",
-        TaskOrderField.COUNTER: "How many runs its schedule has made.",
-        TaskOrderField.CREATED_AT: "When it was made.",
-        TaskOrderField.UPDATED_AT: "When it was last edited.",
-    },
-)
-describe(
-    RunOrderField,
-    "What runs can be ordered by; newest first unless asked otherwise.",
-    {
-        RunOrderField.ID: "The key, in the order of submission.",
-        RunOrderField.STATE: "The state, by its name.",
-        RunOrderField.JOB_NAME: "The name of the job.",
-        RunOrderField.TASK_NAME: "The name of the task.",
-        RunOrderField.GROUP: "The group.",
-        RunOrderField.PRIORITY: "The priority, by its name: HIGH before LOW.",
-        RunOrderField.SCHEDULED_FOR: "The nominal time of the occurrence.",
-        RunOrderField.SUBMITTED_AT: "When it was put into the queue.",
-        RunOrderField.AVAILABLE_AT: "When it may start, or be tried again.",
-        RunOrderField.STARTED_AT: "When its newest attempt began.",
-        RunOrderField.FINISHED_AT: "When it reached a final state.",
-    },
-)
-describe(
-    ExecutionOrderField,
-    "What executions can be ordered by; newest first unless asked otherwise.",
-    {
-        ExecutionOrderField.ID: "The key, in the order of start.",
-        ExecutionOrderField.JOB_NAME: "The name of the job.",
-        ExecutionOrderField.TASK_NAME: "The name of the task.",
-        ExecutionOrderField.NODE: "The node.",
-        ExecutionOrderField.STARTED_AT: "When it began.",
-        ExecutionOrderField.COMPLETED_AT: "When it ended.",
-        ExecutionOrderField.DURATION: "Seconds from start to end.",
-        ExecutionOrderField.RECORDS_PROCESSED: "How many records the job says it processed.",
-    },
-)
-describe(
-    SkippedOccurrenceOrderField,
-    "What skipped occurrences can be ordered by; newest first unless asked otherwise.",
-    {
-        SkippedOccurrenceOrderField.ID: "The key, in the order in which they were first recorded.",
-        SkippedOccurrenceOrderField.TASK_NAME: "The name of the task.",
-        SkippedOccurrenceOrderField.FIRST_SCHEDULED_FOR: "The first nominal time.",
-        SkippedOccurrenceOrderField.LAST_SCHEDULED_FOR: "The last nominal time.",
-        SkippedOccurrenceOrderField.COUNT: "How many occurrences the row stands for.",
-        SkippedOccurrenceOrderField.AT: "When the row was last written.",
-    },
-)
-
-describe(
-    GroupOrderField,
-    "What groups can be ordered by; by name unless asked otherwise.",
-    {
-        GroupOrderField.NAME: "The name, which is the order in which nodes serve them.",
-        GroupOrderField.DEPTH: "How many of its runs wait or are stuck.",
-        GroupOrderField.WAIT: "How long the run that is to start first has waited, or has still to wait for its time: "
-        "DESC begins with the longest wait, and ends with the groups in which none waits.",
-    },
-)
-describe(
-    JobOrderField,
-    "What jobs can be ordered by; by name unless asked otherwise.",
-    {JobOrderField.NAME: "The name."},
-)
-describe(
-    NodeOrderField,
-    "What nodes can be ordered by; newest first unless asked otherwise.",
-    {
-        NodeOrderField.ID: "The key, in the order in which they joined.",
-        NodeOrderField.NAME: "The name.",
-        NodeOrderField.STARTED_AT: "When it started.",
-    },
-)
+    NAME = "name", "The name."
 
 
 class Order:

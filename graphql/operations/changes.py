@@ -36,15 +36,14 @@ class Done(Generic[T]):
 
 
 async def perform(
-    info: Info, operation: str, input: object, action: Callable[[Tx], T], memory: Memory[T], *, key: str | None = None
+    info: Info, input: object, action: Callable[[Tx], T], memory: Memory[T], *, key: str | None = None
 ) -> Done[T]:
     """Run ``action`` in one transaction.
 
     What is wrong with the input is told all at once.
 
     Args:
-        info: Of the resolver.
-        operation: The mutation's name, part of what an idempotency key stands for.
+        info: Of the resolver; its field's name is part of what an idempotency key stands for.
         input: What the client sent; its texts and numbers are checked here.
         action: Calls ``jobs.actions``.
         memory: How a repeated request finds its answer.
@@ -53,8 +52,8 @@ async def perform(
 
     def write() -> Awaitable[T]:
         chosen = key or getattr(input, "idempotency_key", None) or None
-        request = None if chosen is None else Request(chosen, operation, digest(info, operation, input))
-        return info.context.write(once, request, partial(_audited, action, operation, input), memory)
+        request = None if chosen is None else Request(chosen, info.field_name, digest(info, input))
+        return info.context.write(once, request, partial(_audited, action, info.field_name, input), memory)
 
     return await _done(input, write)
 
@@ -181,9 +180,9 @@ def parse_key(value: str, *path: str) -> int:
     return number
 
 
-def digest(info: Info, operation: str, input: object) -> str:
+def digest(info: Info, input: object) -> str:
     """A hash of a request; whoever else uses the same key asks for something else, and gets nobody's answer."""
-    text = json.dumps([info.context.person.account_id, operation, _plain(input)], sort_keys=True, default=str)
+    text = json.dumps([info.context.person.account_id, info.field_name, _plain(input)], sort_keys=True, default=str)
     return hashlib.sha256(text.encode()).hexdigest()
 
 

@@ -80,13 +80,13 @@ class QueueMutations:
         action = partial(
             actions.pause_group, name=input.name, reason=given(input.reason), actor=info.context.person.name
         )
-        return group_payload(PauseGroupPayload, await perform(info, "pauseGroup", input, action, ONE_GROUP))
+        return group_payload(PauseGroupPayload, await perform(info, input, action, ONE_GROUP))
 
     @mutates(description="Lets a paused group run again.", requires=Role.OPERATOR)
     async def resume_group(self, info: Info, input: Annotated[ResumeGroupInput, INPUT]) -> ResumeGroupPayload:
         """The resumed group."""
         action = partial(actions.resume_group, name=input.name, actor=info.context.person.name)
-        return group_payload(ResumeGroupPayload, await perform(info, "resumeGroup", input, action, ONE_GROUP))
+        return group_payload(ResumeGroupPayload, await perform(info, input, action, ONE_GROUP))
 
     @mutates(description="Changes the limit of a group.", requires=Role.OPERATOR)
     async def update_group(self, info: Info, input: Annotated[UpdateGroupInput, INPUT]) -> UpdateGroupPayload:
@@ -97,7 +97,7 @@ class QueueMutations:
                 return recall_group(tx, {"group": input.name})
             return actions.update_group(tx, input.name, max_running=input.max_running)
 
-        return group_payload(UpdateGroupPayload, await perform(info, "updateGroup", input, action, ONE_GROUP))
+        return group_payload(UpdateGroupPayload, await perform(info, input, action, ONE_GROUP))
 
     @mutates(
         description="Asks a live node to take nothing new and to end once its running jobs have, as SIGTERM does: what "
@@ -106,7 +106,7 @@ class QueueMutations:
     )
     async def drain_node(self, info: Info, input: Annotated[DrainNodeInput, INPUT]) -> DrainNodePayload:
         """The draining node."""
-        done = await perform(info, "drainNode", input, partial(drain_node, name=input.name), ONE_NODE)
+        done = await perform(info, input, partial(drain_node, name=input.name), ONE_NODE)
         return node_payload(DrainNodePayload, done)
 
     @mutates(
@@ -115,5 +115,5 @@ class QueueMutations:
     )
     async def resume_node(self, info: Info, input: Annotated[ResumeNodeInput, INPUT]) -> ResumeNodePayload:
         """The node, active again."""
-        done = await perform(info, "resumeNode", input, partial(resume_node, name=input.name), ONE_NODE)
+        done = await perform(info, input, partial(resume_node, name=input.name), ONE_NODE)
         return node_payload(ResumeNodePayload, done)

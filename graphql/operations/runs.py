@@ -129,7 +129,7 @@ class RunMutations:
     ) -> TriggerJobPayload:
         """The new run; an unknown job is data and no error."""
         action = partial(actions.trigger_job, job_name=job_name, args=args_of(args), actor=info.context.person.name)
-        done = await perform(info, "triggerJob", TriggerJobInput(job_name, args), action, ONE_RUN, key=idempotency_key)
+        done = await perform(info, TriggerJobInput(job_name, args), action, ONE_RUN, key=idempotency_key)
         if done.result is None:
             error = done.errors[0]
             message = f"Unknown job: {job_name}" if error.code is ErrorCode.UNKNOWN_JOB else error.message
@@ -152,7 +152,7 @@ class RunMutations:
                 raise InvalidInput(f"runs: must be 1 to {MAX_RUNS:,} runs, got {len(input.runs):,}", path=("runs",))
             return actions.enqueue_runs(tx, [run.to_run(submitter) for run in input.runs])
 
-        done = await perform(info, "enqueueRuns", input, action, ENQUEUED)
+        done = await perform(info, input, action, ENQUEUED)
         runs = [entities.Run.from_model(one.run, deduplicated=one.deduplicated) for one in done.result or ()]
         return EnqueueRunsPayload(runs=runs, errors=done.errors)
 
@@ -167,14 +167,14 @@ class RunMutations:
             reason, actor = given(input.reason), info.context.person.name
             return actions.cancel_runs(tx, [parse_key(input.id, "id")], reason=reason, actor=actor)[0]
 
-        return run_payload(CancelRunPayload, await perform(info, "cancelRun", input, action, ONE_RUN))
+        return run_payload(CancelRunPayload, await perform(info, input, action, ONE_RUN))
 
     @mutates(description="Cancels many runs, by key or by filter.", requires=Role.OPERATOR)
     async def cancel_runs(self, info: Info, input: Annotated[CancelRunsInput, INPUT]) -> CancelRunsPayload:
         """The runs after the request."""
         cancel = partial(actions.cancel_runs, reason=given(input.reason), actor=info.context.person.name)
         action = partial(many_runs, selection=input, deed=deed(UNFINISHED, cancel, lambda _: NOT_ASKED))
-        return runs_payload(CancelRunsPayload, await perform(info, "cancelRuns", input, action, CHANGED))
+        return runs_payload(CancelRunsPayload, await perform(info, input, action, CHANGED))
 
     @mutates(
         description="Changes when a run that waits is due, and its arguments as long as it has not begun: they are "
@@ -193,7 +193,7 @@ class RunMutations:
                 actor=info.context.person.name,
             )
 
-        return run_payload(UpdateRunPayload, await perform(info, "updateRun", input, action, ONE_RUN))
+        return run_payload(UpdateRunPayload, await perform(info, input, action, ONE_RUN))
 
     @mutates(description="Makes a new run of a finished one, linked to it.", requires=Role.OPERATOR)
     async def retry_run(self, info: Info, input: Annotated[RetryRunInput, INPUT]) -> RetryRunPayload:
@@ -203,7 +203,7 @@ class RunMutations:
             keys, args = [parse_key(input.id, "id")], args_of(input.args)
             return actions.retry_runs(tx, keys, args=args, actor=info.context.person.name)[0]
 
-        return run_payload(RetryRunPayload, await perform(info, "retryRun", input, action, ONE_RUN))
+        return run_payload(RetryRunPayload, await perform(info, input, action, ONE_RUN))
 
     @mutates(
         description="Makes new runs of many finished ones, by key or by filter; a filter leaves out those that were "
@@ -215,7 +215,7 @@ class RunMutations:
         retry = partial(actions.retry_runs, actor=info.context.person.name)
         once_only = [_unless_retried] if input.exclude_retried else []
         action = partial(many_runs, selection=input, deed=deed(FINAL, retry, *once_only))
-        return runs_payload(RetryRunsPayload, await perform(info, "retryRuns", input, action, CHANGED))
+        return runs_payload(RetryRunsPayload, await perform(info, input, action, CHANGED))
 
     @mutates(
         description="Deletes old history, by a run of the job `prune_history`: never unfinished runs, nor a task's "
@@ -225,7 +225,7 @@ class RunMutations:
     async def prune_history(self, info: Info, input: Annotated[PruneHistoryInput, INPUT]) -> PruneHistoryPayload:
         """The run that prunes, or what it would delete."""
         action = partial(prune, input=input, actor=info.context.person.name)
-        done = await perform(info, "pruneHistory", input, action, PRUNING)
+        done = await perform(info, input, action, PRUNING)
         if done.result is None:
             return PruneHistoryPayload(errors=done.errors)
         return PruneHistoryPayload(
@@ -251,7 +251,7 @@ class RunMutations:
                 raise InvalidInput("id: give either id, ids or filter, not several of them", path=("id",))
             return Changed([actions.retry_now(tx, parse_key(chosen, "id"))], 1)
 
-        payload = runs_payload(RetryNowPayload, await perform(info, "retryNow", input, action, CHANGED))
+        payload = runs_payload(RetryNowPayload, await perform(info, input, action, CHANGED))
         payload.run = payload.runs[0] if chosen is not None and payload.runs else None
         return payload
 
@@ -264,7 +264,7 @@ class RunMutations:
 
         differs = Condition("priority", Operator.NE, input.priority)
         action = partial(many_runs, selection=input, deed=deed(CLAIMABLE, change, lambda _: differs))
-        return runs_payload(SetRunPriorityPayload, await perform(info, "setRunPriority", input, action, CHANGED))
+        return runs_payload(SetRunPriorityPayload, await perform(info, input, action, CHANGED))
 
 
 def _not_due(tx: Tx) -> Criteria:

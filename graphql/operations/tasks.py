@@ -141,7 +141,7 @@ class TaskMutations:
         def action(tx: Tx) -> Task:
             return actions.create_task(tx, input.to_spec(), submitter=submitter)
 
-        return task_payload(CreateTaskPayload, await perform(info, "createTask", input, action, ONE_TASK))
+        return task_payload(CreateTaskPayload, await perform(info, input, action, ONE_TASK))
 
     @mutates(
         description="Changes a task: what is absent in the input stays, null sets the default. Runs that exist keep "
@@ -160,7 +160,7 @@ class TaskMutations:
                 actor=info.context.person.name,
             )
 
-        return task_payload(UpdateTaskPayload, await perform(info, "updateTask", input, action, ONE_TASK))
+        return task_payload(UpdateTaskPayload, await perform(info, input, action, ONE_TASK))
 
     @mutates(
         description="Deletes a task: waiting runs of it are cancelled, running ones asked to stop; its history stays. "
@@ -175,7 +175,7 @@ class TaskMutations:
             deleted = deletion.delete_task(tx, input.name, dry_run=dry_run, actor=info.context.person.name)
             return Deletion(deleted.task.name, deleted.runs[:MAX_RUNS], len(deleted.runs))
 
-        done = await perform(info, "deleteTask", input, action, DELETION)
+        done = await perform(info, input, action, DELETION)
         if done.result is None:
             return DeleteTaskPayload(errors=done.errors)
         runs = [entities.Run.from_model(run) for run in done.result.runs]
@@ -196,7 +196,7 @@ class TaskMutations:
             deleted = deletion.delete_tasks_of_owner(tx, input.owner, dry_run=dry_run, actor=info.context.person.name)
             return [task.name for task in deleted]
 
-        done = await perform(info, "deleteTasksOfOwner", input, action, NAMES)
+        done = await perform(info, input, action, NAMES)
         names = done.result or []
         return DeleteTasksOfOwnerPayload(deleted_names=names[:MAX_NAMES], count=len(names), errors=done.errors)
 
@@ -209,19 +209,19 @@ class TaskMutations:
         action = partial(
             actions.pause_task, name=input.name, reason=given(input.reason), actor=info.context.person.name
         )
-        return task_payload(PauseTaskPayload, await perform(info, "pauseTask", input, action, ONE_TASK))
+        return task_payload(PauseTaskPayload, await perform(info, input, action, ONE_TASK))
 
     @mutates(description="Resumes a paused task from its next occurrence on.", requires=Role.OPERATOR)
     async def resume_task(self, info: Info, input: Annotated[ResumeTaskInput, INPUT]) -> ResumeTaskPayload:
         """The resumed task."""
         action = partial(actions.resume_task, name=input.name, actor=info.context.person.name)
-        return task_payload(ResumeTaskPayload, await perform(info, "resumeTask", input, action, ONE_TASK))
+        return task_payload(ResumeTaskPayload, await perform(info, input, action, ONE_TASK))
 
     @mutates(description="Gives a task that is declared in code its declared schedule back.", requires=Role.OPERATOR)
     async def reset_task(self, info: Info, input: Annotated[ResetTaskInput, INPUT]) -> ResetTaskPayload:
         """The reset task."""
         action = partial(actions.reset_task, name=input.name, actor=info.context.person.name)
-        return task_payload(ResetTaskPayload, await perform(info, "resetTask", input, action, ONE_TASK))
+        return task_payload(ResetTaskPayload, await perform(info, input, action, ONE_TASK))
 
     @mutates(
         description="Makes a run of a task now. Its schedule does not move; its overlap policy holds (SKIP answers "
@@ -233,7 +233,7 @@ class TaskMutations:
         action = partial(
             actions.trigger_task, name=input.name, args=args_of(input.args), actor=info.context.person.name
         )
-        done = await perform(info, "triggerTask", input, action, ONE_RUN)
+        done = await perform(info, input, action, ONE_RUN)
         run = None if done.result is None else entities.Run.from_model(done.result)
         return TriggerTaskPayload(run=run, errors=done.errors)
 
@@ -244,7 +244,7 @@ class TaskMutations:
         pause = each(lambda tx, name: actions.pause_task(tx, name, reason=reason, actor=actor))
         deed = Deed(pause, lambda _: equal("enabled", value=True), lambda _: True)
         action = partial(many_tasks, selection=input, deed=deed)
-        return tasks_payload(PauseTasksPayload, await perform(info, "pauseTasks", input, action, TASKS))
+        return tasks_payload(PauseTasksPayload, await perform(info, input, action, TASKS))
 
     @mutates(description="Resumes many paused tasks, by name or by filter.", requires=Role.OPERATOR)
     async def resume_tasks(self, info: Info, input: Annotated[ResumeTasksInput, INPUT]) -> ResumeTasksPayload:
@@ -253,7 +253,7 @@ class TaskMutations:
         resume = each(lambda tx, name: actions.resume_task(tx, name, actor=actor))
         deed = Deed(resume, lambda _: equal("enabled", value=False), lambda task: task.paused)
         action = partial(many_tasks, selection=input, deed=deed)
-        return tasks_payload(ResumeTasksPayload, await perform(info, "resumeTasks", input, action, TASKS))
+        return tasks_payload(ResumeTasksPayload, await perform(info, input, action, TASKS))
 
     @mutates(
         description="Deletes many tasks, by name or by filter, as `deleteTask` does. Those declared in code are not "
@@ -269,7 +269,7 @@ class TaskMutations:
             done = many_tasks(tx, input, deed)
             return Deleted([task.name for task in done.rows], done.count, done.has_more, done.end_cursor)
 
-        done = await perform(info, "deleteTasks", input, action, DELETED)
+        done = await perform(info, input, action, DELETED)
         if done.result is None:
             return DeleteTasksPayload(errors=done.errors)
         return DeleteTasksPayload(

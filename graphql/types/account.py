@@ -19,6 +19,7 @@ from ..enums import Role, describe
 from ..fields import resolved
 from ..guard.sizes import SHOWN
 from .common import MutationPayload
+from .mirror import mirror
 
 describe(
     CredentialKind,
@@ -44,13 +45,7 @@ class Account:
     @classmethod
     def from_model(cls, account: model.Account) -> Self:
         """The account behind a stored one."""
-        return cls(
-            name=account.name,
-            role=account.role,
-            has_password=account.has_password,
-            disabled_at=account.disabled_at,
-            created_at=account.created_at,
-        )
+        return mirror(cls, account)
 
 
 @strawberry.type(description="A sign-in that lasts.")
@@ -71,16 +66,7 @@ class Session:
         """The session behind a stored one."""
         mine = person.identity
         current = mine is not None and (mine.kind, mine.credential_id) == (session.kind, session.id)
-        return cls(
-            id=strawberry.ID(str(session.id)),
-            kind=session.kind,
-            created_at=session.created_at,
-            last_seen_at=session.last_seen_at,
-            expires_at=session.expires_at,
-            address=session.address,
-            agent=session.agent,
-            current=current,
-        )
+        return mirror(cls, session, current=current)
 
 
 @strawberry.type(description="A personal API token, without its secret.")
@@ -98,15 +84,7 @@ class ApiToken:
     @classmethod
     def from_model(cls, token: model.ApiToken) -> Self:
         """The token behind a stored one."""
-        return cls(
-            id=strawberry.ID(str(token.id)),
-            name=token.name,
-            shown=token.shown,
-            role=token.role,
-            created_at=token.created_at,
-            expires_at=token.expires_at,
-            last_used_at=token.last_used_at,
-        )
+        return mirror(cls, token)
 
 
 @strawberry.type(description="A passkey: a key pair of a device, by which one signs in without name and password.")
@@ -121,12 +99,7 @@ class Passkey:
     @classmethod
     def from_model(cls, passkey: PasskeyModel) -> Self:
         """The passkey behind a stored one."""
-        return cls(
-            id=strawberry.ID(str(passkey.id)),
-            name=passkey.name,
-            created_at=passkey.created_at,
-            last_used_at=passkey.last_used_at,
-        )
+        return mirror(cls, passkey)
 
 
 @strawberry.type(description="Somebody at a provider of identities (OpenID Connect), by whom an account can sign in.")
@@ -143,14 +116,7 @@ class ProviderIdentity:
     @classmethod
     def from_model(cls, identity: ProviderIdentityModel) -> Self:
         """The identity behind a stored one."""
-        return cls(
-            id=strawberry.ID(str(identity.id)),
-            provider=identity.provider,
-            issuer=identity.issuer,
-            subject=identity.subject,
-            created_at=identity.created_at,
-            last_used_at=identity.last_used_at,
-        )
+        return mirror(cls, identity)
 
 
 @strawberry.type(description="Who asks.")
@@ -214,13 +180,9 @@ class AuditEntry:
     @classmethod
     def from_model(cls, entry: Entry) -> Self:
         """The entry behind a stored one."""
-        return cls(
-            id=strawberry.ID(str(entry.id)),
-            at=entry.at,
-            actor=entry.actor,
-            address=entry.address,
-            action=entry.action,
-            subject=entry.subject,
+        return mirror(
+            cls,
+            entry,
             before=None if entry.before is None else json.loads(entry.before),
             after=None if entry.after is None else json.loads(entry.after),
         )

@@ -20,6 +20,7 @@ from ..lists.occurrences import KINDS, LIST, ORDER, OccurrenceRow, Occurrences
 from ..loaders import LinesKey
 from ..scalars import BigInt
 from .common import LogLine, LogPage
+from .mirror import mirror
 from .records import JobFields, SkippedFields
 from .run import ExecutionFields, RunFields
 from .task import TaskFields
@@ -242,13 +243,7 @@ class Explanation:
     @classmethod
     def from_model(cls, found: Explained) -> Self:
         """The GraphQL object of an explanation."""
-        return cls(
-            run_id=found.run_id,
-            code=found.code,
-            sentence=found.sentence,
-            details=list(found.details),
-            until=found.until,
-        )
+        return mirror(cls, found, details=list(found.details))
 
     @resolved(description="The run that is in the way, or that the answer is about.")
     async def run(self, info: Info) -> Run | None:

@@ -1,5 +1,6 @@
 """What the queue works with: groups and nodes; and who looks at it."""
 
+from dataclasses import asdict
 from datetime import datetime
 from typing import Self
 
@@ -13,6 +14,7 @@ from ..lists.connections import Connection
 from ..lists.declared import RUN_LIST, TASK_LIST, listed
 from ..scalars import BigInt
 from .entities import Run, Task
+from .mirror import mirror
 
 
 @strawberry.type(description="A queue group: the unit of fairness and of limits. It exists once it is named.")
@@ -31,14 +33,7 @@ class Group:
     @classmethod
     def from_model(cls, group: model.Group) -> Self:
         """The GraphQL object of a group; its depth is read when it is asked for."""
-        return cls(
-            name=group.name,
-            paused=group.paused_at is not None,
-            paused_at=group.paused_at,
-            paused_by=group.paused_by,
-            pause_reason=group.pause_reason,
-            max_running=group.max_running,
-        )
+        return mirror(cls, group, paused=group.paused_at is not None)
 
     runs: Connection[Run] = listed(
         RUN_LIST,
@@ -101,12 +96,7 @@ class Blockage:
     @classmethod
     def from_model(cls, blockage: model.Blockage) -> Self:
         """The GraphQL object of a stored blockage."""
-        return cls(
-            since=blockage.since,
-            run_id=None if blockage.run_id is None else strawberry.ID(str(blockage.run_id)),
-            job_name=blockage.job_name,
-            stack=list(blockage.stack),
-        )
+        return mirror(cls, blockage, stack=list(blockage.stack))
 
 
 @strawberry.type(description="One running process, or one that was.")
@@ -146,22 +136,11 @@ class Node:
     @classmethod
     def from_model(cls, node: model.Node) -> Self:
         """The node behind a stored one."""
-        return cls(
-            id=strawberry.ID(str(node.id)),
-            name=node.name,
-            state=node.state,
-            slots=node.slots,
-            running=node.running,
-            version=node.version,
-            started_at=node.started_at,
-            heartbeat_at=node.heartbeat_at,
-            expires_at=node.expires_at,
-            clock_skew=node.clock_skew,
+        return mirror(
+            cls,
+            node,
             jobs=list(node.jobs),
-            groups=list(node.choice.groups),
-            only_jobs=list(node.choice.only_jobs),
-            tags=list(node.choice.tags),
-            without_tags=list(node.choice.without_tags),
+            **{name: list(names) for name, names in asdict(node.choice).items()},
             blockage=blockage_of(node),
         )
 

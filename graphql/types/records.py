@@ -11,6 +11,7 @@ from ...jobs.core.defaults import TASK_POLICIES, JobInfo, value_of
 from ..context import Info
 from ..fields import resolved
 from ..scalars import BigInt
+from .mirror import mirror
 
 
 @strawberry.type(description="What a job's runs and tasks have unless they say otherwise. Durations in seconds.")
@@ -51,15 +52,7 @@ class JobFields:
     @classmethod
     def from_model(cls, job: JobInfo) -> Self:
         """The GraphQL object of a published job."""
-        return cls(
-            name=job.name,
-            description=job.description,
-            schedule=job.schedule,
-            isolation=job.isolation,
-            args_schema=JSON(job.args_schema),
-            defaults=JobDefaults.from_model(job),
-            tags=list(job.tags),
-        )
+        return mirror(cls, job, defaults=JobDefaults.from_model(job), tags=list(job.tags))
 
     @resolved(description="Whether a live node can run it now.")
     async def known(self, info: Info) -> bool:
@@ -90,15 +83,4 @@ class SkippedFields:
     @classmethod
     def from_model(cls, skipped: model.SkippedOccurrence) -> Self:
         """The GraphQL object of a skipped stretch."""
-        return cls(
-            stored=skipped,
-            id=strawberry.ID(str(skipped.id)),
-            task_name=skipped.task_name,
-            reason=skipped.reason,
-            first_scheduled_for=skipped.first_scheduled_for,
-            last_scheduled_for=skipped.last_scheduled_for,
-            count=BigInt(skipped.count),
-            policy=JSON(skipped.policy),
-            node=skipped.node,
-            at=skipped.at,
-        )
+        return mirror(cls, skipped, stored=skipped)

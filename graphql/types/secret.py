@@ -10,6 +10,7 @@ from ..context import Info
 from ..fields import resolved
 from ..guard.sizes import Size
 from .common import MutationPayload
+from .mirror import mirror
 
 USERS_SHOWN = 10
 
@@ -38,14 +39,7 @@ class Secret:
     @classmethod
     def from_model(cls, secret: model.Secret) -> Self:
         """The GraphQL object of a stored secret."""
-        return cls(
-            name=secret.name,
-            key_id=secret.key_id,
-            created_at=secret.created_at,
-            created_by=secret.created_by,
-            updated_at=secret.updated_at,
-            updated_by=secret.updated_by,
-        )
+        return mirror(cls, secret)
 
 
 @strawberry.type(description="The answer of `setSecret`.")

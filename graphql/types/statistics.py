@@ -5,7 +5,7 @@ from typing import Final, Self
 
 import strawberry
 
-from ...jobs.core.states import RunState
+from ...jobs.core.states import UNFINISHED
 from ...jobs.store.read.figures import reports
 from ...jobs.store.read.figures.depth import DepthPoint
 from ...jobs.store.read.figures.statistics import Point
@@ -15,6 +15,7 @@ from ..guard.sizes import Size
 from ..scalars import BigInt
 from .entities import JobExecution, load_execution
 from .failures import FailureGroup as StoredGroup
+from .mirror import mirror
 
 RATE_MINUTES: Final = 5
 
@@ -57,10 +58,7 @@ class Overview:
         recent = report.per_minute[-RATE_MINUTES:]
         return cls(
             at=report.at,
-            running=BigInt(report.states.get(RunState.RUNNING, 0)),
-            waiting=BigInt(report.states.get(RunState.WAITING, 0)),
-            scheduled=BigInt(report.states.get(RunState.SCHEDULED, 0)),
-            stuck=BigInt(report.states.get(RunState.STUCK, 0)),
+            **{state.value: BigInt(report.states.get(state, 0)) for state in UNFINISHED},
             failed_last24h=BigInt(report.failed),
             failed_previous24h=BigInt(report.failed_before),
             succeeded_last24h=BigInt(report.succeeded),
@@ -91,15 +89,7 @@ class StatisticsPoint:
     @classmethod
     def from_point(cls, point: Point) -> Self:
         """The GraphQL object of a bucket."""
-        figures = point.figures
-        return cls(
-            at=point.at,
-            count=BigInt(figures.count),
-            failures=BigInt(figures.failures),
-            records=BigInt(figures.records),
-            p50=figures.p50,
-            p95=figures.p95,
-        )
+        return mirror(cls, point, "figures")
 
 
 @strawberry.type(
@@ -180,14 +170,7 @@ class QueuePoint:
     @classmethod
     def from_point(cls, point: DepthPoint) -> Self:
         """The GraphQL object of a bucket."""
-        return cls(
-            at=point.at,
-            waiting=point.states.get(RunState.WAITING, 0.0),
-            scheduled=point.states.get(RunState.SCHEDULED, 0.0),
-            running=point.states.get(RunState.RUNNING, 0.0),
-            stuck=point.states.get(RunState.STUCK, 0.0),
-            oldest_wait=point.oldest_wait,
-        )
+        return mirror(cls, point, **{state.value: point.states.get(state, 0.0) for state in UNFINISHED})
 
 
 @strawberry.type(description="Failures of one job with the same error; numbers and ids in messages are taken as equal.")
@@ -205,15 +188,7 @@ class FailureGroup:
     @classmethod
     def from_group(cls, group: StoredGroup) -> Self:
         """The GraphQL object of a group."""
-        return cls(
-            newest=group.execution_id,
-            job_name=group.job_name,
-            error_type=group.error_type,
-            message=group.message,
-            count=BigInt(group.count),
-            first=group.first,
-            last=group.last,
-        )
+        return mirror(cls, group, newest=group.execution_id)
 
     @resolved(description="The newest of these executions; null if it was pruned meanwhile.")
     async def execution(self, info: Info) -> JobExecution | None:

@@ -82,13 +82,13 @@ class BrowserSessions:
         before = await self.identity(request)
         if before is not None and before.kind is CredentialKind.BROWSER:
             await self._end(request, before, everywhere=False)
-        self._authenticator.cookie.write(answer, signed_in.secret)
+        self._authenticator.cookie.write(request, answer, signed_in.secret)
         return answer
 
-    def replace(self, signed_in: SignedIn, answer: Response) -> Response:
+    def replace(self, request: Request, signed_in: SignedIn, answer: Response) -> Response:
         """Give the browser its new session in the place of one that has ended."""
         self._authenticator.forget_all()
-        self._authenticator.cookie.write(answer, signed_in.secret)
+        self._authenticator.cookie.write(request, answer, signed_in.secret)
         return answer
 
     async def leave(self, request: Request, *, everywhere: bool) -> Response:
@@ -99,7 +99,7 @@ class BrowserSessions:
         """
         await self._end(request, await self.required(request), everywhere=everywhere)
         answer = Redirect("/login", SEE_OTHER, headers=NO_STORE)
-        self._authenticator.cookie.clear(answer)
+        self._authenticator.cookie.clear(request, answer)
         return answer
 
     def secret_of(self, request: Request) -> str:

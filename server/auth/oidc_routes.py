@@ -60,7 +60,7 @@ class ProviderRoutes:
                 raise too_many(wait)
         except UserFacingError as error:
             return _page(error)
-        attempts.write(answer, binding.secret)
+        attempts.write(request, answer, binding.secret)
         return answer
 
     async def _come_back(self, request: Request) -> Response:

@@ -46,7 +46,7 @@ class PasskeyRoutes:
         )
         if wait > 0:
             raise too_many(wait)
-        self._sessions.attempts.write(answer, secret)
+        self._sessions.attempts.write(request, answer, secret)
         return answer
 
     async def _sign_in(self, request: Request) -> Response:

@@ -101,7 +101,7 @@ class SignInRoutes:
         changed = await self._signing.change_password(known, current, password, place_of(request))
         account = changed.account
         answer = JSONResponse({"name": account.name, "role": account.role.name}, headers=NO_STORE)
-        return self._sessions.replace(changed, answer)
+        return self._sessions.replace(request, changed, answer)
 
     async def _setup(self, request: Request) -> Response:
         token = request.query_params.get("token", "")

@@ -6,7 +6,9 @@ import typer
 
 from ...jobs.registry import default_registry
 from ..configuration.exposure import administrator_faults
+from ..configuration.settings import Settings
 from ..database.checks import DatabaseReport, check_database
+from ..http.bind import AddressInUseError, CannotListenError, listen
 from ..http.pages import Site
 from ..preparation import prepare
 from ..process.ending import ExitCode
@@ -19,7 +21,7 @@ NO_DASHBOARD = "dashboard: is not built, so the server answers 503 there and say
 
 @takes_settings
 def check(flags: Flags, *, config: ConfigFile = None, as_json: AsJson = False) -> None:
-    """Check the configuration, the job modules, the database and the stored schedules, without starting anything.
+    """Check the configuration, the address, the job modules, the database and the stored schedules; nothing is started.
 
     All errors and warnings are listed at once. The exit status is 0 when there is no error, else 2.
     """
@@ -30,6 +32,8 @@ def check(flags: Flags, *, config: ConfigFile = None, as_json: AsJson = False) -
         report = DatabaseReport()
         if "database_url" not in prepared.faulty:
             report = check_database(prepared.settings.database_url, registry)
+        if not prepared.faults:
+            _try_to_listen(prepared.settings, report)
         if not prepared.faults and not report.faults:
             report.faults.extend(administrator_faults(prepared.settings, empty=bool(report.pending)))
         faults = [*prepared.faults, *report.faults]
@@ -45,6 +49,17 @@ def check(flags: Flags, *, config: ConfigFile = None, as_json: AsJson = False) -
             "database": report.as_json(),
         }
         output.result(data, "\n".join(_sentences(registry.names(), report, warnings)))
+
+
+def _try_to_listen(settings: Settings, report: DatabaseReport) -> None:
+    """Say what the start would meet at its address: what it may never use is a fault, what is in use a warning."""
+    try:
+        listen(settings.host, settings.port).close()
+    except AddressInUseError as error:
+        # It may well be the server that this is the configuration of.
+        report.warnings.append(str(error))
+    except CannotListenError as error:
+        report.faults.append(str(error))
 
 
 def _sentences(jobs: Sequence[str], report: DatabaseReport, warnings: Sequence[str]) -> list[str]:

@@ -29,6 +29,10 @@ class CannotListenError(CronographError):
     """The address cannot be listened on: it is in use, not of this machine, or not permitted."""
 
 
+class AddressInUseError(CannotListenError):
+    """Another process listens there."""
+
+
 @dataclass(frozen=True, slots=True)
 class Listener:
     """Listening sockets, and the address to tell people.
@@ -87,7 +91,8 @@ def listen(host: str, port: int, *, public_url: str | None = None, tls: bool = F
 
     Raises:
         ConfigurationError: ``host`` is unknown.
-        CannotListenError: the address is in use or not permitted.
+        AddressInUseError: another process listens there.
+        CannotListenError: the address is not of this machine or not permitted.
     """
     sockets = _listen_on_all(addresses_of(host), host, port)
     actual: int = sockets[0].getsockname()[1]
@@ -121,7 +126,7 @@ def _listen_on_all(addresses: list[str], host: str, port: int) -> list[socket.so
                 each.close()
             if port == 0 and attempt < PORT_TRIES and error.errno == errno.EADDRINUSE:
                 continue
-            raise CannotListenError(_refusal(host, port, error)) from None
+            raise _refusal(host, port, error) from None
         if sockets:
             return sockets
         break
@@ -154,11 +159,11 @@ def _listening(address: str, port: int) -> socket.socket:
     return made
 
 
-def _refusal(host: str, port: int, error: OSError) -> str:
+def _refusal(host: str, port: int, error: OSError) -> CannotListenError:
     if error.errno == errno.EADDRINUSE:
         other = port + 1 if port < 65_535 else 8000
         hint = f"stop it, or use e.g. --port {other} (0 = any free port)"
-        return f"port: {port} on {host} is in use by another process; {hint}"
+        return AddressInUseError(f"port: {port} on {host} is in use by another process; {hint}")
     if error.errno == errno.EACCES:
-        return f"port: {port} may not be used by this user; use one above 1023, e.g. --port 8000"
-    return f"host: cannot listen on {host}, port {port}: {error.strerror}"
+        return CannotListenError(f"port: {port} may not be used by this user; use one above 1023, e.g. --port 8000")
+    return CannotListenError(f"host: cannot listen on {host}, port {port}: {error.strerror}")

@@ -8,6 +8,8 @@ from starlette.datastructures import Headers
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from .health import asks_for_health
+
 Network: TypeAlias = IPv4Network | IPv6Network
 ONE_HOP = 200
 """Characters of one value of a forwarded header; a longer one is ignored."""
@@ -86,7 +88,7 @@ class OnlyOverTls:
 def _is_safe(scope: Scope) -> bool:
     peer = _peer(scope)
     near = peer is not None and peer.is_loopback
-    return near or scope["scheme"] in ("https", "wss") or scope["path"].startswith("/health/")
+    return near or scope["scheme"] in ("https", "wss") or asks_for_health(scope)
 
 
 def _peer(scope: Scope) -> IPv4Address | IPv6Address | None:

@@ -7,6 +7,7 @@ from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from ...graphql.transport.host import host_name
+from .health import asks_for_health
 
 HEADERS = {
     "X-Content-Type-Options": "nosniff",
@@ -64,8 +65,7 @@ class KnownHost:
             await self._app(scope, receive, send)
             return
         headers = Headers(scope=scope)
-        # Load balancers ask for the health by whatever address they know, and learn nothing else by it.
-        if host_name(headers) in self._hosts or scope["path"].startswith("/health/"):
+        if host_name(headers) in self._hosts or _by_load_balancer(scope, headers):
             await self._app(scope, receive, send)
         elif scope["type"] == "websocket":
             # Closing before accepting answers the handshake with 403.
@@ -75,3 +75,11 @@ class KnownHost:
             got = ", ".join(headers.getlist("host"))[:100]
             refusal = PlainTextResponse(f"Host: must be one of {names}, got '{got}'.\n", status_code=421)
             await refusal(scope, receive, send)
+
+
+def _by_load_balancer(scope: Scope, headers: Headers) -> bool:
+    """Whether the health is asked for: by whatever name or address somebody knows, or by none; he learns nothing else.
+
+    Two names are refused here as well: who sends them wants to be understood in two ways.
+    """
+    return asks_for_health(scope) and ("host" not in headers or host_name(headers) is not None)

@@ -50,6 +50,11 @@ def wrong_file(folder: Path) -> list[str]:
     return []
 
 
+def elsewhere(_folder: Path) -> list[str]:
+    behind = ["--trusted-proxies", "10.0.0.0/8", "--public-url", "https://cron.example.com", "--setup-public"]
+    return ["--host", "192.0.2.7", *behind]
+
+
 def without_administrator(folder: Path) -> list[str]:
     return ["--host", "0.0.0.0", "--trusted-proxies", "10.0.0.0/8", "--public-url", "https://cron.example.com"]
 
@@ -78,6 +83,7 @@ def without_administrator(folder: Path) -> list[str]:
         (broken_module, [], "importing module 'broken' failed: ZeroDivisionError"),
         (same_name, [], "names must be unique"),
         (wrong_file, [], "lese in cronograph.toml: no such setting"),
+        (elsewhere, [], "host: '192.0.2.7' has no address on this machine that can be listened on"),
         (without_administrator, [], "which needs an administrator"),
     ],
 )
@@ -91,6 +97,6 @@ def test_the_start_says_what_check_said(
     assert any(words in sentence for sentence in said), said
     assert "geheim" not in output
     status, output = processes.run("serve", *given)
-    assert status in (2, 3)
+    assert status in (2, 3, 4)
     assert json.loads(output)["errors"] == said
     assert "Traceback" not in output

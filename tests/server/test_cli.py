@@ -128,11 +128,14 @@ def test_check_answers_programs_in_json(processes: ProcessStarter) -> None:
     assert (status, answer["ok"], answer["code"], len(answer["errors"])) == (USAGE, False, "USAGE", 1)
 
 
-def test_check_names_who_uses_the_database(processes: ProcessStarter, sqlite_url: str) -> None:
+def test_check_names_who_uses_the_database_and_that_the_port_is_in_use(
+    processes: ProcessStarter, sqlite_url: str
+) -> None:
     server = processes.serve(sqlite_url)
-    status, output = processes.run("check", "--database-url", sqlite_url)
+    status, output = processes.run("check", "--database-url", sqlite_url, "--port", str(server.port))
     assert status == DONE
     assert f"process {server.pid} uses it" in output
+    assert f"warning: port: {server.port} on localhost is in use by another process" in output
 
 
 def test_trigger_makes_a_run_on_a_running_server(processes: ProcessStarter, sqlite_url: str) -> None:

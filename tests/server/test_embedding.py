@@ -1,10 +1,12 @@
 """Cronograph within another application, in the test's own event loop and without any server."""
 
+import asyncio
 import re
 import signal
 import sys
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,9 +17,13 @@ from starlette.requests import HTTPConnection
 from starlette.routing import Mount
 
 from cronograph.jobs import job
+from cronograph.jobs.actions.auth.accounts import add_account
+from cronograph.jobs.core.auth.roles import Role
 from cronograph.jobs.core.errors import ConfigurationError
 from cronograph.jobs.registry import Registry
+from cronograph.jobs.store.db.database import Database
 from cronograph.server import Cronograph, Visitor
+from tests.server.auth.serving import PASSWORD, hashed
 from tests.support.databases import sqlite_address
 
 JOBS = Registry()
@@ -72,6 +78,11 @@ async def test_a_node_with_its_api_runs_within_an_application(empty_database_url
     assert JOBS.queue is None
     now = [signal.getsignal(one) for one in (signal.SIGINT, signal.SIGTERM)]
     assert (now, sys.getswitchinterval()) == before
+
+
+def make_administrator(url: str, name: str) -> None:
+    """As `cronograph user add` does it beside the application."""
+    Database(url).write_sync(partial(add_account, name=name, role=Role.ADMIN, password_hash=hashed()))
 
 
 async def asked_raw(client: httpx.AsyncClient) -> httpx.Response:
@@ -135,6 +146,32 @@ async def test_without_who_people_sign_in_below_the_path(
         login = {"name": "ada", "password": "a sentence of words", "next": "/runs"}
         again = await client.post(f"{PATH}/login", data=login)
         assert (again.status_code, again.headers["location"]) == (303, f"{PATH}/runs")
+
+
+async def test_people_are_signed_in_to_two_at_once_below_the_same_host(tmp_path: Path) -> None:
+    paths = ("/ops/jobs", "/ops~jobs")
+    several = [
+        Cronograph(sqlite_address(tmp_path / f"{number}.db"), jobs=[add_up], public_url=f"http://localhost:81{path}")
+        for number, path in enumerate(paths)
+    ]
+    mounted = list(zip(paths, several, strict=True))
+    async with several[0], several[1], asking(*mounted) as client:
+        for number, path in enumerate(paths):
+            await asyncio.to_thread(make_administrator, sqlite_address(tmp_path / f"{number}.db"), f"user{number}")
+            fields = {"name": f"user{number}", "password": PASSWORD}
+            assert (await client.post(f"{path}/auth/password", json=fields)).status_code == 200
+        assert set(client.cookies) == {"cronograph-81.ops%2Fjobs", "cronograph-81.ops~jobs"}
+        for number, path in enumerate(paths):
+            answer = await asked(client, "{ viewer { name } }", path)
+            assert answer["data"]["viewer"] == {"name": f"user{number}"}
+
+
+async def test_load_balancers_ask_for_the_health_by_any_address(empty_sqlite_url: str) -> None:
+    networks = {"trusted_proxies": "10.0.0.0/8"}
+    async with Cronograph(empty_sqlite_url, jobs=[add_up], **networks) as cron, asking((PATH, cron)) as client:
+        there = {"host": "192.0.2.7:8000"}
+        assert (await client.get(f"{PATH}/health/ready", headers=there)).status_code == 200
+        assert (await client.get(f"{PATH}/health", headers=there)).status_code == 421
 
 
 async def test_a_script_that_embeds_prints_no_link(empty_sqlite_url: str, capsys: pytest.CaptureFixture[str]) -> None:

@@ -34,7 +34,8 @@ async def hello(_request: Request) -> PlainTextResponse:
 @asynccontextmanager
 async def serving() -> AsyncGenerator[int]:
     """The port of a server that knows the host ``localhost``."""
-    app = Starlette(routes=[Route("/", hello)], middleware=[Middleware(KnownHost, hosts={"localhost", "[::1]"})])
+    routes = [Route("/", hello), Route("/health/ready", hello)]
+    app = Starlette(routes=routes, middleware=[Middleware(KnownHost, hosts={"localhost", "[::1]"})])
     server = HttpServer(app, message_bytes=1_000)
     server.config.http = QuickProtocol
     with closing(listen("localhost", 0)) as listener:
@@ -75,6 +76,11 @@ CLOSE = "Connection: close\r\n\r\n"
         ("GET http://evil.example/ HTTP/1.1\r\nHost: localhost\r\n", b"421"),
         ("GET http://localhost/ HTTP/1.1\r\nHost: evil.example\r\n", b"200"),
         ("GET http://localhost@evil.example/ HTTP/1.1\r\nHost: localhost\r\n", b"421"),
+        # Whoever looks after the server asks for its health by any one name, or by none.
+        ("GET /health/ready HTTP/1.1\r\nHost: 192.0.2.7:8000\r\n", b"200"),
+        ("GET /health/ready HTTP/1.0\r\n", b"200"),
+        ("GET /health/ready HTTP/1.1\r\nHost: localhost\r\nHost: localhost\r\n", b"421"),
+        ("GET /health/ready HTTP/1.1\r\nHost: a b\r\n", b"421"),
     ],
 )
 async def test_only_one_known_name_is_served(head: str, status: bytes) -> None:

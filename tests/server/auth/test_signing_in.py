@@ -11,11 +11,13 @@ from pathlib import Path
 import httpx
 import pytest
 from sqlalchemy import Connection, Table, func, select
+from starlette.requests import HTTPConnection
 
 from cronograph.jobs.actions.auth import accounts
 from cronograph.jobs.core.auth.credentials import Prefix, new_secret
 from cronograph.jobs.core.auth.roles import Role
 from cronograph.jobs.store.schema.tables import audit_log, login_throttle, session
+from cronograph.server.auth.cookies import AttemptCookie, SessionCookie
 from cronograph.server.auth.passwords import NICENESS, Passwords
 from tests.server.auth.serving import PASSWORD, Protected, hashed
 
@@ -368,3 +370,23 @@ async def test_hashing_steps_back_behind_whatever_else_runs() -> None:
         assert os.getpriority(os.PRIO_PROCESS, 0) == usual
     finally:
         passwords.close()
+
+
+@pytest.mark.parametrize(
+    ("address", "root", "names"),
+    [
+        ("https://cron.example.com", "", ("__Host-cronograph", "__Host-cronograph-attempt")),
+        ("https://cron.example.com:443/", "", ("__Host-cronograph", "__Host-cronograph-attempt")),
+        ("https://cron.example.com:8443", "", ("__Host-cronograph-8443", "__Host-cronograph-8443-attempt")),
+        ("https://x.example/a", "/a", ("__Host-cronograph.a", "__Host-cronograph-attempt.a")),
+        ("http://localhost:8000", "", ("cronograph-8000", "cronograph-8000-attempt")),
+        ("http://localhost", "/a b/c", ("cronograph-9000.a%20b%2Fc", "cronograph-9000-attempt.a%20b%2Fc")),
+    ],
+)
+def test_servers_of_one_host_differ_in_the_names_of_their_cookies(
+    address: str, root: str, names: tuple[str, str]
+) -> None:
+    scope = {"type": "http", "headers": [(b"host", b"localhost:9000")], "root_path": root, "path": f"{root}/"}
+    connection = HTTPConnection(scope)
+    kinds = (SessionCookie, AttemptCookie)
+    assert tuple(kind.for_address(address).name(connection) for kind in kinds) == names

@@ -1,89 +1,114 @@
-"""The dashboard of a Cronograph that an application has mounted under a path."""
+"""The dashboard below a path of FastAPI and of Django: the example projects of the documents, served by uvicorn."""
 
-import asyncio
-import threading
-from collections.abc import AsyncGenerator, Callable, Iterator
-from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+import os
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
 
 import pytest
-import uvicorn
 from playwright.sync_api import Page, expect
-from starlette.applications import Starlette
-from starlette.routing import Mount
 
-from cronograph.jobs import job
-from cronograph.jobs.registry import Registry
-from cronograph.server import Cronograph
+from tests.support.browser import PageOpener
 from tests.support.ports import free_port
+from tests.support.sources import ROOT
 from tests.support.waiting import wait_until
 
-JOBS = Registry()
+EXAMPLES = ROOT / "docs" / "examples"
 PATH = "/ops/jobs"
+PASSWORD = "a sentence of words"
 
 
-@job(registry=JOBS, schedule="0 0 0 1 1 *")
-async def greet() -> int:
-    """Greets once a year."""
-    return 3
+@contextmanager
+def uvicorn(example: str, application: str, folder: Path, **environment: str) -> Iterator[tuple[str, Path]]:
+    """An example project with all in one process; where it is, and the file with what it says."""
+    port, said = free_port(), folder / "uvicorn.log"
+    origin = f"http://localhost:{port}"
+    where = ["--app-dir", str(EXAMPLES / example), "--host", "localhost", "--port", str(port)]
+    command = [sys.executable, "-m", "uvicorn", application, *where]
+    with (
+        said.open("wb") as output,
+        subprocess.Popen(
+            command,
+            cwd=folder,
+            env={**os.environ, "SHOP_URL": origin, "PYTHONUNBUFFERED": "1", **environment},
+            stdout=output,
+            stderr=subprocess.STDOUT,
+        ) as process,
+    ):
+        try:
+            wait_until(
+                lambda: process.poll() is not None or "Uvicorn running on" in said.read_text(), message="uvicorn to run"
+            )
+            assert process.poll() is None, said.read_text()
+            yield origin, said
+        finally:
+            process.send_signal(signal.SIGINT)
+    assert process.returncode in (0, 130, -signal.SIGINT), said.read_text()
+    assert "Traceback" not in said.read_text(), said.read_text()
 
 
-@dataclass
-class Application:
-    """Somebody's application, served in a thread of its own."""
-
-    database_url: str
-    port: int = field(default_factory=free_port)
-
-    def __post_init__(self) -> None:
-        cron = Cronograph(self.database_url, jobs=[greet], no_auth=True)
-
-        @asynccontextmanager
-        async def lifespan(_app: Starlette) -> AsyncGenerator[None]:
-            async with cron:
-                yield
-
-        app = Starlette(routes=[Mount(PATH, app=cron.asgi)], lifespan=lifespan)
-        self.server = uvicorn.Server(uvicorn.Config(app, port=self.port, log_config=None))
-        self.thread = threading.Thread(target=lambda: asyncio.run(self.server.serve()))
-
-    @property
-    def origin(self) -> str:
-        """Where the application is."""
-        return f"http://localhost:{self.port}"
-
-    @property
-    def url(self) -> str:
-        """Where the dashboard is."""
-        return self.origin + PATH
-
-
-@pytest.fixture
-def application(empty_sqlite_url: str) -> Iterator[Application]:
-    """An application that serves."""
-    made = Application(empty_sqlite_url)
-    made.thread.start()
-    wait_until(lambda: made.server.started, message="the application to serve")
-    yield made
-    made.server.should_exit = True
-    made.thread.join()
+def run_of(page: Page, job: str) -> None:
+    """Find the task of a job, run it, and see by the WebSocket how it ends."""
+    page.get_by_role("link", name="Tasks", exact=True).click()
+    expect(page).to_have_url(re.compile(f"{PATH}/tasks$"))
+    page.get_by_role("link", name=job).first.click()
+    expect(page).to_have_url(re.compile(f"{PATH}/tasks/{job}$"))
+    page.reload()
+    expect(page.get_by_role("heading", name=job)).to_be_visible()
+    page.get_by_role("button", name="Run now").click()
+    expect(page.get_by_text("success").first).to_be_visible()
 
 
 @pytest.mark.browser
-def test_everything_is_found_below_the_path(application: Application, new_page: Callable[..., Page]) -> None:
-    page = new_page(application.origin)
-    page.goto(f"{application.url}/")
-    page.get_by_role("link", name="Tasks", exact=True).click()
-    expect(page).to_have_url(f"{application.url}/tasks")
-    page.get_by_role("link", name="greet").first.click()
-    expect(page).to_have_url(f"{application.url}/tasks/greet")
-    page.reload()
-    expect(page.get_by_role("heading", name="greet")).to_be_visible()
-    page.get_by_role("button", name="Run now").click()
-    # Told by the WebSocket.
-    expect(page.get_by_text("success").first).to_be_visible(timeout=60_000)
-    page.go_back()
-    expect(page).to_have_url(f"{application.url}/tasks")
-    page.goto(f"{application.url}/graphiql")
-    expect(page.locator(".graphiql-container")).to_be_visible(timeout=60_000)
-    expect(page.locator("a.explorer-home")).to_have_attribute("href", f"{PATH}/")
+def test_everything_is_found_below_a_path_of_fastapi(
+    empty_postgres_url: str, new_page: PageOpener, tmp_path: Path
+) -> None:
+    address = empty_postgres_url.replace("postgresql:", "postgresql+psycopg:", 1)
+    with uvicorn("orders", "all_in_one:app", tmp_path, SHOP_DATABASE_URL=address) as (origin, said):
+        link = re.search(rf"{re.escape(origin + PATH)}/setup\S+", said.read_text())
+        assert link is not None, said.read_text()
+        page = new_page(origin)
+        page.goto(link[0])
+        page.get_by_label("Name").fill("ada")
+        page.locator("input[type=password]").first.fill(PASSWORD)
+        page.get_by_role("button").first.click()
+        expect(page).to_have_url(f"{origin}{PATH}/")
+        run_of(page, "close_old_orders")
+        page.go_back()
+        expect(page).to_have_url(f"{origin}{PATH}/tasks")
+        page.goto(f"{PATH}/graphiql")
+        expect(page.locator(".graphiql-container")).to_be_visible()
+        expect(page.locator("a.explorer-home")).to_have_attribute("href", f"{PATH}/")
+        # The application itself is beside it.
+        assert page.request.post("/orders", data={"email": "ada@example.org"}).status == 202
+        page.goto("about:blank")
+
+
+ADMINISTRATOR = f"""
+from django.contrib.auth.models import User
+from django.core.management import call_command
+call_command("migrate", run_syncdb=True, verbosity=0)
+User.objects.create_superuser("ada", password="{PASSWORD}")
+"""
+
+
+@pytest.mark.browser
+def test_whoever_has_signed_in_to_django_sees_everything_below_its_path(
+    empty_sqlite_url: str, new_page: PageOpener, tmp_path: Path
+) -> None:
+    databases = {"CRONOGRAPH_DATABASE_URL": empty_sqlite_url, "SHOP_DATABASE": str(tmp_path / "shop.sqlite3")}
+    command = [sys.executable, str(EXAMPLES / "shop" / "manage.py"), "shell", "-c", ADMINISTRATOR]
+    subprocess.run(command, cwd=tmp_path, env={**os.environ, **databases}, check=True)
+    with uvicorn("shop", "shop.asgi:application", tmp_path, **databases) as (origin, _said):
+        page = new_page(origin)
+        page.goto(f"/admin/login/?next={PATH}/")
+        page.get_by_label("Username").fill("ada")
+        page.get_by_label("Password").fill(PASSWORD)
+        page.get_by_role("button", name="Log in").click()
+        expect(page).to_have_url(f"{origin}{PATH}/")
+        run_of(page, "count_stock")
+        page.goto("about:blank")

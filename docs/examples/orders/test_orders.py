@@ -54,6 +54,17 @@ def test_an_order_is_confirmed_by_a_job(client: TestClient) -> None:
     wait_for_state(client, order, "confirmed")
 
 
+def test_everything_in_one_process_needs_no_other(capsys: pytest.CaptureFixture[str]) -> None:
+    import all_in_one
+
+    with TestClient(all_in_one.app, base_url="http://localhost:9000", follow_redirects=False) as opened:
+        assert "http://localhost:9000/ops/jobs/setup?token=" in capsys.readouterr().err
+        order = opened.post("/orders", json={"email": "bob@example.org"}).json()["order"]
+        wait_for_state(opened, order, "confirmed")
+        page = opened.get("/ops/jobs/tasks")
+        assert (page.status_code, page.headers["location"]) == (303, "/ops/jobs/login?next=/tasks")
+
+
 def test_a_job_alone_needs_no_database() -> None:
     class Outbox:
         def __init__(self) -> None:

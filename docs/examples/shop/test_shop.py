@@ -13,11 +13,13 @@ FOLDER = tempfile.mkdtemp(prefix="shop-")
 os.environ["SHOP_DATABASE"] = str(Path(FOLDER) / "shop.sqlite3")
 os.environ["DJANGO_SETTINGS_MODULE"] = "shop.settings"
 
+from django.contrib.auth import get_user_model
 from django.core.management import call_command
 from django.db import connection
 from django.test import Client
 from shop.jobs import count_stock, restock
 from shop.models import Product
+from starlette.testclient import TestClient
 
 from cronograph.jobs import connect
 from cronograph.jobs.testing import Queue, drain, run_job
@@ -50,6 +52,28 @@ def test_a_request_enqueues_one_run_for_each_product(tmp_path: Path) -> None:
         run = queue.find(first.run_id)
     assert run is not None
     assert (run.args, run.state) == ({"product_id": 7, "amount": 10}, "waiting")
+
+
+def test_only_the_staff_sees_the_dashboard(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CRONOGRAPH_DATABASE_URL", f"sqlite:///{tmp_path / 'queue.db'}")
+    from shop.asgi import application
+
+    ada, bob = (
+        get_user_model().objects.create_user(name, is_staff=is_staff)
+        for name, is_staff in (("ada", True), ("bob", False))
+    )
+    with TestClient(application, base_url="http://localhost") as visitor:
+        assert visitor.get("/ops/jobs/").status_code == 401
+        django = Client()
+        for user, status in ((bob, 401), (ada, 200)):
+            django.force_login(user)
+            visitor.cookies.set("sessionid", django.cookies["sessionid"].value)
+            asked = visitor.post("/ops/jobs/graphql", json={"query": "{ viewer { name role } }"})
+            assert asked.status_code == status
+        assert asked.json()["data"]["viewer"] == {"name": "ada", "role": "OPERATOR"}
+        assert visitor.post("/restock/7").status_code == 202
+        jobs = visitor.post("/ops/jobs/graphql", json={"query": "{ runs { nodes { jobName } } }"}).json()
+        assert {"jobName": "restock"} in jobs["data"]["runs"]["nodes"]
 
 
 def test_the_schedule_fires_on_working_days() -> None:

@@ -1,5 +1,6 @@
-"""One page: it orders new stock once the request's transaction is committed."""
+"""The admin, and one page: it orders new stock once the request's transaction is committed."""
 
+from django.contrib import admin
 from django.db import transaction
 from django.http import HttpRequest, JsonResponse
 from django.urls import path
@@ -15,4 +16,4 @@ def order(request: HttpRequest, product_id: int) -> JsonResponse:
     return JsonResponse({"ordered": product_id}, status=202)
 
 
-urlpatterns = [path("restock/<int:product_id>", order)]
+urlpatterns = [path("admin/", admin.site.urls), path("restock/<int:product_id>", order)]

@@ -5,7 +5,7 @@ import re
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -23,7 +23,7 @@ PASSWORD = "a sentence of words"
 
 
 @contextmanager
-def uvicorn(example: str, application: str, folder: Path, **environment: str) -> Iterator[tuple[str, Path]]:
+def uvicorn(example: str, application: str, folder: Path, **environment: str) -> Generator[tuple[str, Path]]:
     """An example project with all in one process; where it is, and the file with what it says."""
     port, said = free_port(), folder / "uvicorn.log"
     origin = f"http://localhost:{port}"

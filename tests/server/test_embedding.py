@@ -167,8 +167,8 @@ async def test_people_are_signed_in_to_two_at_once_below_the_same_host(tmp_path:
 
 
 async def test_load_balancers_ask_for_the_health_by_any_address(empty_sqlite_url: str) -> None:
-    networks = {"trusted_proxies": "10.0.0.0/8"}
-    async with Cronograph(empty_sqlite_url, jobs=[add_up], **networks) as cron, asking((PATH, cron)) as client:
+    made = Cronograph(empty_sqlite_url, jobs=[add_up], trusted_proxies="10.0.0.0/8")
+    async with made as cron, asking((PATH, cron)) as client:
         there = {"host": "192.0.2.7:8000"}
         assert (await client.get(f"{PATH}/health/ready", headers=there)).status_code == 200
         assert (await client.get(f"{PATH}/health", headers=there)).status_code == 421

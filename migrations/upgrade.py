@@ -18,8 +18,7 @@ from alembic.script import ScriptDirectory
 from sqlalchemy import Connection, text
 from sqlalchemy.schema import CreateSchema
 
-VERSION_TABLE = "cronograph_version"
-"""The table with the revision of the database."""
+from .revision import VERSION_TABLE
 
 _MAP = "schema_translate_map"
 

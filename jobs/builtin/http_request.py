@@ -2,16 +2,21 @@
 
 import asyncio
 import json
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import AfterValidator, Field
 
 from ..context import JobContext
+from ..core.later import Later, arrive
 from ..core.model import Json
 from ..outcomes import Result
 from .address_guard import AddressGuard, AllowList
-from .http_client import HttpAnswer, HttpFailedError, HttpRequest, parse_url, send, shown
 from .tools import services_of
+
+if TYPE_CHECKING:
+    from . import http_client
+else:
+    http_client = Later(f"{__package__}.http_client")
 
 MAX_BODY = 256 * 1024
 EXCERPT = 200
@@ -37,7 +42,7 @@ _RESERVED = frozenset(
 
 
 def _absolute(text: str) -> str:
-    parse_url(text)
+    http_client.parse_url(text)
     return text
 
 
@@ -103,16 +108,17 @@ async def http_request(  # noqa: PLR0917 - the parameters are the arguments of t
 
     The result value holds ``status``, ``url``, ``contentType``, ``body`` (text, at most 64 KiB) and ``cut``.
     """
+    await asyncio.to_thread(arrive, http_client)
     guard = AddressGuard(AllowList.parse(services_of(context).http_allow))
     within = min(timeout, context.remaining if context.remaining is not None else timeout)
-    request = HttpRequest(
-        method, parse_url(url), _headers(headers or {}, body), _encoded(body), follow_redirects, within
+    request = http_client.HttpRequest(
+        method, http_client.parse_url(url), _headers(headers or {}, body), _encoded(body), follow_redirects, within
     )
     try:
         async with asyncio.timeout(within):
-            answer = await send(request, guard)
+            answer = await http_client.send(request, guard)
     except TimeoutError as error:
-        raise HttpFailedError(f"{request.shown}: no complete answer within {within:g} s") from error
+        raise http_client.HttpFailedError(f"{request.shown}: no complete answer within {within:g} s") from error
     _judge(request, answer, expected_status)
     context.log.info("answered", status=answer.status, bytes=len(answer.body), cut=answer.cut)
     return Result(value=_value(answer))
@@ -131,7 +137,9 @@ def _encoded(body: Json) -> bytes | None:
     return body.encode() if isinstance(body, str) else json.dumps(body).encode()
 
 
-def _judge(request: HttpRequest, answer: HttpAnswer, expected: int | list[int] | None) -> None:
+def _judge(
+    request: "http_client.HttpRequest", answer: "http_client.HttpAnswer", expected: int | list[int] | None
+) -> None:
     """Let an answer with the expected status pass.
 
     Raises:
@@ -147,10 +155,10 @@ def _judge(request: HttpRequest, answer: HttpAnswer, expected: int | list[int] |
     )
 
 
-def _value(answer: HttpAnswer) -> dict[str, Json]:
+def _value(answer: "http_client.HttpAnswer") -> dict[str, Json]:
     return {
         "status": answer.status,
-        "url": shown(answer.url),
+        "url": http_client.shown(answer.url),
         "contentType": answer.headers.get("content-type"),
         "body": answer.text,
         "cut": answer.cut,

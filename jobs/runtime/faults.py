@@ -2,15 +2,21 @@
 
 import logging
 from collections.abc import Iterator
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
-import psycopg
-
+from ..core.later import Later
 from ..store.db.away import is_away
 from ..store.db.database import InterfaceError, OperationalError
 
-_AWAY = (OperationalError, InterfaceError, psycopg.OperationalError, OSError)
-"""What is raised when a connection ends or cannot be made; a traceback would say nothing about the reason.
+if TYPE_CHECKING:
+    import psycopg
+else:
+    psycopg = Later("psycopg")
+
+_AWAY = (OperationalError, InterfaceError, OSError)
+"""With psycopg's ``OperationalError``, what is raised when a connection ends or cannot be made.
+
+A traceback would say nothing about the reason.
 
 PostgreSQL has errors of other classes that say the same, e.g. while it is read-only: ``is_away`` knows them.
 """
@@ -25,7 +31,7 @@ def log_fault(log: logging.Logger, what: str, error: BaseException) -> None:
         error: The reason; of a group, what it holds.
     """
     reasons = list(_leaves(error))
-    if all(isinstance(reason, _AWAY) or is_away(reason) for reason in reasons):
+    if all(isinstance(reason, (*_AWAY, psycopg.OperationalError)) or is_away(reason) for reason in reasons):
         log.error("%s: %s", what, "; ".join(dict.fromkeys(map(_first_line, reasons))))
     else:
         log.error("%s: %s", what, error, exc_info=error)

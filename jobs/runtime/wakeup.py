@@ -3,13 +3,19 @@
 import asyncio
 import logging
 import threading
+from typing import TYPE_CHECKING
 
-import psycopg
-from psycopg import sql
-
+from ..core.later import Later
 from ..store.db.database import Database, Listener
 from ..store.db.transaction import Wake
 from .service import Service
+
+if TYPE_CHECKING:
+    import psycopg
+    from psycopg import sql
+else:
+    psycopg = Later("psycopg")
+    sql = Later("psycopg.sql")
 
 log = logging.getLogger(__name__)
 
@@ -120,11 +126,11 @@ class Wakeup(Service):
                 group.create_task(self._receive(receiver, sender.info.backend_pid))
                 group.create_task(self._send(sender))
 
-    async def _connect(self) -> psycopg.AsyncConnection[tuple[object, ...]]:
+    async def _connect(self) -> "psycopg.AsyncConnection[tuple[object, ...]]":
         # Connections of their own: one is read past psycopg, and a hint must not wait for a transaction.
         return await psycopg.AsyncConnection.connect(self._database.libpq_url(), autocommit=True)
 
-    async def _receive(self, connection: psycopg.AsyncConnection[tuple[object, ...]], own: int) -> None:
+    async def _receive(self, connection: "psycopg.AsyncConnection[tuple[object, ...]]", own: int) -> None:
         # Not by ``notifies()``, which wakes up ten times a second to see whether it was interrupted.
         arrived, wire, loop = asyncio.Event(), connection.pgconn, asyncio.get_running_loop()
         socket = wire.socket
@@ -142,7 +148,7 @@ class Wakeup(Service):
         finally:
             loop.remove_reader(socket)
 
-    async def _send(self, connection: psycopg.AsyncConnection[tuple[object, ...]]) -> None:
+    async def _send(self, connection: "psycopg.AsyncConnection[tuple[object, ...]]") -> None:
         while True:
             await self._wanted.wait()
             self._wanted.clear()

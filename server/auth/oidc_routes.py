@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from secrets import token_urlsafe
+from typing import TYPE_CHECKING
 
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
@@ -14,20 +15,25 @@ from ...jobs.actions.auth.fresh import fresh_secret
 from ...jobs.core.auth.credentials import Prefix, stored_form
 from ...jobs.core.auth.providers import Profile, ProviderAttempt
 from ...jobs.core.errors import UserError
+from ...jobs.core.later import Later
 from ...jobs.store.db.database import Database
 from ...jobs.store.read.clock import server_time
 from .browser_sessions import NO_STORE, SEE_OTHER, BrowserSessions, with_pause
 from .forms import local_path
-from .oidc import Binding, Provider
 from .pages import refused_page
 from .signing import SignedIn, person_of, place_of, too_many
 from .within import Redirect
+
+if TYPE_CHECKING:
+    from . import oidc
+else:
+    oidc = Later(f"{__package__}.oidc")
 
 
 class ProviderRoutes:
     """Answers what has to do with providers; refusals are pages, for a browser is led here by links."""
 
-    def __init__(self, database: Database, sessions: BrowserSessions, providers: Sequence[Provider]) -> None:
+    def __init__(self, database: Database, sessions: BrowserSessions, providers: "Sequence[oidc.Provider]") -> None:
         self._database = database
         self._sessions = sessions
         self._providers = {one.key: one for one in providers}
@@ -50,7 +56,7 @@ class ProviderRoutes:
             if "connect" in request.query_params:
                 account_id = (await self._sessions.required(request)).account_id
             attempts = self._sessions.attempts
-            binding = Binding(attempts.secret_of(request) or fresh_secret(Prefix.ATTEMPT), token_urlsafe(32))
+            binding = oidc.Binding(attempts.secret_of(request) or fresh_secret(Prefix.ATTEMPT), token_urlsafe(32))
             answer = RedirectResponse(await provider.address(binding), SEE_OTHER, headers=NO_STORE)
             attempt = ProviderAttempt(local_path(request.query_params.get("next")), account_id)
             hashes = stored_form(binding.state), stored_form(binding.secret)
@@ -76,14 +82,14 @@ class ProviderRoutes:
             await self._database.write(actions.fail, provider.key, error.code, place_of(request))
             return _page(error)
 
-    async def _attempt(self, request: Request, provider: Provider) -> tuple[Binding, ProviderAttempt]:
+    async def _attempt(self, request: Request, provider: "oidc.Provider") -> "tuple[oidc.Binding, ProviderAttempt]":
         """What this browser has begun.
 
         Raises:
             UserFacingError: ``WRONG_STATE``: nothing, or it is over.
         """
         secret = self._sessions.attempts.secret_of(request) or ""
-        binding = Binding(secret, request.query_params.get("state", ""))
+        binding = oidc.Binding(secret, request.query_params.get("state", ""))
         hashes = stored_form(binding.state), stored_form(binding.secret)
         attempt = await self._database.write(actions.come_back, *hashes, provider.key)
         if attempt is None:
@@ -92,7 +98,7 @@ class ProviderRoutes:
         return binding, attempt
 
     async def _finish(
-        self, request: Request, provider: Provider, binding: Binding, attempt: ProviderAttempt
+        self, request: Request, provider: "oidc.Provider", binding: "oidc.Binding", attempt: ProviderAttempt
     ) -> Response:
         """Let whom the provider has seen in, or connect them to who is signed in."""
         now = await server_time(self._database)
@@ -116,7 +122,7 @@ class ProviderRoutes:
             raise UserFacingError(message, code="WRONG_STATE", http_status=401)
         await self._database.write(acting, person_of(request, known).actor, actions.connect, account_id, profile)
 
-    def _provider(self, request: Request) -> Provider:
+    def _provider(self, request: Request) -> "oidc.Provider":
         found = self._providers.get(request.path_params["key"])
         if found is None:
             raise UserFacingError("There is no such provider here.", code="NOT_FOUND", http_status=404)

@@ -1,5 +1,7 @@
 """The addresses of passkeys: two steps to make one, two steps to sign in by one."""
 
+import asyncio
+from collections.abc import Awaitable, Callable
 from functools import partial
 
 from starlette.requests import Request
@@ -14,7 +16,7 @@ from ...jobs.core.auth.credentials import Prefix, stored_form
 from ...jobs.store.db.database import Database
 from .browser_sessions import NO_STORE, BrowserSessions
 from .forms import json_object, text_member
-from .passkeys import Answer, Challenge, RelyingParty
+from .passkeys import Answer, Challenge, RelyingParty, prepare
 from .signing import SignedIn, person_of, place_of, too_many
 
 
@@ -31,10 +33,10 @@ class PasskeyRoutes:
         posted = partial(Route, methods=["POST"])
         guarded = self._sessions.posted
         return [
-            posted("/auth/passkey/challenge", guarded(self._challenge)),
-            posted("/auth/passkey", guarded(self._sign_in)),
-            posted("/auth/passkey/registration/challenge", guarded(self._registration_challenge)),
-            posted("/auth/passkey/registration", guarded(self._register)),
+            posted("/auth/passkey/challenge", guarded(_prepared(self._challenge))),
+            posted("/auth/passkey", guarded(_prepared(self._sign_in))),
+            posted("/auth/passkey/registration/challenge", guarded(_prepared(self._registration_challenge))),
+            posted("/auth/passkey/registration", guarded(_prepared(self._register))),
         ]
 
     async def _challenge(self, request: Request) -> Response:
@@ -93,6 +95,16 @@ class PasskeyRoutes:
         actor, name = person_of(request, known).actor, text_member(members, "name")
         made = await self._database.write(acting, actor, actions.register, known.account_id, key, name)
         return JSONResponse({"id": str(made.id), "name": made.name}, headers=NO_STORE)
+
+
+def _prepared(answer: Callable[[Request], Awaitable[Response]]) -> Callable[[Request], Awaitable[Response]]:
+    """Has what passkeys need imported in a thread, where it does not keep others from being answered."""
+
+    async def after_it(request: Request) -> Response:
+        await asyncio.to_thread(prepare)
+        return await answer(request)
+
+    return after_it
 
 
 def _json(text: str) -> Response:

@@ -5,41 +5,29 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from ipaddress import ip_address
 from secrets import token_bytes
-from typing import Any, Final, cast
+from typing import TYPE_CHECKING, Any, Final, cast
 from urllib.parse import urlsplit
-
-from webauthn import (
-    generate_authentication_options,
-    generate_registration_options,
-    options_to_json,
-    verify_authentication_response,
-    verify_registration_response,
-)
-from webauthn.helpers import (
-    base64url_to_bytes,
-    bytes_to_base64url,
-    parse_authentication_credential_json,
-    parse_client_data_json,
-    parse_registration_credential_json,
-)
-from webauthn.helpers.structs import (
-    AuthenticatorSelectionCriteria,
-    PublicKeyCredentialDescriptor,
-    ResidentKeyRequirement,
-    UserVerificationRequirement,
-)
 
 from ...graphql.errors import UserFacingError
 from ...jobs.core.auth.accounts import Identity
 from ...jobs.core.auth.credentials import stored_form
 from ...jobs.core.auth.passkeys import CHALLENGE_LIFETIME, DeviceKey, Passkey
+from ...jobs.core.later import Later, arrive
+
+if TYPE_CHECKING:
+    import webauthn
+    from webauthn import helpers
+    from webauthn.helpers import structs
+else:
+    webauthn = Later("webauthn")
+    helpers = Later("webauthn.helpers")
+    structs = Later("webauthn.helpers.structs")
 
 log = logging.getLogger("cronograph.sign_in")
 
 CHALLENGE_BYTES: Final = 32
 TIMEOUT: Final = round(CHALLENGE_LIFETIME.total_seconds() * 1000)
 """Milliseconds for which a browser waits for its user."""
-REQUIRED: Final = UserVerificationRequirement.REQUIRED
 
 
 class Challenge:
@@ -52,7 +40,7 @@ class Challenge:
     @property
     def stored(self) -> str:
         """What the database keeps of them."""
-        return stored_form(bytes_to_base64url(self.value))
+        return stored_form(helpers.bytes_to_base64url(self.value))
 
 
 class RelyingParty:
@@ -82,35 +70,40 @@ class RelyingParty:
 
     def sign_in_options(self, challenge: Challenge) -> str:
         """What a browser needs to ask its user for a passkey of this server, as JSON."""
-        return options_to_json(
-            generate_authentication_options(
-                rp_id=self.required_name(), challenge=challenge.value, timeout=TIMEOUT, user_verification=REQUIRED
+        required = structs.UserVerificationRequirement.REQUIRED
+        return webauthn.options_to_json(
+            webauthn.generate_authentication_options(
+                rp_id=self.required_name(),
+                challenge=challenge.value,
+                timeout=TIMEOUT,
+                user_verification=required,
             )
         )
 
     def registration_options(self, challenge: Challenge, account: Identity, known: Sequence[Passkey]) -> str:
         """What a browser needs to make a passkey for an account, as JSON."""
-        return options_to_json(
-            generate_registration_options(
+        required = structs.UserVerificationRequirement.REQUIRED
+        ids = [helpers.base64url_to_bytes(one.key.credential_id) for one in known]
+        return webauthn.options_to_json(
+            webauthn.generate_registration_options(
                 rp_id=self.required_name(),
                 rp_name="Cronograph",
                 user_name=account.name,
                 user_id=f"cronograph-{account.account_id}".encode(),
                 challenge=challenge.value,
                 timeout=TIMEOUT,
-                authenticator_selection=AuthenticatorSelectionCriteria(
-                    resident_key=ResidentKeyRequirement.REQUIRED, user_verification=REQUIRED
+                authenticator_selection=structs.AuthenticatorSelectionCriteria(
+                    resident_key=structs.ResidentKeyRequirement.REQUIRED,
+                    user_verification=required,
                 ),
-                exclude_credentials=[
-                    PublicKeyCredentialDescriptor(id=base64url_to_bytes(one.key.credential_id)) for one in known
-                ],
+                exclude_credentials=[structs.PublicKeyCredentialDescriptor(id=one) for one in ids],
             )
         )
 
     def new_key(self, credential: Mapping[str, Any], challenge: Challenge) -> DeviceKey | None:
         """The key behind the answer to a registration; None if the answer is not good."""
         try:
-            done = verify_registration_response(
+            done = webauthn.verify_registration_response(
                 credential=dict(credential),
                 expected_challenge=challenge.value,
                 expected_rp_id=self.required_name(),
@@ -120,18 +113,18 @@ class RelyingParty:
         except Exception as error:  # noqa: BLE001 - it reads a stranger's bytes by several libraries, each with its own
             log.info("a passkey was not registered: %s", error)
             return None
-        credential_id, public_key = map(bytes_to_base64url, (done.credential_id, done.credential_public_key))
+        credential_id, public_key = map(helpers.bytes_to_base64url, (done.credential_id, done.credential_public_key))
         return DeviceKey(credential_id, public_key, done.sign_count)
 
     def sign_count(self, credential: Mapping[str, Any], challenge: Challenge, passkey: Passkey) -> int | None:
         """How often the device was used by now; None if its signature is not good."""
         try:
-            done = verify_authentication_response(
+            done = webauthn.verify_authentication_response(
                 credential=dict(credential),
                 expected_challenge=challenge.value,
                 expected_rp_id=self.required_name(),
                 expected_origin=self.origin,
-                credential_public_key=base64url_to_bytes(passkey.key.public_key),
+                credential_public_key=helpers.base64url_to_bytes(passkey.key.public_key),
                 credential_current_sign_count=passkey.key.sign_count,
                 require_user_verification=True,
             )
@@ -162,14 +155,23 @@ class Answer:
         Raises:
             UserFacingError: ``INVALID_REQUEST``: it is not one.
         """
-        parse = parse_registration_credential_json if registers else parse_authentication_credential_json
+        parse = (
+            helpers.parse_registration_credential_json if registers else helpers.parse_authentication_credential_json
+        )
         try:
             found = parse(dict(cast("Mapping[str, Any]", credential)))
-            challenge = parse_client_data_json(found.response.client_data_json).challenge
+            challenge = helpers.parse_client_data_json(found.response.client_data_json).challenge
         except Exception as error:
             message = f"'credential' must be what the browser made of a passkey: {str(error)[:200]}"
             raise UserFacingError(message, code="INVALID_REQUEST", http_status=400) from error
-        return cls(cast("Mapping[str, Any]", credential), bytes_to_base64url(found.raw_id), Challenge(challenge))
+        return cls(
+            cast("Mapping[str, Any]", credential), helpers.bytes_to_base64url(found.raw_id), Challenge(challenge)
+        )
+
+
+def prepare() -> None:
+    """Import what passkeys need; takes some tenths of a second the first time."""
+    arrive(webauthn, helpers, structs)
 
 
 def _is_address(host: str) -> bool:

@@ -1,6 +1,7 @@
 """The addresses of sign-in: pages with forms for browsers, and JSON for the dashboard."""
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from starlette.requests import Request
@@ -13,7 +14,6 @@ from ...jobs.core.errors import UserError
 from ...jobs.store.read.auth.links import Purpose
 from .browser_sessions import NO_STORE, SEE_OTHER, BrowserSessions, with_pause
 from .forms import form, json_object, local_path, text_member
-from .oidc import Provider
 from .pages import (
     STYLE_PATH,
     OtherWays,
@@ -27,11 +27,14 @@ from .pages import (
 from .signing import Signing, place_of
 from .within import Redirect, path_within
 
+if TYPE_CHECKING:
+    from .oidc import Provider
+
 
 class SignInRoutes:
     """Answers what has to do with signing in."""
 
-    def __init__(self, sessions: BrowserSessions, signing: Signing, providers: Sequence[Provider]) -> None:
+    def __init__(self, sessions: BrowserSessions, signing: Signing, providers: "Sequence[Provider]") -> None:
         self._sessions = sessions
         self._signing = signing
         self._ways = OtherWays([(one.key, one.settings.name) for one in providers])

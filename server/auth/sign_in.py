@@ -1,6 +1,7 @@
 """Sign-in of one process, put together."""
 
 from collections.abc import Collection, Mapping
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from starlette.routing import Route
@@ -11,6 +12,7 @@ from ...graphql.transport.site import SitePolicy
 from ...jobs.core.auth.accounts import LOCAL_ADMINISTRATOR_NAME, Submitter
 from ...jobs.core.auth.devices import POLL_EVERY
 from ...jobs.core.auth.roles import Role
+from ...jobs.core.later import Later
 from ...jobs.store.db.database import Database
 from ...jobs.store.read.auth import accounts
 from ..configuration.provider_settings import ProviderSettings
@@ -18,7 +20,6 @@ from .authenticator import Authenticator
 from .browser_sessions import BrowserSessions
 from .cookies import AttemptCookie, SessionCookie
 from .oauth import OAuthRoutes
-from .oidc import Provider
 from .oidc_routes import ProviderRoutes
 from .passkey_routes import PasskeyRoutes
 from .passkeys import RelyingParty
@@ -26,6 +27,11 @@ from .passwords import Passwords
 from .routes import SignInRoutes
 from .signing import Signing
 from .watch import RightsWatch
+
+if TYPE_CHECKING:
+    from . import oidc
+else:
+    oidc = Later(f"{__package__}.oidc")
 
 
 class SignIn:
@@ -63,7 +69,7 @@ class SignIn:
         site = SitePolicy(hosts, {self.origin})
         sessions = BrowserSessions(database, self.authenticator, AttemptCookie.for_address(url), site)
         address = url.rstrip("/")
-        known = [Provider(key, one, address) for key, one in (providers or {}).items()]
+        known = [oidc.Provider(key, one, address) for key, one in (providers or {}).items()]
         self._providers = ProviderRoutes(database, sessions, known)
         self.pages = SignInRoutes(sessions, Signing(database, self._passwords), known)
         self._oauth = OAuthRoutes(database, self.authenticator, sessions, address, poll_every)

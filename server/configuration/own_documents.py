@@ -1,10 +1,16 @@
 """What Cronograph's own programs send to the API: they work on a server that runs listed documents only."""
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from ...graphql.client import mutations
 from ...graphql.transport.persisted import sha256_of
+from ...jobs.core.later import Later
 from .allowed_documents import read_documents
+
+if TYPE_CHECKING:
+    from ...graphql.client import mutations
+else:
+    mutations = Later("cronograph.graphql.client.mutations")
 
 BUILT = "documents.json"
 """What the build of the dashboard calls the list of the operations that its pages send."""

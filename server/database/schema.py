@@ -1,11 +1,20 @@
 """The schema of the database of this process: what is missing, and bringing it up to date."""
 
+from typing import TYPE_CHECKING
+
 from ...jobs.core.errors import SchemaTooNew
+from ...jobs.core.later import Later
 from ...jobs.store.db.address import parse_url, schema_in
 from ...jobs.store.db.database import Connection
 from ...jobs.store.db.opening import connected, exists, make_private
 from ...jobs.store.db.place import check_folder, check_place
-from ...migrations import upgrade as migrations
+from ...migrations.revision import is_newest
+
+if TYPE_CHECKING:
+    from ...migrations import upgrade as migrations
+else:
+    # Alembic: of no use to a server whose database was migrated before.
+    migrations = Later("cronograph.migrations.upgrade")
 
 
 def migrate(database_url: str) -> list[str]:
@@ -18,6 +27,8 @@ def migrate(database_url: str) -> list[str]:
     make_private(database_url)
     try:
         with connected(database_url) as connection:
+            if _is_newest(connection, database_url):
+                return []
             _check_place(connection, database_url)
             return migrations.upgrade(connection, schema_in(parse_url(database_url)))
     except migrations.SchemaTooNewError as error:
@@ -36,10 +47,18 @@ def pending(database_url: str) -> list[str]:
         return [migrations.head()]
     try:
         with connected(database_url) as connection:
+            if _is_newest(connection, database_url):
+                return []
             _check_place(connection, database_url)
             return migrations.check(connection, schema_in(parse_url(database_url)))
     except migrations.SchemaTooNewError as error:
         raise SchemaTooNew(str(error)) from error
+
+
+def _is_newest(connection: Connection, database_url: str) -> bool:
+    found = is_newest(connection, schema_in(parse_url(database_url)))
+    connection.rollback()
+    return found
 
 
 def _check_place(connection: Connection, database_url: str) -> None:

@@ -11,6 +11,7 @@ from sqlalchemy.schema import CreateSchema
 
 from cronograph.jobs.store.db.database import parse_url, sync_engine
 from cronograph.jobs.store.schema.naming import SchemaText
+from cronograph.migrations.revision import is_newest
 from cronograph.migrations.upgrade import SchemaTooNewError, check, current, head, upgrade
 from tests.support.schema import schema_for
 
@@ -50,6 +51,21 @@ def test_an_empty_database_is_brought_to_the_newest_revision(empty_database_url:
         assert current(connection, schema_for(connection)) == head()
         assert check(connection, schema_for(connection)) == []
         assert upgrade(connection, schema_for(connection)) == []
+    engine.dispose()
+
+
+def test_a_look_without_alembic_tells_the_newest_revision_from_any_other(empty_database_url: str) -> None:
+    engine = sync_engine(parse_url(empty_database_url))
+
+    def newest() -> bool:
+        with engine.connect() as connection:
+            return is_newest(connection, schema_for(connection))
+
+    assert not newest()
+    run_upgrade(empty_database_url)
+    assert newest()
+    set_revision(empty_database_url, "9999")
+    assert not newest()
     engine.dispose()
 
 

@@ -8,11 +8,9 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
-from typing import Any, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 from sqlalchemy import Connection
-from sqlalchemy.ext.asyncio import AsyncConnection, AsyncSession
-from sqlalchemy.orm import Session
 
 from ...core.defaults import RUN_POLICIES
 from ...core.errors import InvalidInput, refuse
@@ -25,9 +23,14 @@ from ...store.db.transaction import Tx, Wake
 from ...store.write.enqueueing import PlainRun, insert_alone, insert_one
 from ..runs import put
 
-Transaction: TypeAlias = Session | Connection
+if TYPE_CHECKING:
+    # Whoever has a session has imported what it is of.
+    from sqlalchemy.ext.asyncio import AsyncConnection, AsyncSession
+    from sqlalchemy.orm import Session
+
+Transaction: TypeAlias = "Session | Connection"
 """A synchronous transaction of the user's."""
-AsyncTransaction: TypeAlias = AsyncSession | AsyncConnection
+AsyncTransaction: TypeAlias = "AsyncSession | AsyncConnection"
 """An asynchronous one."""
 _NUL = re.compile(r"(?<!\\)(?:\\\\)*\\u0000")
 """In JSON text, the escaped U+0000, which PostgreSQL cannot store."""

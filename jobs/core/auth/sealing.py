@@ -6,13 +6,18 @@ import hashlib
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Final
-
-from cryptography.exceptions import InvalidTag
-from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+from typing import TYPE_CHECKING, Final
 
 from ..codes import ErrorCode
 from ..errors import ConfigurationError, InvalidState
+from ..later import Later
+
+if TYPE_CHECKING:
+    from cryptography import exceptions
+    from cryptography.hazmat.primitives.ciphers import aead
+else:
+    exceptions = Later("cryptography.exceptions")
+    aead = Later("cryptography.hazmat.primitives.ciphers.aead")
 
 KEY_BYTES: Final = 32
 NONCE_BYTES: Final = 12
@@ -102,7 +107,7 @@ def seal(key: SecretKey, name: str, value: str, nonce: bytes) -> str:
         value: What is kept.
         nonce: 12 random bytes, never the same twice.
     """
-    return base64.b64encode(nonce + AESGCM(key.material).encrypt(nonce, value.encode(), name.encode())).decode()
+    return base64.b64encode(nonce + aead.AESGCM(key.material).encrypt(nonce, value.encode(), name.encode())).decode()
 
 
 def unseal(ring: KeyRing, key_id: str, name: str, sealed: str) -> str:
@@ -120,8 +125,8 @@ def unseal(ring: KeyRing, key_id: str, name: str, sealed: str) -> str:
         )
     try:
         stored = base64.b64decode(sealed, validate=True)
-        return AESGCM(key.material).decrypt(stored[:NONCE_BYTES], stored[NONCE_BYTES:], name.encode()).decode()
-    except (InvalidTag, ValueError):
+        return aead.AESGCM(key.material).decrypt(stored[:NONCE_BYTES], stored[NONCE_BYTES:], name.encode()).decode()
+    except (exceptions.InvalidTag, ValueError):
         raise UnsealError(f"secret '{name}' is not as it was stored; set it anew") from None
 
 

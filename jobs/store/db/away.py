@@ -2,10 +2,17 @@
 
 import sqlite3
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
-import psycopg
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
+
+from ...core.later import Later
+
+if TYPE_CHECKING:
+    import psycopg
+else:
+    psycopg = Later("psycopg")
 
 # Connection exception, insufficient resources (a full disk, too many clients), shut down or starting up, system error.
 _CLASSES = ("08", "53", "57P", "58")

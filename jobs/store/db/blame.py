@@ -1,9 +1,16 @@
 """Whose fault an error is: the value's that was to be stored, the database's, or our own."""
 
 import sqlite3
+from typing import TYPE_CHECKING
 
-import psycopg
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
+
+from ...core.later import Later
+
+if TYPE_CHECKING:
+    import psycopg
+else:
+    psycopg = Later("psycopg")
 
 _DATA_EXCEPTION = "22"
 """Class of SQLSTATE: a number out of range, a text with a character that cannot be stored, JSON that is none."""

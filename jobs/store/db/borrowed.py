@@ -3,14 +3,20 @@
 import sqlite3
 from collections.abc import Generator
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
-import psycopg
 from sqlalchemy import Connection
 from sqlalchemy.exc import DBAPIError
 
 from ...core.errors import StorageError
+from ...core.later import Later
 from ..schema.naming import SCHEMA, SQLITE_SCHEMA
 from . import dialect
+
+if TYPE_CHECKING:
+    import psycopg
+else:
+    psycopg = Later("psycopg")
 
 _MAP = "schema_translate_map"
 

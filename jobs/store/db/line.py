@@ -7,15 +7,20 @@ import contextlib
 import threading
 import time
 from collections.abc import Mapping, Sequence
-from typing import Any, LiteralString
+from typing import TYPE_CHECKING, Any, LiteralString
 
-import psycopg
-from psycopg.rows import TupleRow
 from sqlalchemy import URL
 
+from ...core.later import Later
 from ..schema.naming import in_schema
 from .address import is_pooled, libpq_url, schema_in
 from .connecting import IDLE_SECONDS, postgres_arguments, settings_of_transaction
+
+if TYPE_CHECKING:
+    import psycopg
+    from psycopg.rows import TupleRow
+else:
+    psycopg = Later("psycopg")
 
 # Rows are found by the keys that a statement is given, in the order in which it gives them, whatever the statistics of
 # a queue that is now empty and now full say: so one statement locks in the order that the other expects.
@@ -38,7 +43,7 @@ class Line:
         self._connection: psycopg.AsyncConnection[TupleRow] | None = None
         self._used_at = 0.0
 
-    async def execute(self, statement: str, parameters: Mapping[str, Any]) -> Sequence[TupleRow]:
+    async def execute(self, statement: str, parameters: Mapping[str, Any]) -> "Sequence[TupleRow]":
         """Send a statement, in a transaction of its own; its rows. After a fault it may have been committed or not.
 
         Args:
@@ -51,8 +56,8 @@ class Line:
         return rows
 
     async def _rows(
-        self, connection: psycopg.AsyncConnection[TupleRow], statement: LiteralString, parameters: Mapping[str, Any]
-    ) -> Sequence[TupleRow]:
+        self, connection: "psycopg.AsyncConnection[TupleRow]", statement: LiteralString, parameters: Mapping[str, Any]
+    ) -> "Sequence[TupleRow]":
         if not is_pooled(self._url):
             cursor = await connection.execute(statement, parameters, binary=True, prepare=True)
             return await cursor.fetchall()
@@ -61,7 +66,7 @@ class Line:
             cursor = await connection.execute(statement, parameters, binary=True, prepare=False)
             return await cursor.fetchall()
 
-    async def _open(self) -> psycopg.AsyncConnection[TupleRow]:
+    async def _open(self) -> "psycopg.AsyncConnection[TupleRow]":
         if self._connection is not None and not await self._is_alive(self._connection):
             await self.close()
         if self._connection is None:
@@ -69,7 +74,7 @@ class Line:
             self._connection = await psycopg.AsyncConnection.connect(libpq_url(self._url), autocommit=True, **arguments)
         return self._connection
 
-    async def _is_alive(self, connection: psycopg.AsyncConnection[TupleRow]) -> bool:
+    async def _is_alive(self, connection: "psycopg.AsyncConnection[TupleRow]") -> bool:
         """A connection that was idle for a while may have died unnoticed; a busy one is not asked."""
         if not connection.closed and time.monotonic() - self._used_at > IDLE_SECONDS:
             with contextlib.suppress(psycopg.Error):
@@ -97,14 +102,14 @@ class ThreadLine:
         self._connection: psycopg.Connection[TupleRow] | None = None
         self._used_at = 0.0
 
-    def execute(self, statement: str, parameters: Mapping[str, Any]) -> Sequence[TupleRow]:
+    def execute(self, statement: str, parameters: Mapping[str, Any]) -> "Sequence[TupleRow]":
         """See ``Line.execute``."""
         with self._lock:
             rows = self._open().execute(_query(statement, self._schema), parameters, prepare=True).fetchall()
             self._used_at = time.monotonic()
             return rows
 
-    def _open(self) -> psycopg.Connection[TupleRow]:
+    def _open(self) -> "psycopg.Connection[TupleRow]":
         connection = self._connection
         if connection is not None and not connection.closed and time.monotonic() - self._used_at > IDLE_SECONDS:
             with contextlib.suppress(psycopg.Error):

@@ -7,17 +7,21 @@ index is best there depends on how full the queue is, of which statistics know t
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
-from typing import Any, NamedTuple
-
-import psycopg
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ...core.events import ENDED, STARTED
 from ...core.held import HeldRun
+from ...core.later import Later
 from ...core.model import Json
 from ...core.states import CLAIMABLE
 from ..db.line import Line
 from ..schema.tables import quoted
 from .candidates import FREE, JUDGED
+
+if TYPE_CHECKING:
+    import psycopg
+else:
+    psycopg = Later("psycopg")
 
 _CLAIMABLE = f"state IN ({quoted(CLAIMABLE)})"
 _TOLD = "id, execution_id, job_name, group_name, task_id, task_name"

@@ -1,18 +1,15 @@
 """Reading the execution log row by row."""
 
 from collections.abc import Sequence
-from dataclasses import fields
 
 from sqlalchemy import Connection, and_, select
 
 from ...core.model import Execution, Outcome, Trigger
 from ..db import dialect
-from ..schema.rows import RowReader
+from ..schema.rows import reader_of
 from ..schema.tables import job_execution as e
 
-execution_from = RowReader(
-    Execution, (field.name for field in fields(Execution)), {"outcome": Outcome, "trigger": Trigger}
-)
+execution_from = reader_of(Execution, {"outcome": Outcome, "trigger": Trigger})
 """The execution behind a whole row of ``job_execution``."""
 
 

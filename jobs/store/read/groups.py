@@ -3,21 +3,19 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
 
-from sqlalchemy import Connection, Row, Subquery, func, literal, select, union
+from sqlalchemy import Connection, Subquery, func, literal, select, union
 
 from ...core.model import DEFAULT_GROUP, Group
 from ...core.states import CLAIMABLE, OCCUPYING, UNFINISHED, RunState
 from ..db.words import words
+from ..schema.rows import reader_of
 from ..schema.tables import periodic_task
 from ..schema.tables import queue_group as g
 from ..schema.tables import run as r
 
-
-def group_from(row: Row[Any]) -> Group:
-    """The group behind a whole row."""
-    return Group(row.name, row.paused_at, row.paused_by, row.pause_reason, row.max_running)
+group_from = reader_of(Group)
+"""The group behind a whole row."""
 
 
 def all_names() -> Subquery:

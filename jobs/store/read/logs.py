@@ -3,13 +3,12 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
 
-from sqlalchemy import Connection, Row, func, select, true
+from sqlalchemy import Connection, func, select, true
 
 from ...core.model import Execution, Json
 from ..db import dialect
-from ..schema.tables import execution_log as l
+from ..schema.rows import reader_of
 from ..schema.tables import execution_log as log
 from ..schema.tables import job_execution as execution
 from .executions import by_ids
@@ -29,11 +28,10 @@ class LogLine:
 
 def after(conn: Connection, execution_id: int, line: int, limit: int) -> list[LogLine]:
     """Up to ``limit`` lines of an execution after ``line``, in order."""
-    statement = select(l).where(l.c.execution_id == execution_id, l.c.line > line).order_by(l.c.line).limit(limit)
-    return [
-        LogLine(row.execution_id, row.line, row.at, row.level, row.message, row.fields)
-        for row in conn.execute(statement)
-    ]
+    statement = (
+        select(log).where(log.c.execution_id == execution_id, log.c.line > line).order_by(log.c.line).limit(limit)
+    )
+    return [line_from(row) for row in conn.execute(statement)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,9 +50,8 @@ class LogEnd:
     over: bool
 
 
-def line_from(row: Row[Any]) -> LogLine:
-    """The line behind a whole row of ``execution_log``."""
-    return LogLine(row.execution_id, row.line, row.at, row.level, row.message, row.fields)
+line_from = reader_of(LogLine)
+"""The line behind a whole row of ``execution_log``."""
 
 
 def parts_after(conn: Connection, execution_ids: Sequence[int], after: int, limit: int) -> dict[int, LogPart]:

@@ -2,13 +2,13 @@
 
 from collections.abc import Sequence
 from datetime import datetime
-from typing import Any
 
-from sqlalchemy import Connection, Row, select
+from sqlalchemy import Connection, select
 
 from ...core.model import LIVE_NODES, TAKING_NODES, Blockage, Json, Node, NodeState
 from ...core.node_choice import EVERYTHING, NodeChoice
 from ...core.signature import foreign_to
+from ..schema.rows import reader_of
 from ..schema.tables import node as n
 from ..schema.types import from_text
 
@@ -16,36 +16,17 @@ LIVE = sorted(state.value for state in LIVE_NODES)
 TAKING = sorted(state.value for state in TAKING_NODES)
 
 
-def node_from(row: Row[Any]) -> Node:
-    """The node behind a whole row."""
-    return Node(
-        id=row.id,
-        name=row.name,
-        state=NodeState(row.state),
-        slots=row.slots,
-        thread_slots=row.thread_slots,
-        running=row.running,
-        version=row.version,
-        seq=row.seq,
-        started_at=row.started_at,
-        heartbeat_at=row.heartbeat_at,
-        expires_at=row.expires_at,
-        clock_skew=row.clock_skew,
-        jobs=tuple(row.jobs),
-        signatures=row.signatures,
-        blockage=None if row.blockage is None else _blockage_from(row.blockage),
-        launcher_fault=row.launcher_fault,
-        choice=choice_from(row.choice),
-    )
-
-
 def choice_from(stored: Json) -> NodeChoice:
     """What a node takes, as it is stored: the parts that leave something out."""
     return NodeChoice(**{name: tuple(names) for name, names in stored.items()}) if stored else EVERYTHING
 
 
-def _blockage_from(stored: Json) -> Blockage:
-    return Blockage(from_text(stored["since"]), stored["run"], stored["job"], tuple(stored["stack"]))
+def _blockage_from(stored: Json) -> Blockage | None:
+    return stored and Blockage(from_text(stored["since"]), stored["run"], stored["job"], tuple(stored["stack"]))
+
+
+node_from = reader_of(Node, {"state": NodeState, "jobs": tuple, "blockage": _blockage_from, "choice": choice_from})
+"""The node behind a whole row."""
 
 
 def live(conn: Connection) -> list[Node]:

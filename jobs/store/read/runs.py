@@ -1,7 +1,6 @@
 """Runs as they are stored: by key, by task, by node."""
 
 from collections.abc import Sequence
-from dataclasses import fields
 from datetime import datetime
 from typing import Any
 
@@ -11,7 +10,7 @@ from ...core.model import Priority, Run, Trigger
 from ...core.states import CLAIMABLE, OCCUPYING, UNFINISHED, RunState
 from ..db import dialect
 from ..db.words import words
-from ..schema.rows import RowReader
+from ..schema.rows import reader_of
 from ..schema.tables import node as n
 from ..schema.tables import run as r
 
@@ -21,11 +20,7 @@ def select_runs() -> Select[Any]:
     return select(r, n.c.name.label("node")).outerjoin(n, n.c.id == r.c.node_id)
 
 
-run_from = RowReader(
-    Run,
-    ("group_name" if field.name == "group" else field.name for field in fields(Run)),
-    {"state": RunState, "trigger": Trigger, "priority": Priority},
-)
+run_from = reader_of(Run, {"state": RunState, "trigger": Trigger, "priority": Priority}, {"group": "group_name"})
 """The run behind a row of ``select_runs``."""
 
 

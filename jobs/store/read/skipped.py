@@ -1,30 +1,16 @@
 """Skipped stretches of occurrences."""
 
 from collections.abc import Sequence
-from typing import Any
 
-from sqlalchemy import Connection, Row, func, select
+from sqlalchemy import Connection, func, select
 
 from ...core.model import SkippedOccurrence, SkipReason
 from ..db import dialect
+from ..schema.rows import reader_of
 from ..schema.tables import skipped_occurrence as s
 
-
-def skipped_from(row: Row[Any]) -> SkippedOccurrence:
-    """The skipped stretch behind a whole row."""
-    return SkippedOccurrence(
-        id=row.id,
-        task_id=row.task_id,
-        task_name=row.task_name,
-        reason=SkipReason(row.reason),
-        first_scheduled_for=row.first_scheduled_for,
-        last_scheduled_for=row.last_scheduled_for,
-        count=row.occurrences,
-        policy=row.policy,
-        node=row.node,
-        run_id=row.run_id,
-        at=row.at,
-    )
+skipped_from = reader_of(SkippedOccurrence, {"reason": SkipReason}, {"count": "occurrences"})
+"""The skipped stretch behind a whole row."""
 
 
 def newest_of_tasks(conn: Connection, task_ids: Sequence[int]) -> dict[int, SkippedOccurrence]:

@@ -1,11 +1,10 @@
 """Accounts: who may sign in."""
 
-from typing import Any
-
 from sqlalchemy import Connection, func, select
 
 from ....core.auth.accounts import Account, name_key
 from ....core.auth.roles import Role
+from ...schema.rows import reader_of
 from ...schema.tables import user_account as u
 
 
@@ -43,13 +42,7 @@ def active_administrators(conn: Connection) -> int:
     return int(conn.execute(statement).scalar_one())
 
 
-def account_from(row: Any) -> Account:
-    """The account behind a whole row."""
-    return Account(
-        id=row.id,
-        name=row.name,
-        role=Role(row.role),
-        has_password=row.password_hash is not None,
-        disabled_at=row.disabled_at,
-        created_at=row.created_at,
-    )
+account_from = reader_of(
+    Account, {"role": Role, "password_hash": lambda stored: stored is not None}, {"has_password": "password_hash"}
+)
+"""The account behind a whole row."""

@@ -2,12 +2,12 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 from sqlalchemy import Connection, select
 
 from ....core.auth.audit import Entry
 from ...db.audit import GENESIS, chained
+from ...schema.rows import reader_of
 from ...schema.tables import audit_head as h
 from ...schema.tables import audit_log as a
 from ..listing.aggregates import Listing
@@ -16,19 +16,8 @@ from ..listing.keyset import OrderKey
 BATCH = 1000
 
 
-def entry_from(row: Any) -> Entry:
-    """The entry behind a row."""
-    return Entry(
-        id=row.id,
-        at=row.at,
-        actor=row.actor,
-        actor_id=row.actor_id,
-        address=row.address,
-        action=row.action,
-        subject=row.subject,
-        before=row.before,
-        after=row.after,
-    )
+entry_from = reader_of(Entry)
+"""The entry behind a row."""
 
 
 AUDIT: Listing[Entry] = Listing(

@@ -1,11 +1,11 @@
 """Devices that ask to be signed in, and refresh tokens."""
 
 from datetime import datetime
-from typing import Any
 
 from sqlalchemy import Connection, func, select
 
 from ....core.auth.devices import DeviceRequest
+from ...schema.rows import reader_of
 from ...schema.tables import device_code as d
 
 
@@ -22,18 +22,5 @@ def count_open(conn: Connection, address: str, now: datetime) -> int:
     return int(conn.execute(select(func.count()).where(d.c.address == address, *waiting)).scalar_one())
 
 
-def request_from(row: Any) -> DeviceRequest:
-    """The request behind a row."""
-    return DeviceRequest(
-        id=row.id,
-        account_id=row.user_id,
-        address=row.address,
-        agent=row.agent,
-        created_at=row.created_at,
-        expires_at=row.expires_at,
-        interval=row.poll_interval,
-        polled_at=row.polled_at,
-        approved_at=row.approved_at,
-        denied_at=row.denied_at,
-        consumed_at=row.consumed_at,
-    )
+request_from = reader_of(DeviceRequest, columns={"account_id": "user_id", "interval": "poll_interval"})
+"""The request behind a row."""

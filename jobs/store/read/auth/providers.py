@@ -1,11 +1,11 @@
 """Who at which provider an account is."""
 
 from collections.abc import Sequence
-from typing import Any
 
 from sqlalchemy import Connection, select
 
 from ....core.auth.providers import ProviderIdentity
+from ...schema.rows import reader_of
 from ...schema.tables import provider_identity as i
 
 
@@ -21,14 +21,5 @@ def by_subject(conn: Connection, issuer: str, subject: str) -> ProviderIdentity 
     return None if row is None else identity_from(row)
 
 
-def identity_from(row: Any) -> ProviderIdentity:
-    """The identity behind a whole row."""
-    return ProviderIdentity(
-        id=row.id,
-        account_id=row.user_id,
-        provider=row.provider,
-        issuer=row.issuer,
-        subject=row.subject,
-        created_at=row.created_at,
-        last_used_at=row.last_used_at,
-    )
+identity_from = reader_of(ProviderIdentity, columns={"account_id": "user_id"})
+"""The identity behind a whole row."""

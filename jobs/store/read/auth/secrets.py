@@ -2,11 +2,11 @@
 
 from collections.abc import Collection
 from dataclasses import dataclass
-from typing import Any
 
 from sqlalchemy import Connection, Text, cast, select
 
 from ....core.auth.secrets import REFERENCE, Secret, references
+from ...schema.rows import reader_of
 from ...schema.tables import periodic_task as t
 from ...schema.tables import secret as s
 
@@ -45,6 +45,5 @@ def users(conn: Connection) -> dict[str, list[str]]:
     return found
 
 
-def secret_from(row: Any) -> Secret:
-    """The secret behind a row."""
-    return Secret(row.name, row.key_id, row.created_at, row.created_by, row.updated_at, row.updated_by)
+secret_from = reader_of(Secret)
+"""The secret behind a row."""

@@ -2,12 +2,12 @@
 
 from collections.abc import Sequence
 from datetime import datetime
-from typing import Any
 
 from sqlalchemy import Connection, select
 
 from ....core.auth.accounts import ApiToken, CredentialKind, Session
 from ....core.auth.roles import Role
+from ...schema.rows import reader_of
 from ...schema.tables import api_token as t
 from ...schema.tables import session as s
 
@@ -24,31 +24,9 @@ def tokens_of(conn: Connection, account_ids: Sequence[int]) -> list[ApiToken]:
     return [token_from(row) for row in conn.execute(statement)]
 
 
-def session_from(row: Any) -> Session:
-    """The session behind a whole row."""
-    return Session(
-        id=row.id,
-        account_id=row.user_id,
-        kind=CredentialKind(row.kind),
-        created_at=row.created_at,
-        last_seen_at=row.last_seen_at,
-        expires_at=row.expires_at,
-        address=row.address,
-        agent=row.agent,
-        access_expires_at=row.access_expires_at,
-    )
+session_from = reader_of(Session, {"kind": CredentialKind}, {"account_id": "user_id"})
+"""The session behind a whole row."""
 
 
-def token_from(row: Any) -> ApiToken:
-    """The token behind a whole row."""
-    return ApiToken(
-        id=row.id,
-        account_id=row.user_id,
-        name=row.name,
-        shown=row.shown,
-        role=Role(row.role),
-        created_at=row.created_at,
-        expires_at=row.expires_at,
-        last_used_at=row.last_used_at,
-        revoked_at=row.revoked_at,
-    )
+token_from = reader_of(ApiToken, {"role": Role}, {"account_id": "user_id"})
+"""The token behind a whole row."""

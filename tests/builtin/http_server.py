@@ -1,6 +1,7 @@
 """An HTTP server on loopback that answers what the test says, byte by byte, and keeps what it was asked."""
 
 import asyncio
+import contextlib
 import ssl
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
@@ -21,6 +22,10 @@ class Asked:
     body: bytes
 
 
+ACCEPTED_WITHIN = 5
+"""Turns of the event loop from a connection's arrival to the task that serves it, and one more."""
+
+
 @dataclass
 class AnsweringServer:
     """Answers by `answer(asked)`, raw bytes; None keeps the client waiting."""
@@ -30,9 +35,11 @@ class AnsweringServer:
     asked: list[Asked] = field(default_factory=list[Asked])
     names: list[str | None] = field(default_factory=list[str | None])
     """The host names asked for in TLS handshakes."""
+    _open: set[asyncio.Event] = field(default_factory=set[asyncio.Event])
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """One connection, one request."""
+        self._open.add(over := asyncio.Event())
         try:
             request = await read_request(reader)
             self.asked.append(request)
@@ -46,6 +53,18 @@ class AnsweringServer:
             return  # The client left early, as a client with limits does.
         finally:
             writer.close()
+            # Whoever left early has been told of already.
+            with contextlib.suppress(ConnectionError):
+                await writer.wait_closed()
+            self._open.discard(over)
+            over.set()
+
+    async def end(self) -> None:
+        """Return when no connection is open: before Python 3.12 a server's `wait_closed` does not wait for them."""
+        for _ in range(ACCEPTED_WITHIN):
+            await asyncio.sleep(0)
+        for over in list(self._open):
+            await over.wait()
 
     def note_name(self, _socket: ssl.SSLObject, name: str | None, _context: ssl.SSLContext) -> None:
         """Keep the name of a TLS handshake."""
@@ -87,3 +106,4 @@ async def answering(
     finally:
         server.close()
         await server.wait_closed()
+        await served.end()

@@ -9,10 +9,10 @@ from ..jobs.builtin import register_builtin
 from ..jobs.core.errors import ConfigurationError
 from ..jobs.registry import default_registry
 from .configuration.choosing import choice_faults, choice_warnings
-from .configuration.exposure import faults_of
 from .configuration.reading import InvalidSettingsError, load
 from .configuration.settings import Settings
 from .discovery import JobsNotFoundError, import_jobs, without_jobs
+from .exposure import faults_of
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,8 +13,9 @@ from ..store.db.transaction import Wake
 from .clock import Clock
 from .duties.declarer import Declarer
 from .job.inheritance import let_threads_belong_to_jobs
+from .job.lines import JobLogHandler
 from .job.printing import let_prints_belong_to_jobs
-from .live.log_writer import JobLogHandler, LogWriter
+from .live.log_writer import LogWriter
 from .live.progress import ProgressWriter
 from .node import NodeLife, register, take_back
 from .resources import NodeResources

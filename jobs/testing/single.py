@@ -42,9 +42,9 @@ from ..runtime.attempts.retrying import retried
 from ..runtime.attempts.secrets import UNAVAILABLE
 from ..runtime.job.hiding import Hiding
 from ..runtime.job.host import Enqueue, LocalHost, SaveCheckpoint
+from ..runtime.job.lines import JobLogHandler, RawLine, level_name
 from ..runtime.job.stopping import StopSignal
 from ..runtime.job.surroundings import surroundings_of
-from ..runtime.live.log_writer import JobLogHandler, RawLine, level_name
 from ..runtime.process.spawner import Spawner
 from ..services import Services
 from .clock import FakeClock

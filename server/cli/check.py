@@ -5,9 +5,9 @@ from collections.abc import Sequence
 import typer
 
 from ...jobs.registry import default_registry
-from ..configuration.exposure import administrator_faults
 from ..configuration.settings import Settings
 from ..database.checks import DatabaseReport, check_database
+from ..exposure import administrator_faults
 from ..http.bind import AddressInUseError, CannotListenError, listen
 from ..http.pages import Site
 from ..preparation import prepare

@@ -17,7 +17,7 @@ from ..configuration.settings import DEFAULT_FILE, Settings
 from ..preparation import prepare
 from ..process.ending import end_without
 from ..process.logs import configure_logging
-from ..process.service import Service
+from ..service import Service
 from .flags import Flags, takes_settings
 from .options import AsJson, ConfigFile, Reload
 from .output import Output

@@ -1,12 +1,16 @@
 """Checks the import contracts, each once as it is and once with an import that it forbids; prints the answers as JSON.
 
+Likewise that no modules import each other in a circle, nor folders that lie beside each other.
+
 `python -m tests.architecture.contracts`, with `.links` on the module path as for `lint-imports`. The graph of imports
 is built once: `lint-imports` would take as long for each violation as for all of the project.
 """
 
 import json
 import sys
+from collections.abc import Callable, Iterable, Mapping
 from copy import deepcopy
+from graphlib import CycleError, TopologicalSorter
 from typing import Any
 
 from grimp import ImportGraph, build_graph
@@ -30,7 +34,7 @@ VIOLATIONS = {
     "Only the server runs migrations": ("cronograph.jobs.runtime.engine", "cronograph.migrations.upgrade"),
     "SQLAlchemy stays in": ("cronograph.jobs.runtime.engine", "sqlalchemy"),
     "APScheduler stays in": ("cronograph.jobs.actions.tasks", "apscheduler"),
-    "Strawberry stays in": ("cronograph.server.process.service", "strawberry"),
+    "Strawberry stays in": ("cronograph.server.service", "strawberry"),
     "The client needs neither": ("cronograph.graphql.client.records", "graphql"),
     "The rules in core": ("cronograph.jobs.core.dispatch", "time"),
 }
@@ -60,13 +64,68 @@ def with_violation(contract: dict[str, Any], graph: ImportGraph) -> ImportGraph:
     return broken
 
 
+def circle(imports: Mapping[str, Iterable[str]]) -> list[str]:
+    """The names of one circle in who imports whom, or nothing."""
+    try:
+        TopologicalSorter(imports).prepare()
+    except CycleError as error:
+        return [*error.args[1]]
+    return []
+
+
+def ours(graph: ImportGraph) -> list[str]:
+    """The modules of the product."""
+    return [name for name in graph.modules if name.startswith("cronograph.")]
+
+
+def circle_of_modules(graph: ImportGraph) -> list[str]:
+    """Modules that import each other in a circle."""
+    return circle({name: graph.find_modules_directly_imported_by(name) for name in ours(graph)})
+
+
+def circle_of_folders(graph: ImportGraph) -> list[str]:
+    """Folders of one folder that import each other in a circle."""
+    for parent in ours(graph):
+        homes = {
+            module: folder
+            for folder in graph.find_children(parent)
+            if graph.find_children(folder)
+            for module in (folder, *graph.find_descendants(folder))
+        }
+        imports: dict[str, set[str]] = {}
+        for module, folder in homes.items():
+            imported = {homes.get(one) for one in graph.find_modules_directly_imported_by(module)}
+            imports.setdefault(folder, set()).update(one for one in imported if one not in {None, folder})
+        found = circle(imports)
+        if found:
+            return found
+    return []
+
+
+CIRCLES: dict[str, tuple[Callable[[ImportGraph], list[str]], tuple[str, str]]] = {
+    "modules": (circle_of_modules, ("cronograph.jobs.core.codes", "cronograph.jobs.core.errors")),
+    "folders": (circle_of_folders, ("cronograph.jobs.runtime.process.wire", "cronograph.jobs.runtime.attempts.worker")),
+}
+"""How a circle is looked for, and an import that would make one."""
+
+
+def circles(graph: ImportGraph) -> dict[str, tuple[list[str], list[str]]]:
+    """The circle of each kind that there is, and the one that there would be with an import too many."""
+    found: dict[str, tuple[list[str], list[str]]] = {}
+    for kind, (look, (importer, imported)) in CIRCLES.items():
+        broken = deepcopy(graph)
+        broken.add_import(importer=importer, imported=imported)
+        found[kind] = (look(graph), look(broken))
+    return found
+
+
 def main() -> None:
-    """Print for each contract whether it is kept, and whether it would be with its violation."""
+    """Print for each contract whether it is kept, and whether it would be with its violation; and the circles."""
     configure()
     graph = build_graph(*SETTINGS["root_packages"], include_external_packages=True, cache_dir=None)
     contracts: list[dict[str, Any]] = SETTINGS["contracts"]
     kept = {one["name"]: (is_kept(one, graph), is_kept(one, with_violation(one, graph))) for one in contracts}
-    json.dump(kept, sys.stdout)
+    json.dump({"contracts": kept, "circles": circles(graph)}, sys.stdout)
 
 
 if __name__ == "__main__":

@@ -5,6 +5,9 @@ import json
 import os
 import subprocess
 import sys
+from typing import Any
+
+import pytest
 
 from tests.support.sources import PRODUCT_FOLDERS, ROOT, read_sources
 
@@ -12,15 +15,28 @@ CLOCKS = {"now", "utcnow", "today", "time", "monotonic", "perf_counter", "time_n
 """Methods that read a clock when they are called on `datetime`, `date` or `time`."""
 
 
-def test_each_contract_is_kept_and_would_see_a_violation() -> None:
+@pytest.fixture(scope="module")
+def checked() -> dict[str, Any]:
+    """What `contracts` found; the graph of imports is built once for all."""
     command = [sys.executable, "-m", "tests.architecture.contracts"]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT / ".links"), str(ROOT)])}
     answer = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
     assert answer.returncode == 0, answer.stderr
-    checked: dict[str, list[bool]] = json.loads(answer.stdout)
-    assert len(checked) >= 12
-    assert [name for name, (kept, _) in checked.items() if not kept] == [], "`make check-imports` says which imports"
-    assert [name for name, (_, kept) in checked.items() if kept] == [], "these contracts see nothing"
+    found: dict[str, Any] = json.loads(answer.stdout)
+    return found
+
+
+def test_each_contract_is_kept_and_would_see_a_violation(checked: dict[str, Any]) -> None:
+    contracts: dict[str, list[bool]] = checked["contracts"]
+    assert len(contracts) >= 12
+    assert [name for name, (kept, _) in contracts.items() if not kept] == [], "`make check-imports` says which imports"
+    assert [name for name, (_, kept) in contracts.items() if kept] == [], "these contracts see nothing"
+
+
+def test_neither_modules_nor_folders_import_each_other_in_a_circle(checked: dict[str, Any]) -> None:
+    circles: dict[str, list[list[str]]] = checked["circles"]
+    assert {kind: found for kind, (found, _) in circles.items()} == {"modules": [], "folders": []}
+    assert [kind for kind, (_, with_one_more) in circles.items() if not with_one_more] == [], "these see nothing"
 
 
 def test_the_contracts_name_every_layer_of_the_engine() -> None:

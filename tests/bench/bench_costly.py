@@ -34,7 +34,7 @@ from cronograph.jobs.store.db.database import Database
 from cronograph.server.http.health import health_routes
 from cronograph.server.process.engine_thread import EngineThread
 from cronograph.server.process.lifecycle import Lifecycle, Phase
-from cronograph.server.process.service import SWITCH_SECONDS
+from cronograph.server.service import SWITCH_SECONDS
 from tests.bench.large_log import Size, fill, publish_jobs
 from tests.bench.measuring import DATABASES, cpu_seconds, fresh_database, load, percentile
 from tests.bench.probes import JOB, Notes, Probe, Prober, Start

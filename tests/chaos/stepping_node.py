@@ -10,7 +10,7 @@ from cronograph.jobs.registry import default_registry
 from cronograph.jobs.runtime.clock import Clock
 from cronograph.server.preparation import prepare
 from cronograph.server.process.logs import configure_logging
-from cronograph.server.process.service import Service
+from cronograph.server.service import Service
 
 FILE = "clock.txt"
 

@@ -15,8 +15,8 @@ from cronograph.jobs.actions.auth.accounts import add_account
 from cronograph.jobs.core.auth.roles import Role
 from cronograph.jobs.core.errors import ConfigurationError
 from cronograph.jobs.store.db.database import Database
-from cronograph.server.configuration.exposure import check_administrator, faults_of
 from cronograph.server.configuration.settings import Settings
+from cronograph.server.exposure import check_administrator, faults_of
 from cronograph.server.http.forwarded import ForwardedHeaders, OnlyOverTls, parse_networks
 from tests.support.processes import ProcessStarter
 from tests.support.waiting import wait_until

@@ -19,6 +19,7 @@ from ...registry import Registry
 from ...services import Services
 from ..job.hiding import Hiding
 from ..job.host import LocalHost
+from ..job.results import message_of
 from ..job.stopping import StopSignal
 from ..job.surroundings import Surroundings, surroundings_of
 from ..live.log_writer import LogWriter
@@ -29,7 +30,6 @@ from .attempt import Attempt
 from .bodies import Body, Running
 from .executor import body_of, ended, supervise
 from .finisher import Finisher
-from .results import message_of
 from .retrying import retried
 from .secrets import read_secrets
 

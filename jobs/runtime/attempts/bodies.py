@@ -9,8 +9,8 @@ from typing import Any, Protocol
 from ...context import StopReason, current_host
 from ...core.outcome import JobOutcome
 from ...registry import Handler
+from ..job.results import from_exception, from_return, stopped
 from .attempt import Attempt
-from .results import from_exception, from_return, stopped
 
 _CANCEL_AGAIN = 1.0
 """Seconds after which a coroutine that swallowed its cancel is cancelled again."""

@@ -7,11 +7,11 @@ from ...core.errors import InvalidInput
 from ...core.model import Isolation
 from ...core.outcome import INVALID_ARGUMENTS, Failed, JobOutcome
 from ...services import Services
-from ..process.body import ProcessBody
+from ..job.results import from_exception
 from ..process.spawner import Spawner
 from .attempt import Attempt
 from .bodies import Body, CoroutineBody, Running, ThreadBody
-from .results import from_exception
+from .process_body import ProcessBody
 from .surrounded import SurroundedThread
 
 

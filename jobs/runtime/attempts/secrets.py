@@ -11,7 +11,7 @@ from ...store.db.blame import is_databases_fault
 from ...store.db.database import Connection
 from ...store.read.auth import secrets as stored_secrets
 from ...store.read.auth.secrets import Sealed
-from .results import message_of
+from ..job.results import message_of
 
 UNAVAILABLE = "SecretUnavailable"
 """The error type of an attempt that did not get its secrets. Not final: somebody may set one, a node have a key."""

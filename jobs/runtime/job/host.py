@@ -13,8 +13,8 @@ from ...context import StopReason
 from ...core.held import HeldRun
 from ...core.model import Json, NewRun, Run
 from ...core.run_spec import RunSpec
-from ..live.log_writer import RawLine
 from .hiding import NOTHING_HIDDEN, Hiding
+from .lines import RawLine
 from .printing import Lines
 from .stopping import StopSignal
 from .values import plain_json, progress_document

@@ -26,12 +26,12 @@ from ...declared import Job
 from ...registry import Handler, JobDefinition, default_registry, define
 from ...registry.hooks import Hooks
 from ...registry.policies import NO_POLICIES
-from ..attempts.results import from_exception, from_return
 from ..job.hiding import Hiding
+from ..job.lines import JobLogHandler
 from ..job.printing import let_prints_belong_to_jobs
+from ..job.results import from_exception, from_return
 from ..job.stopping import StopSignal
 from ..job.surroundings import surroundings_of
-from ..live.log_writer import JobLogHandler
 from .host import ChildHost
 from .outbox import Connection, NodeGoneError
 from .wire import Begin, Ended, Enqueued, Saved, Stop, Terminate, to_child

@@ -14,10 +14,10 @@ from ...core.model import Json
 from ...core.run_spec import RunSpec
 from ..job.hiding import Hiding
 from ..job.host import Done
+from ..job.lines import RawLine
 from ..job.printing import Lines
 from ..job.stopping import StopSignal
 from ..job.values import plain_json, progress_document
-from ..live.log_writer import RawLine
 from .outbox import Connection, Outbox
 from .wire import Enqueue, Enqueued, Progress, Save, Saved
 

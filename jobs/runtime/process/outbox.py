@@ -6,7 +6,8 @@ import time
 from collections import deque
 
 from ...actions.logs import KEPT_LINES
-from ..live.log_writer import MANY_WAITING, SLOWED_BY, SLOWED_EVERY, RawLine
+from ..job.lines import RawLine
+from ..live.log_writer import MANY_WAITING, SLOWED_BY, SLOWED_EVERY
 from .wire import HEADER, Lines, Message, Progress, frame, length_of
 
 AT_ONCE = 100

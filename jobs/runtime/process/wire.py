@@ -15,7 +15,7 @@ from ...context import RunInfo, StopReason
 from ...core.model import Json
 from ...core.outcome import Cancelled, Failed, HandedBack, JobOutcome, Snoozed, Succeeded, TimedOut
 from ...core.run_spec import RunSpec
-from ..live.log_writer import RawLine
+from ..job.lines import RawLine
 
 M = TypeVar("M")
 

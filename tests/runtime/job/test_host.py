@@ -10,8 +10,8 @@ from cronograph.jobs.actions.queue.claim import Started
 from cronograph.jobs.context import StopReason
 from cronograph.jobs.core.run_spec import RunSpec
 from cronograph.jobs.runtime.job.host import LocalHost
+from cronograph.jobs.runtime.job.lines import RawLine
 from cronograph.jobs.runtime.job.stopping import StopSignal
-from cronograph.jobs.runtime.live.log_writer import RawLine
 from tests.support.storage import Stored
 
 

@@ -15,16 +15,8 @@ from cronograph.jobs.actions.queue.claim import Started
 from cronograph.jobs.context import current_host
 from cronograph.jobs.core.states import RunState
 from cronograph.jobs.registry import Registry
-from cronograph.jobs.runtime.live.log_writer import (
-    BATCH,
-    MAX_FIELDS,
-    MAX_LINE,
-    SLOWED_BY,
-    JobLogHandler,
-    LogWriter,
-    RawLine,
-    bounded_fields,
-)
+from cronograph.jobs.runtime.job.lines import MAX_FIELDS, MAX_LINE, JobLogHandler, RawLine, bounded_fields
+from cronograph.jobs.runtime.live.log_writer import BATCH, SLOWED_BY, LogWriter
 from cronograph.jobs.store.db.database import Database
 from cronograph.jobs.store.db.transaction import Tx, Wake
 from cronograph.jobs.store.read.logs import LogLine

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from cronograph.jobs.context import StopReason
 from cronograph.jobs.core.outcome import Cancelled, Failed, HandedBack, JobOutcome, Snoozed, Succeeded, TimedOut
-from cronograph.jobs.runtime.live.log_writer import RawLine
+from cronograph.jobs.runtime.job.lines import RawLine
 from cronograph.jobs.runtime.process.wire import (
     HEADER,
     MAX_FRAME,

@@ -6,8 +6,8 @@ from ...context import StopReason
 from ...core.outcome import MAX_RECORDS, Cancelled, Failed, HandedBack, JobOutcome, Snoozed, Succeeded, TimedOut
 from ...outcomes import Cancel, PermanentFailure, Result, Snooze
 from ...registry.policies import NO_POLICIES, JobPolicies
-from ..job.hiding import NOTHING_HIDDEN, Hiding
-from ..job.values import plain_json, plain_text
+from .hiding import NOTHING_HIDDEN, Hiding
+from .values import plain_json, plain_text
 
 MAX_MESSAGE = 4_000
 MAX_TRACEBACK = 40_000

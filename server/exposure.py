@@ -4,13 +4,13 @@ import ssl
 from collections.abc import Iterator
 from urllib.parse import urlsplit
 
-from ...jobs.core.errors import ConfigurationError
-from ...jobs.store.db.opening import connected
-from ...jobs.store.read.auth.accounts import active_administrators
-from ..database.schema import migrate
-from ..http.bind import addresses_of, is_outside
-from ..http.forwarded import parse_networks
-from .settings import Settings
+from ..jobs.core.errors import ConfigurationError
+from ..jobs.store.db.opening import connected
+from ..jobs.store.read.auth.accounts import active_administrators
+from .configuration.settings import Settings
+from .database.schema import migrate
+from .http.bind import addresses_of, is_outside
+from .http.forwarded import parse_networks
 
 
 def faults_of(settings: Settings) -> Iterator[str]:

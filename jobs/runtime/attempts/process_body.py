@@ -10,12 +10,12 @@ from collections.abc import Sequence
 from ...core.model import Json
 from ...core.outcome import Failed, JobOutcome
 from ...core.run_spec import RunSpec
-from ..attempts.attempt import Attempt
-from ..attempts.bodies import Running
-from ..attempts.results import failure, stopped
 from ..job.printing import prints_belong_to_jobs
-from .spawner import Child, LauncherError, Spawner
-from .wire import Begin, Ended, Enqueue, Enqueued, FrameError, Lines, Progress, Save, Saved, Stop, Terminate
+from ..job.results import failure, stopped
+from ..process.spawner import Child, LauncherError, Spawner
+from ..process.wire import Begin, Ended, Enqueue, Enqueued, FrameError, Lines, Progress, Save, Saved, Stop, Terminate
+from .attempt import Attempt
+from .bodies import Running
 
 log = logging.getLogger(__name__)
 

@@ -10,18 +10,18 @@ from typing import Any
 
 import uvloop
 
-from ...jobs.registry import Registry
-from ...jobs.runtime.clock import Clock
-from ...jobs.store.db.database import Database
-from ...jobs.store.db.sqlite.filelock import FileLock, lock_for
-from ..configuration.exposure import check_administrator
-from ..configuration.settings import Settings
-from ..http.bind import Listener, listen, raise_file_limit
-from ..http.server import HttpServer
-from ..installation import Installation
-from .collector import leave_out_what_stays
-from .lifecycle import Lifecycle, Phase
-from .stopping import StopRequest
+from ..jobs.registry import Registry
+from ..jobs.runtime.clock import Clock
+from ..jobs.store.db.database import Database
+from ..jobs.store.db.sqlite.filelock import FileLock, lock_for
+from .configuration.settings import Settings
+from .exposure import check_administrator
+from .http.bind import Listener, listen, raise_file_limit
+from .http.server import HttpServer
+from .installation import Installation
+from .process.collector import leave_out_what_stays
+from .process.lifecycle import Lifecycle, Phase
+from .process.stopping import StopRequest
 
 log = logging.getLogger("cronograph")
 

@@ -53,5 +53,9 @@ CLAIMABLE = frozenset({RunState.WAITING, RunState.STUCK})
 
 
 def sources_of(new: RunState) -> frozenset[RunState]:
-    """All states from which ``new`` may be reached; the guard in the WHERE of every state change."""
+    """All states from which ``new`` may be reached.
+
+    Statements that change a state name those they start from, most of them one. The databases of the tests refuse every
+    change that is not in ``TRANSITIONS`` (``tests/support/transitions.py``).
+    """
     return frozenset(old for old, following in TRANSITIONS.items() if new in following)

@@ -94,8 +94,8 @@ def circle_of_folders(graph: ImportGraph) -> list[str]:
         }
         imports: dict[str, set[str]] = {}
         for module, folder in homes.items():
-            imported = {homes.get(one) for one in graph.find_modules_directly_imported_by(module)}
-            imports.setdefault(folder, set()).update(one for one in imported if one not in {None, folder})
+            imported = {homes.get(one, folder) for one in graph.find_modules_directly_imported_by(module)}
+            imports.setdefault(folder, set()).update(imported - {folder})
         found = circle(imports)
         if found:
             return found

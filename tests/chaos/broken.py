@@ -17,6 +17,7 @@ from cronograph.jobs.store.schema import tables
 from cronograph.jobs.store.schema.naming import SchemaText
 from cronograph.jobs.store.write import nodes
 from tests.support.storage import Stored, Worker
+from tests.support.transitions import look_away
 
 r, e, t, s = tables.run, tables.job_execution, tables.periodic_task, tables.skipped_occurrence
 
@@ -147,6 +148,7 @@ def an_execution_is_not_kept(stored: Stored, _: Worker) -> None:
 
 
 def a_success_is_called_failed(stored: Stored, _: Worker) -> None:
+    stored.do(lambda tx: look_away(tx.conn))
     execute(
         stored,
         "UPDATE cronograph.run SET state = 'failed' "

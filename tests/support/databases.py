@@ -8,7 +8,7 @@ import pytest
 from sqlalchemy import Connection
 
 from cronograph.jobs.store.db.database import Database, parse_url, sync_engine
-from tests.support.schema import migrate
+from tests.support.transitions import migrate_watched
 
 
 def sqlite_address(path: Path) -> str:
@@ -20,7 +20,7 @@ def sqlite_address(path: Path) -> str:
 def sqlite_template(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A SQLite file with the present schema, made once per session and copied for each test."""
     path = tmp_path_factory.mktemp("sqlite") / "template.db"
-    migrate(sqlite_address(path))
+    migrate_watched(sqlite_address(path))
     return path
 
 

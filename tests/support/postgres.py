@@ -27,7 +27,7 @@ from cronograph.jobs.runtime.process.kernel import PR_SET_PDEATHSIG, control_pro
 from tests.support.memory import DISK, MEMORY, roomy_folder
 from tests.support.ports import free_port
 from tests.support.requirements import unavailable
-from tests.support.schema import migrate
+from tests.support.transitions import migrate_watched
 from tests.support.waiting import wait_until
 
 UNPRIVILEGED_USERS = ("postgres", "nobody")
@@ -235,6 +235,6 @@ def empty_postgres_url(postgres_server: PostgresServer) -> Iterator[str]:
 @pytest.fixture
 def postgres_url(postgres_server: PostgresServer) -> Iterator[str]:
     """The address of a fresh database with the present schema, dropped after the test."""
-    name = postgres_server.create_database(postgres_server.template("migrated", migrate))
+    name = postgres_server.create_database(postgres_server.template("watched", migrate_watched))
     yield postgres_server.url(name)
     postgres_server.drop_database(name)

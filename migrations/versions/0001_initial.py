@@ -493,6 +493,12 @@ def _run_indexes() -> None:
         ["group_name", "state", "priority", "available_at", "id"],
         "state IN ('stuck', 'waiting')",
     )
+    _partial(
+        "ix_run_claimable_job",
+        "run",
+        ["job_name", "group_name", "state", "priority", "available_at", "id"],
+        "state IN ('stuck', 'waiting')",
+    )
     _partial("ix_run_finished", "run", ["finished_at"], "finished_at IS NOT NULL")
     op.create_index("ix_run_job", "run", ["job_name", "id"])
     _partial("ix_run_live", "run", ["id"], "state IN ('running', 'scheduled', 'stuck', 'waiting')")

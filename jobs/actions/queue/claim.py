@@ -21,6 +21,7 @@ from ...store.write import claims, tasks
 from ...store.write import runs as run_store
 from ...store.write.candidates import Want, candidates
 from ...store.write.claims import Reserved, Source
+from ...store.write.others import jobs_among_others
 from ..changes import many_changes, run_change
 from ..skips import record_drop
 
@@ -138,12 +139,17 @@ def _rounds(
     tx: Tx, claimant: Claimant, state: FairnessState, wanted: int, enact: Callable[[list[Candidate]], Mapping[int, T]]
 ) -> Iterator[list[T]]:
     """Rounds of takes until ``wanted`` is reached or nothing is left; ``enact`` takes what can be had of its runs."""
+    if wanted <= 0:
+        return
     elsewhere: set[int] = set()
+    own = jobs_among_others(tx.conn, claimant.jobs)
+    jobs = claimant.jobs if own is None else own
     for _ in range(_ROUNDS):
         count = min(wanted, MAX_DEPTH)
         if count <= 0:
             return
-        want = Want(tx.now, claimant.jobs, count + len(elsewhere), claimant.foreign, claimant.groups)
+        depth = count + len(elsewhere)
+        want = Want(tx.now, jobs, depth, claimant.foreign, claimant.groups, by_job=own is not None)
         found = _not_taken(candidates(tx.conn, want, state.last_group), elsewhere)
         if not found:
             return

@@ -13,7 +13,6 @@ from sqlalchemy import (
     Table,
     Text,
     UniqueConstraint,
-    text,
 )
 
 from ...core.model import MisfirePolicy, NodeState, Outcome, OverlapPolicy, Priority, SkipReason, TaskSource, Trigger
@@ -123,12 +122,7 @@ periodic_task = Table(
     one_of("overlap", OverlapPolicy, nullable=True),
     one_of("misfire", MisfirePolicy),
     CheckConstraint("(next_nominal IS NULL) = (next_execution IS NULL)", name="next_times"),
-    Index(
-        "ix_periodic_task_due",
-        "next_execution",
-        sqlite_where=text("next_execution IS NOT NULL"),
-        postgresql_where=text("next_execution IS NOT NULL"),
-    ),
+    partial_index("ix_periodic_task_due", "next_execution IS NOT NULL", "next_execution"),
     **HOT,
 )
 
@@ -201,6 +195,10 @@ run = Table(
     partial_index("uq_run_unique_key", f"unique_key IS NOT NULL AND {_UNFINISHED}", "unique_key", unique=True),
     partial_index("uq_run_exclusive", f"exclusive AND {_OCCUPYING}", "task_id", unique=True),
     partial_index("ix_run_claimable", _CLAIMABLE, "group_name", "state", "priority", "available_at", "id"),
+    # For a queue that holds runs of jobs that a node does not know: it finds its own without looking at those.
+    partial_index(
+        "ix_run_claimable_job", _CLAIMABLE, "job_name", "group_name", "state", "priority", "available_at", "id"
+    ),
     partial_index("ix_run_stuck", "state = 'stuck'", "group_name", "available_at", "id"),
     partial_index("ix_run_available", _CLAIMABLE, "available_at"),
     partial_index("ix_run_occupying", _OCCUPYING, "node_id"),

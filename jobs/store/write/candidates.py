@@ -1,96 +1,121 @@
 """What a node could take now: the oldest claimable runs of every lane, group by group in round-robin order."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cache
 from typing import Any
 
-from sqlalchemy import Connection
+from sqlalchemy import Connection, Row
 
 from ...core.fairness import Candidate
 from ...core.model import Priority
 from ...core.node_choice import in_turn
 from ...core.schedule import Syntax
-from ...core.states import CLAIMABLE, OCCUPYING, RunState
+from ...core.states import OCCUPYING, RunState
 from ..db import dialect
 from ..schema.naming import SchemaText
 from ..schema.tables import quoted
+from .others import CLAIMABLE_STATE, IN_ORDER_OF_JOBS, first_group, of_job
 
 FREE = f"""(NOT r.exclusive OR r.task_id IS NULL OR NOT EXISTS (
     SELECT 1 FROM cronograph.run b
     WHERE b.task_id = r.task_id AND b.exclusive AND b.state IN ({quoted(OCCUPYING)})))"""
 """A task's exclusive runs never occupy two slots; what would be a second one is no candidate."""
-# The general condition is repeated beside the special one so that SQLite sees that its partial index applies.
-_CLAIMABLE = f"state IN ({quoted(CLAIMABLE)})"
-
 JUDGED = f"""(r.trigger = 'schedule' AND r.attempt = 0 AND EXISTS (
     SELECT 1 FROM cronograph.periodic_task t
     WHERE t.id = r.task_id AND t.schedule_syntax = '{Syntax.INTERVAL.value}'))"""
 """Only the first start of a run that an interval made is judged by its task's tolerance."""
 
+_FOUND = "r.id, r.group_name, r.priority, r.state, r.exclusive, r.task_id, r.available_at"
+
 
 def _lane(condition: str, jobs: str) -> str:
-    return f"""SELECT r.id, r.group_name, r.priority, r.state, r.exclusive, r.task_id, {JUDGED} AS judged
-        FROM cronograph.run r WHERE r.{_CLAIMABLE} AND {condition} AND {jobs} AND {FREE}
+    return f"""SELECT {_FOUND}, {JUDGED} AS judged
+        FROM cronograph.run r WHERE r.{CLAIMABLE_STATE} AND {condition} AND {jobs} AND {FREE}
         ORDER BY r.available_at, r.id LIMIT :depth"""
 
 
 def _lanes(group: str, jobs: str) -> str:
     """Per group: due stuck runs (strictly after their time), then waiting ones by priority, first in, first out."""
     waiting = f"r.state = 'waiting' AND r.group_name = {group} AND r.available_at <= :now"
-    lanes = (
+    return _all(
         _lane(f"r.state = 'stuck' AND r.group_name = {group} AND r.available_at < :now", jobs),
         _lane(f"{waiting} AND r.priority = 'high'", jobs),
         _lane(f"{waiting} AND r.priority = 'low'", jobs),
     )
+
+
+def _lanes_by_job(group: str, more: str) -> str:
+    """``_lanes`` on PostgreSQL for a few of the jobs that have runs pending: each is looked for by itself."""
+    return _all(
+        *(
+            f"""SELECT {_FOUND}, {JUDGED} AS judged
+            FROM unnest(CAST(:jobs AS text[])) AS j(name)
+            CROSS JOIN unnest(CAST('{priorities}' AS text[])) AS c(priority)
+            CROSS JOIN LATERAL (
+                SELECT r.* FROM cronograph.run r
+                WHERE {of_job(group, state, "c.priority", ":now")} AND {more} AND {FREE}
+                ORDER BY {IN_ORDER_OF_JOBS} LIMIT :depth) r
+            ORDER BY r.available_at, r.id LIMIT :depth"""
+            for state, priorities in (("stuck", "{high,low}"), ("waiting", "{high}"), ("waiting", "{low}"))
+        )
+    )
+
+
+def _all(*lanes: str) -> str:
     return " UNION ALL ".join(f"SELECT * FROM ({lane}) AS lane" for lane in lanes)
 
 
-def _next(after: str) -> str:
+def _next(after: str = "''") -> str:
     """The first group with something pending behind another one: one step along the index."""
-    return f"(SELECT min(group_name) FROM cronograph.run WHERE {_CLAIMABLE}{after})"
+    return f"(SELECT min(group_name) FROM cronograph.run WHERE {CLAIMABLE_STATE} AND group_name > {after})"
+
+
+def _next_by_job(after: str = "''") -> str:
+    """``_next`` on PostgreSQL for those of ``_lanes_by_job``: a step for each."""
+    return f"(SELECT min({first_group('j.name', after)}) FROM unnest(CAST(:jobs AS text[])) AS j(name))"
 
 
 # Groups with something pending, from the one after ``:after`` on, wrapping once; LIMIT stops the jumping early.
-def _of_all_groups(jobs: str) -> str:
+def _of_all_groups(step: Callable[..., str], lanes: str) -> str:
     return f"""
 WITH RECURSIVE pending(name, lap, place) AS (
     SELECT CAST(:after AS text), 0, 0
     UNION ALL
     SELECT s.name, s.lap, p.place + 1 FROM pending p CROSS JOIN LATERAL (
         SELECT coalesce(a.name, b.name) AS name, CASE WHEN a.name IS NULL THEN 1 ELSE p.lap END AS lap
-        FROM (SELECT {_next(" AND group_name > p.name")} AS name) a
-        LEFT JOIN LATERAL (SELECT {_next("")} AS name) b ON a.name IS NULL AND p.lap = 0 AND p.name <> ''
+        FROM (SELECT {step("p.name")} AS name) a
+        LEFT JOIN LATERAL (SELECT {step()} AS name) b ON a.name IS NULL AND p.lap = 0 AND p.name <> ''
     ) s WHERE s.name IS NOT NULL AND (s.lap = 0 OR s.name <= :after)
 )
 SELECT c.*, q.max_running IS NOT NULL AS limited FROM pending p
 LEFT JOIN cronograph.queue_group q ON q.name = p.name
-CROSS JOIN LATERAL ({_lanes("p.name", jobs)}) c
+CROSS JOIN LATERAL ({lanes}) c
 WHERE p.place > 0 AND q.paused_at IS NULL
 LIMIT :rows
 """
 
 
 # Nothing is jumped along the index: they are few, and each is looked for by its name.
-def _of_chosen_groups(jobs: str) -> str:
+def _of_chosen_groups(lanes: str) -> str:
     return f"""
 SELECT c.*, q.max_running IS NOT NULL AS limited
 FROM unnest(CAST(:groups AS text[])) WITH ORDINALITY AS p(name, place)
 LEFT JOIN cronograph.queue_group q ON q.name = p.name
-CROSS JOIN LATERAL ({_lanes("p.name", jobs)}) c
+CROSS JOIN LATERAL ({lanes}) c
 WHERE q.paused_at IS NULL
 ORDER BY p.place LIMIT :rows
 """
 
 
-_SQLITE_GROUPS = SchemaText(f"""
+def _sqlite_groups(step: Callable[..., str]) -> SchemaText:
+    return SchemaText(f"""
 WITH RECURSIVE pending(name, lap, place) AS (
     SELECT :from_name, :from_lap, 0
     UNION ALL
-    SELECT coalesce({_next(" AND group_name > p.name")},
-                    CASE WHEN p.lap = 0 AND p.name <> '' THEN {_next("")} END),
-           CASE WHEN {_next(" AND group_name > p.name")} IS NULL THEN 1 ELSE p.lap END,
+    SELECT coalesce({step("p.name")}, CASE WHEN p.lap = 0 AND p.name <> '' THEN {step()} END),
+           CASE WHEN {step("p.name")} IS NULL THEN 1 ELSE p.lap END,
            p.place + 1
     FROM pending p WHERE p.name IS NOT NULL AND (p.lap = 0 OR p.name < :after)
 )
@@ -99,6 +124,31 @@ FROM pending p LEFT JOIN cronograph.queue_group q ON q.name = p.name
 WHERE p.place > 0 AND p.name IS NOT NULL AND (p.lap = 0 OR p.name <= :after) AND q.paused_at IS NULL
 LIMIT :depth
 """)
+
+
+# SQLite has no statistics unless somebody asks for them: which index serves these is said.
+_BY_JOB = "INDEXED BY ix_run_claimable_job"
+
+
+def _sqlite_next_by_job(after: str = "''") -> str:
+    first = f"""SELECT r.group_name FROM cronograph.run r {_BY_JOB}
+        WHERE r.{CLAIMABLE_STATE} AND r.job_name = j.value AND r.group_name > {after} ORDER BY r.group_name LIMIT 1"""
+    return f"(SELECT min(({first})) FROM json_each(:jobs) j)"
+
+
+def _sqlite_lanes_by_job() -> str:
+    return _all(
+        *(
+            f"""SELECT {_FOUND}, {JUDGED} AS judged FROM cronograph.run r {_BY_JOB}
+            WHERE r.{CLAIMABLE_STATE} AND r.job_name = :job AND r.group_name = :group AND r.state = '{state}'
+                AND r.priority = '{priority}' AND r.available_at {until} :now AND {FREE}
+            ORDER BY r.available_at, r.id LIMIT :depth"""
+            for state, until in (("stuck", "<"), ("waiting", "<="))
+            for priority in ("high", "low")
+        )
+    )
+
+
 _SQLITE_CHOSEN_GROUPS = SchemaText("""
 SELECT g.value AS name, q.max_running IS NOT NULL AS limited
 FROM json_each(:groups) g LEFT JOIN cronograph.queue_group q ON q.name = g.value
@@ -107,12 +157,16 @@ WHERE q.paused_at IS NULL ORDER BY g.key
 _MINE = "r.job_name = ANY(:jobs)"
 _OF_OWN_VERSION = "(r.signature IS NULL OR r.signature <> ALL(:foreign))"
 _SQLITE_LANES = SchemaText(_lanes(":group", "r.job_name IN (SELECT value FROM json_each(:jobs))"))
+_SQLITE_LANES_BY_JOB = SchemaText(_sqlite_lanes_by_job())
+_SQLITE_GROUPS, _SQLITE_GROUPS_BY_JOB = _sqlite_groups(_next), _sqlite_groups(_sqlite_next_by_job)
 
 
 @cache
-def _postgres_find(*, foreign: bool, chosen: bool) -> SchemaText:
-    jobs = f"{_MINE} AND {_OF_OWN_VERSION}" if foreign else _MINE
-    return SchemaText(_of_chosen_groups(jobs) if chosen else _of_all_groups(jobs))
+def _postgres_find(*, foreign: bool, chosen: bool, by_job: bool) -> SchemaText:
+    version = _OF_OWN_VERSION if foreign else "true"
+    lanes = _lanes_by_job("p.name", version) if by_job else _lanes("p.name", f"{_MINE} AND {version}")
+    step = _next_by_job if by_job else _next
+    return SchemaText(_of_chosen_groups(lanes) if chosen else _of_all_groups(step, lanes))
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +174,8 @@ class Want:
     """What a node asks for: the time, the jobs it can run, how deep to look into each lane, and what to leave.
 
     ``foreign``: runs with these signatures are left to other nodes; while all nodes are of one version there are none,
-    and on SQLite, where there is one node, never. ``groups``: the only ones to look into; empty = all.
+    and on SQLite, where there is one node, never. ``groups``: the only ones to look into; empty = all. ``by_job``:
+    each of ``jobs`` is looked for by itself, because runs of others are pending, too (``jobs_among_others``).
     """
 
     now: datetime
@@ -128,6 +183,7 @@ class Want:
     depth: int
     foreign: frozenset[str] = frozenset()
     groups: tuple[str, ...] = ()
+    by_job: bool = False
 
 
 def candidates(conn: Connection, want: Want, after: str | None) -> list[Candidate]:
@@ -154,17 +210,16 @@ def _from_postgres(conn: Connection, want: Want, after: str) -> list[Candidate]:
         parameters["groups"] = list(in_turn(want.groups, after))
     else:
         parameters["after"] = after
-    statement = _postgres_find(foreign=bool(want.foreign), chosen=bool(want.groups))
+    statement = _postgres_find(foreign=bool(want.foreign), chosen=bool(want.groups), by_job=want.by_job)
     return [_candidate(row, limited=row.limited) for row in conn.execute(statement, parameters)]
 
 
 def _from_sqlite(conn: Connection, want: Want, after: str) -> list[Candidate]:
-    base = {"now": dialect.bound_time(want.now), "jobs": dialect.bound_list(want.jobs), "depth": want.depth}
     found: list[Candidate] = []
     groups = 0
-    pending = _chosen_groups(conn, want.groups, after) if want.groups else _pending_groups(conn, after, want.depth)
+    pending = _chosen_groups(conn, want.groups, after) if want.groups else _pending_groups(conn, want, after)
     for name, limited in pending:
-        rows = conn.execute(_SQLITE_LANES, {**base, "group": name}).all()
+        rows = _of_group(conn, want, name)
         groups += 1 if rows else 0
         found += [_candidate(row, limited=limited) for row in rows]
         if groups == want.depth:
@@ -172,14 +227,24 @@ def _from_sqlite(conn: Connection, want: Want, after: str) -> list[Candidate]:
     return found
 
 
-def _pending_groups(conn: Connection, after: str, depth: int) -> Iterator[tuple[str, bool]]:
+def _of_group(conn: Connection, want: Want, group: str) -> Sequence[Row[Any]]:
+    asked = {"now": dialect.bound_time(want.now), "depth": want.depth, "group": group}
+    if not want.by_job:
+        return conn.execute(_SQLITE_LANES, {**asked, "jobs": dialect.bound_list(want.jobs)}).all()
+    rows = [row for job in want.jobs for row in conn.execute(_SQLITE_LANES_BY_JOB, {**asked, "job": job})]
+    return sorted(rows, key=lambda row: (row.available_at, row.id))
+
+
+def _pending_groups(conn: Connection, want: Want, after: str) -> Iterator[tuple[str, bool]]:
     """Groups with something pending and whether they have a limit, in round-robin order, ``depth`` per statement."""
+    statement = _SQLITE_GROUPS_BY_JOB if want.by_job else _SQLITE_GROUPS
+    jobs = {"jobs": dialect.bound_list(want.jobs)} if want.by_job else {}
     name, lap = after, 0
     while True:
-        parameters = {"after": after, "from_name": name, "from_lap": lap, "depth": depth}
-        page = conn.execute(_SQLITE_GROUPS, parameters).all()
+        parameters = {"after": after, "from_name": name, "from_lap": lap, "depth": want.depth, **jobs}
+        page = conn.execute(statement, parameters).all()
         yield from ((row.name, bool(row.limited)) for row in page)
-        if len(page) < depth:
+        if len(page) < want.depth:
             return
         name, lap = page[-1].name, page[-1].lap
 

@@ -13,17 +13,15 @@ from ...core.events import ENDED, STARTED
 from ...core.held import HeldRun
 from ...core.later import Later
 from ...core.model import Json
-from ...core.states import CLAIMABLE
 from ..db.line import Line
-from ..schema.tables import quoted
 from .candidates import FREE, JUDGED
+from .others import CLAIMABLE_STATE, IN_ORDER_OF_JOBS, first_group, of_job, other_jobs
 
 if TYPE_CHECKING:
     import psycopg
 else:
     psycopg = Later("psycopg")
 
-_CLAIMABLE = f"state IN ({quoted(CLAIMABLE)})"
 _TOLD = "id, execution_id, job_name, group_name, task_id, task_name"
 # The fields of ``HeldRun`` in their order; the last ones are the same for all that a statement begins.
 _HELD = (
@@ -37,35 +35,52 @@ class Lane(Enum):
     """What a look at the queue found.
 
     ``TAKEN``: nothing or one lane, which was served. ``MIXED``: more than one lane, or runs that have to be judged; the
-    general claim sees to them, and nothing was taken. ``BARRED``: the node may take nothing.
+    general claim sees to them, and nothing was taken. ``BARRED``: the node may take nothing. ``SHARED``: runs of jobs
+    that the node does not know are pending too, and nothing was taken.
     """
 
     TAKEN = 0
     MIXED = 1
     BARRED = 2
+    SHARED = 3
 
 
 # A group's due runs of one priority are a lane. Where only one group has runs pending, no stuck one is due, it is
 # neither paused nor limited, and all that is due has one priority, the fair order is the order of the lane.
-_TAKE = f"""
-WITH moment AS MATERIALIZED (SELECT statement_timestamp() AS at),
-standing AS MATERIALIZED (
-    SELECT n.id FROM cronograph.node n WHERE n.id = %(node_id)s AND n.state IN ('active', 'starting') FOR KEY SHARE),
-ends AS MATERIALIZED (
-    SELECT (SELECT min(group_name) FROM cronograph.run WHERE {_CLAIMABLE}) AS lowest,
-           (SELECT max(group_name) FROM cronograph.run WHERE {_CLAIMABLE}) AS highest),
+_STANDING = """standing AS MATERIALIZED (
+    SELECT n.id FROM cronograph.node n WHERE n.id = %(node_id)s AND n.state IN ('active', 'starting') FOR KEY SHARE)"""
+
+
+def _classes(ends: str, stuck: str, high: str, low: str) -> str:
+    """What there is, judged by SQL of the group's name, and of whether it has due runs that are stuck, high and low."""
+    return f"""
+WITH RECURSIVE moment AS MATERIALIZED (SELECT statement_timestamp() AS at),
+{_STANDING},
+{ends},
 classes AS MATERIALIZED (
-    SELECT e.lowest AS name, m.at, EXISTS (SELECT FROM standing) AS stands,
+    SELECT e.lowest AS name, m.at, EXISTS (SELECT FROM standing) AS stands, e.shared,
         e.lowest IS DISTINCT FROM e.highest
         OR EXISTS (SELECT FROM cronograph.queue_group q
                    WHERE q.name = e.lowest AND (q.paused_at IS NOT NULL OR q.max_running IS NOT NULL))
-        OR EXISTS (SELECT FROM cronograph.run r WHERE r.state = 'stuck' AND r.group_name = e.lowest
-                   AND r.available_at < m.at) AS mixed,
-        EXISTS (SELECT FROM cronograph.run r WHERE r.state = 'waiting' AND r.group_name = e.lowest
-                AND r.priority = 'high' AND r.available_at <= m.at) AS high,
-        EXISTS (SELECT FROM cronograph.run r WHERE r.state = 'waiting' AND r.group_name = e.lowest
-                AND r.priority = 'low' AND r.available_at <= m.at) AS low
-    FROM ends e, moment m),
+        OR {stuck} AS mixed, {high} AS high, {low} AS low
+    FROM ends e, moment m),"""
+
+
+def _is_due(condition: str) -> str:
+    return f"EXISTS (SELECT FROM cronograph.run r WHERE r.group_name = e.lowest AND {condition})"
+
+
+_CLASSES = _classes(
+    f"""{other_jobs("p.name = ANY(%(jobs)s)")},
+ends AS MATERIALIZED (
+    SELECT (SELECT min(group_name) FROM cronograph.run WHERE {CLAIMABLE_STATE}) AS lowest,
+           (SELECT max(group_name) FROM cronograph.run WHERE {CLAIMABLE_STATE}) AS highest,
+           EXISTS (SELECT FROM pending_job p WHERE p.name <> ALL(%(jobs)s)) AS shared)""",
+    _is_due("r.state = 'stuck' AND r.available_at < m.at"),
+    _is_due("r.state = 'waiting' AND r.priority = 'high' AND r.available_at <= m.at"),
+    _is_due("r.state = 'waiting' AND r.priority = 'low' AND r.available_at <= m.at"),
+)
+_LOCKED = f"""
 locked AS MATERIALIZED (
     SELECT r.id, r.available_at, r.judged,
         r.exclusive AND r.task_id IS NOT NULL
@@ -76,7 +91,47 @@ locked AS MATERIALIZED (
           AND r.priority = CASE WHEN c.high THEN 'high' ELSE 'low' END
           AND r.job_name = ANY(%(jobs)s) AND {FREE}
         ORDER BY r.available_at, r.id LIMIT %(slots)s FOR UPDATE OF r SKIP LOCKED) r
-    WHERE c.stands AND NOT c.mixed AND NOT (c.high AND c.low)),
+    WHERE c.stands AND NOT c.shared AND NOT c.mixed AND NOT (c.high AND c.low)),"""
+
+
+def _has_due(state: str, priority: str) -> str:
+    due = of_job("e.lowest", state, f"'{priority}'", "m.at")
+    one = f"SELECT FROM cronograph.run r WHERE {due} ORDER BY {IN_ORDER_OF_JOBS} LIMIT 1"
+    return f"EXISTS (SELECT FROM mine j, LATERAL ({one}) r)"
+
+
+# The same where runs of other jobs are pending, too: of the node's own jobs each is looked for by itself.
+_CLASSES_BY_JOB = _classes(
+    f"""mine AS MATERIALIZED (
+    SELECT j.name, {first_group("j.name")} AS lowest, {first_group("j.name", last=True)} AS highest
+    FROM unnest(%(jobs)s::text[]) AS j(name)),
+ends AS MATERIALIZED (SELECT min(lowest) AS lowest, max(highest) AS highest, false AS shared FROM mine)""",
+    f"({_has_due('stuck', 'high')} OR {_has_due('stuck', 'low')})",
+    _has_due("waiting", "high"),
+    _has_due("waiting", "low"),
+)
+_LOCKED_BY_JOB = f"""
+picked AS MATERIALIZED (
+    SELECT r.id FROM classes c CROSS JOIN mine j CROSS JOIN LATERAL (
+        SELECT r.id, r.available_at FROM cronograph.run r
+        WHERE {of_job("c.name", "waiting", "CASE WHEN c.high THEN 'high' ELSE 'low' END", "c.at")} AND {FREE}
+        ORDER BY {IN_ORDER_OF_JOBS} LIMIT %(slots)s) r
+    WHERE j.lowest IS NOT NULL AND c.stands AND NOT c.mixed AND NOT (c.high AND c.low)
+    ORDER BY r.available_at, r.id LIMIT %(slots)s),
+locked AS MATERIALIZED (
+    SELECT r.id, r.available_at, r.judged,
+        r.exclusive AND r.task_id IS NOT NULL
+        AND row_number() OVER (PARTITION BY r.task_id ORDER BY r.available_at, r.id) > 1 AS blocked
+    FROM (
+        SELECT r.id, r.task_id, r.exclusive, r.available_at, {JUDGED} AS judged FROM cronograph.run r, classes c
+        WHERE r.id = ANY(ARRAY(SELECT p.id FROM picked p)) AND r.state || '' = 'waiting' AND r.group_name || '' = c.name
+          AND r.priority || '' = CASE WHEN c.high THEN 'high' ELSE 'low' END AND r.available_at - c.at <= interval '0'
+        FOR UPDATE OF r SKIP LOCKED) r),"""
+
+
+def _taking(classes: str, locked: str, seen: str) -> str:
+    """Find the lane, lock its runs, begin them, and tell; ``seen``: the part whose runs were looked at."""
+    return f"""{classes}{locked}
 chosen AS MATERIALIZED (
     SELECT l.id, nextval('cronograph.job_execution_id_seq') AS execution_id FROM (
         SELECT l.id FROM locked l WHERE NOT l.blocked AND NOT EXISTS (SELECT FROM locked WHERE judged)
@@ -101,19 +156,23 @@ told AS (
     SELECT s.at, jsonb_build_array(jsonb_build_object('{STARTED}', (
         SELECT jsonb_agg(jsonb_build_array({_TOLD}) ORDER BY execution_id) FROM begun), 'node', %(node)s::text))
     FROM start s WHERE s.runs > 0)
-SELECT s.runs, s.at, CASE WHEN NOT c.stands THEN {Lane.BARRED.value}
+SELECT s.runs, s.at, CASE WHEN NOT c.stands THEN {Lane.BARRED.value} WHEN c.shared THEN {Lane.SHARED.value}
         WHEN c.mixed AND c.name IS NOT NULL OR c.high AND c.low OR EXISTS (SELECT FROM locked WHERE judged)
         THEN {Lane.MIXED.value} ELSE {Lane.TAKEN.value} END,
-    (SELECT count(*) FROM locked) = %(slots)s,
+    (SELECT count(*) FROM {seen}) = %(slots)s,
     CASE WHEN s.runs < %(slots)s THEN extract(epoch FROM (
         SELECT min(r.available_at) FROM cronograph.run r
-        WHERE {_CLAIMABLE} AND r.available_at > c.at) - c.at)::float8 END,
+        WHERE {CLAIMABLE_STATE} AND r.available_at > c.at) - c.at)::float8 END,
     b.*
 FROM classes c CROSS JOIN start s LEFT JOIN (
     SELECT execution_id,
         coalesce((SELECT t.checkpoint FROM cronograph.periodic_task t WHERE t.id = task_id), checkpoint), {_HELD}
     FROM begun) b ON true
 """
+
+
+_TAKE = _taking(_CLASSES, _LOCKED, "locked")
+_TAKE_BY_JOB = _taking(_CLASSES_BY_JOB, _LOCKED_BY_JOB, "picked")
 
 _END = f"""
 WITH moment AS MATERIALIZED (SELECT statement_timestamp() AS at),
@@ -160,6 +219,8 @@ async def take_lane(line: Line, node: tuple[int, str], jobs: Sequence[str], slot
     parameters = {"node_id": node[0], "node": node[1], "jobs": list(jobs), "slots": slots}
     try:
         rows = await line.execute(_TAKE, parameters)
+        if rows[0][2] == Lane.SHARED.value:
+            rows = await line.execute(_TAKE_BY_JOB, parameters)
     except psycopg.errors.UniqueViolation:
         # Another node has begun a run of the same exclusive task at this moment.
         return Taken(Lane.MIXED, False, None, ())

@@ -6,7 +6,7 @@ from functools import partial
 from typing import Any
 
 import pytest
-from sqlalchemy import Connection, Engine, event, insert, text
+from sqlalchemy import Connection, Engine, insert, text
 
 from cronograph.jobs.core.model import FAILURES, Outcome, Trigger
 from cronograph.jobs.core.states import UNFINISHED, RunState
@@ -24,6 +24,7 @@ from cronograph.jobs.store.schema.tables import job_execution, queue_depth, run
 from cronograph.jobs.store.write import hours
 from tests.support.databases import sqlite_address
 from tests.support.history import LONG_AGO, add_run, add_task
+from tests.support.plans import work
 from tests.support.postgres import PostgresServer
 from tests.support.schema import migrate
 
@@ -225,49 +226,3 @@ def test_what_a_node_left_open_is_found_among_what_is_over(conn: Connection) -> 
 def test_a_full_scan_would_be_seen(conn: Connection) -> None:
     request = PageRequest(NEWEST, 50, Condition("error_message", Operator.CONTAINS, "nothing has this"))
     assert work(conn, lambda: page(conn, EXECUTIONS, request)) > (FEW_ROWS if is_postgresql(conn) else FEW_STEPS)
-
-
-def work(conn: Connection, read: Callable[[], object]) -> int:
-    """How much a read does, in rows (PostgreSQL) or steps (SQLite)."""
-    return rows_touched(conn, read) if is_postgresql(conn) else steps(conn, read)
-
-
-def steps(conn: Connection, read: Callable[[], object]) -> int:
-    """Steps of SQLite's virtual machine, in tens."""
-    driver: Any = conn.connection.driver_connection
-    taken = 0
-
-    def count() -> int:
-        nonlocal taken
-        taken += 1
-        return 0
-
-    driver.set_progress_handler(count, 10)
-    try:
-        read()
-    finally:
-        driver.set_progress_handler(None, 0)
-    return taken * 10
-
-
-def rows_touched(conn: Connection, read: Callable[[], object]) -> int:
-    """Rows that PostgreSQL's scans returned or threw away."""
-    plans: list[dict[str, Any]] = []
-
-    def explain(_conn: object, cursor: Any, statement: str, parameters: Any, *_rest: object) -> None:
-        cursor.execute(f"EXPLAIN (ANALYZE, FORMAT JSON) {statement}", parameters)
-        plans.append(cursor.fetchone()[0][0]["Plan"])
-
-    event.listen(conn, "before_cursor_execute", explain)
-    try:
-        read()
-    finally:
-        event.remove(conn, "before_cursor_execute", explain)
-    return sum(rows_of(plan) for plan in plans)
-
-
-def rows_of(plan: dict[str, Any]) -> int:
-    """The rows that the scans of a plan touched."""
-    scanned = (plan["Actual Rows"] + plan.get("Rows Removed by Filter", 0)) * plan["Actual Loops"]
-    below = sum(rows_of(part) for part in plan.get("Plans", []))
-    return round(scanned if "Scan" in plan["Node Type"] else 0) + below

@@ -1,0 +1,144 @@
+"""Runs of jobs that a node does not know do not slow its claims, however many wait in front of its own."""
+
+from collections.abc import Mapping, Sequence
+from datetime import timedelta
+from functools import partial
+from typing import Any
+
+import pytest
+from psycopg.rows import TupleRow
+from sqlalchemy import Connection, insert, text
+from typing_extensions import override
+
+from cronograph.jobs.actions.queue.lane import claim_lane
+from cronograph.jobs.core.fairness import FairnessState
+from cronograph.jobs.core.model import Priority
+from cronograph.jobs.store.db.database import Line, parse_url
+from cronograph.jobs.store.db.dialect import is_postgresql
+from cronograph.jobs.store.schema import tables
+from cronograph.jobs.store.write.candidates import Want, candidates
+from cronograph.jobs.store.write.others import jobs_among_others
+from tests.support.plans import rows_of, work
+from tests.support.storage import START, Stored
+
+UNKNOWN = 3_000
+JOBS = ("work", "play", *(f"idle {number}" for number in range(10)))
+FEW_ROWS, FEW_STEPS = 400, 20_000
+"""What a look may touch: rows on PostgreSQL, steps on SQLite; passing over the unknown runs takes many times that."""
+
+
+def fill(stored: Stored, *, groups: int, state: str = "waiting") -> None:
+    """Many runs of unknown jobs, older than any other."""
+    row: dict[str, Any] = {
+        "args": {}, "priority": "low", "trigger": "api", "submitted_at": START, "attempt": 0, "failures": 0,
+        "retries": 2, "retry_delay": 60, "exclusive": False, "description": "", "state": state,
+    }  # fmt: skip
+    long_ago = START - timedelta(days=1)
+    rows = [
+        {
+            **row,
+            "job_name": f"unknown {number % 3}",
+            "group_name": f"group-{number % groups}",
+            "available_at": long_ago + timedelta(seconds=number),
+        }
+        for number in range(UNKNOWN)
+    ]
+    stored.do(lambda tx: tx.conn.execute(insert(tables.run), rows))
+
+
+def analyze(stored: Stored) -> None:
+    """Statistics of the queue as it is now."""
+    stored.do(lambda tx: tx.conn.execute(text("ANALYZE")))
+
+
+def look(conn: Connection, depth: int) -> list[int]:
+    """What a claim looks at: the ids of what it could take."""
+    own = jobs_among_others(conn, JOBS)
+    assert own is not None
+    return [one.run_id for one in candidates(conn, Want(START, own, depth, by_job=True), None)]
+
+
+@pytest.mark.parametrize("analyzed", ["never", "empty", "full"])
+@pytest.mark.parametrize("groups", [1, 500])
+def test_a_claim_does_not_look_at_runs_of_unknown_jobs(stored: Stored, analyzed: str, groups: int) -> None:
+    stored.node(jobs=JOBS)
+    if analyzed == "empty":
+        analyze(stored)
+    fill(stored, groups=groups)
+    mine = [stored.enqueue(job_name=job, group=group).id for group in ("group-0", "z") for job in ("work", "play")]
+    if analyzed == "full":
+        analyze(stored)
+
+    def judged(conn: Connection) -> None:
+        assert sorted(look(conn, 10)) == mine
+        assert work(conn, partial(look, conn, 10)) <= (FEW_ROWS if is_postgresql(conn) else FEW_STEPS)
+
+    stored.do(lambda tx: judged(tx.conn))
+
+
+def test_passing_over_the_unknown_runs_would_be_seen(stored: Stored) -> None:
+    stored.node(jobs=JOBS)
+    fill(stored, groups=1)
+    stored.enqueue(job_name="work", group="group-0")
+
+    def judged(conn: Connection) -> None:
+        passing = partial(candidates, conn, Want(START, JOBS, 10), None)
+        assert work(conn, passing) > (FEW_ROWS if is_postgresql(conn) else FEW_STEPS)
+
+    stored.do(lambda tx: judged(tx.conn))
+
+
+def test_without_unknown_jobs_nothing_is_looked_for_by_job(stored: Stored) -> None:
+    stored.node(jobs=JOBS)
+    stored.enqueue(job_name="work")
+    assert stored.do(lambda tx: jobs_among_others(tx.conn, JOBS)) is None
+
+
+@pytest.mark.parametrize("state", ["waiting", "stuck"])
+def test_what_is_taken_beside_unknown_jobs_is_what_is_taken_alone(stored: Stored, state: str) -> None:
+    places = [("work", "b"), ("play", "a"), ("work", "a"), ("play", "b")] * 3
+    taken: list[list[tuple[str, str, Priority]]] = []
+    for name in ("alone", "beside"):
+        node = stored.node(name, jobs=JOBS)
+        for number, (job, group) in enumerate(places):
+            stored.enqueue(job_name=job, group=group, priority=Priority.HIGH if number % 3 else Priority.LOW)
+        started = [one.run for slots in (1, 3, 20) for one in node.take(slots).started]
+        taken.append([(run.job_name, run.group, run.priority) for run in started])
+        fill(stored, groups=3, state=state)
+    alone, beside = taken
+    assert len(alone) == len(places)
+    assert alone == beside
+
+
+class Recording(Line):
+    """A line that keeps what it sends."""
+
+    sent: list[tuple[str, Mapping[str, Any]]]
+
+    @override
+    async def execute(self, statement: str, parameters: Mapping[str, Any]) -> Sequence[TupleRow]:
+        self.sent.append((statement, parameters))
+        return await super().execute(statement, parameters)
+
+
+@pytest.mark.postgres
+@pytest.mark.parametrize("analyzed", ["never", "empty", "full"])
+async def test_neither_does_the_claim_of_the_only_lane(postgres_url: str, analyzed: str) -> None:
+    stored, line = Stored(postgres_url), Recording(parse_url(postgres_url))
+    line.sent = []
+    node = stored.node(jobs=JOBS)
+    if analyzed == "empty":
+        analyze(stored)
+    fill(stored, groups=500)
+    mine = [stored.enqueue(job_name=job, group="group-0").id for job in ("work", "play", "work", "play")]
+    if analyzed == "full":
+        analyze(stored)
+    claim, _ = await claim_lane(line, node.claimant, FairnessState(), slots=3)
+    assert (claim.served, claim.more, [one.run.id for one in claim.started]) == (True, True, mine[:3])
+    for statement, parameters in line.sent:
+        # What is explained is executed, too, and takes the fourth.
+        ((explained,),) = await Line.execute(line, f"EXPLAIN (ANALYZE, FORMAT JSON) {statement}", parameters)
+        assert rows_of(explained[0]["Plan"]) <= FEW_ROWS
+    assert {run.id for run in stored.rows(tables.run, state="running")} == set(mine)
+    await line.close()
+    stored.close()

@@ -1,0 +1,54 @@
+"""How much work a statement is, whatever the machine does besides: rows that its plan touches, steps of SQLite."""
+
+from collections.abc import Callable
+from typing import Any
+
+from sqlalchemy import Connection, event
+
+from cronograph.jobs.store.db.dialect import is_postgresql
+
+
+def work(conn: Connection, read: Callable[[], object]) -> int:
+    """How much a read does, in rows (PostgreSQL) or steps (SQLite)."""
+    return rows_touched(conn, read) if is_postgresql(conn) else steps(conn, read)
+
+
+def steps(conn: Connection, read: Callable[[], object]) -> int:
+    """Steps of SQLite's virtual machine, in tens."""
+    driver: Any = conn.connection.driver_connection
+    taken = 0
+
+    def count() -> int:
+        nonlocal taken
+        taken += 1
+        return 0
+
+    driver.set_progress_handler(count, 10)
+    try:
+        read()
+    finally:
+        driver.set_progress_handler(None, 0)
+    return taken * 10
+
+
+def rows_touched(conn: Connection, read: Callable[[], object]) -> int:
+    """Rows that PostgreSQL's scans returned or threw away."""
+    plans: list[dict[str, Any]] = []
+
+    def explain(_conn: object, cursor: Any, statement: str, parameters: Any, *_rest: object) -> None:
+        cursor.execute(f"EXPLAIN (ANALYZE, FORMAT JSON) {statement}", parameters)
+        plans.append(cursor.fetchone()[0][0]["Plan"])
+
+    event.listen(conn, "before_cursor_execute", explain)
+    try:
+        read()
+    finally:
+        event.remove(conn, "before_cursor_execute", explain)
+    return sum(rows_of(plan) for plan in plans)
+
+
+def rows_of(plan: dict[str, Any]) -> int:
+    """The rows that the scans of a plan touched."""
+    scanned = (plan["Actual Rows"] + plan.get("Rows Removed by Filter", 0)) * plan["Actual Loops"]
+    below = sum(rows_of(part) for part in plan.get("Plans", []))
+    return round(scanned if "Scan" in plan["Node Type"] else 0) + below

@@ -1,11 +1,16 @@
 """How much work a statement is, whatever the machine does besides: rows that its plan touches, steps of SQLite."""
 
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Mapping
 from typing import Any
 
+import psycopg
 from sqlalchemy import Connection, event
 
+from cronograph.jobs.store.db.address import libpq_url, parse_url
+from cronograph.jobs.store.db.connecting import postgres_arguments
 from cronograph.jobs.store.db.dialect import is_postgresql
+from cronograph.jobs.store.db.line import PLANS
 
 
 def work(conn: Connection, read: Callable[[], object]) -> int:
@@ -52,3 +57,20 @@ def rows_of(plan: dict[str, Any]) -> int:
     scanned = (plan["Actual Rows"] + plan.get("Rows Removed by Filter", 0)) * plan["Actual Loops"]
     below = sum(rows_of(part) for part in plan.get("Plans", []))
     return round(scanned if "Scan" in plan["Node Type"] else 0) + below
+
+
+def rows_touched_on_a_line(url: str, statement: str, parameters: Mapping[str, Any]) -> int:
+    """Rows that a statement's scans touch where it is executed again and again on a ``Line``. It is executed here."""
+    names = list(dict.fromkeys(re.findall(r"%\((\w+)\)s", statement)))
+    for place, name in enumerate(names, 1):
+        statement = statement.replace(f"%({name})s", f"${place}")
+    address = parse_url(url)
+    with psycopg.connect(libpq_url(address), autocommit=True, **postgres_arguments(address, **PLANS)) as connection:
+        connection.execute(f"PREPARE explained AS {statement}".encode())
+        marks = ", ".join("%s" for _ in names)
+        cursor = psycopg.ClientCursor(connection)
+        cursor.execute(
+            f"EXPLAIN (ANALYZE, FORMAT JSON) EXECUTE explained({marks})".encode(), [parameters[name] for name in names]
+        )
+        ((plans,),) = cursor.fetchall()
+        return rows_of(plans[0]["Plan"])

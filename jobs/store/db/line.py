@@ -7,7 +7,7 @@ import contextlib
 import threading
 import time
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, LiteralString
+from typing import TYPE_CHECKING, Any, Final, LiteralString
 
 from sqlalchemy import URL
 
@@ -23,8 +23,16 @@ else:
     psycopg = Later("psycopg")
 
 # Rows are found by the keys that a statement is given, in the order in which it gives them, whatever the statistics of
-# a queue that is now empty and now full say: so one statement locks in the order that the other expects.
-_PLANS = {"enable_hashjoin": "off", "enable_mergejoin": "off", "enable_seqscan": "off"}
+# a queue that is now empty and now full say: so one statement locks in the order that the other expects. Left alone,
+# PostgreSQL takes what it knows of the parameters for worth a plan of its own each time, which costs more than the
+# statement.
+PLANS: Final = {
+    "enable_hashjoin": "off",
+    "enable_mergejoin": "off",
+    "enable_seqscan": "off",
+    "plan_cache_mode": "force_generic_plan",
+}
+"""What the server is told about plans on a ``Line``."""
 
 
 class Line:
@@ -62,7 +70,7 @@ class Line:
             cursor = await connection.execute(statement, parameters, binary=True, prepare=True)
             return await cursor.fetchall()
         async with connection.transaction():
-            await connection.execute(settings_of_transaction(**_PLANS))  # pyright: ignore[reportArgumentType, reportCallIssue]
+            await connection.execute(settings_of_transaction(**PLANS))  # pyright: ignore[reportArgumentType, reportCallIssue]
             cursor = await connection.execute(statement, parameters, binary=True, prepare=False)
             return await cursor.fetchall()
 
@@ -70,7 +78,7 @@ class Line:
         if self._connection is not None and not await self._is_alive(self._connection):
             await self.close()
         if self._connection is None:
-            arguments = postgres_arguments(self._url, **_PLANS)
+            arguments = postgres_arguments(self._url, **PLANS)
             self._connection = await psycopg.AsyncConnection.connect(libpq_url(self._url), autocommit=True, **arguments)
         return self._connection
 

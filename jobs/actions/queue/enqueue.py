@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from sqlalchemy import Connection
 
@@ -34,6 +34,7 @@ AsyncTransaction: TypeAlias = "AsyncSession | AsyncConnection"
 """An asynchronous one."""
 _NUL = re.compile(r"(?<!\\)(?:\\\\)*\\u0000")
 """In JSON text, the escaped U+0000, which PostgreSQL cannot store."""
+_encode = json.JSONEncoder(allow_nan=False, ensure_ascii=False).encode
 
 
 def enqueue_sync(  # noqa: PLR0913 - each setting of a run has a name of its own
@@ -163,11 +164,24 @@ def args_text(args: Mapping[str, Json], name: str = "args") -> str:
     Raises:
         UserError: no database could store them.
     """
-    refuse(_args_faults(args, name))
-    return json.dumps(dict(args))
+    if not isinstance(args, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance] - of the user's, unchecked
+        raise InvalidInput(f"{name}: must be a mapping of names to values, got {args!r:.60}", path=(name,))
+    try:
+        text = _encode(dict(args))
+        text.encode()
+    except UnicodeEncodeError:
+        raise InvalidInput(f"{name}: a text must not hold half of a surrogate pair", path=(name,)) from None
+    except (TypeError, ValueError, RecursionError) as error:
+        raise InvalidInput(f"{name}: must be JSON: {error}", path=(name,)) from None
+    # An even number of backslashes before it would make it an ordinary text.
+    if _NUL.search(text):
+        raise InvalidInput(f"{name}: a text must not hold the character U+0000", path=(name,))
+    return text
 
 
-def _faults(settings: NewRun, args: object, priority: object, run_at: object) -> Iterator[InvalidInput]:
+def _faults(
+    settings: NewRun, args: Mapping[str, Json] | None, priority: object, run_at: object
+) -> Iterator[InvalidInput]:
     """What is wrong with a run to be; whether anybody knows the job is not judged.
 
     What the database would refuse in its own words, after which a transaction is spoilt, is refused here by name.
@@ -195,19 +209,8 @@ def _time_faults(value: object) -> Iterator[InvalidInput]:
         yield InvalidInput(message, path=("runAt",))
 
 
-def _args_faults(value: object, name: str = "args") -> Iterator[InvalidInput]:
-    if value is not None and not isinstance(value, Mapping):
-        yield InvalidInput(f"{name}: must be a mapping of names to values, got {value!r:.60}", path=(name,))
-        return
+def _args_faults(value: Mapping[str, Json] | None) -> Iterator[InvalidInput]:
     try:
-        text = json.dumps(dict(cast("Mapping[str, Json]", value or {})), allow_nan=False, ensure_ascii=False)
-        text.encode()
-    except UnicodeEncodeError:
-        yield InvalidInput(f"{name}: a text must not hold half of a surrogate pair", path=(name,))
-        return
-    except (TypeError, ValueError, RecursionError) as error:
-        yield InvalidInput(f"{name}: must be JSON: {error}", path=(name,))
-        return
-    # An even number of backslashes before it would make it an ordinary text.
-    if _NUL.search(text):
-        yield InvalidInput(f"{name}: a text must not hold the character U+0000", path=(name,))
+        args_text({} if value is None else value)
+    except InvalidInput as fault:
+        yield fault

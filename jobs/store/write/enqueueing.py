@@ -1,7 +1,7 @@
 """Many new runs on PostgreSQL in one statement: their time, rows and event, and the notification of all nodes."""
 
+import json
 from collections.abc import Sequence
-from dataclasses import fields, replace
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
@@ -15,7 +15,6 @@ from ...core.model import Priority, Run, Trigger
 from ...core.states import RunState
 from ..db.database import ThreadLine
 from ..db.transaction import Wake
-from ..read.runs import run_from
 from ..schema.naming import SchemaText
 from ..schema.tables import run as r
 
@@ -49,13 +48,25 @@ def _of_job(name: str) -> str:
 _OF_JOB = {name: _of_job(name) for name in RUN_POLICIES}
 _WAKES = (Wake.RUNS | Wake.EVENTS).value
 
-_LISTS = ", ".join(f"CAST(:{name} AS {_CASTS.get(name, 'text')}[])" for name in _COLUMNS)
-_MANY = f"unnest({_LISTS}) WITH ORDINALITY"
+
+def _typed(name: str, parameter: str) -> str:
+    return f"CAST({parameter} AS {_CASTS.get(name, 'text')})"
+
+
+def _many() -> str:
+    """Many runs: of each column a list, or where all of them have the same value, that value and an empty list.
+
+    The shorter lists are filled up with nulls; the last one numbers the runs.
+    """
+    lists = ", ".join(f"unnest(CAST(:{name} AS {_CASTS.get(name, 'text')}[]))" for name in _COLUMNS)
+    values = ", ".join(f"coalesce(l.{name}, {_typed(name, f':each_{name}')})" for name in _COLUMNS)
+    rows = f"ROWS FROM ({lists}, generate_series(1, CAST(:runs AS int))) AS l({', '.join(_COLUMNS)}, place)"
+    return f"(SELECT {values}, l.place FROM {rows})"
 
 
 def _one(mark: str) -> str:
     """One run, each of whose columns is a parameter that is marked in the way of the driver or of SQLAlchemy."""
-    values = (f"CAST({mark.format(name)} AS {_CASTS.get(name, 'text')})" for name in _COLUMNS)
+    values = (_typed(name, mark.format(name)) for name in _COLUMNS)
     return f"(SELECT {', '.join(values)}, 1)"
 
 
@@ -76,28 +87,41 @@ def _inserting(source: str, returned: str, answered: str, conflict: str = "") ->
             SELECT m.at, jsonb_build_array(jsonb_build_object('{CREATED}', (
                 SELECT jsonb_agg(jsonb_build_array(id, job_name, group_name) ORDER BY id) FROM inserted)))
             FROM moment m WHERE EXISTS (SELECT FROM inserted))
-        SELECT {answered} FROM inserted i, (SELECT pg_notify('cronograph', '{_WAKES}')) AS notified ORDER BY i.id"""
+        SELECT {answered} FROM inserted i, (SELECT pg_notify('cronograph', '{_WAKES}')) AS notified"""
 
 
-_ARRAYS = [bindparam(name, type_=ARRAY[Any](kind)) for name, kind in _COLUMNS.items()]
+_LISTS = [bindparam(name, type_=ARRAY[Any](kind)) for name, kind in _COLUMNS.items()]
+_EACH = [bindparam(f"each_{name}", type_=kind) for name, kind in _COLUMNS.items()]
 _IDS: TextualSelect = (
-    SchemaText(_inserting(_MANY, "id, job_name, group_name", "i.id"))
-    .bindparams(*_ARRAYS)
-    .columns(column("id", BigInteger()))
+    SchemaText(_inserting(_many(), "id, job_name, group_name", "array_agg(i.id ORDER BY i.id)"))
+    .bindparams(*_LISTS, *_EACH)
+    .columns(column("ids", ARRAY(BigInteger())))
 )
 _IF_FREE = "ON CONFLICT DO NOTHING"
-_NAMES = [one.name for one in r.columns]
-_STORED = ", ".join(f"i.{name}" for name in _NAMES)
 _SINGLE = [bindparam(name, type_=kind) for name, kind in _COLUMNS.items()]
+
+
+class _Decided(NamedTuple):
+    """What the database decides of a new run; the rest is known."""
+
+    id: int
+    submitted_at: datetime
+    available_at: datetime
+    group_name: str
+    priority: str
+    retries: int
+    retry_delay: float
+    timeout: float | None
+
+
+_RETURNED = ", ".join(["job_name", *_Decided._fields])
+_ANSWERED = ", ".join(f"i.{name}" for name in _Decided._fields)
 _ROW: TextualSelect = (
-    SchemaText(_inserting(_one(":{}"), ", ".join(_NAMES), f"{_STORED}, CAST(NULL AS text) AS node", _IF_FREE))
+    SchemaText(_inserting(_one(":{}"), _RETURNED, _ANSWERED, _IF_FREE))
     .bindparams(*_SINGLE)
-    .columns(*r.columns, column("node", Text()))
+    .columns(*(r.c[name] for name in _Decided._fields))
 )
-# The fields of ``Run`` in their order.
-_FIELDS = ["group_name" if field.name == "group" else field.name for field in fields(Run)]
-_OF_RUN = ", ".join("CAST(NULL AS text)" if name == "node" else f"i.{name}" for name in _FIELDS)
-_ALONE = _inserting(_one("%({})s"), ", ".join(_NAMES), _OF_RUN, _IF_FREE)
+_ALONE = _inserting(_one("%({})s"), _RETURNED, _ANSWERED, _IF_FREE)
 
 
 class PlainRun(NamedTuple):
@@ -122,40 +146,71 @@ def insert_plain(conn: Connection, runs: Sequence[PlainRun]) -> list[int]:
     """Insert runs without unique keys, their event and a notification; their ids, in the same order."""
     ids: list[int] = []
     for first in range(0, len(runs), CHUNK):
-        ids += conn.execute(_IDS, _parameters(runs[first : first + CHUNK])).scalars().all()
+        ids += conn.execute(_IDS, _parameters(runs[first : first + CHUNK])).scalar_one()
     return ids
 
 
 def insert_one(conn: Connection, run: PlainRun) -> Run | None:
     """Insert a run, its event and a notification; what is stored; None if an unfinished run has its unique key."""
     row = conn.execute(_ROW, _values(run)).one_or_none()
-    return None if row is None else run_from(row)
+    return None if row is None else _stored(run, _Decided(*row))
 
 
 def insert_alone(line: ThreadLine, run: PlainRun) -> Run | None:
     """``insert_one`` in a transaction of its own, which is one round trip."""
     rows = line.execute(_ALONE, _values(run))
-    if not rows:
-        return None
-    stored = Run(*rows[0])
-    # The driver knows no words of ours, and gives times in the zone of its connection.
-    return replace(
-        stored,
-        state=RunState(stored.state),
-        trigger=Trigger(stored.trigger),
-        priority=Priority(stored.priority),
-        submitted_at=stored.submitted_at.astimezone(UTC),
-        available_at=stored.available_at.astimezone(UTC),
+    return _stored(run, _Decided(*rows[0])) if rows else None
+
+
+def _stored(run: PlainRun, decided: _Decided) -> Run:
+    """A new run as it is read from the database."""
+    return Run(
+        id=decided.id,
+        job_name=run.job_name,
+        state=RunState.WAITING,
+        trigger=Trigger.API,
+        args=json.loads(run.args),
+        group=decided.group_name,
+        priority=Priority(decided.priority),
+        task_id=None,
+        task_name=None,
+        scheduled_for=None,
+        # The driver gives times in the zone of its connection.
+        submitted_at=decided.submitted_at.astimezone(UTC),
+        available_at=decided.available_at.astimezone(UTC),
+        started_at=None,
+        finished_at=None,
+        attempt=0,
+        failures=0,
+        retries=decided.retries,
+        retry_delay=decided.retry_delay,
+        timeout=decided.timeout,
+        exclusive=False,
+        node_id=None,
+        node=None,
+        cancel_requested_at=None,
+        cancel_reason=None,
+        unique_key=run.unique_key,
+        retried_from=None,
+        progress=None,
+        checkpoint=None,
+        result=None,
+        error=None,
+        submitter=None,
+        submitter_id=None,
+        description="",
+        signature=None,
+        carried=None if run.carried is None else json.loads(run.carried),
     )
 
 
 def _parameters(runs: Sequence[PlainRun]) -> dict[str, Any]:
-    # Of a column that nobody uses nothing is sent: the shorter lists of an unnest are filled up with nulls.
-    columns = zip(*runs, strict=True)
-    return {
-        name: [] if values.count(None) == len(values) else list(values)
-        for name, values in zip(_COLUMNS, columns, strict=True)
-    }
+    parameters: dict[str, Any] = {"runs": len(runs)}
+    for name, values in zip(_COLUMNS, zip(*runs, strict=True), strict=True):
+        same = values.count(values[0]) == len(values)
+        parameters[name] = [] if same else list(values)
+        parameters[f"each_{name}"] = values[0] if same else None
+    return parameters
 
 
 def _values(run: PlainRun) -> dict[str, Any]:

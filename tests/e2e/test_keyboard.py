@@ -209,7 +209,7 @@ def choose_zone_and_theme(page: Page, hands: Hands) -> None:
     hands.use(page.get_by_role("link", name="Settings", exact=True))
     hands.arrive("Settings")
     hands.use(page.get_by_role("link", name="Explorer", exact=True))
-    expect(page.locator(".graphiql-query-editor .view-lines")).to_contain_text("availableJobs")
+    expect(page.locator(".graphiql-query-editor .CodeMirror-code")).to_contain_text("availableJobs")
 
 
 def test_everything_is_done_by_mouse(cluster: Site, new_page: PageOpener) -> None:

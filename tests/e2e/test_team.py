@@ -94,7 +94,7 @@ def test_a_team_signs_in_by_browsers_terminals_and_a_provider(
     comes_from_the_provider(team, olga)
     # A stream that is open when its account is disabled: the browser is led to where one signs in.
     olga.goto("/graphiql?query=subscription%20%7B%20events%20%7B%20cursor%20%7D%20%7D")
-    expect(olga.locator(".graphiql-query-editor .view-lines")).to_contain_text("cursor")
+    expect(olga.locator(".graphiql-query-editor .CodeMirror-code")).to_contain_text("cursor")
     # The editor completes by the schema once it knows it; until then a click may find nothing to run.
     olga.wait_for_load_state("networkidle")
     olga.get_by_role("button", name="Execute query").click()
@@ -226,7 +226,7 @@ def the_password_is_changed(page: Page) -> None:
 def the_explorer_leads_to_sign_in_and_back(page: Page) -> None:
     """When the browser has lost its session."""
     page.goto("/graphiql?query=%7B%20viewer%20%7B%20name%20%7D%20%7D")
-    expect(page.locator(".graphiql-query-editor .view-lines")).to_contain_text("viewer")
+    expect(page.locator(".graphiql-query-editor .CodeMirror-code")).to_contain_text("viewer")
     page.wait_for_load_state("networkidle")
     page.context.clear_cookies()
     page.get_by_role("button", name="Execute query").click()
@@ -236,4 +236,4 @@ def the_explorer_leads_to_sign_in_and_back(page: Page) -> None:
     page.keyboard.press("Enter")
     expect(page).to_have_url(re.compile(r"/graphiql\?query="))
     page.get_by_role("button", name="Execute query").click()
-    expect(page.locator(".graphiql-response .view-lines")).to_contain_text("boss")
+    expect(page.locator(".graphiql-response .CodeMirror-code")).to_contain_text("boss")

@@ -1,6 +1,7 @@
 /** @jsxImportSource react */
-import { type GraphiQLPlugin, useGraphiQL, useGraphiQLActions } from "@graphiql/react";
+import { type GraphiQLPlugin, useEditorContext } from "@graphiql/react";
 import { Kind, parse } from "graphql";
+import { flushSync } from "react-dom";
 import { EXAMPLES, type Example } from "./examples";
 
 function ExamplesIcon() {
@@ -17,19 +18,19 @@ function factsOf({ query }: Example) {
   return { documentAST, operations, operationName: operations[0]?.name?.value ?? "" };
 }
 
-/** Opens an example in a tab of its own: nothing that was typed is lost. */
-function useOpenExample(): (example: Example) => void {
-  const { addTab, setOperationFacts, updateActiveTabValues } = useGraphiQLActions();
-  const queryEditor = useGraphiQL((state) => state.queryEditor);
-  const variableEditor = useGraphiQL((state) => state.variableEditor);
-  return (example) => {
-    addTab();
-    queryEditor?.setValue(example.query);
-    variableEditor?.setValue(example.variables ?? "");
-    const { operationName, ...facts } = factsOf(example);
-    updateActiveTabValues({ query: example.query, variables: example.variables ?? "", operationName });
+/** Opens an example in a tab of its own, so that nothing that was typed is lost; null until the editors are there. */
+function useOpenExample(): ((example: Example) => void) | null {
+  const { addTab, queryEditor, variableEditor, updateActiveTabValues } = useEditorContext({ nonNull: true });
+  if (queryEditor === null || variableEditor === null) return null;
+  return ({ variables = "", ...example }) => {
+    // The new tab puts its own text into the editors; that must have happened before the example's is put there.
+    flushSync(addTab);
+    queryEditor.setValue(example.query);
+    variableEditor.setValue(variables);
+    const facts = factsOf(example);
+    updateActiveTabValues({ query: example.query, variables, operationName: facts.operationName });
     // The editor finds these facts itself, but only when typing pauses: running at once would ask for the last tab's operation.
-    setOperationFacts({ ...facts, operationName });
+    Object.assign(queryEditor, facts);
   };
 }
 
@@ -45,7 +46,7 @@ function ExamplesPane() {
           <ul>
             {EXAMPLES.filter((example) => example.section === section).map((example) => (
               <li key={example.title}>
-                <button type="button" className="graphiql-un-styled examples-item" onClick={() => open(example)}>
+                <button type="button" className="graphiql-un-styled examples-item" disabled={open === null} onClick={() => open?.(example)}>
                   {example.title}
                 </button>
               </li>

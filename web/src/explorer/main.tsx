@@ -1,8 +1,10 @@
 /** @jsxImportSource react */
-import "./workers";
 import "graphiql/style.css";
 import "./explorer.css";
-import { GraphiQL, HISTORY_PLUGIN } from "graphiql";
+import { DOC_EXPLORER_PLUGIN, DocExplorerContextProvider } from "@graphiql/plugin-doc-explorer";
+import { HISTORY_PLUGIN, HistoryContextProvider } from "@graphiql/plugin-history";
+import { usePluginStore } from "@graphiql/react";
+import { GraphiQL, GraphiQLInterface, GraphiQLProvider } from "graphiql";
 import { createRoot } from "react-dom/client";
 import { at } from "../lib/base";
 import { EXAMPLES } from "./examples";
@@ -18,23 +20,40 @@ const variables = params.get("variables");
 const container = document.getElementById("graphiql");
 if (container === null) throw new Error("graphiql.html must contain an element with the id 'graphiql'");
 
+/** On a desk the examples stand beside the editor from the beginning. */
+const beside = matchMedia("(max-width: 700px)").matches ? {} : { visiblePlugin: EXAMPLES_PLUGIN };
+
+/** The frame settles when it is made what stands beside the editor, so it waits for its store to have heard of it (`GraphiQL` does not). */
+function Frame() {
+  const { plugins } = usePluginStore();
+  if (plugins.length === 0) return null;
+  return (
+    <GraphiQLInterface defaultTheme={readTheme()} defaultEditorToolsVisibility={false} showPersistHeadersSettings={false}>
+      <GraphiQL.Logo>
+        <a className="explorer-home" href={at("/")}>
+          Cronograph
+        </a>
+      </GraphiQL.Logo>
+    </GraphiQLInterface>
+  );
+}
+
 createRoot(container).render(
-  <GraphiQL
+  <GraphiQLProvider
     fetcher={makeFetcher(location)}
-    plugins={[HISTORY_PLUGIN, EXAMPLES_PLUGIN]}
-    {...(matchMedia("(max-width: 700px)").matches ? {} : { visiblePlugin: EXAMPLES_PLUGIN })}
+    plugins={[DOC_EXPLORER_PLUGIN, HISTORY_PLUGIN, EXAMPLES_PLUGIN]}
+    referencePlugin={DOC_EXPLORER_PLUGIN}
     defaultTabs={EXAMPLES.filter((example) => example.opened).map(({ query, variables }) => ({ query, variables: variables ?? null }))}
-    {...(query === null ? {} : { initialQuery: query })}
-    {...(variables === null ? {} : { initialVariables: variables })}
-    defaultTheme={readTheme()}
-    defaultEditorToolsVisibility={false}
+    {...beside}
+    {...(query === null ? {} : { query })}
+    {...(variables === null ? {} : { variables })}
     shouldPersistHeaders={false}
     inputValueDeprecation
   >
-    <GraphiQL.Logo>
-      <a className="explorer-home" href={at("/")}>
-        Cronograph
-      </a>
-    </GraphiQL.Logo>
-  </GraphiQL>,
+    <HistoryContextProvider>
+      <DocExplorerContextProvider>
+        <Frame />
+      </DocExplorerContextProvider>
+    </HistoryContextProvider>
+  </GraphiQLProvider>,
 );

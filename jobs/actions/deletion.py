@@ -11,9 +11,9 @@ from ..store.db.transaction import Tx, Wake
 from ..store.read import runs as run_store
 from ..store.read import tasks as stored_tasks
 from ..store.write import tasks
-from .cancel import cancel_all
 from .changes import task_change
 from .dispatch import catch_up
+from .runs import cancel_all
 from .tasks import audited_spec, by, locked
 
 

@@ -18,8 +18,8 @@ from ..store.read import runs as stored_runs
 from ..store.read import tasks as stored_tasks
 from ..store.write import tasks
 from ..store.write.occurrences import REPLACED, Made, Occurrence, insert_occurrences
-from .cancel import cancel_all
 from .changes import task_change
+from .runs import cancel_all
 from .skips import record_skips
 
 log = logging.getLogger(__name__)

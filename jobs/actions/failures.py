@@ -30,13 +30,13 @@ def failure_of(run: Run | HeldRun, error: str | None, error_type: str | None) ->
     )
 
 
-def tell_failures(tx: Tx, failed: Sequence[tuple[Run | HeldRun, Ending]]) -> None:
+def enqueue_heirs(tx: Tx, failed: Sequence[tuple[Run | HeldRun, Ending]]) -> None:
     """Put runs of the jobs into the queue that the jobs of these runs name by ``on_failure``."""
-    worth_telling = [(run, ending) for run, ending in failed if TOLD not in (run.carried or {})]
-    if not worth_telling:
+    of_note = [(run, ending) for run, ending in failed if TOLD not in (run.carried or {})]
+    if not of_note:
         return
-    defaults = jobs.defaults(tx.conn, {run.job_name for run, _ in worth_telling})
-    told = [
+    defaults = jobs.defaults(tx.conn, {run.job_name for run, _ in of_note})
+    heirs = [
         NewRun(
             job_name=heir,
             trigger=Trigger.API,
@@ -44,8 +44,8 @@ def tell_failures(tx: Tx, failed: Sequence[tuple[Run | HeldRun, Ending]]) -> Non
             inherits=frozenset(RUN_POLICIES),
             carried={**(run.carried or {}), TOLD: run.id},
         )
-        for run, ending in worth_telling
+        for run, ending in of_note
         if (heir := defaults[run.job_name].on_failure) is not None
     ]
-    if told:
-        submit(tx, told)
+    if heirs:
+        submit(tx, heirs)

@@ -124,20 +124,20 @@ def note_blockage(
         stack: Where that code is, the innermost place last.
     """
     since = tx.now - timedelta(seconds=seconds)
-    _tell_of(tx, node, nodes.set_blockage(tx.conn, node.id, Blockage(since, run_id, job_name, tuple(stack))))
+    _emit_update(tx, node, nodes.set_blockage(tx.conn, node.id, Blockage(since, run_id, job_name, tuple(stack))))
 
 
 def end_blockage(tx: Tx, node: Node) -> None:
     """Say that the event loop of this process' jobs turns again."""
-    _tell_of(tx, node, nodes.set_blockage(tx.conn, node.id, None))
+    _emit_update(tx, node, nodes.set_blockage(tx.conn, node.id, None))
 
 
 def note_launcher_fault(tx: Tx, node: Node, fault: str | None) -> None:
     """Say why this process can start no child process, or that it can again (None)."""
-    _tell_of(tx, node, nodes.set_launcher_fault(tx.conn, node.id, None if fault is None else fault[:500]))
+    _emit_update(tx, node, nodes.set_launcher_fault(tx.conn, node.id, None if fault is None else fault[:500]))
 
 
-def _tell_of(tx: Tx, node: Node, state: NodeState | None) -> None:
+def _emit_update(tx: Tx, node: Node, state: NodeState | None) -> None:
     if state is not None:
         tx.emit([_change(EventKind.NODE_UPDATED, node.name, state)])
 

@@ -17,7 +17,6 @@ from ..store.read import jobs
 from ..store.read import runs as stored_runs
 from ..store.read.jobs import Schema
 from ..store.write import runs as run_store
-from .cancel import cancel_all
 from .changes import created_changes, run_change
 from .submitting import account_of, check_submitter
 
@@ -130,6 +129,29 @@ def _put_unique(tx: Tx, run: NewRun, key: str) -> Enqueued:
         if existing is not None:
             return Enqueued(existing, deduplicated=True)
     raise InvalidState(f"uniqueKey: '{key}' changes hands too fast; try again", path=("uniqueKey",))
+
+
+def cancel_all(tx: Tx, ids: Sequence[int], *, reason: str) -> list[Run]:
+    """Cancel these runs as far as they are unfinished; the runs afterwards, in the order of ``ids``.
+
+    Waiting, scheduled and stuck runs are cancelled at once. Running ones are asked through ``should_stop`` and then
+    stopped hard by their node; they stay ``running`` until then.
+    """
+    before = run_store.lock(tx.conn, ids)
+    if tx.actor is not None:
+        for run in before.values():
+            tx.was(str(run.id), state=run.state.value)
+    cancelled = run_store.cancel_unstarted(tx.conn, ids, reason, tx.now)
+    asked = run_store.request_cancel(tx.conn, ids, reason, tx.now)
+    tx.emit(run_change(before[run_id], RunState.CANCELLED) for run_id in sorted(cancelled))
+    tx.emit(run_change(before[run_id], RunState.RUNNING) for run_id in sorted(asked))
+    if asked:
+        tx.wake(Wake.CANCEL)
+    if cancelled:
+        # A slot of a limited group, or a task's only place, may be free now.
+        tx.wake(Wake.RUNS)
+    after = stored_runs.by_ids(tx.conn, ids)
+    return [after[run_id] for run_id in ids if run_id in after]
 
 
 def cancel_runs(tx: Tx, ids: Sequence[int], *, reason: str | None = None, actor: str | None = None) -> list[Run]:

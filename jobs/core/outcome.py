@@ -4,10 +4,11 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from .model import Json, Outcome
-from .retry import retry_delay
 from .states import RunState
 
 MAX_RECORDS = 2**63 - 1
+MAX_RETRY_DELAY = 3600.0
+"""No retry waits longer than this, in seconds."""
 NODE_LOST = "NodeLost"
 """Error type of an execution whose node died."""
 INVALID_ARGUMENTS = "InvalidArguments"
@@ -157,3 +158,13 @@ def _as_cancelled(outcome: JobOutcome, verdict: Verdict) -> Verdict:
         verdict.records_processed,
         verdict.value,
     )
+
+
+def retry_delay(retries_so_far: int, base: float, *, cap: float = MAX_RETRY_DELAY) -> float:
+    """Seconds to wait after a failure before the next attempt: ``base`` × 2^n, at most ``cap``.
+
+    2^n: exponential back-off; n = ``retries_so_far`` counts the failures before this one, so the first retry comes
+    after 1 × ``base``. The retry is due strictly after that time.
+    """
+    # Beyond 2**32 any positive base has met the cap; bounding n keeps the power finite.
+    return min(cap, base * float(2 ** min(retries_so_far, 32)))

@@ -10,7 +10,7 @@ from typing import Any, Final, cast
 from ..core.defaults import NOTHING_SAID, JobDefaults
 from ..core.errors import InvalidInput
 from ..core.model import MisfirePolicy, OverlapPolicy, Priority
-from ..core.retry import MAX_RETRY_DELAY
+from ..core.outcome import MAX_RETRY_DELAY
 from ..core.rules import attempt_faults, name_faults
 
 

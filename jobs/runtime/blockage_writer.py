@@ -8,6 +8,7 @@ from ..core.model import Node
 from ..store.db.database import Database
 from .loop_watch import Blocked
 from .service import Service
+from .watch import whenever
 
 
 class BlockageWriter(Service):
@@ -40,13 +41,13 @@ class BlockageWriter(Service):
     async def run(self) -> None:
         """Write what is new until stopped."""
         self._wanted.set()
-        while True:
-            await self._wanted.wait()
-            self._wanted.clear()
-            newest, node = self._newest, self._node()
-            if newest != self._written and node is not None:
-                await self._write(node, newest)
-                self._written = newest
+        await whenever(self._wanted, self._write_newest)
+
+    async def _write_newest(self) -> None:
+        newest, node = self._newest, self._node()
+        if newest != self._written and node is not None:
+            await self._write(node, newest)
+            self._written = newest
 
     async def _write(self, node: Node, blocked: Blocked | None) -> None:
         if blocked is None:

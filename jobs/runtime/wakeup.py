@@ -3,12 +3,14 @@
 import asyncio
 import logging
 import threading
+from functools import partial
 from typing import TYPE_CHECKING
 
 from ..core.later import Later
 from ..store.db.database import Database, Listener
 from ..store.db.transaction import Wake
 from .service import Service
+from .watch import whenever
 
 if TYPE_CHECKING:
     import psycopg
@@ -124,7 +126,7 @@ class Wakeup(Service):
             self._announce(~Wake.NONE)
             async with asyncio.TaskGroup() as group:
                 group.create_task(self._receive(receiver, sender.info.backend_pid))
-                group.create_task(self._send(sender))
+                group.create_task(whenever(self._wanted, partial(self._send, sender), pause=lambda: _SHORTEST_GAP))
 
     async def _connect(self) -> "psycopg.AsyncConnection[tuple[object, ...]]":
         # Connections of their own: one is read past psycopg, and a hint must not wait for a transaction.
@@ -149,10 +151,6 @@ class Wakeup(Service):
             loop.remove_reader(socket)
 
     async def _send(self, connection: "psycopg.AsyncConnection[tuple[object, ...]]") -> None:
-        while True:
-            await self._wanted.wait()
-            self._wanted.clear()
-            wakes, self._pending = self._pending, Wake.NONE
-            if wakes:
-                await connection.execute("SELECT pg_notify(%s, %s)", (self._channel, str(wakes.value)))
-            await asyncio.sleep(_SHORTEST_GAP)
+        wakes, self._pending = self._pending, Wake.NONE
+        if wakes:
+            await connection.execute("SELECT pg_notify(%s, %s)", (self._channel, str(wakes.value)))

@@ -3,9 +3,37 @@
 import asyncio
 from abc import abstractmethod
 from collections.abc import Awaitable, Callable
+from typing import NoReturn
 
 from ..store.db.transaction import Wake
 from .service import Service
+
+
+async def whenever(
+    wanted: asyncio.Event,
+    do: Callable[[], Awaitable[object]],
+    *,
+    pause: Callable[[], float] = lambda: 0.0,
+    poll: float | None = None,
+) -> NoReturn:
+    """Do something each time that it is wanted; however often that is said meanwhile, it is done once more.
+
+    Args:
+        wanted: Set by whoever wants it.
+        do: Does it.
+        pause: Seconds after it; asked each time.
+        poll: Seconds after which it is done although nobody wants it; None = never.
+    """
+    loop = asyncio.get_running_loop()
+    while True:
+        # Whatever nobody told of is found in the end; one timer costs less than a wait with a limit.
+        timer = None if poll is None else loop.call_later(poll, wanted.set)
+        await wanted.wait()
+        if timer is not None:
+            timer.cancel()
+        wanted.clear()
+        await do()
+        await asyncio.sleep(pause())
 
 
 class Watch(Service):
@@ -37,20 +65,7 @@ class Watch(Service):
     async def run(self) -> None:
         """Look whenever it may be worth it."""
         self._wanted.set()
-        while True:
-            await self._wait()
-            self._wanted.clear()
-            await self.look()
-            await asyncio.sleep(self.pause)
-
-    async def _wait(self) -> None:
-        if self._poll is None:
-            await self._wanted.wait()
-            return
-        # Whatever nobody told of is found in the end; one timer costs less than a wait with a limit.
-        timer = asyncio.get_running_loop().call_later(self._poll, self._wanted.set)
-        await self._wanted.wait()
-        timer.cancel()
+        await whenever(self._wanted, self.look, pause=lambda: self.pause, poll=self._poll)
 
     @abstractmethod
     async def look(self) -> None:

@@ -26,7 +26,7 @@ from ..core.schedule import Syntax
 from ..core.states import RunState
 from ..registry import Registry, default_registry
 from ..registry.queue import RunOptions, in_seconds
-from ..runtime.attempts.afterwards import failure_to_tell, tell
+from ..runtime.attempts.afterwards import call_on_failure, failure_for
 from ..services import Services
 from ..store.db.database import Connection, Database
 from ..store.db.scratch import create_tables
@@ -239,9 +239,9 @@ class Queue:
             ended = replace(ended, at_end=carried.at_end)
         await self.database.write(finish, self._claimant.node_id, self._claimant.node, [ended])
         self._attempts.setdefault(started.run.id, []).append(carried.result())
-        failure = failure_to_tell(definition, ended)
+        failure = failure_for(definition, ended)
         if failure is not None:
-            await tell(definition, failure)
+            await call_on_failure(definition, failure)
 
     async def _enqueue_specs(self, runs: Sequence[RunSpec]) -> list[int]:
         return await self.database.write(put_many, runs)

@@ -10,13 +10,12 @@ from typing import Any
 import pytest
 from sqlalchemy import Connection, select
 
-from cronograph.jobs.actions.cancel import cancel_all
 from cronograph.jobs.actions.nodes import NewNode, join
 from cronograph.jobs.actions.queue.claim import Claimant, Started
 from cronograph.jobs.actions.queue.finish import Finish, finish
 from cronograph.jobs.actions.queue.lane import claim_lane, finish_common, is_common
 from cronograph.jobs.actions.queue.turn import Order, turn
-from cronograph.jobs.actions.runs import put
+from cronograph.jobs.actions.runs import cancel_all, put
 from cronograph.jobs.actions.tasks import create_task
 from cronograph.jobs.core.defaults import JobInfo
 from cronograph.jobs.core.events import Change, spread

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cronograph.jobs.core.retry import MAX_RETRY_DELAY, retry_delay
+from cronograph.jobs.core.outcome import MAX_RETRY_DELAY, retry_delay
 
 
 @pytest.mark.parametrize(

@@ -12,8 +12,7 @@ import pytest
 from sqlalchemy import Connection, select
 
 from cronograph.jobs.actions.auth.secrets import set_secret
-from cronograph.jobs.actions.cancel import cancel_all
-from cronograph.jobs.actions.runs import enqueue_runs, put
+from cronograph.jobs.actions.runs import cancel_all, enqueue_runs, put
 from cronograph.jobs.actions.tasks import create_task, trigger_task
 from cronograph.jobs.core.auth.sealing import KeyRing, no_keys
 from cronograph.jobs.core.model import Execution, NewRun, Run, TaskSpec, Trigger

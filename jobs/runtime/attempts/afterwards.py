@@ -17,8 +17,8 @@ PATIENCE = 30.0
 """Seconds that such a function may take; then nobody waits for it any more."""
 
 
-def failure_to_tell(definition: JobDefinition, end: Finish) -> Failure | None:
-    """What the job's function is to be told after this end; None if it has none, or this was not the final failure."""
+def failure_for(definition: JobDefinition, end: Finish) -> Failure | None:
+    """What the job's function is called with after this end; None if it has none, or this was not the final failure."""
     if definition.on_failure is None or not isinstance(end.outcome, Failed | TimedOut):
         return None
     run = end.run
@@ -28,7 +28,7 @@ def failure_to_tell(definition: JobDefinition, end: Finish) -> Failure | None:
     return failure_of(run, verdict.error, verdict.error_type) if verdict.state is RunState.FAILED else None
 
 
-async def tell(definition: JobDefinition, failure: Failure) -> None:
+async def call_on_failure(definition: JobDefinition, failure: Failure) -> None:
     """Call the function: on the event loop (``async def``) or in a thread. A fault, or too much time, is logged."""
     function = definition.on_failure
     assert function is not None

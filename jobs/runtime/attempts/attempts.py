@@ -25,7 +25,7 @@ from ..job.surroundings import Surroundings, surroundings_of
 from ..live.log_writer import LogWriter
 from ..live.progress import ProgressWriter
 from ..process.spawner import Spawner
-from .afterwards import failure_to_tell, tell
+from .afterwards import call_on_failure, failure_for
 from .attempt import Attempt
 from .bodies import Body, Running
 from .executor import body_of, ended, supervise
@@ -247,23 +247,24 @@ class Attempts:
                 end.run.id,
                 end.run.attempt,
             )
-        elif type(end.outcome) is not Succeeded and self._tell_of(end):
+        elif type(end.outcome) is not Succeeded and self._calls_on_failure(end):
             return
         self._forget(end.execution_id)
 
-    def _tell_of(self, end: Finish) -> bool:
-        """Tell the job's own function of a final failure; the attempt keeps its slot until that is done."""
+    def _calls_on_failure(self, end: Finish) -> bool:
+        """Call the job's own function for a final failure; the attempt keeps its slot until that is done."""
         attempt = self._active[end.execution_id]
-        failure = failure_to_tell(attempt.definition, end)
+        failure = failure_for(attempt.definition, end)
         if failure is None:
             return False
-        telling = asyncio.get_running_loop().create_task(tell(attempt.definition, failure), name="cronograph-failure")
-        self._companions.add(telling)
-        telling.add_done_callback(partial(self._told, end.execution_id))
+        called = call_on_failure(attempt.definition, failure)
+        calling = asyncio.get_running_loop().create_task(called, name="cronograph-failure")
+        self._companions.add(calling)
+        calling.add_done_callback(partial(self._called, end.execution_id))
         return True
 
-    def _told(self, execution_id: int, telling: asyncio.Task[None]) -> None:
-        self._companions.discard(telling)
+    def _called(self, execution_id: int, calling: asyncio.Task[None]) -> None:
+        self._companions.discard(calling)
         self._forget(execution_id)
         self._on_free()
 

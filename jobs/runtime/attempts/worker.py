@@ -26,6 +26,7 @@ from ..process.child import check_findable
 from ..process.spawner import LauncherError, Spawner
 from ..service import Service
 from ..settings import EngineSettings
+from ..watch import whenever
 from .attempts import Attempts
 
 log = logging.getLogger(__name__)
@@ -136,7 +137,7 @@ class Worker(Service):
         async with asyncio.TaskGroup() as group:
             group.create_task(self._keep_process_jobs())
             group.create_task(self._take_work())
-            group.create_task(self._watch_cancels())
+            group.create_task(whenever(self._cancels, self._look_for_cancels))
 
     async def _keep_process_jobs(self) -> None:
         """Take runs of process jobs while child processes can be had at once; their time boxes begin with the claim.
@@ -179,14 +180,7 @@ class Worker(Service):
         if self._taking:
             self._share_turns()
         try:
-            while True:
-                await self._work.wait()
-                self._work.clear()
-                more = True
-                while more:
-                    more = await self._fill()
-                    # What was started runs a little, so that its ends join the next turn.
-                    await asyncio.sleep(0)
+            await whenever(self._work, self._fill_up)
         finally:
             self._attempts.finisher.reclaim()
 
@@ -194,6 +188,13 @@ class Worker(Service):
         """Where one transaction at a time can write, ends and claims share it; elsewhere ends have their own line."""
         if self._line is None:
             self._attempts.finisher.lend(self._work.set)
+
+    async def _fill_up(self) -> None:
+        more = True
+        while more:
+            more = await self._fill()
+            # What was started runs a little, so that its ends join the next turn.
+            await asyncio.sleep(0)
 
     async def _fill(self) -> bool:
         """Store ends and fill free slots; whether there may be more to take at once."""
@@ -278,12 +279,9 @@ class Worker(Service):
             delay = max(0.0, seconds) + 0.001
             self._timer = asyncio.get_running_loop().call_later(min(delay, 3600.0), self._work.set)
 
-    async def _watch_cancels(self) -> None:
-        while True:
-            await self._cancels.wait()
-            self._cancels.clear()
-            if len(self._attempts):
-                self._attempts.cancel(await self._database.read(_cancel_requests, self._claimant.node_id))
+    async def _look_for_cancels(self) -> None:
+        if len(self._attempts):
+            self._attempts.cancel(await self._database.read(_cancel_requests, self._claimant.node_id))
 
     @override
     async def stop(self) -> None:

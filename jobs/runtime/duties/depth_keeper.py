@@ -1,6 +1,6 @@
 """Keeps how deep the queue is at each minute, for the charts of it. One of the nodes does it, whichever looks first."""
 
-from ...actions.depth import keep_depth
+from ...actions.figures import keep_depth
 from ...store.db.database import Database
 from ...store.read.clock import server_time
 from ...store.read.figures import depth

@@ -2,7 +2,7 @@
 
 from datetime import datetime
 
-from ...actions.hours import count_hour
+from ...actions.figures import count_hour
 from ...store.db.database import Database
 from ...store.read.clock import server_time
 from ...store.read.figures import hours as stored_hours

@@ -7,7 +7,7 @@ from datetime import timedelta
 import pytest
 from typing_extensions import override
 
-from cronograph.jobs.actions.depth import keep_depth
+from cronograph.jobs.actions.figures import keep_depth
 from cronograph.jobs.core.states import RunState
 from cronograph.jobs.runtime.clock import Clock
 from cronograph.jobs.runtime.duties.depth_keeper import REST, DepthKeeper

@@ -1,11 +1,11 @@
-"""Keeping the depth of the queue, for the charts of it."""
+"""What is counted for charts and statistics: the depth of the queue by the minute, the execution log by the hour."""
 
 from collections.abc import Sequence
 from datetime import datetime
 
 from ..store.db.transaction import Tx
 from ..store.read.figures.depth import KEPT_FOR, Part
-from ..store.write import depth
+from ..store.write import depth, hours
 
 
 def keep_depth(tx: Tx, minute: datetime, parts: Sequence[Part]) -> bool:
@@ -14,3 +14,8 @@ def keep_depth(tx: Tx, minute: datetime, parts: Sequence[Part]) -> bool:
         return False
     depth.forget(tx.conn, minute - KEPT_FOR)
     return True
+
+
+def count_hour(tx: Tx, hour: datetime) -> bool:
+    """Count an hour that is over, unless something that began in it still runs; whether it is counted now."""
+    return hours.count(tx.conn, hour)

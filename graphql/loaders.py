@@ -21,7 +21,7 @@ from ..jobs.store.read.auth import secrets as stored_secrets
 from ..jobs.store.read.clock import server_time
 from ..jobs.store.read.figures import statistics
 from ..jobs.store.read.listing import pages
-from ..jobs.store.read.listing.aggregates import EXECUTIONS, HELD, OCCURRENCES, QUEUED, RUNS, SKIPPED, TASKS, Listing
+from ..jobs.store.read.listing.aggregates import Listing
 from ..jobs.store.read.listing.criteria import Criteria
 from ..jobs.store.read.listing.keyset import Page, PageRequest
 from .slices import Slices
@@ -119,6 +119,7 @@ class Loaders:
 
     def __init__(self, database: Database, slices: Slices) -> None:
         self._database = database
+        self._children: dict[tuple[Listing[Any], str], Children[Any]] = {}
         self._slices = slices
 
     @cached_property
@@ -198,55 +199,11 @@ class Loaders:
     def _lists(self) -> DataLoader[ListKey, Page[Any]]:
         return DataLoader(self._load_lists)
 
-    @cached_property
-    def executions_of_task(self) -> Children[Execution]:
-        """The execution log of a task."""
-        return Children(self._database, EXECUTIONS, "task_id")
-
-    @cached_property
-    def executions_of_run(self) -> Children[Execution]:
-        """The attempts at a run."""
-        return Children(self._database, EXECUTIONS, "run_id")
-
-    @cached_property
-    def executions_of_job(self) -> Children[Execution]:
-        """The execution log of a job."""
-        return Children(self._database, EXECUTIONS, "job_name")
-
-    @cached_property
-    def runs_of_task(self) -> Children[Run]:
-        """The runs of a task."""
-        return Children(self._database, RUNS, "task_id")
-
-    @cached_property
-    def occurrences_of_task(self) -> Children[Run]:
-        """The occurrences of a task, fired and skipped."""
-        return Children(self._database, OCCURRENCES, "task_id")
-
-    @cached_property
-    def tasks_of_job(self) -> Children[Task]:
-        """The tasks that run a job."""
-        return Children(self._database, TASKS, "job_name")
-
-    @cached_property
-    def tasks_of_group(self) -> Children[Task]:
-        """The tasks whose runs go to a group."""
-        return Children(self._database, TASKS, "group")
-
-    @cached_property
-    def queued_of_group(self) -> Children[Run]:
-        """The runs of a group that are not over."""
-        return Children(self._database, QUEUED, "group")
-
-    @cached_property
-    def held_of_node(self) -> Children[Run]:
-        """The runs that a node holds."""
-        return Children(self._database, HELD, "node_id")
-
-    @cached_property
-    def skipped_of_task(self) -> Children[SkippedOccurrence]:
-        """The skipped occurrences of a task."""
-        return Children(self._database, SKIPPED, "task_id")
+    def children(self, listing: Listing[M], field: str) -> Children[M]:
+        """The rows of a list by whose they are, which ``field`` says: the runs of tasks are ``RUNS, "task_id"``."""
+        if (listing, field) not in self._children:
+            self._children[listing, field] = Children(self._database, listing, field)
+        return self._children[listing, field]
 
     @cached_property
     def _clock(self) -> DataLoader[None, datetime]:

@@ -52,8 +52,8 @@ class Shown(Protocol[M_contra]):
         ...
 
 
-Owned: TypeAlias = Callable[[Loaders, Any], tuple[Children[M], int | str]]
-"""From the object whose field a list is: how the rows of many such objects are read together, and its own key."""
+Owner: TypeAlias = tuple[str, Callable[[Any], int | str]]
+"""Whose rows: the field of the list that names it, and its key, from the object whose field the list is."""
 
 Ahead: TypeAlias = Callable[[Sequence[M]], Awaitable[None]]
 """Reads together what the rows of a page will ask for."""
@@ -102,7 +102,8 @@ def listed(
     shown: Callable[[], Shown[M]],
     *,
     description: str,
-    of: Owned[M] | None = None,
+    of: Owner | None = None,
+    rows: Listing[M] | None = None,
     requires: Role | None = None,
     ahead: Callable[[Info], Ahead[M] | None] | None = None,
 ) -> Any:  # noqa: ANN401 - a field specifier; the annotation of the field says which connection it is
@@ -113,6 +114,7 @@ def listed(
         shown: The type of the schema that shows a row; asked when it is needed, for types refer to each other.
         description: What clients read about the field.
         of: Whose rows; of a root field all.
+        rows: Those of the kind that there are, unless it is all.
         requires: The role that a root field needs.
         ahead: Of a root field: what reads ahead for the operation at hand, if anything does.
     """
@@ -122,9 +124,9 @@ def listed(
         paging = PageArguments(given["first"], given["after"], given["last"], given["before"])
         request = paging.request(kind.listing, to_keys(given.get("order_by")), criteria)
         loaders = info.context.loaders
-        owned, reads_ahead = of and of(loaders, self), ahead and ahead(info)
-        rows = Rows(loaders, kind.listing, request, owned, reads_ahead)
-        return connect(kind.listing.name, request, read=rows.page, count=rows.count, convert=shown().from_model)
+        owned = of and (loaders.children(rows or kind.listing, of[0]), of[1](self))
+        found = Rows(loaders, kind.listing, request, owned, ahead and ahead(info))
+        return connect(kind.listing.name, request, read=found.page, count=found.count, convert=shown().from_model)
 
     own = [Parameter(name, Parameter.POSITIONAL_OR_KEYWORD, annotation=one) for name, one in _OWN.items()]
     resolver.__signature__ = Signature([*own, *kind.parameters()])  # type: ignore[attr-defined]

@@ -6,6 +6,7 @@ from datetime import datetime
 from typing import Final, TypeAlias
 
 from ...jobs.core.model import Run, SkippedOccurrence
+from ...jobs.store.read.listing import aggregates
 from ...jobs.store.read.listing.criteria import EVERYTHING
 from ...jobs.store.read.listing.keyset import OrderKey, Page, PageRequest, Position
 from ..loaders import Loaders
@@ -42,16 +43,16 @@ class Occurrences:
     async def page(self) -> Page[OccurrenceRow]:
         """The page: of each list as many rows as a page has, merged and cut."""
         runs, skipped = await asyncio.gather(
-            self.loaders.occurrences_of_task.page(self.task_id, self._part(RUN, RUN_ORDER)),
-            self.loaders.skipped_of_task.page(self.task_id, self._part(SKIPPED, SKIPPED_ORDER)),
+            self.loaders.children(aggregates.OCCURRENCES, "task_id").page(self.task_id, self._part(RUN, RUN_ORDER)),
+            self.loaders.children(aggregates.SKIPPED, "task_id").page(self.task_id, self._part(SKIPPED, SKIPPED_ORDER)),
         )
         return merge(self.request, runs, skipped)
 
     async def count(self) -> int:
         """How many there are, each list counted up to its cap."""
         runs, skipped = await asyncio.gather(
-            self.loaders.occurrences_of_task.count(self.task_id, EVERYTHING),
-            self.loaders.skipped_of_task.count(self.task_id, EVERYTHING),
+            self.loaders.children(aggregates.OCCURRENCES, "task_id").count(self.task_id, EVERYTHING),
+            self.loaders.children(aggregates.SKIPPED, "task_id").count(self.task_id, EVERYTHING),
         )
         return min(runs + skipped, 10_001)
 

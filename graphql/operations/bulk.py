@@ -8,8 +8,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Generic, TypeVar
 
+from ...jobs.actions.idempotent import Memory
 from ...jobs.core.errors import InvalidInput, NotFound
-from ...jobs.core.model import Run, Task
+from ...jobs.core.model import Json, Run, Task
 from ...jobs.core.rules import unknown
 from ...jobs.store.db.transaction import Tx
 from ...jobs.store.read import runs as stored_runs
@@ -41,6 +42,24 @@ class Changed(Generic[M]):
     count: int
     has_more: bool = False
     end_cursor: str | None = None
+
+
+def memory_of(name: str, recall: Callable[[Tx, Json], list[M]]) -> Memory[Changed[M]]:
+    """How a repeated request on many finds its answer: the keys of the rows that it showed, under a name.
+
+    Args:
+        name: What the rows are called.
+        recall: Finds them again by what was kept.
+    """
+    return Memory(
+        keep=lambda done: {
+            name: [row.id for row in done.rows[:MAX_SHOWN]],
+            "count": done.count,
+            "hasMore": done.has_more,
+            "endCursor": done.end_cursor,
+        },
+        recall=lambda tx, stored: Changed(recall(tx, stored), stored["count"], stored["hasMore"], stored["endCursor"]),
+    )
 
 
 @dataclass(frozen=True, slots=True)

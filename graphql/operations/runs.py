@@ -40,21 +40,13 @@ from ..types.payloads import (
     TriggerJobPayload,
     UpdateRunPayload,
 )
-from .bulk import MAX_SHOWN, Changed, Deed, many_runs
+from .bulk import MAX_SHOWN, Changed, Deed, many_runs, memory_of
 from .bulk_inputs import CancelRunsInput, RetryNowInput, RetryRunsInput, SetRunPriorityInput
 from .changes import ONE_RUN, Done, args_of, given, parse_key, perform, recall_runs
 from .inputs import CancelRunInput, EnqueueRunsInput, PruneHistoryInput, RetryRunInput, UpdateRunInput
 from .pruning import PRUNING, prune
 
-CHANGED: Final[Memory[Changed[Run]]] = Memory(
-    keep=lambda done: {
-        "runs": [run.id for run in done.rows[:MAX_SHOWN]],
-        "count": done.count,
-        "hasMore": done.has_more,
-        "endCursor": done.end_cursor,
-    },
-    recall=lambda tx, stored: Changed(recall_runs(tx, stored), stored["count"], stored["hasMore"], stored["endCursor"]),
-)
+CHANGED: Final = memory_of("runs", recall_runs)
 NOT_ASKED: Final = Condition("cancel_requested_at", Operator.IS_NULL, value=True)
 """A run that was asked to stop is as asked already."""
 

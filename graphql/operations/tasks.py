@@ -35,7 +35,7 @@ from ..types.payloads import (
     TriggerTaskPayload,
     UpdateTaskPayload,
 )
-from .bulk import MAX_SHOWN, Changed, Deed, many_tasks
+from .bulk import MAX_SHOWN, Changed, Deed, many_tasks, memory_of
 from .bulk_inputs import DeleteTasksInput, PauseTasksInput, ResumeTasksInput
 from .changes import ONE_RUN, ONE_TASK, Done, args_of, given, perform, recall_runs, recall_tasks
 from .inputs import (
@@ -83,17 +83,7 @@ DELETION: Final[Memory[Deletion]] = Memory(
 T = TypeVar("T", bound=TaskChanged)
 S = TypeVar("S", bound=TasksChanged)
 
-TASKS: Final[Memory[Changed[Task]]] = Memory(
-    keep=lambda done: {
-        "tasks": [task.id for task in done.rows[:MAX_SHOWN]],
-        "count": done.count,
-        "hasMore": done.has_more,
-        "endCursor": done.end_cursor,
-    },
-    recall=lambda tx, stored: Changed(
-        recall_tasks(tx, stored), stored["count"], stored["hasMore"], stored["endCursor"]
-    ),
-)
+TASKS: Final = memory_of("tasks", recall_tasks)
 DELETED: Final[Memory[Deleted]] = Memory(
     keep=lambda done: {
         "names": done.names,

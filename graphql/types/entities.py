@@ -47,14 +47,14 @@ class Job(JobFields):
         TASK_LIST,
         lambda: Task,
         description="The tasks that use it.",
-        of=lambda loaders, self: (loaders.tasks_of_job, self.name),
+        of=("job_name", lambda self: self.name),
     )
 
     executions: Connection["JobExecution"] = listed(
         EXECUTION_LIST,
         lambda: JobExecution,
         description="Its executions.",
-        of=lambda loaders, self: (loaders.executions_of_job, self.name),
+        of=("job_name", lambda self: self.name),
     )
 
 
@@ -101,14 +101,14 @@ class Task(TaskFields):
         EXECUTION_LIST,
         lambda: JobExecution,
         description="Its executions.",
-        of=lambda loaders, self: (loaders.executions_of_task, self.stored.id),
+        of=("task_id", lambda self: self.stored.id),
     )
 
     runs: Connection["Run"] = listed(
         RUN_LIST,
         lambda: Run,
         description="Its runs.",
-        of=lambda loaders, self: (loaders.runs_of_task, self.stored.id),
+        of=("task_id", lambda self: self.stored.id),
     )
 
     @resolved(
@@ -127,7 +127,7 @@ class Task(TaskFields):
         SKIPPED_LIST,
         lambda: SkippedOccurrence,
         description="Its occurrences that did not become runs, and why.",
-        of=lambda loaders, self: (loaders.skipped_of_task, self.stored.id),
+        of=("task_id", lambda self: self.stored.id),
     )
 
 
@@ -159,7 +159,7 @@ class Run(RunFields):
         EXECUTION_LIST,
         lambda: JobExecution,
         description="Its executions, one per attempt.",
-        of=lambda loaders, self: (loaders.executions_of_run, self.stored.id),
+        of=("run_id", lambda self: self.stored.id),
     )
 
 

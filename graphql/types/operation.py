@@ -8,6 +8,7 @@ import strawberry
 
 from ...jobs.core import model
 from ...jobs.core.states import RunState
+from ...jobs.store.read.listing.aggregates import HELD, QUEUED
 from ..context import Info
 from ..fields import resolved
 from ..lists.connections import Connection
@@ -39,13 +40,14 @@ class Group:
         RUN_LIST,
         lambda: Run,
         description="Its runs that are not over; those that are: `runs(filter: {group: …})`.",
-        of=lambda loaders, self: (loaders.queued_of_group, self.name),
+        of=("group", lambda self: self.name),
+        rows=QUEUED,
     )
     tasks: Connection[Task] = listed(
         TASK_LIST,
         lambda: Task,
         description="The tasks whose runs go to it.",
-        of=lambda loaders, self: (loaders.tasks_of_group, self.name),
+        of=("group", lambda self: self.name),
     )
 
     @resolved(description="How many of its runs wait.")
@@ -130,7 +132,8 @@ class Node:
         RUN_LIST,
         lambda: Run,
         description="The runs that it holds, handed to it or at work.",
-        of=lambda loaders, self: (loaders.held_of_node, int(self.id)),
+        of=("node_id", lambda self: int(self.id)),
+        rows=HELD,
     )
 
     @classmethod

@@ -3,7 +3,7 @@
 import logging
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from datetime import UTC, datetime
 from difflib import get_close_matches
 from inspect import iscoroutinefunction
@@ -326,40 +326,26 @@ def _real_now() -> datetime:
 
 def _run(job_name: str, args: dict[str, Json], now: datetime, scheduled_for: datetime | None) -> Run:
     """A run as a node would have it in hand."""
-    return Run(
-        id=1,
-        job_name=job_name,
-        state=RunState.RUNNING,
-        trigger=Trigger.MANUAL if scheduled_for is None else Trigger.SCHEDULE,
-        args=args,
-        group=DEFAULT_GROUP,
-        priority=Priority.LOW,
-        task_id=1,
-        task_name=job_name,
-        scheduled_for=scheduled_for,
-        submitted_at=now,
-        available_at=now,
-        started_at=now,
-        finished_at=None,
-        attempt=1,
-        failures=0,
-        retries=DEFAULT_RETRIES,
-        retry_delay=DEFAULT_RETRY_DELAY,
-        timeout=None,
-        exclusive=False,
-        node_id=1,
-        node="test",
-        cancel_requested_at=None,
-        cancel_reason=None,
-        unique_key=None,
-        retried_from=None,
-        progress=None,
-        checkpoint=None,
-        result=None,
-        error=None,
-        submitter=None,
-        submitter_id=None,
-        description="",
-        signature=None,
-        carried=None,
-    )
+    known: dict[str, Any] = {
+        "id": 1,
+        "job_name": job_name,
+        "state": RunState.RUNNING,
+        "trigger": Trigger.MANUAL if scheduled_for is None else Trigger.SCHEDULE,
+        "args": args,
+        "group": DEFAULT_GROUP,
+        "priority": Priority.LOW,
+        "task_id": 1,
+        "task_name": job_name,
+        "scheduled_for": scheduled_for,
+        **dict.fromkeys(("submitted_at", "available_at", "started_at"), now),
+        "attempt": 1,
+        "failures": 0,
+        "retries": DEFAULT_RETRIES,
+        "retry_delay": DEFAULT_RETRY_DELAY,
+        "exclusive": False,
+        "node_id": 1,
+        "node": "test",
+        "description": "",
+    }
+    open_yet: dict[str, Any] = dict.fromkeys(field.name for field in fields(Run))
+    return Run(**(open_yet | known))

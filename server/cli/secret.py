@@ -11,10 +11,9 @@ from ...jobs.core.auth.secrets import MAX_VALUE
 from ...jobs.core.errors import ConfigurationError
 from ...jobs.store.db.transaction import Tx
 from ...jobs.store.read.auth import secrets as stored_secrets
-from ..configuration.reading import load
 from ..configuration.secret_keys import key_file, key_source, write_keys
-from ..database.accounts import on_accounts
-from .options import AsJson, ConfigFile, DatabaseUrl
+from .desk import Desk, at_desk
+from .options import AsJson
 from .output import Output
 
 secret = typer.Typer(
@@ -25,85 +24,78 @@ Name = Annotated[str, typer.Argument(help='What arguments call it: {"$secret": "
 
 
 @secret.command(name="set")
-def keep(name: Name, database_url: DatabaseUrl = None, config: ConfigFile = None, as_json: AsJson = False) -> None:
+@at_desk
+def keep(desk: Desk, name: Name) -> None:
     """Keep the value that is read from standard input; a line break at its end is left out."""
-    output = Output(as_json=as_json)
-    with output.errors():
-        flags = {"database_url": database_url}
-        value, ring = _value(), key_source(load(flags, config).settings)()
-        kept = on_accounts(flags, config, lambda tx: actions.set_secret(tx, name, value, ring))
-        output.result({"ok": True, "name": kept.name, "keyId": kept.key_id}, f"Secret {kept.name} set")
+    value, ring = _value(), key_source(desk.settings)()
+    kept = desk.do(lambda tx: actions.set_secret(tx, name, value, ring))
+    desk.result({"name": kept.name, "keyId": kept.key_id}, f"Secret {kept.name} set")
 
 
 @secret.command(name="list")
-def show(database_url: DatabaseUrl = None, config: ConfigFile = None, as_json: AsJson = False) -> None:
+@at_desk
+def show(desk: Desk) -> None:
     """List the secrets without their values, and the tasks that use them."""
-    output = Output(as_json=as_json)
-    with output.errors():
 
-        def read(tx: Tx) -> list[dict[str, object]]:
-            users = stored_secrets.users(tx.conn)
-            return [
-                {
-                    "name": one.name,
-                    "keyId": one.key_id,
-                    "updatedAt": one.updated_at.isoformat(),
-                    "updatedBy": one.updated_by,
-                    "usedBy": users.get(one.name, []),
-                }
-                for one in stored_secrets.everything(tx.conn)
-            ]
+    def read(tx: Tx) -> list[dict[str, object]]:
+        users = stored_secrets.users(tx.conn)
+        return [
+            {
+                "name": one.name,
+                "keyId": one.key_id,
+                "updatedAt": one.updated_at.isoformat(),
+                "updatedBy": one.updated_by,
+                "usedBy": users.get(one.name, []),
+            }
+            for one in stored_secrets.everything(tx.conn)
+        ]
 
-        found = on_accounts({"database_url": database_url}, config, read)
-        lines = [f"{one['name']:<30} set by {one['updatedBy']} at {one['updatedAt']}" for one in found]
-        output.result({"ok": True, "secrets": found}, "\n".join(lines) or "No secrets yet")
+    found = desk.do(read)
+    lines = [f"{one['name']:<30} set by {one['updatedBy']} at {one['updatedAt']}" for one in found]
+    desk.result({"secrets": found}, "\n".join(lines) or "No secrets yet")
 
 
 @secret.command()
+@at_desk
 def delete(
+    desk: Desk,
     name: Name,
     force: Annotated[bool, typer.Option("--force", help="Also if tasks use it; their runs fail from then on.")] = False,
-    database_url: DatabaseUrl = None,
-    config: ConfigFile = None,
-    as_json: AsJson = False,
 ) -> None:
     """Forget a secret."""
-    output = Output(as_json=as_json)
-    with output.errors():
-        flags = {"database_url": database_url}
-        gone = on_accounts(flags, config, lambda tx: actions.delete_secret(tx, name, force=force))
-        output.result({"ok": True, "name": gone.name}, f"Secret {gone.name} deleted")
+    gone = desk.do(lambda tx: actions.delete_secret(tx, name, force=force))
+    desk.result({"name": gone.name}, f"Secret {gone.name} deleted")
 
 
 @secret.command()
-def new_key(as_json: AsJson = False) -> None:
+def new_key(
+    as_json: AsJson = False,
+) -> None:
     """Print a new key for CRONOGRAPH_SECRET_KEY, and nothing else."""
     key = actions.fresh_key()
     Output(as_json=as_json).result({"ok": True, "key": key.text, "keyId": key.id}, key.text)
 
 
 @secret.command()
-def rotate_key(database_url: DatabaseUrl = None, config: ConfigFile = None, as_json: AsJson = False) -> None:
+@at_desk
+def rotate_key(desk: Desk) -> None:
     """Encrypt all secrets with the newest key.
 
     Where the keys lie in a file, a new one is made and the older ones are forgotten; a running server notices. Where
     CRONOGRAPH_SECRET_KEY holds them, put the new key before the old one on every node first ("NEW,OLD"), restart the
     nodes, run this command, and take the old one away.
     """
-    output = Output(as_json=as_json)
-    with output.errors():
-        flags = {"database_url": database_url}
-        settings = load(flags, config).settings
-        ring, path = key_source(settings)(), key_file(settings)
-        if path is not None:
-            ring = KeyRing((actions.fresh_key(), *ring.keys))
-            # The server must have the new key before anything is encrypted with it.
-            write_keys(path, ring)
-        count = on_accounts(flags, config, lambda tx: actions.reseal_all(tx, ring))
-        if path is not None:
-            write_keys(path, KeyRing(ring.keys[:1]))
-        data = {"ok": True, "keyId": ring.newest.id, "secrets": count}
-        output.result(data, f"{count} secrets are encrypted with the key {ring.newest.id} now")
+    settings = desk.settings
+    ring, path = key_source(settings)(), key_file(settings)
+    if path is not None:
+        ring = KeyRing((actions.fresh_key(), *ring.keys))
+        # The server must have the new key before anything is encrypted with it.
+        write_keys(path, ring)
+    count = desk.do(lambda tx: actions.reseal_all(tx, ring))
+    if path is not None:
+        write_keys(path, KeyRing(ring.keys[:1]))
+    data = {"keyId": ring.newest.id, "secrets": count}
+    desk.result(data, f"{count} secrets are encrypted with the key {ring.newest.id} now")
 
 
 def _value() -> str:

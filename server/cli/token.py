@@ -13,15 +13,15 @@ from ...jobs.core.auth.credentials import Prefix, shown_form, stored_form
 from ...jobs.core.auth.roles import Role
 from ...jobs.store.db.transaction import Tx
 from ...jobs.store.read.auth import accounts, sessions
-from ..database.accounts import on_accounts
-from .options import AsJson, ConfigFile, DatabaseUrl
-from .output import Output
+from .desk import Desk, at_desk
 
 token = typer.Typer(help="Make, list and revoke personal API tokens, straight in the database.", no_args_is_help=True)
 
 
 @token.command()
+@at_desk
 def create(
+    desk: Desk,
     user: Annotated[str, typer.Option("--user", help="Whose token it is.")],
     role: Annotated[
         Role | None, typer.Option("--role", help="What it may do, at most what the account may. [default: the same]")
@@ -30,60 +30,47 @@ def create(
     days: Annotated[
         float | None, typer.Option("--days", min=0.001, max=3660, help="How long it lasts. [default: until revoked]")
     ] = None,
-    database_url: DatabaseUrl = None,
-    config: ConfigFile = None,
-    as_json: AsJson = False,
 ) -> None:
     """Make a token and print it alone on standard output. It is shown this once and stored nowhere."""
-    output = Output(as_json=as_json)
-    with output.errors():
-        secret = fresh_secret(Prefix.API_TOKEN)
+    secret = fresh_secret(Prefix.API_TOKEN)
 
-        def make(tx: Tx) -> ApiToken:
-            account = the_account(tx, user)
-            ends = None if days is None else tx.now + timedelta(days=days)
-            new = NewToken(name, role or account.role, stored_form(secret), shown_form(secret), ends)
-            return create_token(tx, account, new)
+    def make(tx: Tx) -> ApiToken:
+        account = the_account(tx, user)
+        ends = None if days is None else tx.now + timedelta(days=days)
+        new = NewToken(name, role or account.role, stored_form(secret), shown_form(secret), ends)
+        return create_token(tx, account, new)
 
-        made = on_accounts({"database_url": database_url}, config, make)
-        expires = made.expires_at.isoformat() if made.expires_at else None
-        data = {"ok": True, "token": secret, "id": made.id, "role": made.role.value, "expiresAt": expires}
-        output.result(data, secret)
+    made = desk.do(make)
+    expires = made.expires_at.isoformat() if made.expires_at else None
+    data = {"token": secret, "id": made.id, "role": made.role.value, "expiresAt": expires}
+    desk.result(data, secret)
 
 
 @token.command(name="list")
+@at_desk
 def show(
-    user: Annotated[str | None, typer.Option("--user", help="Whose. [default: everybody's]")] = None,
-    database_url: DatabaseUrl = None,
-    config: ConfigFile = None,
-    as_json: AsJson = False,
+    desk: Desk, user: Annotated[str | None, typer.Option("--user", help="Whose. [default: everybody's]")] = None
 ) -> None:
     """List the tokens that are not revoked, without their secrets."""
-    output = Output(as_json=as_json)
-    with output.errors():
 
-        def read(tx: Tx) -> list[tuple[str, ApiToken]]:
-            owners = [the_account(tx, user)] if user else accounts.everybody(tx.conn)
-            names = {one.id: one.name for one in owners}
-            return [(names[one.account_id], one) for one in sessions.tokens_of(tx.conn, list(names))]
+    def read(tx: Tx) -> list[tuple[str, ApiToken]]:
+        owners = [the_account(tx, user)] if user else accounts.everybody(tx.conn)
+        names = {one.id: one.name for one in owners}
+        return [(names[one.account_id], one) for one in sessions.tokens_of(tx.conn, list(names))]
 
-        found = on_accounts({"database_url": database_url}, config, read)
-        lines = [f"{one.id:<6} {owner:<20} {one.role.value:<9} {one.shown}…  {one.name}" for owner, one in found]
-        output.result({"ok": True, "tokens": [_data(*pair) for pair in found]}, "\n".join(lines) or "No tokens yet")
+    found = desk.do(read)
+    lines = [f"{one.id:<6} {owner:<20} {one.role.value:<9} {one.shown}…  {one.name}" for owner, one in found]
+    desk.result({"tokens": [_data(*pair) for pair in found]}, "\n".join(lines) or "No tokens yet")
 
 
 @token.command()
+@at_desk
 def revoke(
-    number: Annotated[int, typer.Argument(metavar="ID", help="The id that `token list` shows.")],
-    database_url: DatabaseUrl = None,
-    config: ConfigFile = None,
-    as_json: AsJson = False,
+    desk: Desk, number: Annotated[int, typer.Argument(metavar="ID", help="The id that `token list` shows.")]
 ) -> None:
     """Make a token worthless; servers notice within some seconds."""
-    output = Output(as_json=as_json)
-    with output.errors():
-        gone = on_accounts({"database_url": database_url}, config, lambda tx: revoke_token(tx, number))
-        output.result({"ok": True, "id": gone.id}, f"Token {gone.id} ({gone.name}) is revoked")
+    gone = desk.do(lambda tx: revoke_token(tx, number))
+    desk.result({"id": gone.id}, f"Token {gone.id} ({gone.name}) is revoked")
 
 
 def _data(owner: str, one: ApiToken) -> dict[str, object]:

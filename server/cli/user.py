@@ -14,9 +14,8 @@ from ...jobs.core.errors import ConfigurationError
 from ...jobs.store.db.transaction import Tx
 from ...jobs.store.read.auth import accounts
 from ..auth.passwords import HASHER
-from ..database.accounts import on_accounts
-from .options import DEFAULT_SERVER, AsJson, ConfigFile, DatabaseUrl
-from .output import Output
+from .desk import Desk, at_desk
+from .options import DEFAULT_SERVER
 
 user = typer.Typer(help="Manage accounts, straight in the database; no server is needed.", no_args_is_help=True)
 
@@ -28,105 +27,75 @@ PasswordStdin = Annotated[
 
 
 @user.command()
-def add(
-    name: Name,
-    role: RoleOption = Role.VIEWER,
-    password_stdin: PasswordStdin = False,
-    database_url: DatabaseUrl = None,
-    config: ConfigFile = None,
-    as_json: AsJson = False,
-) -> None:
+@at_desk
+def add(desk: Desk, name: Name, role: RoleOption = Role.VIEWER, password_stdin: PasswordStdin = False) -> None:
     """Make an account; without a password it can only be used by tokens until it gets one."""
-    output = Output(as_json=as_json)
-    with output.errors():
-        hashed = HASHER.hash(_password(name)) if password_stdin else None
-        made = on_accounts(_where(database_url), config, lambda tx: actions.add_account(tx, name, role, hashed))
-        output.result({"ok": True, "account": _data(made)}, f"Account {made.name} made, role {made.role.value}")
+    hashed = HASHER.hash(_password(name)) if password_stdin else None
+    made = desk.do(lambda tx: actions.add_account(tx, name, role, hashed))
+    desk.result({"account": _data(made)}, f"Account {made.name} made, role {made.role.value}")
 
 
 @user.command(name="list")
-def show(database_url: DatabaseUrl = None, config: ConfigFile = None, as_json: AsJson = False) -> None:
+@at_desk
+def show(desk: Desk) -> None:
     """List the accounts."""
-    output = Output(as_json=as_json)
-    with output.errors():
-        found = on_accounts(_where(database_url), config, lambda tx: accounts.everybody(tx.conn))
-        lines = [f"{one.name:<30} {one.role.value:<9} {_state(one)}" for one in found]
-        output.result({"ok": True, "accounts": [_data(one) for one in found]}, "\n".join(lines) or "No accounts yet")
+    found = desk.do(lambda tx: accounts.everybody(tx.conn))
+    lines = [f"{one.name:<30} {one.role.value:<9} {_state(one)}" for one in found]
+    desk.result({"accounts": [_data(one) for one in found]}, "\n".join(lines) or "No accounts yet")
 
 
 @user.command()
+@at_desk
 def role(
-    name: Name,
-    new_role: Annotated[Role, typer.Argument(metavar="ROLE", help="The new role.")],
-    database_url: DatabaseUrl = None,
-    config: ConfigFile = None,
-    as_json: AsJson = False,
+    desk: Desk, name: Name, new_role: Annotated[Role, typer.Argument(metavar="ROLE", help="The new role.")]
 ) -> None:
     """Change what an account may do; its sign-ins end."""
-    output = Output(as_json=as_json)
-    with output.errors():
-        changed = on_accounts(_where(database_url), config, lambda tx: actions.set_role(tx, name, new_role))
-        output.result({"ok": True, "account": _data(changed)}, f"Account {changed.name} has role {changed.role.value}")
+    changed = desk.do(lambda tx: actions.set_role(tx, name, new_role))
+    desk.result({"account": _data(changed)}, f"Account {changed.name} has role {changed.role.value}")
 
 
 @user.command()
-def disable(name: Name, database_url: DatabaseUrl = None, config: ConfigFile = None, as_json: AsJson = False) -> None:
+@at_desk
+def disable(desk: Desk, name: Name) -> None:
     """Lock an account out at once: sessions end, tokens stop working, runs in its name fail."""
-    output = Output(as_json=as_json)
-    with output.errors():
-        changed = on_accounts(_where(database_url), config, lambda tx: actions.disable(tx, name))
-        output.result({"ok": True, "account": _data(changed)}, f"Account {changed.name} is disabled")
+    changed = desk.do(lambda tx: actions.disable(tx, name))
+    desk.result({"account": _data(changed)}, f"Account {changed.name} is disabled")
 
 
 @user.command()
-def enable(name: Name, database_url: DatabaseUrl = None, config: ConfigFile = None, as_json: AsJson = False) -> None:
+@at_desk
+def enable(desk: Desk, name: Name) -> None:
     """Let an account sign in again."""
-    output = Output(as_json=as_json)
-    with output.errors():
-        changed = on_accounts(_where(database_url), config, lambda tx: actions.enable(tx, name))
-        output.result({"ok": True, "account": _data(changed)}, f"Account {changed.name} is enabled")
+    changed = desk.do(lambda tx: actions.enable(tx, name))
+    desk.result({"account": _data(changed)}, f"Account {changed.name} is enabled")
 
 
 @user.command()
-def password(
-    name: Name,
-    password_stdin: PasswordStdin = False,
-    database_url: DatabaseUrl = None,
-    config: ConfigFile = None,
-    as_json: AsJson = False,
-) -> None:
+@at_desk
+def password(desk: Desk, name: Name, password_stdin: PasswordStdin = False) -> None:
     """Set the password of an account, asked for or from standard input; its sign-ins end."""
-    output = Output(as_json=as_json)
-    with output.errors():
-        text = _password(name) if password_stdin else _asked(name)
-        hashed = HASHER.hash(text)
-        changed = on_accounts(_where(database_url), config, lambda tx: actions.set_password(tx, name, hashed))
-        output.result({"ok": True, "account": _data(changed)}, f"Account {changed.name} has a new password")
+    text = _password(name) if password_stdin else _asked(name)
+    hashed = HASHER.hash(text)
+    changed = desk.do(lambda tx: actions.set_password(tx, name, hashed))
+    desk.result({"account": _data(changed)}, f"Account {changed.name} has a new password")
 
 
 @user.command()
+@at_desk
 def link(
+    desk: Desk,
     name: Name,
     url: Annotated[str, typer.Option("--url", envvar="CRONOGRAPH_URL", help="Address of the server.")] = DEFAULT_SERVER,
-    database_url: DatabaseUrl = None,
-    config: ConfigFile = None,
-    as_json: AsJson = False,
 ) -> None:
     """Print a link by which the owner of an account sets a new password, once and within 24 hours."""
-    output = Output(as_json=as_json)
-    with output.errors():
-        secret = fresh_secret(Prefix.LINK)
+    secret = fresh_secret(Prefix.LINK)
 
-        def prepare(tx: Tx) -> str:
-            return actions.prepare_recovery(tx, name, stored_form(secret)).isoformat()
+    def prepare(tx: Tx) -> str:
+        return actions.prepare_recovery(tx, name, stored_form(secret)).isoformat()
 
-        until = on_accounts(_where(database_url), config, prepare)
-        address = f"{url.rstrip('/')}/recover?token={secret}"
-        output.result({"ok": True, "link": address, "until": until}, address)
-
-
-def _where(database_url: str | None) -> dict[str, str | None]:
-    return {"database_url": database_url}
+    until = desk.do(prepare)
+    address = f"{url.rstrip('/')}/recover?token={secret}"
+    desk.result({"link": address, "until": until}, address)
 
 
 def _data(account: Account) -> dict[str, object]:

@@ -1,0 +1,69 @@
+"""What commands share that work straight in the database, without a server: their options, and how they answer."""
+
+import functools
+import inspect
+from collections.abc import Callable, Mapping
+from inspect import Parameter
+from pathlib import Path
+from typing import Any, Concatenate, Final, ParamSpec, TypeVar, cast
+
+from ...jobs.store.db.transaction import Tx
+from ..configuration.reading import load
+from ..configuration.settings import Settings
+from ..database.accounts import on_accounts
+from .options import AsJson, ConfigFile, DatabaseUrl
+from .output import Output
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+_OPTIONS: Final = (
+    Parameter("database_url", Parameter.KEYWORD_ONLY, default=None, annotation=DatabaseUrl),
+    Parameter("config", Parameter.KEYWORD_ONLY, default=None, annotation=ConfigFile),
+    Parameter("as_json", Parameter.KEYWORD_ONLY, default=False, annotation=AsJson),
+)
+
+
+class Desk:
+    """Where such a command works.
+
+    Attributes:
+        output: How it answers.
+    """
+
+    def __init__(self, database_url: str | None, config: Path | None, output: Output) -> None:
+        self.output = output
+        self._flags = {"database_url": database_url}
+        self._config = config
+
+    @property
+    def settings(self) -> Settings:
+        """What is set for the server of this database."""
+        return load(self._flags, self._config).settings
+
+    def do(self, action: Callable[[Tx], T]) -> T:
+        """Run an action in one transaction, in the name of the command line."""
+        return on_accounts(self._flags, self._config, action)
+
+    def result(self, data: Mapping[str, Any], text: str) -> None:
+        """What was done or found: ``data`` for programs, ``text`` for people."""
+        self.output.result({"ok": True, **data}, text)
+
+
+def at_desk(command: Callable[Concatenate[Desk, P], None]) -> Callable[..., None]:
+    """A command that takes ``--database-url``, ``--config`` and ``--json`` after its own options."""
+
+    @functools.wraps(command)
+    def working(*args: P.args, **given: P.kwargs) -> None:
+        said = cast("dict[str, Any]", given)
+        output = Output(as_json=said.pop("as_json", False))
+        desk = Desk(said.pop("database_url", None), said.pop("config", None), output)
+        with output.errors():
+            command(desk, *args, **given)
+
+    own = list(inspect.signature(command, eval_str=True).parameters.values())[1:]
+    every = [*(one.replace(kind=Parameter.KEYWORD_ONLY) for one in own), *_OPTIONS]
+    # What a command takes is what typer makes its command line of.
+    vars(working)["__signature__"] = inspect.Signature(every)
+    working.__annotations__ = {one.name: one.annotation for one in every}
+    return working

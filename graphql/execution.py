@@ -8,7 +8,13 @@ from graphql.pyutils import Path, gather_with_cancel
 from strawberry.schema.schema import StrawberryGraphQLCoreExecutionContext
 from typing_extensions import override
 
-from graphql import ExecutionResult, GraphQLLeafType, GraphQLObjectType, Undefined
+from graphql import (
+    ExecutionResult,
+    GraphQLLeafType,
+    GraphQLNonNull,
+    GraphQLObjectType,
+    Undefined,
+)
 
 from .guard.answer import AnswerSize
 from .guard.limits import LimitExceeded, Limits
@@ -139,6 +145,42 @@ class OperationExecutor(StrawberryGraphQLCoreExecutionContext):
             for name, details in fields.items()
         )
         return plan if any(plain is not None for _, plain, _ in plan) else None
+
+    @override
+    def complete_list_item_value(
+        self,
+        item: Any,
+        complete_results: list[Any],
+        item_type: Any,
+        field_details_list: Any,
+        info: Any,
+        item_path: Path,
+        position_context: Any,
+    ) -> bool:
+        """Take an item of a list into the answer: an object by its fields at once, all else as graphql-core does."""
+        kind: Any = cast("Any", item_type).of_type if isinstance(item_type, GraphQLNonNull) else item_type
+        usual = self._plain is not None and type(kind) is GraphQLObjectType and not kind.is_type_of
+        if not usual or item is None or isinstance(item, Exception):
+            return cast("Any", super()).complete_list_item_value(  # type: ignore[no-any-return]
+                item, complete_results, item_type, field_details_list, info, item_path, position_context
+            )
+        try:
+            shown = self.collect_and_execute_subfields(kind, field_details_list, item_path, item, position_context)
+        except Exception as error:  # noqa: BLE001 - it becomes an error of the answer, or is raised by this
+            cast("Any", self).handle_field_error(error, item_type, field_details_list, item_path)
+            shown = None
+        if not self._is_awaitable(shown):
+            complete_results.append(shown)
+            return False
+        complete_results.append(self._awaited_item(shown, item_type, field_details_list, item_path))
+        return True
+
+    async def _awaited_item(self, shown: Any, kind: Any, details: Any, path: Path) -> Any:  # noqa: ANN401
+        try:
+            return await shown
+        except Exception as error:  # noqa: BLE001 - as above
+            cast("Any", self).handle_field_error(error, kind, details, path)
+            return None
 
     @override
     def complete_leaf_value(self, return_type: GraphQLLeafType, result: Any) -> Any:  # type: ignore[override]

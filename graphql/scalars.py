@@ -54,12 +54,13 @@ def parse_bigint(value: object) -> int:
     return value
 
 
+_UNSTORABLE: Final = re.compile("[\\0\\ud800-\\udfff]")
+
+
 def unstorable(text: str) -> str | None:
     """The first character of a text that no database can store, in words, or None."""
-    for character in text:
-        if character == "\0" or "\ud800" <= character <= "\udfff":
-            return f"U+{ord(character):04X}"
-    return None
+    found = _UNSTORABLE.search(text)
+    return None if found is None else f"U+{ord(found[0]):04X}"
 
 
 def _shown(value: object) -> str:

@@ -11,12 +11,14 @@ from strawberry.types import ExecutionContext
 
 from graphql import GraphQLError
 
+from .direct_resolvers import resolve_directly
 from .enums import Role
 from .errors import mask_all
 from .execution import LIMITS, PLAIN_FIELDS, OperationExecutor
 from .guard.document import DocumentStore, Prepared, RequestRefused
 from .guard.limits import Limits
 from .plain_fields import PlainFields
+from .plain_inputs import plan_inputs
 from .rights import check_role, rules_of
 
 RoleOf = Callable[[Any], Role]
@@ -60,6 +62,8 @@ class GuardedSchema(strawberry.Schema):
         self.rules = rules_of(self._schema)
         self._schema.extensions[LIMITS] = limits
         self._schema.extensions[PLAIN_FIELDS] = PlainFields(self._schema)
+        plan_inputs(self._schema, self.config.name_converter)
+        resolve_directly(self._schema, self.config)
         self.documents = DocumentStore(self._schema, limits, self.rules)
 
     @cached_property

@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass, fields, is_dataclass
 from datetime import datetime
 from enum import Enum
-from functools import partial
+from functools import cache, partial
 from typing import Any, Final, Generic, Protocol, TypeVar, cast, runtime_checkable
 
 import strawberry
@@ -127,6 +127,10 @@ def _faults(input: object) -> Iterator[Refusal]:
         yield from (fault for fault in input.faults() if fault.path not in found)
 
 
+_HARMLESS: Final = frozenset({bool, int, datetime})
+"""Values of these exact types can be stored."""
+
+
 def input_faults(value: object, path: tuple[str, ...] = ()) -> Iterator[InvalidInput]:
     """What no action can judge: texts and numbers that cannot be stored, arguments that are no object."""
     if isinstance(value, str) and not isinstance(value, Enum):
@@ -142,7 +146,7 @@ def input_faults(value: object, path: tuple[str, ...] = ()) -> Iterator[InvalidI
         for name, one in _present(value):
             if name == "args":
                 yield from _args_faults(one, (*path, name))
-            else:
+            elif one is not None and type(one) not in _HARMLESS:
                 yield from input_faults(one, (*path, camel(name)))
 
 
@@ -197,10 +201,16 @@ def given(value: T | None) -> T | None:
 
 
 def _present(value: Any) -> Iterator[tuple[str, Any]]:  # noqa: ANN401 - any input object
-    for field in fields(value):
-        one = getattr(value, field.name)
+    for name in _names(cast("Any", type(value))):
+        one = getattr(value, name)
         if one is not strawberry.UNSET:
-            yield field.name, one
+            yield name, one
+
+
+@cache
+def _names(kind: "type[Any]") -> tuple[str, ...]:
+    """The fields of a type of inputs; the library puts them together anew for each object."""
+    return tuple(field.name for field in fields(kind))
 
 
 def _plain(value: object) -> object:

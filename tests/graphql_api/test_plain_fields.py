@@ -19,7 +19,7 @@ from cronograph.graphql.execution import LIMITS, PLAIN_FIELDS, OperationExecutor
 from cronograph.graphql.guard.limits import Limits
 from cronograph.graphql.plain_fields import PlainFields
 from cronograph.graphql.scalars import SCALARS, BigInt
-from cronograph.graphql.schema_factory import GuardedSchema, build_schema
+from cronograph.graphql.schema_factory import build_schema
 from graphql import ExecutionResult, GraphQLObjectType, GraphQLSchema, execute, parse  # pyright: ignore[reportUnknownVariableType] - generic
 
 
@@ -112,15 +112,15 @@ MOST: Final = 120
 
 
 def schema_of(*, plain: bool) -> GraphQLSchema:
-    """The schema, with plain fields answered by plan or in the ordinary way."""
-    schema = schema_converted(build_schema(Query, config=StrawberryConfig(scalar_map=SCALARS)))
+    """The schema as it is served, or as Strawberry makes it."""
+    config = StrawberryConfig(scalar_map=SCALARS)
+    schema = schema_converted(build_schema(Query, config=config) if plain else strawberry.Schema(Query, config=config))
+    assert (PLAIN_FIELDS in schema.extensions) == plain
     schema.extensions[LIMITS] = Limits(answer_bytes=MOST)
-    if not plain:
-        del schema.extensions[PLAIN_FIELDS]
     return schema
 
 
-def schema_converted(schema: GuardedSchema) -> GraphQLSchema:
+def schema_converted(schema: strawberry.Schema) -> GraphQLSchema:
     """graphql-core's schema behind Strawberry's."""
     converted: GraphQLSchema = vars(schema)["_schema"]
     return converted

@@ -188,10 +188,13 @@ class Database:
     ) -> tuple[T, Wake]:
         tx = Tx(conn, self.clock)
         result = function(tx, *args, **kwargs)
+        # The audit log last of all: whoever writes next into the chain waits from here to the commit.
+        if len(tx.records) == 1:
+            audit.append_one(conn, tx.now, tx.records[0], tx.changes)
+            return result, tx.wakes
         if tx.changes:
             outbox.append(conn, tx.now, tx.changes)
         if tx.records:
-            # Last of all: whoever writes next into the chain waits from here to the commit.
             audit.append(conn, tx.now, tx.records)
         return result, tx.wakes
 

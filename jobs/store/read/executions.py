@@ -1,8 +1,10 @@
 """Reading the execution log row by row."""
 
 from collections.abc import Sequence
+from functools import cache
+from typing import Any, Final
 
-from sqlalchemy import Connection, and_, select
+from sqlalchemy import Connection, Select, and_, select
 
 from ...core.model import Execution, Outcome, Trigger
 from ..db import dialect
@@ -11,6 +13,7 @@ from ..schema.tables import job_execution as e
 
 execution_from = reader_of(Execution, {"outcome": Outcome, "trigger": Trigger})
 """The execution behind a whole row of ``job_execution``."""
+_OWNERS: Final = {"task": dialect.KINDS[int]}
 
 
 def by_ids(conn: Connection, ids: Sequence[int]) -> dict[int, Execution]:
@@ -26,11 +29,19 @@ def open_of_node(conn: Connection, node_id: int) -> list[Execution]:
 
 def newest_finished(conn: Connection, task_ids: Sequence[int]) -> dict[int, Execution]:
     """The newest finished execution of each of these tasks that has one, by the id of the task."""
-    columns = {"task": dialect.KINDS[int]}
-    owners, parameters = dialect.batch(conn, columns, [(one,) for one in task_ids], name="owners")
+    statement = _newest_finished(postgres=dialect.is_postgresql(conn))
+    parameters = dialect.batch_rows(
+        _OWNERS, [(one,) for one in task_ids], "owners", postgres=dialect.is_postgresql(conn)
+    )
+    return {row.task_id: execution_from(row) for row in conn.execute(statement, parameters)}
+
+
+@cache
+def _newest_finished(*, postgres: bool) -> Select[Any]:
+    # Putting it together costs as much as sending it.
+    owners = dialect.batch_source(_OWNERS, "owners", postgres=postgres)
     one = e.alias("one")
     # Not "=", as in ``pages.pages_of``: only the index that begins with the task is to serve the order.
     mine = and_(one.c.task_id >= owners.c.task, one.c.task_id <= owners.c.task, one.c.completed_at.is_not(None))
     newest = select(one.c.id).where(mine).order_by(one.c.task_id.desc(), one.c.id.desc()).limit(1).correlate(owners)
-    statement = select(e).where(e.c.id.in_(select(newest.scalar_subquery()).select_from(owners)))
-    return {row.task_id: execution_from(row) for row in conn.execute(statement, parameters)}
+    return select(e).where(e.c.id.in_(select(newest.scalar_subquery()).select_from(owners)))

@@ -122,9 +122,7 @@ class AccountMutations:
             return token_actions.create_token(tx, account, new)
 
         done = await perform_alone(info, input, action)
-        if done.result is None:
-            return CreateApiTokenPayload(errors=done.errors)
-        return CreateApiTokenPayload(token=ApiToken.from_model(done.result), secret=secret)
+        return done.answer(CreateApiTokenPayload, token=ApiToken.from_model, secret=lambda _: secret)
 
     @mutates(description="Makes an API token worthless: one's own; administrators anybody's.", requires=Role.VIEWER)
     async def revoke_api_token(self, info: Info, input: Annotated[RevokeApiTokenInput, INPUT]) -> RevokeApiTokenPayload:
@@ -137,8 +135,7 @@ class AccountMutations:
             return token_actions.revoke_token(tx, parse_key(input.id, "id"), account_id=whose)
 
         done = await perform_alone(info, input, action)
-        token = None if done.result is None else ApiToken.from_model(done.result)
-        return RevokeApiTokenPayload(token=token, errors=done.errors)
+        return done.answer(RevokeApiTokenPayload, token=ApiToken.from_model)
 
     @mutates(description="Ends sign-ins of one's own: one, or all but this one.", requires=Role.VIEWER)
     async def end_sessions(self, info: Info, input: Annotated[EndSessionsInput, INPUT]) -> EndSessionsPayload:
@@ -156,7 +153,7 @@ class AccountMutations:
             return 1
 
         done = await perform_alone(info, input, action)
-        return EndSessionsPayload(ended=done.result or 0, errors=done.errors)
+        return done.answer(EndSessionsPayload, ended=lambda ended: ended)
 
 
 def signed_in(tx: Tx, info: Info) -> model.Account:
@@ -176,7 +173,5 @@ def signed_in(tx: Tx, info: Info) -> model.Account:
 
 
 def _account(kind: type[A], done: Done[model.Account], secret: str | None) -> A:
-    if done.result is None:
-        return kind(errors=done.errors)
     path = None if secret is None else f"/recover?token={secret}"
-    return kind(account=Account.from_model(done.result), recovery_path=path)
+    return done.answer(kind, account=Account.from_model, recovery_path=lambda _: path)

@@ -25,10 +25,13 @@ from ..errors import UserFacingError
 from ..lists.criteria import to_criteria
 from ..lists.cursors import decode, encode
 from ..lists.filters import AnyFilter
+from ..scalars import BigInt
+from ..types.payloads import ManyChanged
 from .bulk_inputs import RunSelection, TaskSelection
-from .changes import given, parse_key
+from .changes import Done, given, parse_key
 
 M = TypeVar("M", Run, Task)
+P = TypeVar("P", bound=ManyChanged)
 
 PLACE: Final = (OrderKey("id"), OrderKey("newest"))
 MAX_SHOWN: Final = 200
@@ -59,6 +62,19 @@ def memory_of(name: str, recall: Callable[[Tx, Json], list[M]]) -> Memory[Change
             "endCursor": done.end_cursor,
         },
         recall=lambda tx, stored: Changed(recall(tx, stored), stored["count"], stored["hasMore"], stored["endCursor"]),
+    )
+
+
+def answer_many(kind: type[P], done: Done[Changed[M]], **shown: Callable[[M], object]) -> P:
+    """What a mutation of many answers; ``shown`` is the field with the first of the rows, and what shows one."""
+    ((name, show),) = shown.items()
+    rows: dict[str, Callable[[Changed[M]], object]] = {name: lambda done: [show(row) for row in done.rows[:MAX_SHOWN]]}
+    return done.answer(
+        kind,
+        count=lambda done: BigInt(done.count),
+        has_more=lambda done: done.has_more,
+        end_cursor=lambda done: done.end_cursor,
+        **rows,
     )
 
 

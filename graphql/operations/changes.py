@@ -22,8 +22,9 @@ from ...jobs.store.read import tasks as task_store
 from ..arguments import camel, decimal
 from ..context import Info
 from ..scalars import unstorable
-from ..types.common import UserError
+from ..types.common import MutationPayload, UserError
 
+P = TypeVar("P", bound=MutationPayload)
 T = TypeVar("T")
 
 
@@ -33,6 +34,14 @@ class Done(Generic[T]):
 
     result: T | None
     errors: list[UserError]
+
+    def answer(self, kind: type[P], **shown: Callable[[T], object]) -> P:
+        """What the mutation answers: fields made of the result, or the reasons."""
+        result = self.result
+        if result is None:
+            return kind(errors=self.errors)
+        made: dict[str, Any] = {name: show(result) for name, show in shown.items()}
+        return kind(**made)
 
 
 async def perform(

@@ -1,7 +1,7 @@
 """Mutations of groups and nodes."""
 
 from functools import partial
-from typing import Annotated, TypeVar
+from typing import Annotated
 
 import strawberry
 
@@ -21,14 +21,12 @@ from ..fields import mutates
 from ..types.operation import Group, Node
 from ..types.payloads import (
     DrainNodePayload,
-    GroupChanged,
-    NodeChanged,
     PauseGroupPayload,
     ResumeGroupPayload,
     ResumeNodePayload,
     UpdateGroupPayload,
 )
-from .changes import Done, given, perform
+from .changes import given, perform
 from .inputs import DrainNodeInput, PauseGroupInput, ResumeGroupInput, ResumeNodeInput, UpdateGroupInput
 
 
@@ -53,20 +51,6 @@ ONE_GROUP: Memory[model.Group] = Memory(keep=lambda group: {"group": group.name}
 ONE_NODE: Memory[model.Node] = Memory(keep=lambda node: {"node": node.id}, recall=recall_node)
 
 
-G = TypeVar("G", bound=GroupChanged)
-N = TypeVar("N", bound=NodeChanged)
-
-
-def group_payload(kind: type[G], done: Done[model.Group]) -> G:
-    """The answer for one group."""
-    return kind(group=None if done.result is None else Group.from_model(done.result), errors=done.errors)
-
-
-def node_payload(kind: type[N], done: Done[model.Node]) -> N:
-    """The answer for one node."""
-    return kind(node=None if done.result is None else Node.from_model(done.result), errors=done.errors)
-
-
 @strawberry.type
 class QueueMutations:
     """Everything that changes groups and nodes."""
@@ -80,13 +64,15 @@ class QueueMutations:
         action = partial(
             actions.pause_group, name=input.name, reason=given(input.reason), actor=info.context.person.name
         )
-        return group_payload(PauseGroupPayload, await perform(info, input, action, ONE_GROUP))
+        done = await perform(info, input, action, ONE_GROUP)
+        return done.answer(PauseGroupPayload, group=Group.from_model)
 
     @mutates(description="Lets a paused group run again.", requires=Role.OPERATOR)
     async def resume_group(self, info: Info, input: Annotated[ResumeGroupInput, INPUT]) -> ResumeGroupPayload:
         """The resumed group."""
         action = partial(actions.resume_group, name=input.name, actor=info.context.person.name)
-        return group_payload(ResumeGroupPayload, await perform(info, input, action, ONE_GROUP))
+        done = await perform(info, input, action, ONE_GROUP)
+        return done.answer(ResumeGroupPayload, group=Group.from_model)
 
     @mutates(description="Changes the limit of a group.", requires=Role.OPERATOR)
     async def update_group(self, info: Info, input: Annotated[UpdateGroupInput, INPUT]) -> UpdateGroupPayload:
@@ -97,7 +83,8 @@ class QueueMutations:
                 return recall_group(tx, {"group": input.name})
             return actions.update_group(tx, input.name, max_running=input.max_running)
 
-        return group_payload(UpdateGroupPayload, await perform(info, input, action, ONE_GROUP))
+        done = await perform(info, input, action, ONE_GROUP)
+        return done.answer(UpdateGroupPayload, group=Group.from_model)
 
     @mutates(
         description="Asks a live node to take nothing new and to end once its running jobs have, as SIGTERM does: what "
@@ -107,7 +94,7 @@ class QueueMutations:
     async def drain_node(self, info: Info, input: Annotated[DrainNodeInput, INPUT]) -> DrainNodePayload:
         """The draining node."""
         done = await perform(info, input, partial(drain_node, name=input.name), ONE_NODE)
-        return node_payload(DrainNodePayload, done)
+        return done.answer(DrainNodePayload, node=Node.from_model)
 
     @mutates(
         description="Takes `drainNode` back: the node takes runs again. Refused once the node stops for good.",
@@ -116,4 +103,4 @@ class QueueMutations:
     async def resume_node(self, info: Info, input: Annotated[ResumeNodeInput, INPUT]) -> ResumeNodePayload:
         """The node, active again."""
         done = await perform(info, input, partial(resume_node, name=input.name), ONE_NODE)
-        return node_payload(ResumeNodePayload, done)
+        return done.answer(ResumeNodePayload, node=Node.from_model)

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Annotated, Final, TypeVar
+from typing import Annotated, Final
 
 import strawberry
 from strawberry.scalars import JSON
@@ -34,15 +34,13 @@ from ..types.payloads import (
     RetryNowPayload,
     RetryRunPayload,
     RetryRunsPayload,
-    RunChanged,
-    RunsChanged,
     SetRunPriorityPayload,
     TriggerJobPayload,
     UpdateRunPayload,
 )
-from .bulk import MAX_SHOWN, Changed, Deed, many_runs, memory_of
+from .bulk import Changed, Deed, answer_many, many_runs, memory_of
 from .bulk_inputs import CancelRunsInput, RetryNowInput, RetryRunsInput, SetRunPriorityInput
-from .changes import ONE_RUN, Done, args_of, given, parse_key, perform, recall_runs
+from .changes import ONE_RUN, args_of, given, parse_key, perform, recall_runs
 from .inputs import CancelRunInput, EnqueueRunsInput, PruneHistoryInput, RetryRunInput, UpdateRunInput
 from .pruning import PRUNING, prune
 
@@ -53,10 +51,6 @@ NOT_ASKED: Final = Condition("cancel_requested_at", Operator.IS_NULL, value=True
 
 def _unless_retried(_tx: Tx) -> Condition:
     return equal("retried", value=False)
-
-
-R = TypeVar("R", bound=RunChanged)
-S = TypeVar("S", bound=RunsChanged)
 
 
 def recall_enqueued(tx: Tx, stored: Json) -> list[Enqueued]:
@@ -81,20 +75,6 @@ class TriggerJobInput:
 
     job_name: str
     args: object
-
-
-def run_payload(kind: type[R], done: Done[Run]) -> R:
-    """The answer for one run."""
-    return kind(run=None if done.result is None else entities.Run.from_model(done.result), errors=done.errors)
-
-
-def runs_payload(kind: type[S], done: Done[Changed[Run]]) -> S:
-    """The answer for many runs."""
-    if done.result is None:
-        return kind(errors=done.errors)
-    shown = [entities.Run.from_model(run) for run in done.result.rows[:MAX_SHOWN]]
-    count, more = BigInt(done.result.count), done.result.has_more
-    return kind(runs=shown, count=count, has_more=more, end_cursor=done.result.end_cursor)
 
 
 def deed(
@@ -159,14 +139,16 @@ class RunMutations:
             reason, actor = given(input.reason), info.context.person.name
             return actions.cancel_runs(tx, [parse_key(input.id, "id")], reason=reason, actor=actor)[0]
 
-        return run_payload(CancelRunPayload, await perform(info, input, action, ONE_RUN))
+        done = await perform(info, input, action, ONE_RUN)
+        return done.answer(CancelRunPayload, run=entities.Run.from_model)
 
     @mutates(description="Cancels many runs, by key or by filter.", requires=Role.OPERATOR)
     async def cancel_runs(self, info: Info, input: Annotated[CancelRunsInput, INPUT]) -> CancelRunsPayload:
         """The runs after the request."""
         cancel = partial(actions.cancel_runs, reason=given(input.reason), actor=info.context.person.name)
         action = partial(many_runs, selection=input, deed=deed(UNFINISHED, cancel, lambda _: NOT_ASKED))
-        return runs_payload(CancelRunsPayload, await perform(info, input, action, CHANGED))
+        done = await perform(info, input, action, CHANGED)
+        return answer_many(CancelRunsPayload, done, runs=entities.Run.from_model)
 
     @mutates(
         description="Changes when a run that waits is due, and its arguments as long as it has not begun: they are "
@@ -185,7 +167,8 @@ class RunMutations:
                 actor=info.context.person.name,
             )
 
-        return run_payload(UpdateRunPayload, await perform(info, input, action, ONE_RUN))
+        done = await perform(info, input, action, ONE_RUN)
+        return done.answer(UpdateRunPayload, run=entities.Run.from_model)
 
     @mutates(description="Makes a new run of a finished one, linked to it.", requires=Role.OPERATOR)
     async def retry_run(self, info: Info, input: Annotated[RetryRunInput, INPUT]) -> RetryRunPayload:
@@ -195,7 +178,8 @@ class RunMutations:
             keys, args = [parse_key(input.id, "id")], args_of(input.args)
             return actions.retry_runs(tx, keys, args=args, actor=info.context.person.name)[0]
 
-        return run_payload(RetryRunPayload, await perform(info, input, action, ONE_RUN))
+        done = await perform(info, input, action, ONE_RUN)
+        return done.answer(RetryRunPayload, run=entities.Run.from_model)
 
     @mutates(
         description="Makes new runs of many finished ones, by key or by filter; a filter leaves out those that were "
@@ -207,7 +191,8 @@ class RunMutations:
         retry = partial(actions.retry_runs, actor=info.context.person.name)
         once_only = [_unless_retried] if input.exclude_retried else []
         action = partial(many_runs, selection=input, deed=deed(FINAL, retry, *once_only))
-        return runs_payload(RetryRunsPayload, await perform(info, input, action, CHANGED))
+        done = await perform(info, input, action, CHANGED)
+        return answer_many(RetryRunsPayload, done, runs=entities.Run.from_model)
 
     @mutates(
         description="Deletes old history, by a run of the job `prune_history`: never unfinished runs, nor a task's "
@@ -243,7 +228,9 @@ class RunMutations:
                 raise InvalidInput("id: give either id, ids or filter, not several of them", path=("id",))
             return Changed([actions.retry_now(tx, parse_key(chosen, "id"))], 1)
 
-        payload = runs_payload(RetryNowPayload, await perform(info, input, action, CHANGED))
+        payload = answer_many(
+            RetryNowPayload, await perform(info, input, action, CHANGED), runs=entities.Run.from_model
+        )
         payload.run = payload.runs[0] if chosen is not None and payload.runs else None
         return payload
 
@@ -256,7 +243,9 @@ class RunMutations:
 
         differs = Condition("priority", Operator.NE, input.priority)
         action = partial(many_runs, selection=input, deed=deed(CLAIMABLE, change, lambda _: differs))
-        return runs_payload(SetRunPriorityPayload, await perform(info, input, action, CHANGED))
+        return answer_many(
+            SetRunPriorityPayload, await perform(info, input, action, CHANGED), runs=entities.Run.from_model
+        )
 
 
 def _not_due(tx: Tx) -> Criteria:

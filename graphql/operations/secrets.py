@@ -65,8 +65,7 @@ class SecretMutations:
         """The secret."""
         action = partial(actions.set_secret, name=input.name, value=input.value, ring=info.context.keys())
         done = await perform_alone(info, input, action)
-        secret = None if done.result is None else Secret.from_model(done.result)
-        return SetSecretPayload(secret=secret, errors=done.errors)
+        return done.answer(SetSecretPayload, secret=Secret.from_model)
 
     @mutates(
         description="Deletes a secret; refused with code IN_USE as long as tasks refer to it.",
@@ -76,4 +75,4 @@ class SecretMutations:
         """The name of what is gone."""
         action = partial(actions.delete_secret, name=input.name, force=bool(given(input.force)))
         done = await perform_alone(info, input, action)
-        return DeleteSecretPayload(deleted_name=None if done.result is None else done.result.name, errors=done.errors)
+        return done.answer(DeleteSecretPayload, deleted_name=lambda gone: gone.name)

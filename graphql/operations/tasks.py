@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Annotated, Final, TypeVar
+from typing import Annotated, Final
 
 import strawberry
 
@@ -30,14 +30,12 @@ from ..types.payloads import (
     ResetTaskPayload,
     ResumeTaskPayload,
     ResumeTasksPayload,
-    TaskChanged,
-    TasksChanged,
     TriggerTaskPayload,
     UpdateTaskPayload,
 )
-from .bulk import MAX_SHOWN, Changed, Deed, many_tasks, memory_of
+from .bulk import Deed, answer_many, many_tasks, memory_of
 from .bulk_inputs import DeleteTasksInput, PauseTasksInput, ResumeTasksInput
-from .changes import ONE_RUN, ONE_TASK, Done, args_of, given, perform, recall_runs, recall_tasks
+from .changes import ONE_RUN, ONE_TASK, args_of, given, perform, recall_runs, recall_tasks
 from .inputs import (
     CreateTaskInput,
     DeleteTaskInput,
@@ -80,9 +78,6 @@ DELETION: Final[Memory[Deletion]] = Memory(
 )
 
 
-T = TypeVar("T", bound=TaskChanged)
-S = TypeVar("S", bound=TasksChanged)
-
 TASKS: Final = memory_of("tasks", recall_tasks)
 DELETED: Final[Memory[Deleted]] = Memory(
     keep=lambda done: {
@@ -95,15 +90,6 @@ DELETED: Final[Memory[Deleted]] = Memory(
 )
 
 
-def tasks_payload(kind: type[S], done: Done[Changed[Task]]) -> S:
-    """The answer for many tasks."""
-    if done.result is None:
-        return kind(errors=done.errors)
-    shown = [entities.Task.from_model(task) for task in done.result.rows[:MAX_SHOWN]]
-    count, more = BigInt(done.result.count), done.result.has_more
-    return kind(tasks=shown, count=count, has_more=more, end_cursor=done.result.end_cursor)
-
-
 def each(action: Callable[[Tx, str], Task]) -> Callable[[Tx, Sequence[int]], list[Task]]:
     """An action on one task as one on many."""
 
@@ -112,11 +98,6 @@ def each(action: Callable[[Tx, str], Task]) -> Callable[[Tx, Sequence[int]], lis
         return [action(tx, name) for name in sorted(names)]
 
     return does
-
-
-def task_payload(kind: type[T], done: Done[Task]) -> T:
-    """The answer for one task."""
-    return kind(task=None if done.result is None else entities.Task.from_model(done.result), errors=done.errors)
 
 
 @strawberry.type
@@ -131,7 +112,8 @@ class TaskMutations:
         def action(tx: Tx) -> Task:
             return actions.create_task(tx, input.to_spec(), submitter=submitter)
 
-        return task_payload(CreateTaskPayload, await perform(info, input, action, ONE_TASK))
+        done = await perform(info, input, action, ONE_TASK)
+        return done.answer(CreateTaskPayload, task=entities.Task.from_model)
 
     @mutates(
         description="Changes a task: what is absent in the input stays, null sets the default. Runs that exist keep "
@@ -150,7 +132,8 @@ class TaskMutations:
                 actor=info.context.person.name,
             )
 
-        return task_payload(UpdateTaskPayload, await perform(info, input, action, ONE_TASK))
+        done = await perform(info, input, action, ONE_TASK)
+        return done.answer(UpdateTaskPayload, task=entities.Task.from_model)
 
     @mutates(
         description="Deletes a task: waiting runs of it are cancelled, running ones asked to stop; its history stays. "
@@ -165,12 +148,12 @@ class TaskMutations:
             deleted = deletion.delete_task(tx, input.name, dry_run=dry_run, actor=info.context.person.name)
             return Deletion(deleted.task.name, deleted.runs[:MAX_RUNS], len(deleted.runs))
 
-        done = await perform(info, input, action, DELETION)
-        if done.result is None:
-            return DeleteTaskPayload(errors=done.errors)
-        runs = [entities.Run.from_model(run) for run in done.result.runs]
-        count = BigInt(done.result.count)
-        return DeleteTaskPayload(deleted_name=done.result.name, cancelled_runs=runs, cancelled_count=count)
+        return (await perform(info, input, action, DELETION)).answer(
+            DeleteTaskPayload,
+            deleted_name=lambda deleted: deleted.name,
+            cancelled_runs=lambda deleted: [entities.Run.from_model(run) for run in deleted.runs],
+            cancelled_count=lambda deleted: BigInt(deleted.count),
+        )
 
     @mutates(
         description="Deletes all tasks of an owner that are not declared in code, as `deleteTask` does.",
@@ -199,19 +182,22 @@ class TaskMutations:
         action = partial(
             actions.pause_task, name=input.name, reason=given(input.reason), actor=info.context.person.name
         )
-        return task_payload(PauseTaskPayload, await perform(info, input, action, ONE_TASK))
+        done = await perform(info, input, action, ONE_TASK)
+        return done.answer(PauseTaskPayload, task=entities.Task.from_model)
 
     @mutates(description="Resumes a paused task from its next occurrence on.", requires=Role.OPERATOR)
     async def resume_task(self, info: Info, input: Annotated[ResumeTaskInput, INPUT]) -> ResumeTaskPayload:
         """The resumed task."""
         action = partial(actions.resume_task, name=input.name, actor=info.context.person.name)
-        return task_payload(ResumeTaskPayload, await perform(info, input, action, ONE_TASK))
+        done = await perform(info, input, action, ONE_TASK)
+        return done.answer(ResumeTaskPayload, task=entities.Task.from_model)
 
     @mutates(description="Gives a task that is declared in code its declared schedule back.", requires=Role.OPERATOR)
     async def reset_task(self, info: Info, input: Annotated[ResetTaskInput, INPUT]) -> ResetTaskPayload:
         """The reset task."""
         action = partial(actions.reset_task, name=input.name, actor=info.context.person.name)
-        return task_payload(ResetTaskPayload, await perform(info, input, action, ONE_TASK))
+        done = await perform(info, input, action, ONE_TASK)
+        return done.answer(ResetTaskPayload, task=entities.Task.from_model)
 
     @mutates(
         description="Makes a run of a task now. Its schedule does not move; its overlap policy holds (SKIP answers "
@@ -224,8 +210,7 @@ class TaskMutations:
             actions.trigger_task, name=input.name, args=args_of(input.args), actor=info.context.person.name
         )
         done = await perform(info, input, action, ONE_RUN)
-        run = None if done.result is None else entities.Run.from_model(done.result)
-        return TriggerTaskPayload(run=run, errors=done.errors)
+        return done.answer(TriggerTaskPayload, run=entities.Run.from_model)
 
     @mutates(description="Pauses many tasks, by name or by filter, as `pauseTask` does.", requires=Role.OPERATOR)
     async def pause_tasks(self, info: Info, input: Annotated[PauseTasksInput, INPUT]) -> PauseTasksPayload:
@@ -234,7 +219,8 @@ class TaskMutations:
         pause = each(lambda tx, name: actions.pause_task(tx, name, reason=reason, actor=actor))
         deed = Deed(pause, lambda _: equal("enabled", value=True), lambda _: True)
         action = partial(many_tasks, selection=input, deed=deed)
-        return tasks_payload(PauseTasksPayload, await perform(info, input, action, TASKS))
+        done = await perform(info, input, action, TASKS)
+        return answer_many(PauseTasksPayload, done, tasks=entities.Task.from_model)
 
     @mutates(description="Resumes many paused tasks, by name or by filter.", requires=Role.OPERATOR)
     async def resume_tasks(self, info: Info, input: Annotated[ResumeTasksInput, INPUT]) -> ResumeTasksPayload:
@@ -243,7 +229,9 @@ class TaskMutations:
         resume = each(lambda tx, name: actions.resume_task(tx, name, actor=actor))
         deed = Deed(resume, lambda _: equal("enabled", value=False), lambda task: task.paused)
         action = partial(many_tasks, selection=input, deed=deed)
-        return tasks_payload(ResumeTasksPayload, await perform(info, input, action, TASKS))
+        return answer_many(
+            ResumeTasksPayload, await perform(info, input, action, TASKS), tasks=entities.Task.from_model
+        )
 
     @mutates(
         description="Deletes many tasks, by name or by filter, as `deleteTask` does. Those declared in code are not "
@@ -259,12 +247,10 @@ class TaskMutations:
             done = many_tasks(tx, input, deed)
             return Deleted([task.name for task in done.rows], done.count, done.has_more, done.end_cursor)
 
-        done = await perform(info, input, action, DELETED)
-        if done.result is None:
-            return DeleteTasksPayload(errors=done.errors)
-        return DeleteTasksPayload(
-            deleted_names=done.result.names[:MAX_NAMES],
-            count=BigInt(done.result.count),
-            has_more=done.result.has_more,
-            end_cursor=done.result.end_cursor,
+        return (await perform(info, input, action, DELETED)).answer(
+            DeleteTasksPayload,
+            deleted_names=lambda deleted: deleted.names[:MAX_NAMES],
+            count=lambda deleted: BigInt(deleted.count),
+            has_more=lambda deleted: deleted.has_more,
+            end_cursor=lambda deleted: deleted.end_cursor,
         )

@@ -3,7 +3,7 @@
 Passkeys are made at `/auth/passkey/registration`, where the browser's proof goes.
 """
 
-from typing import Annotated, TypeVar
+from typing import Annotated
 
 import strawberry
 
@@ -20,15 +20,12 @@ from ..types.account import (
     DeleteIdentityPayload,
     DeletePasskeyPayload,
     Passkey,
-    PasskeyChanged,
     ProviderIdentity,
     RenamePasskeyPayload,
 )
 from .account_inputs import DeleteIdentityInput, DeletePasskeyInput, RenamePasskeyInput
 from .accounts import signed_in
-from .changes import Done, parse_key, perform_alone
-
-P = TypeVar("P", bound=PasskeyChanged)
+from .changes import parse_key, perform_alone
 
 
 @strawberry.type
@@ -43,7 +40,8 @@ class WayInMutations:
             account = signed_in(tx, info)
             return actions.rename(tx, parse_key(input.id, "id"), account.id, input.name)
 
-        return _payload(RenamePasskeyPayload, await perform_alone(info, input, action))
+        done = await perform_alone(info, input, action)
+        return done.answer(RenamePasskeyPayload, passkey=Passkey.from_model)
 
     @mutates(
         description="Forgets a passkey of one's own, unless it is the last way to sign in. Not possible by a token.",
@@ -56,7 +54,8 @@ class WayInMutations:
             account = signed_in(tx, info)
             return actions.delete(tx, parse_key(input.id, "id"), account.id)
 
-        return _payload(DeletePasskeyPayload, await perform_alone(info, input, action))
+        done = await perform_alone(info, input, action)
+        return done.answer(DeletePasskeyPayload, passkey=Passkey.from_model)
 
     @mutates(
         description="Forgets who one is at a provider, unless it is the last way to sign in. Not possible by a token.",
@@ -70,10 +69,4 @@ class WayInMutations:
             return provider_actions.disconnect(tx, parse_key(input.id, "id"), account.id)
 
         done = await perform_alone(info, input, action)
-        identity = None if done.result is None else ProviderIdentity.from_model(done.result)
-        return DeleteIdentityPayload(identity=identity, errors=done.errors)
-
-
-def _payload(kind: type[P], done: Done[model.Passkey]) -> P:
-    passkey = None if done.result is None else Passkey.from_model(done.result)
-    return kind(passkey=passkey, errors=done.errors)
+        return done.answer(DeleteIdentityPayload, identity=ProviderIdentity.from_model)

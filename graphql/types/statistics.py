@@ -135,21 +135,16 @@ class Statistics:
     @classmethod
     def from_report(cls, report: reports.Statistics, start: datetime, end: datetime) -> Self:
         """The GraphQL object of a report over ``start`` to ``end``."""
-        total, late = report.total, report.lateness
-        return cls(
+        late = report.lateness
+        return mirror(
+            cls,
+            report,
+            "total",
             from_=start,
             to=end,
-            count=BigInt(total.count),
-            failures=BigInt(total.failures),
-            records=BigInt(total.records),
-            p50=total.p50,
-            p95=total.p95,
-            p99=total.p99,
             lateness_p50=late.p50,
             lateness_p95=late.p95,
             lateness_p99=late.p99,
-            estimated=report.estimated,
-            stalled=BigInt(report.stalled),
             points=[StatisticsPoint.from_point(point) for point in report.points],
         )
 

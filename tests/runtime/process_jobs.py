@@ -143,15 +143,17 @@ def speaks_nonsense() -> None:
 def leaves_children(ctx: JobContext) -> None:
     """Start something that goes on, and end."""
     child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
-    ctx.log.info("child", pid=child.pid)
+    daemon = subprocess.Popen(["sleep", "600"], start_new_session=True)
+    ctx.log.info("child", pids=[child.pid, daemon.pid])
 
 
 @in_process
 def waits_with_child(ctx: JobContext, folder: str) -> None:
-    """Start something, tell both process ids, and wait."""
+    """Start something, also something that leaves its process group; tell all process ids, and wait."""
     child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
+    daemon = subprocess.Popen(["sleep", "600"], start_new_session=True)
     note = Path(folder) / f"{os.getpid()}.tmp"
-    note.write_text(f"{os.getpid()} {child.pid}")
+    note.write_text(f"{os.getpid()} {child.pid} {daemon.pid}")
     note.rename(Path(folder) / "pids")
     ctx.log.info("begun")
     time.sleep(600)

@@ -4,7 +4,7 @@ A fresh interpreter needs 0.6 s of processor time to import Cronograph before it
 has done so needs some milliseconds. The launcher runs no code of the user and has one thread, so forking it is safe,
 every child starts from the same clean state, and whatever a job does, the launcher is there to end it:
 
-- it reports how each child exited, and kills what is left of its process group;
+- it reports how each child exited, and kills what the child has started and left behind;
 - when the node goes, however it goes, the launcher kills all children and their groups, and exits;
 - when the launcher goes, the kernel kills its children (Linux; elsewhere they notice the end of their connection), and
   the node what these have started.
@@ -26,8 +26,8 @@ from contextlib import suppress
 from types import FrameType
 
 from .child import run_child
-from .kernel import PR_SET_CHILD_SUBREAPER, PR_SET_PDEATHSIG, control_process
-from .killing import kill_group
+from .kernel import PR_SET_CHILD_SUBREAPER, PR_SET_PDEATHSIG, children_of_this_process, control_process
+from .killing import CHILD_MARK, kill_group, kill_strays
 from .outbox import NodeGoneError
 
 NOT_FORKED = 71
@@ -133,21 +133,25 @@ class Launcher:
         for inherited in (self._control, self._woken, self._waker):
             inherited.close()
         control_process(PR_SET_PDEATHSIG, signal.SIGKILL)
+        os.environ[CHILD_MARK] = str(os.getpid())
         if os.getppid() != launcher:
             os._exit(1)
 
     def _reap(self) -> None:
         identities = {pid: identity for identity, pid in self._pids.items()}
+        ended: dict[int, int] = {}
         with suppress(ChildProcessError):
-            while True:
-                pid, status = os.waitpid(-1, os.WNOHANG)
-                if pid == 0:
-                    return
-                identity = identities.get(pid)
-                if identity is not None:
+            while (found := os.waitpid(-1, os.WNOHANG))[0] != 0:
+                pid, status = found
+                if pid in identities:
                     kill_group(pid)
-                    del self._pids[identity]
-                    self._say(b"exited", identity, os.waitstatus_to_exitcode(status))
+                    del self._pids[identities[pid]]
+                    ended[pid] = os.waitstatus_to_exitcode(status)
+        # What a child leaves behind becomes ours; without any of that nobody need be searched for.
+        if ended and children_of_this_process() - set(self._pids.values()):
+            kill_strays(ended)
+        for pid, status in ended.items():
+            self._say(b"exited", identities[pid], status)
 
     def _say(self, word: bytes, identity: int, number: int) -> None:
         self._control.sendall(b"%b %d %d\n" % (word, identity, number))
@@ -155,6 +159,7 @@ class Launcher:
     def _end_all(self) -> None:
         for pid in self._pids.values():
             kill_group(pid)
+        kill_strays(self._pids.values())
 
 
 def _nothing(_number: int, _frame: FrameType | None) -> None:

@@ -11,7 +11,7 @@ from collections import deque
 from collections.abc import Callable
 from typing import Protocol, TypeAlias
 
-from .killing import kill_group
+from .killing import kill_group, kill_strays
 from .wire import HEADER, ToChild, ToNode, frame, length_of, to_node
 
 log = logging.getLogger(__name__)
@@ -289,6 +289,7 @@ class Spawner:
         # The kernel ends the launcher's children with it, but not what these have started.
         for pid in self._pids.values():
             kill_group(pid)
+        kill_strays(self._pids.values())
         for identity in list(self._exits):
             self._ended(identity, None)
         self._answer_ready(ready=False)

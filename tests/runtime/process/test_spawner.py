@@ -2,12 +2,15 @@
 
 import asyncio
 import resource
+import signal
+import subprocess
 from collections.abc import AsyncIterator, Generator
 from contextlib import contextmanager
 
 import psutil
 import pytest
 
+from cronograph.jobs.runtime.process.killing import CHILD_MARK, kill_marked
 from cronograph.jobs.runtime.process.spawner import LAUNCHER, LauncherError, Spawner
 from tests.support.waiting import wait_until
 
@@ -107,3 +110,12 @@ async def test_a_launcher_that_was_killed_before_it_read_its_orders_is_missed_at
     third = await spawner.spawn()
     assert launcher().pid != before.pid
     assert await third.close(within=0.0) == -9
+
+
+def test_only_what_carries_the_mark_of_a_child_is_killed() -> None:
+    with subprocess.Popen(["sleep", "600"], env={CHILD_MARK: "7"}) as marked:
+        assert not kill_marked(marked.pid, {f"{CHILD_MARK}=77".encode()})
+        assert kill_marked(marked.pid, {f"{CHILD_MARK}=7".encode()})
+    assert marked.returncode == -signal.SIGKILL
+    # It has ended by now.
+    assert not kill_marked(marked.pid, {f"{CHILD_MARK}=7".encode()})

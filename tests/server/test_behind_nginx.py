@@ -10,7 +10,6 @@ from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from socket import create_connection
-from textwrap import dedent
 
 import httpx
 import pytest
@@ -54,9 +53,9 @@ def nginx(folder: Path, target: int) -> Generator[int]:
     """nginx in front of a server of this machine; its port."""
     if PROGRAM is None:
         unavailable("nginx", "as root, apt-get install nginx-light")
-    documented = re.search(r"# nginx\n(    location .*?\n    \}\n)", DOCUMENT.read_text(), re.DOTALL)
+    documented = re.search(r"```nginx.*?\n(location .*?\n\}\n)```", DOCUMENT.read_text(), re.DOTALL)
     assert documented is not None, "the documents show how to run behind nginx"
-    location = dedent(documented[1]).replace("127.0.0.1:8000", f"127.0.0.1:{target}")
+    location = documented[1].replace("127.0.0.1:8000", f"127.0.0.1:{target}")
     port, config = free_port(), folder / "nginx.conf"
     config.write_text(SETTINGS.format(folder=folder, port=port, location=location, **TLS))
     with (folder / "log").open("wb") as log:

@@ -23,6 +23,7 @@ from cronograph.jobs.actions.tasks import create_tasks
 from cronograph.jobs.connection import Connection
 from cronograph.jobs.context import JobContext
 from cronograph.jobs.core.model import NewRun, ScheduleSpec, TaskSpec, Trigger
+from cronograph.jobs.core.node_choice import NodeChoice
 from cronograph.jobs.core.schedule import Syntax
 from cronograph.jobs.registry import Registry
 from cronograph.jobs.runtime.engine import Engine
@@ -236,6 +237,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--idle-seconds", type=int, default=20)
     parser.add_argument("--slots", type=int, default=EngineSettings().slots)
     parser.add_argument("--prefetch", type=int, default=EngineSettings().prefetch)
+    parser.add_argument(
+        "--groups", nargs="*", default=(), help="take runs of these groups only; 'default' are all of them"
+    )
     parser.add_argument("--statements", action="store_true", help="list the statements of the throughput part")
     chosen = parser.parse_args(arguments)
     sizes = {
@@ -245,7 +249,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
         "each": chosen.each,
         "idle": chosen.idle_seconds,
     }
-    settings = EngineSettings(slots=chosen.slots, prefetch=chosen.prefetch)
+    choice = NodeChoice(groups=tuple(chosen.groups))
+    settings = EngineSettings(slots=chosen.slots, prefetch=chosen.prefetch, choice=choice)
     # As ``cronograph serve`` does.
     leave_out_what_stays()
     print(f"{load()}; {chosen.slots} slots")

@@ -1,4 +1,4 @@
-"""The code blocks of the documents: where each stands, and whether it says that it cannot be run by itself."""
+"""The code blocks of the documents: where each stands, and which test runs it, or why none does."""
 
 import re
 from collections.abc import Iterator
@@ -8,7 +8,8 @@ from pathlib import Path
 from tests.support.sources import ROOT
 
 _BLOCK = re.compile(
-    r"^```(?P<language>\w*)(?: no-run=\"(?P<reason>[^\"]+)\")?[ \t]*\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL
+    r"^```(?P<language>\w*)(?: no-run=\"(?P<reason>[^\"]+)\"| run-by=\"(?P<test>[^\"]+)\")?[ \t]*\n(?P<text>.*?)^```$",
+    re.MULTILINE | re.DOTALL,
 )
 FENCE = re.compile(r"^```", re.MULTILINE)
 
@@ -22,6 +23,7 @@ class Block:
         line: Where its text begins.
         language: The first word behind the fence.
         reason: Why it is not run; None = it is.
+        test: The file of the test that runs it; None = those of this folder do.
         text: What stands between the fences.
     """
 
@@ -29,7 +31,13 @@ class Block:
     line: int
     language: str
     reason: str | None
+    test: str | None
     text: str
+
+    @property
+    def runs_here(self) -> bool:
+        """Whether a test of this folder runs it among all others of its language."""
+        return self.reason is None and self.test is None
 
     @property
     def place(self) -> str:
@@ -50,7 +58,7 @@ def blocks_of(path: Path) -> Iterator[Block]:
     for match in _BLOCK.finditer(text):
         line = text.count("\n", 0, match.start("text")) + 1
         name = path.relative_to(ROOT).as_posix()
-        yield Block(name, line, match["language"], match["reason"], match["text"])
+        yield Block(name, line, match["language"], match["reason"], match["test"], match["text"])
 
 
 def all_blocks() -> list[Block]:

@@ -8,7 +8,6 @@ The addresses that the documents use are those of the test.
 import ast
 import asyncio
 import inspect
-import re
 import sys
 import types
 from collections.abc import Iterable
@@ -38,10 +37,10 @@ async def execute(block: Block, text: str, namespace: dict[str, Any]) -> None:
         await pending
 
 
-async def run(blocks: Iterable[Block], modules: Iterable[str], database_url: str, server: str) -> None:
-    """Execute the blocks of a document, which calls what it declares by the names of these modules too."""
+async def run(blocks: Iterable[Block], database_url: str, server: str) -> None:
+    """Execute the blocks of a document."""
     module = types.ModuleType("document")
-    sys.modules |= dict.fromkeys(("document", *modules), module)
+    sys.modules["document"] = module
     namespace = module.__dict__
     words = {
         "postgresql+psycopg://shop@db/shop": database_url.replace("postgresql:", "postgresql+psycopg:"),
@@ -49,7 +48,7 @@ async def run(blocks: Iterable[Block], modules: Iterable[str], database_url: str
         "http://localhost:8000": server,
         "Client() as": f'Client("{server}") as',
     }
-    several = [block for block in blocks if block.language == "python" and block.reason is None]
+    several = [block for block in blocks if block.language == "python" and block.runs_here]
     texts = {block.line: block.text for block in several}
     for written, meant in words.items():
         texts = {line: text.replace(written, meant) for line, text in texts.items()}
@@ -73,5 +72,4 @@ async def run(blocks: Iterable[Block], modules: Iterable[str], database_url: str
 
 if __name__ == "__main__":
     path, url, address = sys.argv[1:]
-    written = re.findall(r"into `(\w+)\.py`", Path(path).read_text(encoding="utf-8"))
-    asyncio.run(run(list(blocks_of(Path(path))), written, url, address))
+    asyncio.run(run(list(blocks_of(Path(path))), url, address))

@@ -7,27 +7,36 @@ import shlex
 import shutil
 import subprocess
 import sys
-import tomllib
 from collections import Counter
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
 
+from cronograph.jobs.registry import Registry
+from cronograph.server.configuration.reading import load
+from cronograph.server.configuration.settings import Settings
+from cronograph.server.database.checks import check_database
 from graphql import OperationDefinitionNode, OperationType, build_schema, parse, print_ast, validate
 from tests.docs.blocks import FENCE, Block, all_blocks, documents
+from tests.server.auth.serving import PASSWORD
+from tests.server.test_exposure import TLS
 from tests.support.forking import Nursery
 from tests.support.processes import CronographProcess, ProcessStarter
 from tests.support.requirements import unavailable
 from tests.support.sources import ROOT
+from tests.support.waiting import wait_until
 from tests.support.web import open_client
 
 BLOCKS = all_blocks()
-RUN = [block for block in BLOCKS if block.reason is None]
+RUN = [block for block in BLOCKS if block.runs_here]
 LANGUAGES = {"python", "sh", "graphql", "toml", "json", "text"}
-"""What can be run here; a text is only shown."""
-NOT_RUN = 11
-"""So many blocks say that they cannot be run by themselves; a new one needs a reason better than any of theirs."""
+"""What is run here; a text is only shown."""
+NOT_RUN = 12
+"""So many blocks are run by no test; a new one needs a reason better than any of theirs. CONTRIBUTING lists them."""
+SETTINGS = {f"CRONOGRAPH_{name.upper()}" for name in Settings.model_fields}
+OTHER_VARIABLES = {"CRONOGRAPH_CONFIG", "CRONOGRAPH_TOKEN", "CRONOGRAPH_URL"}
 
 
 def blocks_in(*languages: str) -> list[Block]:
@@ -35,12 +44,41 @@ def blocks_in(*languages: str) -> list[Block]:
     return [block for block in RUN if block.language in languages]
 
 
-def test_every_block_can_be_run_or_says_why_not() -> None:
+def block_of(document: str, beginning: str) -> Block:
+    """The one block of a document that begins so."""
+    (found,) = (block for block in BLOCKS if block.document == document and block.text.startswith(beginning))
+    return found
+
+
+def test_every_block_is_run_or_says_why_not() -> None:
     fences = sum(len(FENCE.findall(path.read_text(encoding="utf-8"))) for path in documents())
     assert fences == 2 * len(BLOCKS), "a fence is open, or its first line is of no known form"
     assert [block.place for block in RUN if block.language not in LANGUAGES] == []
     reasons = Counter(block.reason for block in BLOCKS if block.reason is not None)
     assert sum(reasons.values()) <= NOT_RUN, reasons
+
+
+def test_no_block_hides_by_being_indented() -> None:
+    fenced = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
+    hidden = [
+        f"{path.name}: {line.strip()}"
+        for path in documents()
+        for before, line in pairwise(fenced.sub("", path.read_text(encoding="utf-8")).splitlines())
+        if line.startswith("    ") and not before.strip()
+    ]
+    assert hidden == []
+
+
+@pytest.mark.parametrize("block", [one for one in BLOCKS if one.test is not None], ids=lambda block: block.place)
+def test_the_test_that_is_said_to_run_a_block_reads_its_document(block: Block) -> None:
+    assert block.test is not None
+    assert Path(block.document).name in (ROOT / block.test).read_text(encoding="utf-8")
+
+
+def test_every_variable_that_is_named_is_one() -> None:
+    pages = [path.read_text(encoding="utf-8") for path in [*documents(), ROOT / "CONTRIBUTING.md"]]
+    named = {name for text in pages for name in re.findall(r"\bCRONOGRAPH_[A-Z_]+\b", text)}
+    assert named - SETTINGS <= OTHER_VARIABLES
 
 
 @pytest.fixture(scope="module")
@@ -51,7 +89,7 @@ def my_server(tmp_path_factory: pytest.TempPathFactory, nursery: Nursery) -> Ite
     others = '\n@job\ndef report(days: int = 1) -> None: ...\n\n\n@job\ndef mail(to: str = "") -> None: ...\n'
     (folder / "my_jobs.py").write_text(readme.text + others)
     processes = ProcessStarter(folder, nursery)
-    yield processes.serve(f"sqlite:///{folder / 'my.db'}", "--jobs", "my_jobs")
+    yield processes.serve(f"sqlite:///{folder / 'cronograph.db'}", "--jobs", "my_jobs")
     processes.end_all()
 
 
@@ -84,27 +122,70 @@ def test_graphql_is_answered_without_errors(block: Block, my_server: CronographP
             assert [field for field in answer["data"].values() if field and field.get("errors")] == []
 
 
-@pytest.mark.parametrize("block", blocks_in("sh"), ids=lambda block: block.place)
-def test_commands_end_well(block: Block, my_server: CronographProcess, tmp_path: Path) -> None:
+@pytest.mark.parametrize("document", sorted({block.document for block in blocks_in("sh")}))
+def test_commands_end_well(document: str, my_server: CronographProcess, nursery: Nursery, tmp_path: Path) -> None:
     if shutil.which("curl") is None:
         unavailable("curl", "as root, apt-get install curl")
-    for line in block.text.replace("\\\n", "").splitlines():
-        words = shlex.split(line, comments=True)
-        if words[:2] == ["cronograph", "serve"]:
-            assert words[2:] == ["--jobs", "my_jobs"], "the server of this test was started so"
-            continue
-        if words and words[0] == "cronograph":
-            words[0] = str(Path(sys.executable).with_name("cronograph"))
-        here = [re.sub(r"^(http://)?localhost:8000", my_server.url, word) for word in words]
-        environment = {**os.environ, "CRONOGRAPH_URL": my_server.url, "no_proxy": "*"}
-        done = subprocess.run(here, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
-        assert done.returncode == 0, done.stdout + done.stderr
-        if words[:1] == ["curl"]:
-            assert "errors" not in json.loads(done.stdout), done.stdout
+    (tmp_path / "password.txt").write_text(PASSWORD)
+    given = {"my_jobs.py": my_server.output_file.with_name("my_jobs.py"), "fullchain.pem": TLS["tls_cert"]}
+    for name, file in {**given, "privkey.pem": TLS["tls_key"]}.items():
+        shutil.copy(file, tmp_path / name)
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    environment = {**os.environ, "PATH": path, "TOKEN": "geheim", "no_proxy": "*"}
+    for line in (line for block in blocks_in("sh") if block.document == document for line in lines_of(block)):
+        if line.startswith("cronograph serve "):
+            # What would serve until it is stopped is checked by the same flags; not everybody may use port 443.
+            words = shlex.split(line.replace("--port 443", "--port 0"))[2:]
+            status, said = ProcessStarter(tmp_path, nursery).run("check", *words)
+        else:
+            here = re.sub(r"(http://)?localhost:8000", my_server.url, line)
+            command = ["sh", "-c", here]
+            done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+            status, said = done.returncode, done.stdout or done.stderr
+        assert status == 0, f"{line}: {said}"
+        if line.startswith("curl"):
+            assert "errors" not in json.loads(said), said
 
 
-def test_settings_and_data_can_be_read() -> None:
+def lines_of(block: Block) -> list[str]:
+    """The commands of a block."""
+    return block.text.replace("\\\n", "").splitlines()
+
+
+def test_a_back_up_that_is_made_while_it_serves_can_be_served(my_server: CronographProcess) -> None:
+    block = block_of("docs/deployment.md", "python3 -c")
+    subprocess.run(["sh", "-c", block.text], cwd=my_server.output_file.parent, check=True)
+    report = check_database(f"sqlite:///{my_server.output_file.parent / 'backup.db'}", Registry())
+    assert (report.faults, report.pending) == ([], [])
+    assert report.tasks > 5
+
+
+def test_whoever_follows_what_happens_hears_of_a_change(my_server: CronographProcess, tmp_path: Path) -> None:
+    block = block_of("docs/api.md", "from contextlib import closing")
+    code = block.text.replace("Client()", f'Client("{my_server.url}")')
+    said = tmp_path / "said"
+    with (
+        said.open("wb") as output,
+        subprocess.Popen([sys.executable, "-u", "-c", code], stdout=output) as reader,
+        open_client(my_server.url) as client,
+    ):
+
+        def heard() -> bool:
+            for change in ("pauseTask", "resumeTask"):
+                document = f'mutation {{ {change}(input: {{ name: "import_orders" }}) {{ errors {{ code }} }} }}'
+                assert client.post("/graphql", json={"query": document}).json()["data"][change]["errors"] == []
+            return said.read_text().startswith("changed: import_orders\n")
+
+        wait_until(heard, message="the reader to hear of a change")
+        assert reader.poll() is None
+        reader.terminate()
+
+
+def test_settings_and_data_can_be_read(tmp_path: Path) -> None:
+    (tmp_path / "secret").write_text("geheim")
     for block in blocks_in("toml"):
-        tomllib.loads(block.text)
+        file = tmp_path / "cronograph.toml"
+        file.write_text(block.text.replace("/etc/cronograph/company-secret", str(tmp_path / "secret")))
+        load({}, file)
     for block in blocks_in("json"):
         json.loads(block.text)

@@ -13,7 +13,9 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import expect
 
+from tests.docs.blocks import blocks_of
 from tests.support.browser import PageOpener
+from tests.support.ports import free_port
 from tests.support.processes import CronographProcess, ProcessStarter
 from tests.support.requirements import unavailable
 from tests.support.sources import PRODUCT_FOLDERS, ROOT
@@ -210,15 +212,19 @@ def newest(folder: Path, wheel: Path) -> Path:
     return environment / "bin"
 
 
+def without_plugins() -> dict[str, str]:
+    """The environment for tests that need no plugin: pytest starts in half the time."""
+    kept = {name: value for name, value in os.environ.items() if name != "PYTEST_XDIST_WORKER"}
+    return {**kept, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
+
+
 @pytest.mark.parametrize("python", PYTHONS)
 def test_the_examples_of_the_documents_pass_their_own_tests_with_the_wheel(
     request: pytest.FixtureRequest, python: str, tmp_path: Path, empty_postgres_url: str
 ) -> None:
     installed: Path = request.getfixturevalue(python)
     address = empty_postgres_url.replace("postgresql:", "postgresql+psycopg:", 1)
-    # Their tests need no plugin: without them pytest starts in half the time.
-    environment = {**os.environ, "SHOP_DATABASE_URL": address, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
-    environment.pop("PYTEST_XDIST_WORKER", None)
+    environment = {**without_plugins(), "SHOP_DATABASE_URL": address}
     command = [str(installed / "python"), "-m", "pytest", "-q", "-p", "no:cacheprovider"]
     names = sorted(path.name for path in EXAMPLES.iterdir() if path.is_dir())
     assert names == ["orders", "pipeline", "shop"]
@@ -229,3 +235,27 @@ def test_the_examples_of_the_documents_pass_their_own_tests_with_the_wheel(
         if ended.returncode:
             said[name] = ended.stdout + ended.stderr
     assert said == {}, "\n".join(said.values())
+
+
+def test_getting_started_goes_as_it_is_printed(installed: Path, tmp_path: Path) -> None:
+    blocks = [block for block in blocks_of(ROOT / "docs" / "getting-started.md") if block.test is not None]
+    job, commands, program, tests = (block.text for block in blocks)
+    (tmp_path / "first_jobs.py").write_text(job)
+    (tmp_path / "program.py").write_text(program)
+    (tmp_path / "test_first_jobs.py").write_text(tests)
+    starter = ProcessStarter(tmp_path, None, installed / "cronograph")
+    check, serve = (line.split()[1:] for line in commands.splitlines())
+    assert starter.run(*check, fresh=True)[0] == 0
+    port = free_port()
+    server = starter.start(*serve, "--port", str(port), port=port)
+    try:
+        server.wait_ready()
+        there = {"CRONOGRAPH_URL": server.url}
+        assert starter.run("trigger", "greet", "--args", '{"name": "Ada"}', env=there, fresh=True)[0] == 0
+        for words in (["program.py"], ["-m", "pytest", "-q", "-p", "no:cacheprovider"]):
+            subprocess.run([str(installed / "python"), *words], cwd=tmp_path, check=True, env=without_plugins())
+        with open_client(server.url) as client:
+            answer = client.post("/graphql", json={"query": '{ jobLogs(jobName: "greet") { success } }'}).json()
+        assert [one["success"] for one in answer["data"]["jobLogs"]][-2:] == [True, True]
+    finally:
+        starter.end_all()

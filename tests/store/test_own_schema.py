@@ -20,9 +20,11 @@ from cronograph.jobs.store.db.database import Database
 from cronograph.jobs.store.schema.naming import SchemaText
 from cronograph.jobs.store.schema.tables import metadata
 from cronograph.server.database.schema import migrate, pending
+from tests.docs.blocks import blocks_of
 from tests.support.databases import sqlite_address
 from tests.support.engines import running_engine
 from tests.support.postgres import PostgresServer
+from tests.support.sources import ROOT
 
 OURS = sorted(table.name for table in metadata.sorted_tables)
 OTHER = "jobs2"
@@ -99,6 +101,12 @@ async def test_a_transaction_of_the_application_keeps_its_own_options(crowded_ur
     await engine.dispose()
 
 
+def printed(beginning: str) -> str:
+    """The code block of operations.md that begins so."""
+    (text,) = (block.text for block in blocks_of(ROOT / "docs" / "operations.md") if block.text.startswith(beginning))
+    return text
+
+
 @pytest.mark.postgres
 @pytest.mark.parametrize("every_schema", [False, True])
 def test_an_applications_alembic_proposes_nothing_about_our_tables(empty_postgres_url: str, every_schema: bool) -> None:
@@ -108,10 +116,9 @@ def test_an_applications_alembic_proposes_nothing_about_our_tables(empty_postgre
     mine.create_all(engine)
     migrate(empty_postgres_url)
 
-    def include_name(name: str | None, kind: str, _parents: Any) -> bool:
-        return not (kind == "schema" and name == "cronograph")
-
-    options = {"include_schemas": True, "include_name": include_name} if every_schema else {}
+    documented: dict[str, Any] = {}
+    exec(printed("def include_name"), documented)
+    options = {"include_schemas": True, "include_name": documented["include_name"]} if every_schema else {}
     with engine.connect() as conn:
         context = MigrationContext.configure(conn, opts={"compare_type": True, **options})
         assert compare_metadata(context, mine) == []
@@ -233,9 +240,7 @@ def test_an_account_that_may_make_no_schema_is_told_what_an_administrator_has_to
 @pytest.mark.postgres
 def test_the_rights_in_the_documents_suffice_to_enqueue(postgres_server: PostgresServer, postgres_url: str) -> None:
     role = f"shop_{postgres_url.rpartition('/')[2]}"
-    document = (Path(__file__).parents[2] / "docs" / "operations.md").read_text()
-    _info, _end, grants = document.partition("```sql")[2].partition("```")[0].partition("\n")
-    assert "GRANT" in grants
+    grants = printed("GRANT")
     postgres_server.execute("CREATE ROLE {} LOGIN", role)
     try:
         with psycopg.connect(postgres_url, autocommit=True) as admin:

@@ -22,6 +22,7 @@ from cronograph.jobs.store.read.listing.keyset import OrderKey, PageRequest
 from cronograph.jobs.store.read.listing.pages import count, page, pages_of
 from cronograph.jobs.store.schema.tables import job_execution, queue_depth, run
 from cronograph.jobs.store.write import hours
+from cronograph.jobs.store.write.candidates import Want, candidates
 from tests.support.databases import sqlite_address
 from tests.support.history import LONG_AGO, add_run, add_task
 from tests.support.plans import work
@@ -221,6 +222,19 @@ def test_figures_of_an_hour_long_ago_look_at_its_rows_alone(conn: Connection) ->
 def test_what_a_node_left_open_is_found_among_what_is_over(conn: Connection) -> None:
     few = FEW_ROWS if is_postgresql(conn) else FEW_STEPS
     assert work(conn, partial(executions.open_of_node, conn, 1)) <= few
+
+
+def test_a_node_that_chose_groups_does_not_look_at_the_queue_of_the_others(conn: Connection) -> None:
+    waiting = [{**ran(number), "state": "waiting", "finished_at": None, "attempt": 0} for number in range(2_000)]
+    conn.execute(
+        insert(run), [{**one, "trigger": "api", "group_name": f"group {i % 20}"} for i, one in enumerate(waiting)]
+    )
+    conn.execute(text("ANALYZE"))
+    want = Want(LONG_AGO + timedelta(days=1), [f"job {number}" for number in range(10)], 10, groups=("group 7", "none"))
+    found = candidates(conn, want, None)
+    assert {one.group for one in found} == {"group 7"}
+    assert len(found) == want.depth
+    assert work(conn, lambda: candidates(conn, want, None)) <= (20 * want.depth if is_postgresql(conn) else FEW_STEPS)
 
 
 def test_a_full_scan_would_be_seen(conn: Connection) -> None:

@@ -6,13 +6,15 @@ import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal, TextIO
+from typing import TYPE_CHECKING, Literal, TextIO
 
-import structlog
-from structlog.typing import Processor
 from typing_extensions import override
 
 from ...jobs.context import current_host
+from .plain_structlog import structlog
+
+if TYPE_CHECKING:
+    from structlog.typing import Processor
 
 LogFormat = Literal["auto", "human", "json"]
 
@@ -113,7 +115,7 @@ def configure_logging(form: LogFormat, level: str, stream: TextIO | None = None)
     logging.captureWarnings(capture=True)
 
 
-def _shared(*, human: bool) -> list[Processor]:
+def _shared(*, human: bool) -> "list[Processor]":
     """What every line gets, whether structlog or the standard library made it. People know the date."""
     return [
         structlog.contextvars.merge_contextvars,

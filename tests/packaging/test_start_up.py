@@ -9,8 +9,8 @@ import pytest
 HEAVY = frozenset(
     {
         "alembic", "argon2", "authlib", "cbor2", "cryptography", "httpx", "joserfc", "jsonschema", "opentelemetry",
-        "prometheus_client", "psycopg", "sqlalchemy", "sqlalchemy.orm", "starlette", "strawberry", "structlog",
-        "typer", "uvicorn", "webauthn",
+        "prometheus_client", "psycopg", "pygments", "rich", "sqlalchemy", "sqlalchemy.orm", "starlette", "strawberry",
+        "structlog", "typer", "uvicorn", "webauthn",
     }
 )  # fmt: skip
 DEFINES = """

@@ -200,19 +200,11 @@ class EnqueueRunInput:
 
     def to_run(self, submitter: Submitter | None = None) -> NewRun:
         """The engine's form, in somebody's name; without one it can only be judged."""
-        given = {
-            "args": self.args,
-            "group": self.group,
-            "priority": self.priority,
-            "available_at": self.run_at,
-            "unique_key": self.unique_key,
-            "retries": self.retries,
-            "retry_delay": self.retry_delay,
-            "timeout": self.timeout,
-            "description": self.description,
-        }
+        named = ((one.name, getattr(self, one.name)) for one in fields(EnqueueRunInput) if one.name != "job_name")
         chosen: dict[str, Any] = {
-            name: value for name, value in given.items() if value is not None and value is not strawberry.UNSET
+            "available_at" if name == "run_at" else name: value
+            for name, value in named
+            if value is not None and value is not strawberry.UNSET
         }
         inherits = frozenset(RUN_POLICIES).difference(chosen)
         if submitter is not None:

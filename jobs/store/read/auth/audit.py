@@ -10,7 +10,7 @@ from ...db.audit import GENESIS, chained
 from ...schema.rows import reader_of
 from ...schema.tables import audit_head as h
 from ...schema.tables import audit_log as a
-from ..listing.aggregates import Listing
+from ..listing.aggregates import Listing, columns
 from ..listing.keyset import OrderKey
 
 BATCH = 1000
@@ -24,14 +24,7 @@ AUDIT: Listing[Entry] = Listing(
     name="audit",
     rows=select(a),
     key=a.c.id,
-    fields={
-        "id": a.c.id,
-        "at": a.c.at,
-        "actor": a.c.actor,
-        "address": a.c.address,
-        "action": a.c.action,
-        "subject": a.c.subject,
-    },
+    fields=columns(a, "id at actor address action subject"),
     order=(OrderKey("id", descending=True),),
     model=entry_from,
 )

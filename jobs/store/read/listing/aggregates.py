@@ -8,6 +8,7 @@ from typing import Any, Generic, TypeVar
 from sqlalchemy import (
     Boolean,
     ColumnElement,
+    FromClause,
     Row,
     Select,
     and_,
@@ -94,6 +95,11 @@ class Listing(Generic[M]):
         return (*keys, OrderKey(unique, descending=keys[0].descending))
 
 
+def columns(table: FromClause, names: str) -> dict[str, ColumnElement[Any]]:
+    """The columns of these names, by their names; ``names`` are separated by spaces."""
+    return {name: table.c[name] for name in names.split()}
+
+
 # What holds when nothing is set depends on the syntax; readers filter by what holds.
 _EFFECTIVE_OVERLAP = func.coalesce(
     periodic_task.c.overlap,
@@ -117,29 +123,16 @@ TASKS: Listing[Task] = Listing(
     rows=select(periodic_task),
     key=periodic_task.c.id,
     fields={
-        "id": periodic_task.c.id,
-        "name": periodic_task.c.name,
-        "description": periodic_task.c.description,
-        "enabled": periodic_task.c.enabled,
-        "source": periodic_task.c.source,
-        "job_name": periodic_task.c.job_name,
+        **columns(
+            periodic_task,
+            "id name description enabled source job_name priority owner submitter timezone overridden "
+            "next_execution paused_at last_due_at last_started_at counter created_at updated_at",
+        ),
         "group": periodic_task.c.group_name,
-        "priority": periodic_task.c.priority,
-        "owner": periodic_task.c.owner,
-        "submitter": periodic_task.c.submitter,
         "syntax": periodic_task.c.schedule_syntax,
-        "timezone": periodic_task.c.timezone,
-        "overridden": periodic_task.c.overridden,
         "overlap": _EFFECTIVE_OVERLAP,
         "finished": periodic_task.c.next_nominal.is_(None),
         "last_outcome": _LAST_OUTCOME,
-        "next_execution": periodic_task.c.next_execution,
-        "paused_at": periodic_task.c.paused_at,
-        "last_due_at": periodic_task.c.last_due_at,
-        "last_started_at": periodic_task.c.last_started_at,
-        "counter": periodic_task.c.counter,
-        "created_at": periodic_task.c.created_at,
-        "updated_at": periodic_task.c.updated_at,
     },
     order=(OrderKey("id", descending=True),),
     model=task_from,
@@ -161,30 +154,15 @@ RUNS: Listing[Run] = Listing(
     rows=select_runs(),
     key=run.c.id,
     fields={
-        "id": run.c.id,
-        "state": run.c.state,
-        "job_name": run.c.job_name,
-        "task_id": run.c.task_id,
-        "task_name": run.c.task_name,
+        **columns(
+            run,
+            "id state job_name task_id task_name priority trigger scheduled_for submitted_at available_at "
+            "started_at finished_at cancel_requested_at attempt failures unique_key retried_from node_id "
+            "submitter description error",
+        ),
         "group": run.c.group_name,
-        "priority": run.c.priority,
-        "trigger": run.c.trigger,
         "node": node.c.name,
-        "scheduled_for": run.c.scheduled_for,
-        "submitted_at": run.c.submitted_at,
-        "available_at": run.c.available_at,
-        "started_at": run.c.started_at,
-        "finished_at": run.c.finished_at,
-        "cancel_requested_at": run.c.cancel_requested_at,
-        "attempt": run.c.attempt,
-        "failures": run.c.failures,
-        "unique_key": run.c.unique_key,
-        "retried_from": run.c.retried_from,
         "retried": exists().where(_AGAIN.c.retried_from == run.c.id),
-        "node_id": run.c.node_id,
-        "submitter": run.c.submitter,
-        "description": run.c.description,
-        "error": run.c.error,
     },
     order=(OrderKey("id", descending=True),),
     model=run_from,
@@ -228,24 +206,13 @@ EXECUTIONS: Listing[Execution] = Listing(
     rows=select(job_execution),
     key=job_execution.c.id,
     fields={
-        "id": job_execution.c.id,
-        "job_name": job_execution.c.job_name,
-        "task_id": job_execution.c.task_id,
-        "task_name": job_execution.c.task_name,
-        "run_id": job_execution.c.run_id,
+        **columns(
+            job_execution,
+            "id job_name task_id task_name run_id outcome success node trigger attempt started_at completed_at "
+            "scheduled_for records_processed error_message error_type",
+        ),
         "group": select(run.c.group_name).where(run.c.id == job_execution.c.run_id).scalar_subquery(),
         "owner": select(periodic_task.c.owner).where(periodic_task.c.id == job_execution.c.task_id).scalar_subquery(),
-        "outcome": job_execution.c.outcome,
-        "success": job_execution.c.success,
-        "node": job_execution.c.node,
-        "trigger": job_execution.c.trigger,
-        "attempt": job_execution.c.attempt,
-        "started_at": job_execution.c.started_at,
-        "completed_at": job_execution.c.completed_at,
-        "scheduled_for": job_execution.c.scheduled_for,
-        "records_processed": job_execution.c.records_processed,
-        "error_message": job_execution.c.error_message,
-        "error_type": job_execution.c.error_type,
         "duration": duration(job_execution.c.started_at, job_execution.c.completed_at),
     },
     order=(OrderKey("id", descending=True),),
@@ -258,15 +225,8 @@ SKIPPED: Listing[SkippedOccurrence] = Listing(
     rows=select(skipped_occurrence),
     key=skipped_occurrence.c.id,
     fields={
-        "id": skipped_occurrence.c.id,
-        "task_id": skipped_occurrence.c.task_id,
-        "task_name": skipped_occurrence.c.task_name,
-        "reason": skipped_occurrence.c.reason,
-        "node": skipped_occurrence.c.node,
+        **columns(skipped_occurrence, "id task_id task_name reason node first_scheduled_for last_scheduled_for at"),
         "count": skipped_occurrence.c.occurrences,
-        "first_scheduled_for": skipped_occurrence.c.first_scheduled_for,
-        "last_scheduled_for": skipped_occurrence.c.last_scheduled_for,
-        "at": skipped_occurrence.c.at,
     },
     order=(OrderKey("id", descending=True),),
     model=skipped_from,
@@ -287,7 +247,7 @@ GROUPS: Listing[Group] = Listing(
     ),
     key=_NAMED.c.name,
     fields={
-        "name": _NAMED.c.name,
+        **columns(_NAMED, "name"),
         "paused": queue_group.c.paused_at.is_not(None),
         "max_running": queue_group.c.max_running,
         "depth": select(func.count()).where(*_QUEUED_IN).scalar_subquery(),
@@ -302,12 +262,7 @@ JOBS: Listing[JobInfo] = Listing(
     name="jobs",
     rows=select(job),
     key=job.c.name,
-    fields={
-        "name": job.c.name,
-        "description": job.c.description,
-        "schedule": job.c.schedule,
-        "isolation": job.c.isolation,
-    },
+    fields=columns(job, "name description schedule isolation"),
     order=(OrderKey("name"),),
     model=job_from,
 )
@@ -317,13 +272,7 @@ NODES: Listing[Node] = Listing(
     name="nodes",
     rows=select(node),
     key=node.c.id,
-    fields={
-        "id": node.c.id,
-        "name": node.c.name,
-        "state": node.c.state,
-        "version": node.c.version,
-        "started_at": node.c.started_at,
-    },
+    fields=columns(node, "id name state version started_at"),
     order=(OrderKey("id", descending=True),),
     model=node_from,
 )

@@ -33,12 +33,16 @@ Arguments = Mapping[str, Argument]
 
 def document(kind: str, field: str, arguments: Arguments, fields: str) -> str:
     """``query Tasks($first: Int) { tasks(first: $first) { … } }``; no braces when ``fields`` is empty."""
-    name = field[0].upper() + field[1:]
     declared = ", ".join(f"${key}: {argument.type}" for key, argument in arguments.items())
     passed = ", ".join(f"{key}: ${key}" for key in arguments)
-    head = f"{kind} {name}({declared})" if arguments else f"{kind} {name}"
+    name = f"{kind} {_title(field)}"
+    head = f"{name}({declared})" if arguments else name
     root = f"{field}({passed})" if arguments else field
     return f"{head} {{ {root} {{ {fields} }} }}" if fields else f"{head} {{ {root} }}"
+
+
+def _title(field: str) -> str:
+    return field[0].upper() + field[1:]
 
 
 def variables(arguments: Arguments) -> dict[str, Any]:
@@ -93,14 +97,11 @@ def page_of(field: str, shape: type[Shape], value: object) -> Page[Shape]:
     )
 
 
-def mutation(
-    field: str, input_type: str, given: Mapping[str, object], fields: str, convert: Callable[[Any], T]
-) -> Operation[T]:
-    """A mutation with one ``input``.
+def mutation(field: str, given: Mapping[str, object], fields: str, convert: Callable[[Any], T]) -> Operation[T]:
+    """A mutation with one ``input``, whose type is called after it.
 
     Args:
         field: its name.
-        input_type: the type of its input without ``!``.
         given: the fields of the input; what must not be sent is left out by the caller (None is sent as null).
         fields: what is asked of the payload besides ``errors``.
         convert: turns the payload into the result, once it has no errors.
@@ -111,15 +112,16 @@ def mutation(
         refuse(read_all(Refusal, payload.get("errors", ()), f"{field}.errors"))
         return convert(payload)
 
-    arguments = {"input": Argument(f"{input_type}!", dict(given))}
+    arguments = {"input": Argument(f"{_title(field)}Input!", dict(given))}
     text = document("mutation", field, arguments, f"{fields} {ERRORS}")
     return Operation(document=text, variables=variables(arguments), read=answer)
 
 
-def changed(field: str, input_type: str, given: Mapping[str, object], key: str, shape: type[Shape]) -> Operation[Shape]:
-    """A mutation whose payload holds the changed thing under ``key``."""
+def changed(field: str, given: Mapping[str, object], shape: type[Shape]) -> Operation[Shape]:
+    """A mutation whose payload holds the changed thing under its own name, e.g. a ``Run`` as ``run``."""
+    key = shape.__name__.lower()
     fields = f"{key} {{ {selection(shape)} }}"
-    return mutation(field, input_type, given, fields, lambda payload: read(shape, payload.get(key), f"{field}.{key}"))
+    return mutation(field, given, fields, lambda payload: read(shape, payload.get(key), f"{field}.{key}"))
 
 
 def refuse(refusals: Sequence[Refusal]) -> None:

@@ -58,7 +58,7 @@ def trigger_task(
         idempotency_key: makes a repetition safe.
     """
     given = present(name=name, args=args, idempotencyKey=idempotency_key)
-    return changed("triggerTask", "TriggerTaskInput", given, "run", Run)
+    return changed("triggerTask", given, Run)
 
 
 def enqueue_runs(runs: Sequence[NewRun], *, idempotency_key: str | None = None) -> Operation[tuple[Run, ...]]:
@@ -67,7 +67,6 @@ def enqueue_runs(runs: Sequence[NewRun], *, idempotency_key: str | None = None) 
     fields = f"runs {{ {selection(Run)} }}"
     return mutation(
         "enqueueRuns",
-        "EnqueueRunsInput",
         given,
         fields,
         lambda payload: read_all(Run, payload.get("runs"), "enqueueRuns.runs"),
@@ -76,7 +75,7 @@ def enqueue_runs(runs: Sequence[NewRun], *, idempotency_key: str | None = None) 
 
 def cancel_run(id: int, *, reason: str | None = None) -> Operation[Run]:
     """Cancel a run: at once while it waits or is stuck, through the job's ``should_stop`` while it runs."""
-    return changed("cancelRun", "CancelRunInput", present(id=id, reason=reason), "run", Run)
+    return changed("cancelRun", present(id=id, reason=reason), Run)
 
 
 def cancel_runs(
@@ -89,17 +88,17 @@ def cancel_runs(
 ) -> Operation[ChangedRuns]:
     """Cancel many runs, named by ``ids`` or else by ``filter``; finished ones are left as they are."""
     given = present(ids=ids, filter=filter, after=after, reason=reason, dryRun=dry_run)
-    return _many("cancelRuns", "CancelRunsInput", given)
+    return _many("cancelRuns", given)
 
 
 def update_run(id: int, *, args: Mapping[str, Any] | None = None, run_at: datetime | None = None) -> Operation[Run]:
     """Change when a run that waits is due, and its arguments as long as it has not begun; what is None stays."""
-    return changed("updateRun", "UpdateRunInput", present(id=id, args=args, runAt=run_at), "run", Run)
+    return changed("updateRun", present(id=id, args=args, runAt=run_at), Run)
 
 
 def retry_run(id: int, *, args: Mapping[str, Any] | None = None) -> Operation[Run]:
     """Make a new run like a finished one, with ``args`` instead of its own if given."""
-    return changed("retryRun", "RetryRunInput", present(id=id, args=args), "run", Run)
+    return changed("retryRun", present(id=id, args=args), Run)
 
 
 def retry_runs(
@@ -115,12 +114,12 @@ def retry_runs(
     A filter leaves out those that were retried already, unless ``exclude_retried`` is False.
     """
     given = present(ids=ids, filter=filter, after=after, excludeRetried=exclude_retried, dryRun=dry_run)
-    return _many("retryRuns", "RetryRunsInput", given)
+    return _many("retryRuns", given)
 
 
 def retry_now(id: int) -> Operation[Run]:
     """Make a stuck run due now instead of after its delay."""
-    return changed("retryNow", "RetryNowInput", {"id": id}, "run", Run)
+    return changed("retryNow", {"id": id}, Run)
 
 
 def retry_many_now(
@@ -131,7 +130,7 @@ def retry_many_now(
     dry_run: bool = False,
 ) -> Operation[ChangedRuns]:
     """Make many runs that wait for their time due now, named by ``ids`` or else by ``filter``."""
-    return _many("retryNow", "RetryNowInput", present(ids=ids, filter=filter, after=after, dryRun=dry_run))
+    return _many("retryNow", present(ids=ids, filter=filter, after=after, dryRun=dry_run))
 
 
 def set_run_priority(
@@ -144,7 +143,7 @@ def set_run_priority(
 ) -> Operation[ChangedRuns]:
     """Change the priority of waiting and stuck runs, named by ``ids`` or else by ``filter``."""
     given = present(priority=priority, ids=ids, filter=filter, after=after, dryRun=dry_run)
-    return _many("setRunPriority", "SetRunPriorityInput", given)
+    return _many("setRunPriority", given)
 
 
 def create_task(
@@ -165,7 +164,7 @@ def create_task(
         **settings: what differs from the defaults.
     """
     given = present(name=name, jobName=job_name, schedule=schedule, idempotencyKey=idempotency_key)
-    return changed("createTask", "CreateTaskInput", {**given, **_settings(settings)}, "task", Task)
+    return changed("createTask", {**given, **_settings(settings)}, Task)
 
 
 def update_task(name: str, *, expected_version: int | None = None, **changes: Unpack[TaskChanges]) -> Operation[Task]:
@@ -177,14 +176,13 @@ def update_task(name: str, *, expected_version: int | None = None, **changes: Un
         **changes: what changes.
     """
     given = present(name=name, expectedVersion=expected_version)
-    return changed("updateTask", "UpdateTaskInput", {**given, **_settings(changes)}, "task", Task)
+    return changed("updateTask", {**given, **_settings(changes)}, Task)
 
 
 def delete_task(name: str, *, dry_run: bool = False) -> Operation[str]:
     """Delete a task; answers its name. Waiting runs of it are cancelled, its history stays."""
     return mutation(
         "deleteTask",
-        "DeleteTaskInput",
         present(name=name, dryRun=dry_run),
         "deletedName",
         lambda payload: read(str, payload.get("deletedName"), "deleteTask.deletedName"),
@@ -196,7 +194,6 @@ def delete_tasks_of_owner(owner: str, *, dry_run: bool = False) -> Operation[Del
     field = "deleteTasksOfOwner"
     return mutation(
         field,
-        "DeleteTasksOfOwnerInput",
         present(owner=owner, dryRun=dry_run),
         "deletedNames count",
         lambda payload: _deleted(field, payload),
@@ -205,17 +202,17 @@ def delete_tasks_of_owner(owner: str, *, dry_run: bool = False) -> Operation[Del
 
 def pause_task(name: str, *, reason: str | None = None) -> Operation[Task]:
     """Pause a task: its occurrences are recorded as skipped until it is resumed."""
-    return changed("pauseTask", "PauseTaskInput", present(name=name, reason=reason), "task", Task)
+    return changed("pauseTask", present(name=name, reason=reason), Task)
 
 
 def resume_task(name: str) -> Operation[Task]:
     """End the pause of a task."""
-    return changed("resumeTask", "ResumeTaskInput", {"name": name}, "task", Task)
+    return changed("resumeTask", {"name": name}, Task)
 
 
 def reset_task(name: str) -> Operation[Task]:
     """Give a task that is declared in code its declared settings back."""
-    return changed("resetTask", "ResetTaskInput", {"name": name}, "task", Task)
+    return changed("resetTask", {"name": name}, Task)
 
 
 def pause_tasks(
@@ -228,7 +225,7 @@ def pause_tasks(
 ) -> Operation[ChangedTasks]:
     """Pause many tasks, by ``names`` or else by ``filter``."""
     given = present(names=names, filter=filter, after=after, reason=reason, dryRun=dry_run)
-    return _many_tasks("pauseTasks", "PauseTasksInput", given)
+    return _many_tasks("pauseTasks", given)
 
 
 def resume_tasks(
@@ -240,7 +237,7 @@ def resume_tasks(
 ) -> Operation[ChangedTasks]:
     """Resume many paused tasks, by ``names`` or else by ``filter``."""
     given = present(names=names, filter=filter, after=after, dryRun=dry_run)
-    return _many_tasks("resumeTasks", "ResumeTasksInput", given)
+    return _many_tasks("resumeTasks", given)
 
 
 def delete_tasks(
@@ -254,7 +251,6 @@ def delete_tasks(
     field = "deleteTasks"
     return mutation(
         field,
-        "DeleteTasksInput",
         present(names=names, filter=filter, after=after, dryRun=dry_run),
         "deletedNames count hasMore endCursor",
         lambda payload: _deleted(field, payload),
@@ -263,17 +259,17 @@ def delete_tasks(
 
 def pause_group(name: str, *, reason: str | None = None) -> Operation[Group]:
     """Pause a group: none of its runs starts."""
-    return changed("pauseGroup", "PauseGroupInput", present(name=name, reason=reason), "group", Group)
+    return changed("pauseGroup", present(name=name, reason=reason), Group)
 
 
 def resume_group(name: str) -> Operation[Group]:
     """End the pause of a group."""
-    return changed("resumeGroup", "ResumeGroupInput", {"name": name}, "group", Group)
+    return changed("resumeGroup", {"name": name}, Group)
 
 
 def limit_group(name: str, max_running: int | None) -> Operation[Group]:
     """Limit how many runs of a group run at once on all nodes together; None = no limit."""
-    return changed("updateGroup", "UpdateGroupInput", {"name": name, "maxRunning": max_running}, "group", Group)
+    return changed("updateGroup", {"name": name, "maxRunning": max_running}, Group)
 
 
 def prune_history(
@@ -298,20 +294,20 @@ def prune_history(
         )
 
     fields = f"run {{ {selection(Run)} }} executions {{ {selection(Execution)} }} count hasMore"
-    return mutation(field, "PruneHistoryInput", given, fields, convert)
+    return mutation(field, given, fields, convert)
 
 
 def drain_node(name: str) -> Operation[Node]:
     """Ask a node to take nothing new and to end once its running jobs have ended."""
-    return changed("drainNode", "DrainNodeInput", {"name": name}, "node", Node)
+    return changed("drainNode", {"name": name}, Node)
 
 
 def resume_node(name: str) -> Operation[Node]:
     """Let a node that drains take runs again; refused once it stops for good."""
-    return changed("resumeNode", "ResumeNodeInput", {"name": name}, "node", Node)
+    return changed("resumeNode", {"name": name}, Node)
 
 
-def _many(field: str, input_type: str, given: Mapping[str, object]) -> Operation[ChangedRuns]:
+def _many(field: str, given: Mapping[str, object]) -> Operation[ChangedRuns]:
     def convert(payload: Mapping[str, Any]) -> ChangedRuns:
         return ChangedRuns(
             runs=read_all(Run, payload.get("runs"), f"{field}.runs"),
@@ -320,10 +316,10 @@ def _many(field: str, input_type: str, given: Mapping[str, object]) -> Operation
             end_cursor=payload.get("endCursor"),
         )
 
-    return mutation(field, input_type, given, f"runs {{ {selection(Run)} }} count hasMore endCursor", convert)
+    return mutation(field, given, f"runs {{ {selection(Run)} }} count hasMore endCursor", convert)
 
 
-def _many_tasks(field: str, input_type: str, given: Mapping[str, object]) -> Operation[ChangedTasks]:
+def _many_tasks(field: str, given: Mapping[str, object]) -> Operation[ChangedTasks]:
     def convert(payload: Mapping[str, Any]) -> ChangedTasks:
         return ChangedTasks(
             names=tuple(one["name"] for one in payload.get("tasks", ())),
@@ -332,7 +328,7 @@ def _many_tasks(field: str, input_type: str, given: Mapping[str, object]) -> Ope
             end_cursor=payload.get("endCursor"),
         )
 
-    return mutation(field, input_type, given, "tasks { name } count hasMore endCursor", convert)
+    return mutation(field, given, "tasks { name } count hasMore endCursor", convert)
 
 
 def _deleted(field: str, payload: Mapping[str, Any]) -> DeletedTasks:

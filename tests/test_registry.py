@@ -6,7 +6,7 @@ import pytest
 from pydantic import Field
 
 from cronograph.jobs.context import JobContext
-from cronograph.jobs.core.arguments import check_args
+from cronograph.jobs.core.arguments.judging import check_args
 from cronograph.jobs.core.errors import ConfigurationError, InvalidInput
 from cronograph.jobs.registry import define
 

@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from itertools import chain
 from typing import Any
 
-from ..core.arguments import argument_faults
+from ..core.arguments.judging import argument_faults
 from ..core.defaults import RUN_POLICIES, run_of_job
 from ..core.errors import InvalidState, UserError, refuse
 from ..core.model import Json, NewRun, Priority, Run, Trigger

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, Final
 
+from .arguments.signature import signature_of
 from .model import (
     DEFAULT_GROUP,
     DEFAULT_RETRIES,
@@ -16,7 +17,6 @@ from .model import (
     Priority,
     TaskSpec,
 )
-from .signature import signature_of
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 from ..actions.queue.claim import Started
 from ..actions.queue.enqueue_many import new_runs
 from ..context import StopReason, current_host
-from ..core.arguments import check_args
+from ..core.arguments.judging import check_args
 from ..core.auth.secrets import references
 from ..core.codes import ErrorCode
 from ..core.defaults import value_of

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cronograph.jobs.core.arguments import argument_faults
+from cronograph.jobs.core.arguments.judging import argument_faults
 from cronograph.jobs.core.auth.sealing import KeyRing, SecretKey, UnsealError, no_keys, parse_keys, seal, unseal
 from cronograph.jobs.core.auth.secrets import check_secret, references, resolved
 from cronograph.jobs.core.errors import ConfigurationError, InvalidInput, InvalidState

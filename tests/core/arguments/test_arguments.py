@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 from pydantic import AnyUrl
 
-from cronograph.jobs.core.arguments import check_args, fits_plainly
+from cronograph.jobs.core.arguments.judging import check_args, fits_plainly
 from cronograph.jobs.core.errors import InvalidInput
 from cronograph.jobs.registry import define
 

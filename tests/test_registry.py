@@ -51,6 +51,12 @@ def test_a_parameter_of_a_type_that_nobody_could_give_in_json_is_refused(annotat
         define("strange", handler)
 
 
+def test_a_lambda_needs_a_name() -> None:
+    with pytest.raises(ConfigurationError, match="a lambda has no name of its own"):
+        define(None, lambda: None)
+    assert define("nothing", lambda: None).name == "nothing"
+
+
 def test_an_isolation_that_does_not_exist_is_refused_with_those_that_do() -> None:
     def handler() -> None:
         """Does nothing."""

@@ -60,6 +60,8 @@ def _defined(name: str, handler: Handler, where: str, known: Collection[Any], op
     if wrong is not None:
         raise ValueError(wrong)
     check_name(name, "name")
+    if name == "<lambda>":
+        raise ValueError("a lambda has no name of its own: give the job one, job('name')(…), or write a function")
     _check_function(handler)
     hints = hints_of(handler)
     model, context_parameter, given = arguments_of(name, handler, hints, known)

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, fields, replace
+from datetime import datetime
 from itertools import zip_longest
 from typing import Any, cast
 
@@ -27,7 +28,7 @@ from .dispatch import catch_up, new_run
 from .runs import cancel_all, check_job_args, job_faults, published, submit
 from .skips import record_skips
 from .submitting import account_of, check_submitter
-from .timing import anchor_of, first_of, retimed, schedule_faults
+from .timing import anchor_of, first_of, judged_first, retimed, schedule_faults
 
 BY_CODE = "code"
 """Who paused a task that is declared paused, or whose job declares no schedule any more."""
@@ -64,13 +65,15 @@ def _create(
     check_submitter(tx, (spec.job_name for spec in specs))
     schemas = published(tx, {spec.job_name for spec in specs})
     specs = [task_of_job(one, schemas[one.job_name].defaults) if one.job_name in schemas else one for one in specs]
+    firsts = _firsts(specs, tx.now)
     refuse(
         fault.within(*path)
-        for path, spec in zip(paths, specs, strict=True)
-        for fault in _faults_of_new(tx, spec, schemas)
+        for path, spec, (_, of_schedule) in zip(paths, specs, firsts, strict=True)
+        for fault in _faults_of_new(tx, spec, schemas, of_schedule)
     )
     rows = [
-        _row(tx, one, source=source, submitter=submitter, signature=schemas[one.job_name].signature) for one in specs
+        _row(tx, one, first, source=source, submitter=submitter, signature=schemas[one.job_name].signature)
+        for one, (first, _) in zip(specs, firsts, strict=True)
     ]
     created = _insert(tx, rows)
     for path, spec, task in zip_longest(paths, specs, created):
@@ -79,9 +82,23 @@ def _create(
     return created
 
 
-def _faults_of_new(tx: Tx, spec: TaskSpec, schemas: Mapping[str, Schema]) -> list[UserError]:
-    faults = [*task_faults(spec), *job_faults(schemas, spec.job_name, spec.args)]
-    faults += schedule_faults(spec, spec.start_at or tx.now, tx.now)
+def _firsts(specs: Sequence[TaskSpec], now: datetime) -> list[tuple[datetime | None, Sequence[UserError]]]:
+    """The first occurrence of each new task, and what is wrong with its schedule. Equal schedules are judged once."""
+    known: dict[tuple[object, ...], tuple[datetime | None, Sequence[UserError]]] = {}
+    found: list[tuple[datetime | None, Sequence[UserError]]] = []
+    for spec in specs:
+        timing = (spec.schedule, spec.start_at, spec.end_at)
+        judged = known.get(timing)
+        if judged is None:
+            judged = known[timing] = judged_first(spec, spec.start_at or now, now)
+        found.append(judged)
+    return found
+
+
+def _faults_of_new(
+    tx: Tx, spec: TaskSpec, schemas: Mapping[str, Schema], of_schedule: Sequence[UserError]
+) -> list[UserError]:
+    faults = [*task_faults(spec), *job_faults(schemas, spec.job_name, spec.args), *of_schedule]
     # A name that cannot be is not looked for.
     if faults and all(fault.path != ("name",) for fault in faults) and stored_tasks.by_name(tx.conn, spec.name):
         faults.insert(0, _taken(spec.name))
@@ -245,7 +262,11 @@ def trigger_task(tx: Tx, name: str, *, args: dict[str, Json] | None = None, acto
 
 def declare_new(tx: Tx, specs: Sequence[TaskSpec]) -> list[Task]:
     """Write schedules that are declared in code as tasks; those whose names are taken are left out."""
-    return _insert(tx, [_row(tx, one, source=TaskSource.CODE, submitter=None, declared=one) for one in specs])
+    rows = [
+        _row(tx, one, first_of(one, tx.now, tx.now), source=TaskSource.CODE, submitter=None, declared=one)
+        for one in specs
+    ]
+    return _insert(tx, rows)
 
 
 def follow_declaration(tx: Tx, task: Task, spec: TaskSpec) -> Task:
@@ -283,15 +304,14 @@ def locked(tx: Tx, name: str) -> Task:
 def _row(
     tx: Tx,
     spec: TaskSpec,
+    first: datetime | None,
     *,
     source: TaskSource,
     submitter: str | None,
     declared: TaskSpec | None = None,
     signature: str | None = None,
 ) -> dict[str, Any]:
-    """The columns of a new task."""
-    anchor = spec.start_at or tx.now if declared is None else tx.now
-    occurrence = first_of(spec, anchor, tx.now)
+    """The columns of a new task, whose first occurrence is known."""
     return {
         **spec_values(spec),
         **declared_values(None if declared is None else declared.schedule),
@@ -300,10 +320,10 @@ def _row(
         "submitter": submitter,
         "submitter_id": account_of(tx) if submitter else None,
         "overridden": False,
-        "anchor_at": anchor,
-        "next_nominal": occurrence,
+        "anchor_at": spec.start_at or tx.now if declared is None else tx.now,
+        "next_nominal": first,
         # Without jitter at first: the offset comes from the id, which is known only after the insert.
-        "next_execution": occurrence,
+        "next_execution": first,
         "paused_at": None if spec.enabled else tx.now,
         "paused_by": None if spec.enabled else BY_CODE if source is TaskSource.CODE else submitter,
         "counter": 0,

@@ -1,6 +1,6 @@
 """When a task is due: the columns that follow from its schedule, window and jitter, and what is wrong with these."""
 
-from collections.abc import Iterator
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
@@ -25,16 +25,21 @@ def first_of(spec: TaskSpec, anchor: datetime, now: datetime) -> datetime | None
     return first_occurrence(spec, schedule, now)
 
 
-def schedule_faults(spec: TaskSpec, anchor: datetime, now: datetime) -> Iterator[UserError]:
+def schedule_faults(spec: TaskSpec, anchor: datetime, now: datetime) -> Sequence[UserError]:
     """A string that is no schedule, or one without any occurrence after now in its window."""
+    return judged_first(spec, anchor, now)[1]
+
+
+def judged_first(spec: TaskSpec, anchor: datetime, now: datetime) -> tuple[datetime | None, Sequence[UserError]]:
+    """The first occurrence after now, and ``schedule_faults``."""
     try:
         occurrence = first_of(spec, anchor, now)
     except UserError as error:
-        yield error
-        return
+        return None, (error,)
     # In a window that ends before it begins nothing lies, but that is a fault of the window.
     if occurrence is None and not any(window_faults(spec.start_at, spec.end_at)):
-        yield _never_fires(spec, now)
+        return None, (_never_fires(spec, now),)
+    return occurrence, ()
 
 
 def schedule_fault(error: ScheduleError) -> InvalidInput:

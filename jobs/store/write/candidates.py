@@ -77,7 +77,9 @@ def _next_by_job(after: str = "''") -> str:
     return f"(SELECT min({first_group('j.name', after)}) FROM unnest(CAST(:jobs AS text[])) AS j(name))"
 
 
-# Groups with something pending, from the one after ``:after`` on, wrapping once; LIMIT stops the jumping early.
+# Groups with something pending, from the one after ``:after`` on, wrapping once. The walk ends with the LIMIT: what is
+# asked of a group is asked of it alone, since a join would first want to see all groups; and OFFSET 0 has each step
+# along the index made once, not once for each place that mentions it.
 def _of_all_groups(step: Callable[..., str], lanes: str) -> str:
     return f"""
 WITH RECURSIVE pending(name, lap, place) AS (
@@ -85,15 +87,20 @@ WITH RECURSIVE pending(name, lap, place) AS (
     UNION ALL
     SELECT s.name, s.lap, p.place + 1 FROM pending p CROSS JOIN LATERAL (
         SELECT coalesce(a.name, b.name) AS name, CASE WHEN a.name IS NULL THEN 1 ELSE p.lap END AS lap
-        FROM (SELECT {step("p.name")} AS name) a
-        LEFT JOIN LATERAL (SELECT {step()} AS name) b ON a.name IS NULL AND p.lap = 0 AND p.name <> ''
+        FROM (SELECT {step("p.name")} AS name OFFSET 0) a
+        LEFT JOIN LATERAL (
+            SELECT {step()} AS name WHERE a.name IS NULL AND p.lap = 0 AND p.name <> '' OFFSET 0) b ON true
+        OFFSET 0
     ) s WHERE s.name IS NOT NULL AND (s.lap = 0 OR s.name <= :after)
 )
-SELECT c.*, q.max_running IS NOT NULL AS limited FROM pending p
-LEFT JOIN cronograph.queue_group q ON q.name = p.name
+SELECT c.*, coalesce((SELECT q.max_running IS NOT NULL FROM cronograph.queue_group q WHERE q.name = p.name), false)
+    AS limited
+FROM (
+    SELECT p.name FROM pending p
+    WHERE p.place > 0 AND (SELECT q.paused_at FROM cronograph.queue_group q WHERE q.name = p.name) IS NULL
+        AND (SELECT true FROM ({lanes}) AS c LIMIT 1)
+    LIMIT :depth) p
 CROSS JOIN LATERAL ({lanes}) c
-WHERE p.place > 0 AND q.paused_at IS NULL
-LIMIT :rows
 """
 
 

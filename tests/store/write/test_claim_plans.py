@@ -1,4 +1,4 @@
-"""Runs of jobs that a node does not know do not slow its claims, however many wait in front of its own."""
+"""What a claim looks at depends neither on the runs that wait nor on their groups, whoever knows their jobs."""
 
 from collections.abc import Mapping, Sequence
 from datetime import timedelta
@@ -27,8 +27,8 @@ FEW_ROWS, FEW_STEPS = 400, 20_000
 """What a look may touch: rows on PostgreSQL, steps on SQLite; passing over the unknown runs takes many times that."""
 
 
-def fill(stored: Stored, *, groups: int, state: str = "waiting") -> None:
-    """Many runs of unknown jobs, older than any other."""
+def fill(stored: Stored, *, groups: int, state: str = "waiting", job: str = "unknown {}") -> None:
+    """Many runs, of unknown jobs unless told otherwise, older than any other."""
     row: dict[str, Any] = {
         "args": {}, "priority": "low", "trigger": "api", "submitted_at": START, "attempt": 0, "failures": 0,
         "retries": 2, "retry_delay": 60, "exclusive": False, "description": "", "state": state,
@@ -37,7 +37,7 @@ def fill(stored: Stored, *, groups: int, state: str = "waiting") -> None:
     rows = [
         {
             **row,
-            "job_name": f"unknown {number % 3}",
+            "job_name": job.format(number % 3),
             "group_name": f"group-{number % groups}",
             "available_at": long_ago + timedelta(seconds=number),
         }
@@ -72,6 +72,23 @@ def test_a_claim_does_not_look_at_runs_of_unknown_jobs(stored: Stored, analyzed:
     def judged(conn: Connection) -> None:
         assert sorted(look(conn, 10)) == mine
         assert work(conn, partial(look, conn, 10)) <= (FEW_ROWS if is_postgresql(conn) else FEW_STEPS)
+
+    stored.do(lambda tx: judged(tx.conn))
+
+
+@pytest.mark.parametrize("analyzed", ["never", "empty", "full"])
+def test_a_claim_does_not_look_at_more_groups_than_it_takes_runs(stored: Stored, analyzed: str) -> None:
+    stored.node(jobs=JOBS)
+    if analyzed == "empty":
+        analyze(stored)
+    fill(stored, groups=500, job="work")
+    if analyzed == "full":
+        analyze(stored)
+
+    def judged(conn: Connection) -> None:
+        looking = partial(candidates, conn, Want(START, JOBS, 10), "group-3")
+        assert len({one.group for one in looking()}) == 10
+        assert work(conn, looking) <= (FEW_ROWS if is_postgresql(conn) else FEW_STEPS)
 
     stored.do(lambda tx: judged(tx.conn))
 

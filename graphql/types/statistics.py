@@ -49,6 +49,9 @@ class Overview:
     )
     stalled_tasks: BigInt = strawberry.field(description="Tasks that should have started and did not.")
     live_nodes: int = strawberry.field(description="Nodes that are up.")
+    draining_nodes: int = strawberry.field(
+        description="Those of them that take nothing new, because they are about to end."
+    )
     slots: int = strawberry.field(description="How many runs all live nodes together execute at once.")
 
     @classmethod
@@ -67,6 +70,7 @@ class Overview:
             per_minute=[BigInt(count) for count in report.per_minute],
             stalled_tasks=BigInt(report.stalled),
             live_nodes=report.live_nodes,
+            draining_nodes=report.draining_nodes,
             slots=report.slots,
         )
 

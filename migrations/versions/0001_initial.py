@@ -64,6 +64,7 @@ def upgrade() -> None:
     _periodic_task()
     _periodic_task_indexes()
     _queue_depth()
+    _queue_depth_indexes()
     _queue_group()
     _run()
     _run_indexes()
@@ -413,6 +414,11 @@ def _queue_depth() -> None:
         PrimaryKeyConstraint("at", "job_name", "group_name", "state", name="pk_queue_depth"),
         CheckConstraint("state IN ('running', 'scheduled', 'stuck', 'waiting')", name="ck_queue_depth_state"),
     )
+
+
+def _queue_depth_indexes() -> None:
+    op.create_index("ix_queue_depth_group", "queue_depth", ["group_name", "at"])
+    op.create_index("ix_queue_depth_job", "queue_depth", ["job_name", "at"])
 
 
 def _queue_group() -> None:

@@ -12,6 +12,7 @@ from tests.support.browser import BrowserWatch, PageOpener
 from tests.support.forking import Nursery
 from tests.support.ports import free_port
 from tests.support.processes import ProcessStarter
+from tests.support.waiting import wait_until
 
 
 @pytest.fixture
@@ -86,10 +87,39 @@ def test_a_page_opened_without_a_server_recovers_by_itself(
     page = new_page(site.url)
     page.goto("/")
     expect(page.locator(".pill")).to_have_text("live")
-    site.process.stop()
+    run = site.trigger("gated")
+    wait_until(lambda: site.run_state(run) == "RUNNING", message="the run to begin")
+    site.process.terminate()
+    expect(page.locator(".pill")).to_have_text("draining")
+    site.open_gate()
     expect(page.locator(".pill")).to_contain_text("server stopped, reconnecting")
+    assert site.process.wait() == 0
     page.get_by_role("link", name="Nodes").click()
     expect(page.get_by_role("alert")).to_contain_text("cannot be reached")
     start_site(site.folder, starter, site.process.port)
     expect(page.get_by_role("region", name="Nodes").locator("tbody tr").first).to_contain_text("active")
     expect(page.get_by_role("alert")).to_have_count(0)
+
+
+def test_the_banner_says_what_is_worst(
+    mortal: tuple[Site, ProcessStarter], tolerant: BrowserWatch, new_page: PageOpener
+) -> None:
+    site, starter = mortal
+    page = new_page(site.url)
+    page.goto("/")
+    expect(page.locator(".next-item").first).to_be_visible()
+    expect(page.locator(".banner")).to_have_count(0)
+    site.ask('mutation { pauseGroup(input: { name: "lost" }) { errors { message } } }')
+    runs = [{"jobName": "chatty", "group": "lost"}] * 3
+    site.ask(
+        "mutation($runs: [EnqueueRunInput!]!) { enqueueRuns(input: { runs: $runs }) { errors { code } } }", runs=runs
+    )
+    assert site.process.stop() == 0
+    # The next release does without that job.
+    module = site.folder / f"{MODULE}.py"
+    module.write_text(module.read_text().replace('@job("chatty"', '@job("talkative"'))
+    start_site(site.folder, starter, site.process.port)
+    banner = page.locator(".banner")
+    expect(banner).to_have_text("3 runs wait because no node knows chatty")
+    banner.click()
+    expect(page.locator("table.runs tbody tr")).to_have_count(3)

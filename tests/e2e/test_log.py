@@ -1,5 +1,8 @@
 """The execution log, its filters in the address, and an execution with its live log."""
 
+import sqlite3
+from contextlib import closing
+
 import pytest
 from playwright.sync_api import Page, expect
 
@@ -110,6 +113,19 @@ class TestExecution:
         expect(page.get_by_role("heading", level=1)).to_contain_text("success")
         expect(page.get_by_role("region", name="Arguments")).to_contain_text("99")
         expect(page.get_by_role("region", name="Facts")).to_contain_text("Retry of")
+
+    def test_its_neighbours_are_those_by_number_whatever_the_clocks_said(self, page: Page, site: Site) -> None:
+        before, here, after = (ended(site, "chatty", lines=1) for _ in range(3))
+        with closing(sqlite3.connect(site.folder / "e2e.db")) as database, database:
+            # As of nodes whose clocks were wrong: the last began first, and the first last.
+            move = "UPDATE job_execution SET started_at = ?, completed_at = ? WHERE id = ?"
+            for execution, year in ((after, 2001), (before, 2040)):
+                database.execute(move, (f"{year}-01-01T00:00:00.000000Z", f"{year}-01-01T00:00:01.000000Z", execution))
+        page.goto(f"/log/{here}")
+        expect(page.get_by_role("link", name="Previous")).to_have_attribute("href", f"/log/{before}")
+        page.get_by_role("link", name="Next").click()
+        expect(page.get_by_role("heading", level=1)).to_contain_text(f"#{after}")
+        expect(page.get_by_role("link", name="Previous")).to_have_attribute("href", f"/log/{here}")
 
     def test_its_log_can_be_downloaded(self, page: Page, site: Site) -> None:
         execution = ended(site, "chatty", lines=3)

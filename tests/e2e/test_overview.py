@@ -1,12 +1,24 @@
 """The overview shows what happens while it happens."""
 
 import re
+from datetime import UTC, datetime, timedelta
 
 from playwright.sync_api import expect
 
 from tests.e2e.conftest import Site
 from tests.support.browser import PageOpener
 from tests.support.waiting import wait_until
+
+PAUSE = "mutation($name: String!) { pauseTask(input: { name: $name }) { errors { message } } }"
+MOVE = """mutation($name: String!, $schedule: ScheduleInput!) {
+  updateTask(input: { name: $name, schedule: $schedule }) { errors { message } }
+}"""
+
+
+def in_hours(number: int) -> dict[str, str]:
+    """A schedule with one time, so many hours from now."""
+    at = datetime.now(UTC) + timedelta(hours=number)
+    return {"syntax": "TIMESTAMP", "value": at.isoformat(timespec="seconds").replace("+00:00", "Z")}
 
 
 class TestLive:
@@ -50,6 +62,26 @@ class TestLive:
         first = page.evaluate("Date.now()")
         wait_until(lambda: page.evaluate("Date.now()") - first > 2500, message="two and a half seconds of silence")
         assert asked == []
+
+
+class TestNextUp:
+    def test_what_is_due_next_follows_the_clock_and_what_others_change(self, site: Site, new_page: PageOpener) -> None:
+        site.create_task("next-ticking", "quick", schedule={"syntax": "INTERVAL", "value": "2s"})
+        for name, hours in (("next-late", 3), ("next-soon", 2)):
+            site.create_task(name, "quick", schedule=in_hours(hours))
+        page = new_page(site.url)
+        page.goto("/")
+        names = page.locator(".next-item .next-name")
+        own = names.filter(has_text=re.compile("next-(late|soon)"))
+        expect(own).to_have_text(["next-soon", "next-late"])
+        site.ask(MOVE, name="next-late", schedule=in_hours(1))
+        expect(own).to_have_text(["next-late", "next-soon"])
+        site.ask(PAUSE, name="next-late")
+        expect(own).to_have_text(["next-soon"])
+        ticking = page.locator(".next-item", has_text="next-ticking").locator("time")
+        for _ in range(2):
+            expect(ticking).not_to_have_attribute("datetime", ticking.get_attribute("datetime") or "")
+        site.ask(PAUSE, name="next-ticking")
 
 
 class TestActions:

@@ -1,6 +1,7 @@
 """Every page and dialog, in both themes and at every width: nothing cut off, nothing that WCAG 2.2 AA forbids."""
 
 import importlib.util
+import re
 from collections.abc import Callable
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -97,7 +98,7 @@ def test_a_page_fits_every_width_and_is_accessible_in_both_themes(path: str, sit
     assert violations(page) == []
 
 
-def opened(page: Page, path: str, button: str) -> None:
+def opened(page: Page, path: str, button: str | re.Pattern[str]) -> None:
     """Go somewhere and press a button that opens a dialog."""
     page.goto(path)
     ready(page)
@@ -112,6 +113,11 @@ DIALOGS: dict[str, Callable[[Page], None]] = {
     "Limit of group halted": lambda page: opened(page, "/groups", "Set a limit for group halted"),
     "Cancel runs?": lambda page: opened(page, "/runs?group=halted", "Cancel 1 run"),
     "Change run 3": lambda page: opened(page, "/runs/3", "Change"),
+    "Run quick": lambda page: opened(page, "/jobs", "Run quick…"),
+    "Pause group default": lambda page: opened(page, "/groups", "Pause group default"),
+    "Drain": lambda page: opened(page, "/nodes", re.compile("^Drain ")),
+    "Add a user": lambda page: opened(page, "/users", "Add a user"),
+    "Add a secret": lambda page: opened(page, "/secrets", "Add a secret"),
     "Keys and words": lambda page: opened(page, "/settings", "Help"),
 }
 
@@ -162,6 +168,18 @@ def test_on_a_phone_all_pages_are_behind_a_button_that_names_the_present_one(sit
     page.get_by_role("link", name="Nodes").click()
     expect(page.get_by_role("heading", level=1)).to_have_text("Nodes")
     expect(page.get_by_role("button", name="Nodes", exact=True)).to_have_attribute("aria-expanded", "false")
+
+
+def test_the_filters_of_the_queue_stand_in_one_line_on_a_desk(site: Site, new_page: PageOpener) -> None:
+    page = new_page(site.url, viewport={"width": 1360, "height": 800})
+    page.goto("/runs?group=halted")
+    ready(page)
+    bar = page.locator(".filter-bar")
+    for name in ("Cancel 1 run", "Low priority", "Clear filters"):
+        expect(bar.get_by_role("button", name=name)).to_be_visible()
+    box = bar.bounding_box()
+    assert box is not None
+    assert box["height"] < 50
 
 
 class TestViews:

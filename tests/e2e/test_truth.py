@@ -1,6 +1,8 @@
 """Lists stay true whatever happens elsewhere, and nothing on a page freezes in silence."""
 
 import json
+import re
+from datetime import datetime, timedelta
 from typing import Any
 
 from playwright.sync_api import Page, WebSocketRoute, expect
@@ -182,6 +184,33 @@ class TestFeed:
         hiccups.clear()
         expect(tile).to_contain_text("right now")
         assert len(refused) > 3
+
+    def test_the_pill_says_how_far_the_feed_is_behind(self, site: Site, new_page: PageOpener) -> None:
+        page = new_page(site.url)
+        late = [True]
+
+        def route(socket: WebSocketRoute) -> None:
+            server = socket.connect_to_server()
+
+            def from_server(text: str | bytes) -> None:
+                message: dict[str, Any] = json.loads(text)
+                is_event = message["type"] == "next" and "events" in message["payload"].get("data", {})
+                if late and is_event:
+                    happened: dict[str, str] = message["payload"]["data"]["events"]
+                    # As if it had been on its way for so long.
+                    moved = datetime.fromisoformat(happened["at"]) - timedelta(seconds=30)
+                    happened["at"] = moved.isoformat()
+                socket.send(json.dumps(message))
+
+            server.on_message(from_server)
+
+        page.route_web_socket("**/graphql", route)
+        live(page, "/")
+        enqueue(site, 1)
+        expect(page.locator(".pill")).to_have_text(re.compile(r"^\d\d s behind$"))
+        late.clear()
+        enqueue(site, 1)
+        expect(page.locator(".pill")).to_have_text("live")
 
 
 class TestArguments:

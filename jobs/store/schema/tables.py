@@ -285,6 +285,8 @@ queue_depth = Table(
     Column("runs", Key, nullable=False),
     Column("oldest_at", UtcDateTime),
     one_of("state", UNFINISHED),
+    Index("ix_queue_depth_job", "job_name", "at"),
+    Index("ix_queue_depth_group", "group_name", "at"),
 )
 
 execution_log = Table(

@@ -9,11 +9,14 @@ from typing import Any
 import pytest
 from sqlalchemy import Connection, func, insert, select
 
+from cronograph.jobs.core.model import NodeState
+from cronograph.jobs.core.node_choice import NodeChoice
 from cronograph.jobs.core.states import RunState
 from cronograph.jobs.store.read.figures import reports
 from cronograph.jobs.store.read.figures.scope import Scope
 from cronograph.jobs.store.read.figures.statistics import completed_per_minute, failures
 from cronograph.jobs.store.schema.tables import job_execution
+from cronograph.jobs.store.write import nodes
 from tests.support.history import add_run
 
 NOW = datetime(2026, 3, 1, 12, 34, 56, 999_999, tzinfo=UTC)
@@ -163,6 +166,17 @@ def test_the_overview_compares_this_day_with_the_one_before(conn: Connection) ->
     assert (found.failed, found.failed_before, found.succeeded) == (1, 1, 1)
     assert found.states == {RunState.WAITING: 1, RunState.STUCK: 1}
     assert (len(found.per_minute), sum(found.per_minute), found.live_nodes) == (60, 2, 0)
+
+
+def test_the_overview_tells_how_many_of_the_nodes_that_are_up_take_nothing_new(conn: Connection) -> None:
+    for name, state in (("a", NodeState.ACTIVE), ("b", NodeState.DRAINING), ("c", NodeState.STOPPED)):
+        made = nodes.register(
+            conn, name=name, slots=2, thread_slots=None, version="1", jobs={}, choice=NodeChoice(), clock_skew=0,
+            now=NOW, lease=60,
+        )  # fmt: skip
+        assert nodes.set_state(conn, made.id, state)
+    found = reports.overview(conn, NOW)
+    assert (found.live_nodes, found.draining_nodes) == (2, 1)
 
 
 def test_of_very_many_executions_all_are_counted_and_an_even_sample_says_where_percentiles_lie(

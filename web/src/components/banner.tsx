@@ -1,7 +1,7 @@
 import { graphql } from "../graphql/tada";
 import { now } from "../live/clock";
 import { useLive } from "../live/use-live";
-import { worstOf } from "../model/worst";
+import { type Condition as Worst, LOOKED_AT, worstOf } from "../model/worst";
 import { health } from "../state/health";
 import { Icon } from "./icon";
 
@@ -16,20 +16,28 @@ const ConditionDocument = graphql(`
 `);
 
 const UnknownDocument = graphql(`
-  query RunsOfUnknownJobs($jobs: [String!]!) {
-    runs(first: 0, filter: { state: { in: [WAITING, SCHEDULED, STUCK] }, jobName: { in: $jobs } }) { totalCount }
+  query RunsOfUnknownJobs($first: Int!, $known: [String!]!) {
+    runs(first: $first, filter: { state: { in: [WAITING, SCHEDULED, STUCK] }, jobName: { notIn: $known } }) {
+      totalCount
+      nodes { jobName }
+    }
   }
 `);
 
-/** More names than these are not asked for in one question. */
-const MOST_NAMES = 100;
+/** More values than these no filter takes: with so many jobs nobody is asked whether runs wait for others. */
+const MOST_NAMES = 1_000;
 
 interface Condition {
-  readonly unknownJobs: readonly string[];
+  /** Jobs that a node takes: others may never have been published, or are forgotten. */
+  readonly knownJobs: readonly string[];
   readonly firstDue: number | null;
   readonly liveNodes: number;
   readonly stalledTasks: number;
 }
+
+type Unknown = Pick<Worst, "unknownJobs" | "runsOfUnknownJobs">;
+
+const NONE_UNKNOWN: Unknown = { unknownJobs: [], runsOfUnknownJobs: 0 };
 
 function useCondition(): Condition | null {
   return useLive("overview/condition", {
@@ -37,7 +45,7 @@ function useCondition(): Condition | null {
     variables: () => ({}),
     init: ({ availableJobs, tasks, overview }): Condition => {
       const first = tasks.nodes[0]?.nextExecution ?? null;
-      return { unknownJobs: availableJobs.filter((job) => !job.known).map((job) => job.name), firstDue: first === null ? null : Date.parse(first), ...overview };
+      return { knownJobs: availableJobs.filter((job) => job.known).map((job) => job.name), firstDue: first === null ? null : Date.parse(first), ...overview };
     },
     outdates: (event) => event.kind.startsWith("NODE_") || event.kind.startsWith("TASK_") || event.kind === "RUN_CREATED",
     every: 5_000,
@@ -48,25 +56,24 @@ function useCondition(): Condition | null {
 export function Banner() {
   const condition = useCondition();
   if (condition === null) return null;
-  if (condition.unknownJobs.length > 0) return <WithUnknown condition={condition} />;
-  return <Said condition={condition} runs={0} />;
+  return condition.knownJobs.length > MOST_NAMES ? <Said condition={condition} unknown={NONE_UNKNOWN} /> : <WithUnknown condition={condition} />;
 }
 
 function WithUnknown({ condition }: { condition: Condition }) {
-  const jobs = condition.unknownJobs.slice(0, MOST_NAMES);
-  const { state } = useLive(`overview/unknown ${jobs.join()}`, {
+  const known = condition.knownJobs;
+  const { state } = useLive(`overview/unknown ${known.join()}`, {
     document: UnknownDocument,
-    variables: () => ({ jobs }),
-    init: (data) => data.runs.totalCount,
-    outdates: (event) => event.kind.startsWith("RUN_") && event.jobName !== null && jobs.includes(event.jobName),
+    variables: () => ({ first: LOOKED_AT, known: [...known] }),
+    init: ({ runs }): Unknown => ({ runsOfUnknownJobs: runs.totalCount, unknownJobs: [...new Set(runs.nodes.map((run) => run.jobName))] }),
+    outdates: (event) => event.kind.startsWith("RUN_") && event.jobName !== null && !known.includes(event.jobName),
     every: 5_000,
   });
-  return <Said condition={condition} runs={state ?? 0} />;
+  return <Said condition={condition} unknown={state ?? NONE_UNKNOWN} />;
 }
 
-function Said({ condition, runs }: { condition: Condition; runs: number }) {
+function Said({ condition, unknown }: { condition: Condition; unknown: Unknown }) {
   const { liveNodes, stalledTasks } = health.value ?? condition;
-  const worst = worstOf({ ...condition, liveNodes, stalledTasks, runsOfUnknownJobs: runs, now: now.value });
+  const worst = worstOf({ ...condition, liveNodes, stalledTasks, ...unknown, now: now.value });
   return (
     <div role="status">
       {worst !== null && (

@@ -1,20 +1,27 @@
 import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 import { Icon } from "./icon";
+import { useWidth } from "./use-width";
+
+/** No drawing is made for less room than this. */
+const NARROWEST = 260;
 
 interface ChartFrameProps {
   title: string;
   /** The same data as rows, for those who cannot or do not want to read the drawing. */
   columns: readonly string[];
   rows: readonly (readonly string[])[];
-  children: ComponentChildren;
+  /** The units that the drawing is wide where there is room; in a narrower place it has as many as there are pixels, so that words stay legible. */
+  width?: number;
+  children: ComponentChildren | ((width: number) => ComponentChildren);
 }
 
 /** A chart with its table view. */
-export function ChartFrame({ title, columns, rows, children }: ChartFrameProps) {
+export function ChartFrame({ title, columns, rows, width: widest = 0, children }: ChartFrameProps) {
   const [table, setTable] = useState(false);
+  const { ref, width } = useWidth<HTMLElement>();
   return (
-    <figure class="chart">
+    <figure ref={ref} class="chart">
       <figcaption>
         <span>{title}</span>
         <button type="button" class="icon-button" aria-pressed={table} title={table ? "Show the chart" : "Show as a table"} aria-label={`${title}: ${table ? "show the chart" : "show as a table"}`} onClick={() => setTable(!table)}>
@@ -42,7 +49,7 @@ export function ChartFrame({ title, columns, rows, children }: ChartFrameProps) 
             </tbody>
           </table>
         </div>
-      ) : (
+      ) : typeof children === "function" ? children(width === 0 ? widest : Math.min(widest, Math.max(NARROWEST, width))) : (
         children
       )}
     </figure>

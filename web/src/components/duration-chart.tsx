@@ -38,7 +38,6 @@ export function DurationChart({ executions }: { executions: readonly ExecutionRo
   const times = points.map((point) => point.at);
   const span: [number, number] = [Math.min(...times), Math.max(...times)];
   const range: [number, number] = [Math.min(...seconds) * 0.7, Math.max(...seconds) * 1.4];
-  const x = linear(span, [LEFT + 4, WIDTH - RIGHT - 6]);
   const y = logarithmic(range, [HEIGHT - BOTTOM, 8]);
   const marks = ([["p50", 0.5], ["p95", 0.95]] as const).map(([name, q]) => ({ name, value: quantile(seconds, q) ?? 0 }));
   const [p50Y, p95Y] = marks.map(({ value }) => y(value));
@@ -50,36 +49,39 @@ export function DurationChart({ executions }: { executions: readonly ExecutionRo
       title={`Durations of the last ${plural(points.length, "execution")}`}
       columns={["Execution", "Started", "Outcome", "Duration"]}
       rows={points.map(({ execution, seconds: value }) => [`#${execution.id}`, full(Date.parse(execution.startedAt), zone.value), statusView(executionStatus(execution)).word, duration(value)])}
+      width={WIDTH}
     >
-      <svg class="plot" viewBox={`0 0 ${WIDTH} ${HEIGHT}`} role="img" aria-label={`Durations from ${duration(Math.min(...seconds))} to ${duration(Math.max(...seconds))}`}>
-        {logTicks(...range).map((tick) => (
-          <g key={tick}>
-            <line class="grid" x1={LEFT} x2={WIDTH - RIGHT} y1={y(tick)} y2={y(tick)} />
-            <text class="axis" x={LEFT - 6} y={y(tick) + 4} text-anchor="end">
-              {duration(tick)}
-            </text>
-          </g>
-        ))}
-        {marks.map(({ name, value }) => (
-          <g key={name}>
-            <line class={`mark mark-${name}`} x1={LEFT} x2={WIDTH - RIGHT} y1={y(value)} y2={y(value)} />
-            <text class="axis strong" x={WIDTH - RIGHT + 6} y={labelY(name, y(value))}>
-              {name} {duration(value)}
-            </text>
-          </g>
-        ))}
-        {points.map(({ execution, at, seconds: value }) => (
-          <circle key={execution.id} class={`dot fill-${statusView(executionStatus(execution)).tone}`} cx={x(at)} cy={y(value)} r={3.2} onClick={() => navigate(paths.execution(execution.id))}>
-            <title>{`#${execution.id} ${statusView(executionStatus(execution)).word}, ${duration(value)}`}</title>
-          </circle>
-        ))}
-        <text class="axis" x={LEFT} y={HEIGHT - 4}>
-          {moment(span[0], serverNow(), zone.value)}
-        </text>
-        <text class="axis" x={WIDTH - RIGHT} y={HEIGHT - 4} text-anchor="end">
-          {moment(span[1], serverNow(), zone.value)}
-        </text>
-      </svg>
+      {(width) => (
+        <svg class="plot" viewBox={`0 0 ${width} ${HEIGHT}`} role="img" aria-label={`Durations from ${duration(Math.min(...seconds))} to ${duration(Math.max(...seconds))}`}>
+          {logTicks(...range).map((tick) => (
+            <g key={tick}>
+              <line class="grid" x1={LEFT} x2={width - RIGHT} y1={y(tick)} y2={y(tick)} />
+              <text class="axis" x={LEFT - 6} y={y(tick) + 4} text-anchor="end">
+                {duration(tick)}
+              </text>
+            </g>
+          ))}
+          {marks.map(({ name, value }) => (
+            <g key={name}>
+              <line class={`mark mark-${name}`} x1={LEFT} x2={width - RIGHT} y1={y(value)} y2={y(value)} />
+              <text class="axis strong" x={width - RIGHT + 6} y={labelY(name, y(value))}>
+                {name} {duration(value)}
+              </text>
+            </g>
+          ))}
+          {points.map(({ execution, at, seconds: value }) => (
+            <circle key={execution.id} class={`dot fill-${statusView(executionStatus(execution)).tone}`} cx={linear(span, [LEFT + 4, width - RIGHT - 6])(at)} cy={y(value)} r={3.2} onClick={() => navigate(paths.execution(execution.id))}>
+              <title>{`#${execution.id} ${statusView(executionStatus(execution)).word}, ${duration(value)}`}</title>
+            </circle>
+          ))}
+          <text class="axis" x={LEFT} y={HEIGHT - 4}>
+            {moment(span[0], serverNow(), zone.value)}
+          </text>
+          <text class="axis" x={width - RIGHT} y={HEIGHT - 4} text-anchor="end">
+            {moment(span[1], serverNow(), zone.value)}
+          </text>
+        </svg>
+      )}
     </ChartFrame>
   );
 }

@@ -43,7 +43,7 @@ export function TextFilter({ name, value, label, main = false, names, exact = fa
   return (
     <>
       <input
-        class="input filter-text"
+        class={main ? "input filter-text filter-main" : "input filter-text"}
         type="search"
         aria-label={label}
         placeholder={main ? `${label}  /` : label}

@@ -3,6 +3,7 @@ import { view } from "../live/link-state";
 import { link } from "../live";
 import { now, serverNow } from "../live/clock";
 import { lag, secondsBehind } from "../live/lag";
+import { health, type TilesData } from "../state/health";
 import { zone } from "../state/prefs";
 import { useTicker } from "./use-ticker";
 import { Icon } from "./icon";
@@ -22,6 +23,14 @@ export function LinkPill() {
           <span class="pill pill-wait" title="Connected, but changes arrive late: what is shown is so old">
             <span class="pill-dot" />
             {behind} s behind
+          </span>
+        );
+      }
+      if (allDrain(health.value)) {
+        return (
+          <span class="pill pill-wait" title="Connected, but every node is about to end: what runs is finished, nothing new begins">
+            <span class="pill-dot" />
+            draining
           </span>
         );
       }
@@ -45,6 +54,11 @@ export function LinkPill() {
       return <Reconnect text={`offline since ${shortClock(since, zone.value)} ${zoneName(now.value, zone.value)}`} tone="down" />;
     }
   }
+}
+
+/** Whether nothing new begins, because all who are up are about to end. */
+export function allDrain(figures: Pick<TilesData, "liveNodes" | "drainingNodes"> | null): boolean {
+  return figures !== null && figures.drainingNodes > 0 && figures.drainingNodes === figures.liveNodes;
 }
 
 function Reconnect({ text, tone }: { text: string; tone: "wait" | "down" }) {

@@ -21,34 +21,37 @@ export function RecordsChart({ executions }: { executions: readonly ExecutionRow
   if (counted.length === 0) return <p class="dim panel-body">No execution has counted records: the job returned none.</p>;
   const most = niceCeiling(Math.max(1, ...counted.map((execution) => execution.recordsProcessed ?? 0)));
   const y = linear([0, most], [HEIGHT - BOTTOM, 8]);
-  const step = Math.min(BROADEST, (WIDTH - LEFT) / counted.length);
   return (
     <ChartFrame
       title={`Records of the last ${plural(counted.length, "execution")}`}
       columns={["Execution", "Started", "Outcome", "Records"]}
       rows={counted.map((execution) => [`#${execution.id}`, full(Date.parse(execution.startedAt), zone.value), statusView(executionStatus(execution)).word, integer(execution.recordsProcessed ?? 0)])}
+      width={WIDTH}
     >
-      <svg class="plot" viewBox={`0 0 ${WIDTH} ${HEIGHT}`} role="img" aria-label={`Records per execution, at most ${compact(most)}`}>
-        {[0, most / 2, most].map((tick) => (
-          <g key={tick}>
-            <line class="grid" x1={LEFT} x2={WIDTH} y1={y(tick)} y2={y(tick)} />
-            <text class="axis" x={LEFT - 6} y={y(tick) + 4} text-anchor="end">
-              {compact(tick)}
-            </text>
-          </g>
-        ))}
-        {counted.map((execution, index) => {
-          const top = y(execution.recordsProcessed ?? 0);
-          return (
-            <rect key={execution.id} class="dot fill-active" x={WIDTH - (counted.length - index) * step} y={top} width={Math.max(1, step - 2)} height={y(0) - top} onClick={() => navigate(paths.execution(execution.id))}>
-              <title>{`#${execution.id}: ${plural(execution.recordsProcessed ?? 0, "record")}`}</title>
-            </rect>
-          );
-        })}
-        <text class="axis" x={WIDTH} y={HEIGHT - 4} text-anchor="end">
-          newest
-        </text>
-      </svg>
+      {(width) => (
+        <svg class="plot" viewBox={`0 0 ${width} ${HEIGHT}`} role="img" aria-label={`Records per execution, at most ${compact(most)}`}>
+          {[0, most / 2, most].map((tick) => (
+            <g key={tick}>
+              <line class="grid" x1={LEFT} x2={width} y1={y(tick)} y2={y(tick)} />
+              <text class="axis" x={LEFT - 6} y={y(tick) + 4} text-anchor="end">
+                {compact(tick)}
+              </text>
+            </g>
+          ))}
+          {counted.map((execution, index) => {
+            const step = Math.min(BROADEST, (width - LEFT) / counted.length);
+            const top = y(execution.recordsProcessed ?? 0);
+            return (
+              <rect key={execution.id} class="dot fill-active" x={width - (counted.length - index) * step} y={top} width={Math.max(1, step - 2)} height={y(0) - top} onClick={() => navigate(paths.execution(execution.id))}>
+                <title>{`#${execution.id}: ${plural(execution.recordsProcessed ?? 0, "record")}`}</title>
+              </rect>
+            );
+          })}
+          <text class="axis" x={width} y={HEIGHT - 4} text-anchor="end">
+            newest
+          </text>
+        </svg>
+      )}
     </ChartFrame>
   );
 }

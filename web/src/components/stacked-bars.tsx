@@ -29,54 +29,58 @@ export interface StackedBarsProps {
   write(value: number): string;
   /** Whether things are counted, of which there are no halves. */
   whole?: boolean;
+  /** What is drawn where there is room. */
   width: number;
   height: number;
 }
 
 /** Bars over time, of several layers, with the same figures as a table. */
-export function StackedBars({ title, starts, layers, total, write, whole = false, width, height }: StackedBarsProps) {
+export function StackedBars({ title, starts, layers, total, write, whole = false, width: widest, height }: StackedBarsProps) {
   const sums = starts.map((_, index) => layers.reduce((sum, layer) => sum + (layer.values[index] ?? 0), 0));
   const top = niceCeiling(Math.max(0, ...sums));
   const y = linear([0, top], [height - BOTTOM, 6]);
-  const step = (width - LEFT) / Math.max(1, starts.length);
   const cells = (index: number): readonly string[] => layers.map((layer) => write(layer.values[index] ?? 0));
   return (
     <ChartFrame
       title={title}
       columns={["From", ...(total === undefined ? [] : [total]), ...layers.map((layer) => layer.name)]}
       rows={starts.map((start, index) => [full(start, zone.value), ...(total === undefined ? [] : [write(sums[index] ?? 0)]), ...cells(index)])}
+      width={widest}
     >
-      <svg class="plot" viewBox={`0 0 ${width} ${height}`} role="img" aria-label={`${title}: at most ${write(Math.max(0, ...sums))}`}>
-        {[0, top / 2, top].filter((tick) => !whole || Number.isInteger(tick)).map((tick) => (
-          <g key={tick}>
-            <line class="grid" x1={LEFT} x2={width} y1={y(tick)} y2={y(tick)} />
-            <text class="axis" x={LEFT - 6} y={y(tick) + 4} text-anchor="end">
-              {write(tick)}
-            </text>
-          </g>
-        ))}
-        {starts.map((start, index) => {
-          const x = LEFT + index * step;
-          let below = 0;
-          return (
-            <g key={start}>
-              {layers.map((layer) => {
-                const value = layer.values[index] ?? 0;
-                below += value;
-                return value > 0 && <rect key={layer.name} class={`fill-${layer.look}`} x={x} width={Math.max(0.5, step - 1)} y={y(below)} height={y(below - value) - y(below)} />;
-              })}
-              <rect class="hit" x={x} width={step} y={0} height={height}>
-                <title>{`${full(start, zone.value)}: ${layers.map((layer, place) => `${cells(index)[place]} ${layer.name.toLowerCase()}`).join(", ")}`}</title>
-              </rect>
+      {(width) => (
+        <svg class="plot" viewBox={`0 0 ${width} ${height}`} role="img" aria-label={`${title}: at most ${write(Math.max(0, ...sums))}`}>
+          {[0, top / 2, top].filter((tick) => !whole || Number.isInteger(tick)).map((tick) => (
+            <g key={tick}>
+              <line class="grid" x1={LEFT} x2={width} y1={y(tick)} y2={y(tick)} />
+              <text class="axis" x={LEFT - 6} y={y(tick) + 4} text-anchor="end">
+                {write(tick)}
+              </text>
             </g>
-          );
-        })}
-        {axisOf(starts, width).map(({ x, text }) => (
-          <text key={x} class="axis" x={x} y={height - 3} text-anchor="middle">
-            {text}
-          </text>
-        ))}
-      </svg>
+          ))}
+          {starts.map((start, index) => {
+            const step = (width - LEFT) / starts.length;
+            const x = LEFT + index * step;
+            let below = 0;
+            return (
+              <g key={start}>
+                {layers.map((layer) => {
+                  const value = layer.values[index] ?? 0;
+                  below += value;
+                  return value > 0 && <rect key={layer.name} class={`fill-${layer.look}`} x={x} width={Math.max(0.5, step - 1)} y={y(below)} height={y(below - value) - y(below)} />;
+                })}
+                <rect class="hit" x={x} width={step} y={0} height={height}>
+                  <title>{`${full(start, zone.value)}: ${layers.map((layer, place) => `${cells(index)[place]} ${layer.name.toLowerCase()}`).join(", ")}`}</title>
+                </rect>
+              </g>
+            );
+          })}
+          {axisOf(starts, width).map(({ x, text }) => (
+            <text key={x} class="axis" x={x} y={height - 3} text-anchor="middle">
+              {text}
+            </text>
+          ))}
+        </svg>
+      )}
     </ChartFrame>
   );
 }

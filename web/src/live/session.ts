@@ -18,6 +18,8 @@ export interface LiveQuery<R, V, S> {
   reduce?(state: S, event: LiveEvent): S;
   /** Whether an event makes the answer as a whole out of date (counts, membership): it is then asked for again. */
   outdates?(event: LiveEvent, state: S): boolean;
+  /** Events were missed: the next question is asked because of that. */
+  missed?(): void;
   /** Milliseconds from question to question that events cause, at least; a second unless given. */
   readonly every?: number;
   /** When the answer goes out of date by itself, in milliseconds of the server's clock; null = never. */
@@ -82,7 +84,7 @@ export class Session<R, V, S> {
 
   open(): () => void {
     const stop = this.feed.listen(
-      { event: (event) => this.receive(event), resync: () => this.outdate(), connected: () => this.error !== null && this.reload() },
+      { event: (event) => this.receive(event), resync: () => this.resync(), connected: () => this.error !== null && this.reload() },
       this.query.parts ?? [],
     );
     void this.ask();
@@ -104,6 +106,11 @@ export class Session<R, V, S> {
   outdate(): void {
     if (this.controller !== null) this.dirty = this.dirty === "no" ? "in time" : this.dirty;
     else this.later(untilNext(this.last, this.query.every ?? EVERY, Date.now()));
+  }
+
+  private resync(): void {
+    this.query.missed?.();
+    this.outdate();
   }
 
   patch(change: (state: S) => S): void {

@@ -19,5 +19,5 @@ test("the worst is said, one at a time", () => {
 
 test("many runs of many jobs are counted, as far as the server counts", () => {
   const jobs = Array.from({ length: 200 }, (_, index) => `job${index}`);
-  expect(worstOf({ ...WELL, unknownJobs: jobs, runsOfUnknownJobs: 10_001 })).toEqual({ tone: "bad", text: "10,000+ runs wait because no node knows 200 jobs", href: "/jobs" });
+  expect(worstOf({ ...WELL, unknownJobs: jobs, runsOfUnknownJobs: 10_001 })).toEqual({ tone: "bad", text: "10,000+ runs wait because no node knows at least 200 jobs", href: "/jobs" });
 });

@@ -6,9 +6,9 @@ import { wholeDuration } from "../lib/time";
 export interface Condition {
   readonly now: number;
   readonly liveNodes: number;
-  /** Jobs that were published and that no live node knows. */
+  /** Jobs of unfinished runs that no live node knows, of the newest of these runs. */
   readonly unknownJobs: readonly string[];
-  /** Unfinished runs of those. */
+  /** Unfinished runs of such jobs. */
   readonly runsOfUnknownJobs: number;
   /** When the first enabled task that is not yet dispatched was due; null without any. */
   readonly firstDue: number | null;
@@ -21,6 +21,8 @@ export interface Worst {
   readonly href: string;
 }
 
+/** The jobs of so many runs are known. */
+export const LOOKED_AT = 200;
 /** Dispatch may be so late, in milliseconds, without a word. */
 const LATE = 10_000;
 
@@ -31,7 +33,7 @@ export function worstOf(condition: Condition): Worst | null {
     return { tone: "bad", text: `Dispatch is ${wholeDuration((now - firstDue) / 1000)} late: tasks that are due have made no runs`, href: "/tasks?sort=next" };
   }
   if (runsOfUnknownJobs > 0) {
-    const jobs = unknownJobs.length === 1 ? (unknownJobs[0] ?? "") : plural(unknownJobs.length, "job");
+    const jobs = unknownJobs.length === 1 ? (unknownJobs[0] ?? "") : (runsOfUnknownJobs > LOOKED_AT ? "at least " : "") + plural(unknownJobs.length, "job");
     const wait = runsOfUnknownJobs === 1 ? "waits" : "wait";
     return { tone: "bad", text: `${cappedPlural(runsOfUnknownJobs, "run")} ${wait} because no node knows ${jobs}`, href: unknownJobs.length === 1 ? `/runs?q=${encodeURIComponent(unknownJobs[0] ?? "")}` : "/jobs" };
   }

@@ -19,7 +19,7 @@ import { matchesTasksFilter, readTasksFilter, TASK_ORDERS, type TasksFilter, tas
 import { serverNow } from "../live/clock";
 import { useLive } from "../live/use-live";
 import { patchRows, useLiveList } from "../live/use-live-list";
-import { type Strips, stripsOf } from "../model/strips";
+import { type Strips, StripsWanted } from "../model/strips";
 import { pauseTasks, resumeTasks, runTask } from "../services/tasks";
 import { searchParams, setParams } from "../state/route";
 import { setTitle } from "../state/title";
@@ -75,11 +75,21 @@ function useTasks(filter: TasksFilter, after: string | null) {
     first: after === null,
     size: PAGE,
   });
+  const wanted = useMemo(() => new StripsWanted(), [key]);
   const strips = useLive(`strips${key}`, {
     document: StripsDocument,
-    variables,
-    init: ({ tasks }): Strips => stripsOf(tasks.nodes),
-    outdates: (event) => event.kind === "EXECUTION_FINISHED" || event.kind === "OCCURRENCE_SKIPPED" || event.kind.startsWith("TASK_"),
+    variables: () => {
+      const ids = wanted.next();
+      return ids === null ? variables() : { ...variables(), first: ids.length, after: null, filter: { id: { in: [...ids] } } };
+    },
+    init: ({ tasks }, before: Strips | null): Strips => wanted.accept(tasks.nodes, before),
+    outdates: (event, shown) => {
+      if (event.kind.startsWith("TASK_")) wanted.everything();
+      else if (event.taskId === null || !shown.has(event.taskId) || !(event.kind === "EXECUTION_FINISHED" || event.kind === "OCCURRENCE_SKIPPED")) return false;
+      else wanted.note(event.taskId);
+      return true;
+    },
+    missed: () => wanted.everything(),
     every: 4_000,
   });
   return { list, strips };

@@ -16,6 +16,7 @@ export const TilesFragment = graphql(`
     perMinute
     stalledTasks
     liveNodes
+    drainingNodes
   }
 `);
 

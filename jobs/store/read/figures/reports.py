@@ -6,6 +6,7 @@ from datetime import datetime, timedelta
 
 from sqlalchemy import Connection, func, select
 
+from ....core.model import TAKING_NODES
 from ....core.states import UNFINISHED, RunState
 from ...db.words import words
 from ...schema.tables import run
@@ -39,6 +40,7 @@ class Overview:
         per_minute: How many executions ended in each of the last 60 whole minutes, oldest first.
         stalled: Tasks that should have started and did not.
         live_nodes: Nodes that are up.
+        draining_nodes: Those of them that take nothing new, because they are about to end.
         slots: Their slots together.
     """
 
@@ -50,6 +52,7 @@ class Overview:
     per_minute: tuple[int, ...]
     stalled: int
     live_nodes: int
+    draining_nodes: int
     slots: int
 
 
@@ -92,6 +95,7 @@ def overview(conn: Connection, now: datetime) -> Overview:
         per_minute=tuple(ended.get(start + timedelta(minutes=one), 0) for one in range(MINUTES)),
         stalled=len(stalled(conn, now)),
         live_nodes=len(nodes),
+        draining_nodes=sum(node.state not in TAKING_NODES for node in nodes),
         slots=sum(node.slots for node in nodes),
     )
 

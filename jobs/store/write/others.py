@@ -67,21 +67,22 @@ def other_jobs(known: str) -> str:
         SELECT {_job_after(" AND r.job_name > p.name")} FROM pending_job p WHERE {known})"""
 
 
-_ON_POSTGRES = SchemaText(f"""
-    WITH RECURSIVE {other_jobs("p.name = ANY(:jobs)")}
-    SELECT j.name FROM unnest(CAST(:jobs AS text[])) AS j(name)
-    WHERE EXISTS (SELECT FROM pending_job p WHERE p.name <> ALL(:jobs)) AND {first_group("j.name")} IS NOT NULL
-    UNION ALL
-    SELECT NULL FROM pending_job p WHERE p.name <> ALL(:jobs)""")
-_KNOWN = "p.name IN (SELECT value FROM json_each(:jobs))"
-_ON_SQLITE = SchemaText(f"""
-    WITH RECURSIVE {other_jobs(_KNOWN)}
-    SELECT j.value FROM json_each(:jobs) j
-    WHERE EXISTS (SELECT 1 FROM pending_job p WHERE NOT {_KNOWN}) AND EXISTS (
+_KNOWN_ON_POSTGRES = "p.name = ANY(:jobs)"
+_KNOWN_ON_SQLITE = "p.name IN (SELECT value FROM json_each(:jobs))"
+
+
+def _are_there(known: str) -> SchemaText:
+    return SchemaText(f"""
+        WITH RECURSIVE {other_jobs(known)} SELECT EXISTS (SELECT 1 FROM pending_job p WHERE NOT ({known}))""")
+
+
+_OTHERS_ON_POSTGRES, _OTHERS_ON_SQLITE = _are_there(_KNOWN_ON_POSTGRES), _are_there(_KNOWN_ON_SQLITE)
+_OWN_ON_POSTGRES = SchemaText(f"""
+    SELECT j.name FROM unnest(CAST(:jobs AS text[])) AS j(name) WHERE {first_group("j.name")} IS NOT NULL""")
+_OWN_ON_SQLITE = SchemaText(f"""
+    SELECT j.value FROM json_each(:jobs) j WHERE EXISTS (
         SELECT 1 FROM cronograph.run r INDEXED BY ix_run_claimable_job
-        WHERE r.{CLAIMABLE_STATE} AND r.job_name = j.value)
-    UNION ALL
-    SELECT NULL FROM pending_job p WHERE NOT {_KNOWN}""")
+        WHERE r.{CLAIMABLE_STATE} AND r.job_name = j.value)""")
 
 
 def jobs_among_others(conn: Connection, jobs: Sequence[str]) -> tuple[str, ...] | None:
@@ -91,5 +92,7 @@ def jobs_among_others(conn: Connection, jobs: Sequence[str]) -> tuple[str, ...] 
     """
     postgres = dialect.is_postgresql(conn)
     parameters = {"jobs": list(jobs) if postgres else dialect.bound_list(jobs)}
-    found = conn.execute(_ON_POSTGRES if postgres else _ON_SQLITE, parameters).scalars().all()
-    return tuple(name for name in found if name is not None) if found else None
+    if not conn.execute(_OTHERS_ON_POSTGRES if postgres else _OTHERS_ON_SQLITE, parameters).scalar_one():
+        return None
+    # In a statement of its own, which is seldom needed: to plan it costs more than to look.
+    return tuple(conn.execute(_OWN_ON_POSTGRES if postgres else _OWN_ON_SQLITE, parameters).scalars())

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Final
 
 CHILD_MARK: Final = "CRONOGRAPH_CHILD"
-"""In the environment of all that a child starts: the child's process id. It tells whose those are that have left its
-process group, as browsers and daemons do."""
+"""In the environment of all that a child starts: whose it is, also when it has left the process group, as browsers and
+daemons do."""
 
 _PROCESSES: Final = Path("/proc")
 _ROUNDS: Final = 5
@@ -27,14 +27,24 @@ def kill_group(pid: int) -> None:
             kill(pid, signal.SIGKILL)
 
 
-def kill_strays(children: Collection[int]) -> None:
+def mark_of(launcher: int, child: int) -> str:
+    """What stands there.
+
+    Args:
+        launcher: A number that no other launcher has: process ids may mean others in a container.
+        child: The child's process id.
+    """
+    return f"{launcher}.{child}"
+
+
+def kill_strays(launcher: int, children: Collection[int]) -> None:
     """Kill what these children have started and what is in no group of theirs; on Linux only, where that can be seen.
 
     Reads the environment of every process of this user: for when children end in disorder.
     """
     if not children or not _PROCESSES.is_dir():
         return
-    marks = {f"{CHILD_MARK}={pid}".encode() for pid in children}
+    marks = {f"{CHILD_MARK}={mark_of(launcher, pid)}".encode() for pid in children}
     for _ in range(_ROUNDS):
         several = [int(each.name) for each in _PROCESSES.iterdir() if each.name.isdecimal()]
         if not [pid for pid in several if kill_marked(pid, marks)]:

@@ -10,7 +10,8 @@ every child starts from the same clean state, and whatever a job does, the launc
   the node what these have started.
 
 The node and the launcher speak in lines. To the launcher: ``spawn ID`` (with the child's socket), ``kill ID``. To the
-node: ``ready 0 0`` once, then for each child ``forked ID PID`` and ``exited ID STATUS``.
+node: ``ready 0 NUMBER`` once (the number is in the marks of its children, see ``killing``), then for each child
+``forked ID PID`` and ``exited ID STATUS``.
 """
 
 import faulthandler
@@ -27,7 +28,7 @@ from types import FrameType
 
 from .child import run_child
 from .kernel import PR_SET_CHILD_SUBREAPER, PR_SET_PDEATHSIG, children_of_this_process, control_process
-from .killing import CHILD_MARK, kill_group, kill_strays
+from .killing import CHILD_MARK, kill_group, kill_strays, mark_of
 from .outbox import NodeGoneError
 
 NOT_FORKED = 71
@@ -46,6 +47,7 @@ class Launcher:
     def __init__(self, control: socket.socket) -> None:
         self._control = control
         self._node = os.getppid()
+        self._number = int.from_bytes(os.urandom(7))
         self._pids: dict[int, int] = {}
         self._sockets: deque[int] = deque()
         self._rest = b""
@@ -58,7 +60,7 @@ class Launcher:
             selector.register(self._control, selectors.EVENT_READ)
             selector.register(self._woken, selectors.EVENT_READ)
             try:
-                self._control.sendall(b"ready 0 0\n")
+                self._say(b"ready", 0, self._number)
                 while True:
                     ready = [key.fileobj for key, _ in selector.select()]
                     if self._woken in ready:
@@ -133,7 +135,7 @@ class Launcher:
         for inherited in (self._control, self._woken, self._waker):
             inherited.close()
         control_process(PR_SET_PDEATHSIG, signal.SIGKILL)
-        os.environ[CHILD_MARK] = str(os.getpid())
+        os.environ[CHILD_MARK] = mark_of(self._number, os.getpid())
         if os.getppid() != launcher:
             os._exit(1)
 
@@ -149,7 +151,7 @@ class Launcher:
                     ended[pid] = os.waitstatus_to_exitcode(status)
         # What a child leaves behind becomes ours; without any of that nobody need be searched for.
         if ended and children_of_this_process() - set(self._pids.values()):
-            kill_strays(ended)
+            kill_strays(self._number, ended)
         for pid, status in ended.items():
             self._say(b"exited", identities[pid], status)
 
@@ -159,7 +161,7 @@ class Launcher:
     def _end_all(self) -> None:
         for pid in self._pids.values():
             kill_group(pid)
-        kill_strays(self._pids.values())
+        kill_strays(self._number, self._pids.values())
 
 
 def _nothing(_number: int, _frame: FrameType | None) -> None:

@@ -128,6 +128,7 @@ class Spawner:
         self._launch = launch
         self._end_within = end_within
         self._process: LauncherProcess | None = None
+        self._launcher = 0
         self._control: socket.socket | None = None
         self._exits: dict[int, asyncio.Future[int | None]] = {}
         self._pids: dict[int, int] = {}
@@ -261,6 +262,7 @@ class Spawner:
             case b"exited":
                 self._ended(int(identity), int(number))
             case _:
+                self._launcher = int(number)
                 self._answer_ready(ready=True)
 
     def _answer_ready(self, *, ready: bool) -> None:
@@ -289,7 +291,7 @@ class Spawner:
         # The kernel ends the launcher's children with it, but not what these have started.
         for pid in self._pids.values():
             kill_group(pid)
-        kill_strays(self._pids.values())
+        kill_strays(self._launcher, self._pids.values())
         for identity in list(self._exits):
             self._ended(identity, None)
         self._answer_ready(ready=False)

@@ -149,7 +149,7 @@ def test_a_launcher_that_cannot_fork_says_so_and_goes_on() -> None:
         command = [sys.executable, "-c", LIMITED, str(theirs.fileno()), str(NOBODY)]
         process = subprocess.Popen(command, pass_fds=[theirs.fileno()])
     with ours, process, ours.makefile("rb") as said:
-        assert said.readline() == b"ready 0 0\n"
+        assert said.readline().startswith(b"ready 0 ")
         for identity in (1, 2):
             peer, of_child = socket.socketpair()
             with peer, of_child:

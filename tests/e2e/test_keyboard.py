@@ -1,4 +1,4 @@
-"""All of the dashboard by keyboard alone, and by mouse: on SQLite, and on PostgreSQL with two nodes."""
+"""All of the dashboard by keyboard alone, with two nodes on PostgreSQL, and by mouse, with one on SQLite."""
 
 from collections.abc import Iterator
 

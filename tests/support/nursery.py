@@ -22,9 +22,17 @@ from types import FrameType
 from typing import Any
 
 LOADED_LATER = (
+    "anyio._core._sockets",
+    "anyio._core._streams",
+    "anyio._core._tasks",
+    "anyio.lowlevel",
     "apscheduler.executors.asyncio",
+    "encodings.idna",
+    "psycopg",
     "sqlalchemy.dialects.postgresql.psycopg",
     "strawberry.federation.schema_directives",
+    "typer._adapters",
+    "typer._click.decorators",
     "uvicorn.lifespan.off",
     "uvicorn.protocols.http.httptools_impl",
 )

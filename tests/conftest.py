@@ -2,6 +2,7 @@
 
 import gc
 import os
+from collections.abc import Generator
 
 import pytest
 
@@ -35,7 +36,16 @@ def pytest_configure() -> None:
     os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(roomy_folder()))
 
 
-def pytest_collection_finish() -> None:
-    """Keep the garbage collector from looking again and again at all that the collection has imported."""
-    gc.collect()
-    gc.freeze()
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Keep the garbage collector from looking again and again at all that the collection imports, now and afterwards.
+
+    Nothing of it is garbage. Where no byte code is there yet this saves a quarter of the collection's processor time.
+    """
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.collect()
+        gc.freeze()
+        gc.enable()

@@ -45,7 +45,7 @@ def newest_python() -> str | None:
 
 NEWEST = newest_python()
 PYTHON_OF_EXAMPLES = "installed" if NEWEST is None else "newest"
-"""Where the examples run: on the newest Python of this machine. That they are in the language of the oldest, ruff says."""
+"""Where the examples run: on the newest Python of this machine; that the oldest can read them, ruff says."""
 
 
 def build(kind: str, source: Path, target: Path, **env: str) -> Path:

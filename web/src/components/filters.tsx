@@ -13,6 +13,8 @@ export function FilterBar({ children }: { children: ComponentChildren }) {
 }
 
 const TYPING_PAUSE = 250;
+/** A field has room for so many characters at least, and for what it is called. */
+const FEWEST_CHARACTERS = 9;
 
 interface TextFilterProps {
   /** The parameter of the address that it sets. */
@@ -33,6 +35,7 @@ export function TextFilter({ name, value, label, main = false, names, exact = fa
   const [focused, setFocused] = useState(false);
   const offered = useNames(names ?? null, typed, focused);
   const list = useId();
+  const placeholder = main ? `${label}  /` : label;
   const apply = (text: string): void => setParams({ [name]: text.trim(), after: null }, { replace: true });
   useEffect(() => setTyped(value), [value]);
   useEffect(() => {
@@ -46,7 +49,8 @@ export function TextFilter({ name, value, label, main = false, names, exact = fa
         class={main ? "input filter-text filter-main" : "input filter-text"}
         type="search"
         aria-label={label}
-        placeholder={main ? `${label}  /` : label}
+        placeholder={placeholder}
+        size={Math.max(FEWEST_CHARACTERS, placeholder.length)}
         value={typed}
         data-search={main ? "" : undefined}
         list={names === undefined ? undefined : list}

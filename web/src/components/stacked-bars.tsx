@@ -4,7 +4,9 @@ import { axisTicks } from "../model/timeline";
 import { zone } from "../state/prefs";
 import { ChartFrame } from "./chart-frame";
 
-const LEFT = 48;
+/** Room for the figures at the left: for one character, and at least. */
+const CHARACTER = 6.5;
+const LEAST = 40;
 const BOTTOM = 18;
 /** Room for half of a mark at either end of the axis. */
 const MARGIN = 18;
@@ -38,6 +40,8 @@ export interface StackedBarsProps {
 export function StackedBars({ title, starts, layers, total, write, whole = false, width: widest, height }: StackedBarsProps) {
   const sums = starts.map((_, index) => layers.reduce((sum, layer) => sum + (layer.values[index] ?? 0), 0));
   const top = niceCeiling(Math.max(0, ...sums));
+  const ticks = [0, top / 2, top].filter((tick) => !whole || Number.isInteger(tick));
+  const left = Math.max(LEAST, 8 + CHARACTER * Math.max(...ticks.map((tick) => write(tick).length)));
   const y = linear([0, top], [height - BOTTOM, 6]);
   const cells = (index: number): readonly string[] => layers.map((layer) => write(layer.values[index] ?? 0));
   return (
@@ -49,17 +53,17 @@ export function StackedBars({ title, starts, layers, total, write, whole = false
     >
       {(width) => (
         <svg class="plot" viewBox={`0 0 ${width} ${height}`} role="img" aria-label={`${title}: at most ${write(Math.max(0, ...sums))}`}>
-          {[0, top / 2, top].filter((tick) => !whole || Number.isInteger(tick)).map((tick) => (
+          {ticks.map((tick) => (
             <g key={tick}>
-              <line class="grid" x1={LEFT} x2={width} y1={y(tick)} y2={y(tick)} />
-              <text class="axis" x={LEFT - 6} y={y(tick) + 4} text-anchor="end">
+              <line class="grid" x1={left} x2={width} y1={y(tick)} y2={y(tick)} />
+              <text class="axis" x={left - 6} y={y(tick) + 4} text-anchor="end">
                 {write(tick)}
               </text>
             </g>
           ))}
           {starts.map((start, index) => {
-            const step = (width - LEFT) / starts.length;
-            const x = LEFT + index * step;
+            const step = (width - left) / starts.length;
+            const x = left + index * step;
             let below = 0;
             return (
               <g key={start}>
@@ -74,7 +78,7 @@ export function StackedBars({ title, starts, layers, total, write, whole = false
               </g>
             );
           })}
-          {axisOf(starts, width).map(({ x, text }) => (
+          {axisOf(starts, left, width).map(({ x, text }) => (
             <text key={x} class="axis" x={x} y={height - 3} text-anchor="middle">
               {text}
             </text>
@@ -86,16 +90,16 @@ export function StackedBars({ title, starts, layers, total, write, whole = false
 }
 
 /** Marks below the axis at round times: clock times within two days, days beyond. */
-function axisOf(starts: readonly number[], width: number): readonly { readonly x: number; readonly text: string }[] {
+function axisOf(starts: readonly number[], left: number, width: number): readonly { readonly x: number; readonly text: string }[] {
   const [first, second] = starts;
   const last = starts.at(-1);
   if (first === undefined || second === undefined || last === undefined) return [];
   const to = last + second - first;
-  const x = linear([first, to], [LEFT, width]);
+  const x = linear([first, to], [left, width]);
   const write = to - first > 2 * 86_400_000 ? shortDay : shortClock;
   const marks = axisTicks(first, to)
     .map((tick) => ({ x: x(tick), text: write(tick, zone.value) }))
-    .filter((mark) => mark.x > LEFT + MARGIN && mark.x < width - MARGIN);
+    .filter((mark) => mark.x > left + MARGIN && mark.x < width - MARGIN);
   const every = Math.ceil(APART / Math.max(1, (marks[1]?.x ?? width) - (marks[0]?.x ?? 0)));
   return marks.filter((_, index) => index % every === 0);
 }

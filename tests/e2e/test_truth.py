@@ -262,3 +262,27 @@ class TestRunPage:
         page.go_back()
         expect(page).to_have_url(f"{site.url}/runs?group=run-page")
         assert first
+
+
+def test_the_row_that_was_left_has_the_focus_again(site: Site, new_page: PageOpener) -> None:
+    site.ask('mutation { pauseGroup(input: { name: "left-row" }) { errors { message } } }')
+    first, second = enqueue(site, 2, group="left-row")
+    page = new_page(site.url)
+    live(page, "/runs?group=left-row")
+    expect(page.locator("tbody td.cell-why")).to_contain_text(["paused", "as above"])
+    page.get_by_role("link", name=second, exact=True).click()
+    expect(page.get_by_role("heading", level=1)).to_be_focused()
+    page.go_back()
+    expect(page.locator(f"tbody tr[data-id='{second}']")).to_be_focused()
+    assert int(first) < int(second)
+
+
+def test_a_job_without_arguments_asks_for_none(site: Site, new_page: PageOpener) -> None:
+    page = new_page(site.url)
+    live(page, "/jobs")
+    page.get_by_role("button", name="Run cleanup_expired_sessions…").click()
+    dialog = page.get_by_role("dialog")
+    expect(dialog).to_contain_text("This job takes no arguments.")
+    expect(dialog.locator("textarea, input")).to_have_count(0)
+    page.keyboard.press("Escape")
+    expect(dialog).to_have_count(0)

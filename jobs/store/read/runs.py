@@ -11,6 +11,7 @@ from ...core.states import CLAIMABLE, OCCUPYING, UNFINISHED, RunState
 from ..db import dialect
 from ..db.words import words
 from ..schema.rows import reader_of
+from ..schema.tables import AMONG_ALL_RUNS
 from ..schema.tables import node as n
 from ..schema.tables import run as r
 
@@ -69,6 +70,7 @@ def held_by(conn: Connection, node_id: int) -> set[int]:
 
 def next_available(conn: Connection, now: datetime) -> datetime | None:
     """When the next run becomes available by time alone, or None."""
-    statement = select(func.min(r.c.available_at)).where(r.c.state.in_(words(CLAIMABLE)), r.c.available_at > now)
+    claimable = r.c.state.in_(words(CLAIMABLE))
+    statement = select(func.min(r.c.available_at)).where(claimable, AMONG_ALL_RUNS, r.c.available_at > now)
     found: datetime | None = conn.execute(statement).scalar_one()
     return found

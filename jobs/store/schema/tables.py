@@ -1,7 +1,5 @@
 """Every table of the database, as SQLAlchemy Core. The migrations make them; a test compares the two."""
 
-from enum import StrEnum
-
 from sqlalchemy import (
     Boolean,
     CheckConstraint,
@@ -13,12 +11,14 @@ from sqlalchemy import (
     Table,
     Text,
     UniqueConstraint,
+    literal_column,
 )
 
 from ...core.model import MisfirePolicy, NodeState, Outcome, OverlapPolicy, Priority, SkipReason, TaskSource, Trigger
 from ...core.schedule import Syntax
 from ...core.states import CLAIMABLE, FINAL, OCCUPYING, UNFINISHED, RunState
-from .parts import HOT, NO_REUSE, key, metadata, one_of, partial_index, quoted
+from .figures import execution_hour, queue_depth
+from .parts import AMONG_ALL, BY_JOB, HOT, NO_REUSE, key, metadata, one_of, partial_index, quoted
 from .secrets import secret
 from .signin import (
     api_token,
@@ -134,19 +134,10 @@ BY_HAND = (Trigger.MANUAL, Trigger.RETRY)
 """Triggers that are rare in every log."""
 
 
-class HourKind(StrEnum):
-    """Of what a row of ``execution_hour`` tells: everything (its name is empty), a job, a task, a group, or a node."""
-
-    ALL = "all"
-    JOB = "job"
-    TASK = "task"
-    GROUP = "group"
-    NODE = "node"
-
-
 _CLAIMABLE = f"state IN ({quoted(CLAIMABLE)})"
 _OCCUPYING = f"state IN ({quoted(OCCUPYING)})"
 _UNFINISHED = f"state IN ({quoted(UNFINISHED)})"
+_LANE = ("group_name", "state", "priority", "available_at", "id")
 
 run = Table(
     "run",
@@ -194,16 +185,23 @@ run = Table(
     partial_index("uq_run_occurrence", "trigger = 'schedule'", "task_id", "scheduled_for", unique=True),
     partial_index("uq_run_unique_key", f"unique_key IS NOT NULL AND {_UNFINISHED}", "unique_key", unique=True),
     partial_index("uq_run_exclusive", f"exclusive AND {_OCCUPYING}", "task_id", unique=True),
-    partial_index("ix_run_claimable", _CLAIMABLE, "group_name", "state", "priority", "available_at", "id"),
+    partial_index("ix_run_claimable", _CLAIMABLE, *_LANE),
     # For a queue that holds runs of jobs that a node does not know: it finds its own without looking at those.
     partial_index(
-        "ix_run_claimable_job", _CLAIMABLE, "job_name", "group_name", "state", "priority", "available_at", "id"
+        "ix_run_claimable_job",
+        f"{_CLAIMABLE} AND {BY_JOB}",
+        "job_name",
+        "group_name",
+        "state",
+        "priority",
+        "available_at",
+        "id",
     ),
     partial_index("ix_run_stuck", "state = 'stuck'", "group_name", "available_at", "id"),
-    partial_index("ix_run_available", _CLAIMABLE, "available_at"),
+    partial_index("ix_run_available", f"{_CLAIMABLE} AND {AMONG_ALL}", "available_at"),
     partial_index("ix_run_occupying", _OCCUPYING, "node_id"),
     partial_index("ix_run_unfinished", f"task_id IS NOT NULL AND {_UNFINISHED}", "task_id", "id"),
-    partial_index("ix_run_live", _UNFINISHED, "id"),
+    partial_index("ix_run_live", f"{_UNFINISHED} AND {AMONG_ALL}", "id"),
     partial_index("ix_run_finished", "finished_at IS NOT NULL", "finished_at"),
     # A run is stored three times in each index that does not leave it out (waiting, running, ended): runs without a
     # task are left out of those that are asked for tasks, and what nearly all runs become has no index of its own.
@@ -213,6 +211,9 @@ run = Table(
     partial_index("ix_run_unusual", f"state IN ({quoted(FINAL - {RunState.SUCCESS})})", "state", "id"),
     **HOT,
 )
+
+AMONG_ALL_RUNS = run.c.id > literal_column("0")
+"""``AMONG_ALL`` for statements that are put together from parts."""
 
 job_execution = Table(
     "job_execution",
@@ -259,34 +260,6 @@ job_execution = Table(
     Index("ix_job_execution_started_at", "started_at"),
     partial_index("ix_job_execution_completed_at", "completed_at IS NOT NULL", "completed_at"),
     **NO_REUSE,
-)
-
-execution_hour = Table(
-    "execution_hour",
-    metadata,
-    Column("kind", String(5), primary_key=True),
-    Column("name", String(200), primary_key=True),
-    Column("hour", UtcDateTime, primary_key=True),
-    Column("executions", Key, nullable=False),
-    Column("failures", Key, nullable=False),
-    Column("successes", Key, nullable=False),
-    Column("records", Key, nullable=False),
-    one_of("kind", HourKind),
-    Index("ix_execution_hour_hour", "hour"),
-)
-
-queue_depth = Table(
-    "queue_depth",
-    metadata,
-    Column("at", UtcDateTime, primary_key=True),
-    Column("job_name", String(200), primary_key=True),
-    Column("group_name", String(200), primary_key=True),
-    Column("state", String(12), primary_key=True),
-    Column("runs", Key, nullable=False),
-    Column("oldest_at", UtcDateTime),
-    one_of("state", UNFINISHED),
-    Index("ix_queue_depth_job", "job_name", "at"),
-    Index("ix_queue_depth_group", "group_name", "at"),
 )
 
 execution_log = Table(

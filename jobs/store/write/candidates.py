@@ -16,7 +16,7 @@ from ...core.states import OCCUPYING, RunState
 from ..db import dialect
 from ..schema.naming import SchemaText
 from ..schema.tables import quoted
-from .others import CLAIMABLE_STATE, IN_ORDER_OF_JOBS, first_group, of_job
+from .others import CLAIMABLE_STATE, IN_ORDER_OF_JOBS, OF_JOBS, first_group, of_job
 
 FREE = f"""(NOT r.exclusive OR r.task_id IS NULL OR NOT EXISTS (
     SELECT 1 FROM cronograph.run b
@@ -139,7 +139,7 @@ _BY_JOB = "INDEXED BY ix_run_claimable_job"
 
 def _sqlite_next_by_job(after: str = "''") -> str:
     first = f"""SELECT r.group_name FROM cronograph.run r {_BY_JOB}
-        WHERE r.{CLAIMABLE_STATE} AND r.job_name = j.value AND r.group_name > {after} ORDER BY r.group_name LIMIT 1"""
+        WHERE r.{OF_JOBS} AND r.job_name = j.value AND r.group_name > {after} ORDER BY r.group_name LIMIT 1"""
     return f"(SELECT min(({first})) FROM json_each(:jobs) j)"
 
 
@@ -147,7 +147,7 @@ def _sqlite_lanes_by_job() -> str:
     return _all(
         *(
             f"""SELECT {_FOUND}, {JUDGED} AS judged FROM cronograph.run r {_BY_JOB}
-            WHERE r.{CLAIMABLE_STATE} AND r.job_name = :job AND r.group_name = :group AND r.state = '{state}'
+            WHERE r.{OF_JOBS} AND r.job_name = :job AND r.group_name = :group AND r.state = '{state}'
                 AND r.priority = '{priority}' AND r.available_at {until} :now AND {FREE}
             ORDER BY r.available_at, r.id LIMIT :depth"""
             for state, until in (("stuck", "<"), ("waiting", "<="))

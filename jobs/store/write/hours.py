@@ -12,9 +12,10 @@ from sqlalchemy import ColumnElement, Connection, delete, exists, literal, selec
 
 from ..db import dialect
 from ..read.figures.hours import HOUR, AnySelect, figures
-from ..schema.tables import HourKind, run
+from ..schema.figures import HourKind
 from ..schema.tables import execution_hour as h
 from ..schema.tables import job_execution as e
+from ..schema.tables import run
 from ..schema.types import UtcDateTime
 
 _NAMES: Final[dict[HourKind, ColumnElement[Any]]] = {

@@ -14,6 +14,7 @@ from ...core.held import HeldRun
 from ...core.later import Later
 from ...core.model import Json
 from ..db.line import Line
+from ..schema.parts import AMONG_ALL
 from .candidates import FREE, JUDGED
 from .others import CLAIMABLE_STATE, IN_ORDER_OF_JOBS, first_group, of_job, other_jobs
 
@@ -162,7 +163,7 @@ SELECT s.runs, s.at, CASE WHEN NOT c.stands THEN {Lane.BARRED.value} WHEN c.shar
     (SELECT count(*) FROM {seen}) = %(slots)s,
     CASE WHEN s.runs < %(slots)s THEN extract(epoch FROM (
         SELECT min(r.available_at) FROM cronograph.run r
-        WHERE {CLAIMABLE_STATE} AND r.available_at > c.at) - c.at)::float8 END,
+        WHERE {CLAIMABLE_STATE} AND r.{AMONG_ALL} AND r.available_at > c.at) - c.at)::float8 END,
     b.*
 FROM classes c CROSS JOIN start s LEFT JOIN (
     SELECT execution_id,

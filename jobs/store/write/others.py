@@ -16,11 +16,15 @@ from sqlalchemy import Connection
 from ...core.states import CLAIMABLE
 from ..db import dialect
 from ..schema.naming import SchemaText
+from ..schema.parts import BY_JOB
 from ..schema.tables import quoted
 
 CLAIMABLE_STATE: Final = f"state IN ({quoted(CLAIMABLE)})"
 """Beside a narrower condition on the state it says nothing new, but databases take a partial index only if they read
 the condition of that index."""
+
+OF_JOBS: Final = f"{CLAIMABLE_STATE} AND r.{BY_JOB}"
+"""``CLAIMABLE_STATE`` where the index that begins with the job is meant."""
 
 IN_ORDER_OF_JOBS: Final = "r.job_name, r.group_name, r.state, r.priority, r.available_at, r.id"
 """The order of the index; within one lane of one job that of its times."""
@@ -38,20 +42,20 @@ def of_job(group: str, state: str, priority: str, now: str) -> str:
     lane = f"j.name, {group}, '{state}', {priority}"
     columns = "r.job_name, r.group_name, r.state, r.priority"
     until = "<" if state == "stuck" else "<="
-    return f"r.{CLAIMABLE_STATE} AND ({columns}) >= ({lane}) AND ({columns}, r.available_at) {until} ({lane}, {now})"
+    return f"r.{OF_JOBS} AND ({columns}) >= ({lane}) AND ({columns}, r.available_at) {until} ({lane}, {now})"
 
 
 def first_group(job: str, after: str = "''", *, last: bool = False) -> str:
     """SQL for PostgreSQL of the first (or the last) group, behind another, in which runs of a job are pending."""
     turned = " DESC" if last else ""
     return f"""(SELECT r.group_name FROM cronograph.run r
-        WHERE r.{CLAIMABLE_STATE} AND (r.job_name, r.group_name) > ({job}, {after}) AND r.job_name <= {job}
+        WHERE r.{OF_JOBS} AND (r.job_name, r.group_name) > ({job}, {after}) AND r.job_name <= {job}
         ORDER BY r.job_name{turned}, r.group_name{turned} LIMIT 1)"""
 
 
 def _job_after(condition: str) -> str:
     """The first job behind another that has runs pending: one step along the index."""
-    return f"""(SELECT r.job_name FROM cronograph.run r WHERE r.{CLAIMABLE_STATE}{condition}
+    return f"""(SELECT r.job_name FROM cronograph.run r WHERE r.{OF_JOBS}{condition}
         ORDER BY r.job_name, r.group_name LIMIT 1)"""
 
 
@@ -82,7 +86,7 @@ _OWN_ON_POSTGRES = SchemaText(f"""
 _OWN_ON_SQLITE = SchemaText(f"""
     SELECT j.value FROM json_each(:jobs) j WHERE EXISTS (
         SELECT 1 FROM cronograph.run r INDEXED BY ix_run_claimable_job
-        WHERE r.{CLAIMABLE_STATE} AND r.job_name = j.value)""")
+        WHERE r.{OF_JOBS} AND r.job_name = j.value)""")
 
 
 def jobs_among_others(conn: Connection, jobs: Sequence[str]) -> tuple[str, ...] | None:

@@ -10,7 +10,8 @@ from sqlalchemy import Connection, func, insert, select, update
 from cronograph.jobs.core.model import FAILURES, Outcome
 from cronograph.jobs.store.read.figures import hours as stored_hours
 from cronograph.jobs.store.read.figures.hours import HOUR, Tally, gaps
-from cronograph.jobs.store.schema.tables import HourKind, execution_hour, job_execution
+from cronograph.jobs.store.schema.figures import HourKind
+from cronograph.jobs.store.schema.tables import execution_hour, job_execution
 from cronograph.jobs.store.write import hours
 from tests.support.history import add_run
 

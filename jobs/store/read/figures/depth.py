@@ -14,6 +14,7 @@ from sqlalchemy import ColumnElement, Connection, and_, case, exists, func, lite
 from ....core.states import CLAIMABLE, UNFINISHED, RunState
 from ...db.functions import BucketStart, duration
 from ...db.words import word, words
+from ...schema.tables import AMONG_ALL_RUNS
 from ...schema.tables import queue_depth as d
 from ...schema.tables import run as r
 from ...schema.types import UtcDateTime
@@ -69,7 +70,7 @@ def parts(conn: Connection, now: datetime) -> list[Part]:
             count,
             func.min(case((due, r.c.available_at)), type_=UtcDateTime()).label("oldest_at"),
         )
-        .where(r.c.state.in_(words(UNFINISHED)))
+        .where(r.c.state.in_(words(UNFINISHED)), AMONG_ALL_RUNS)
         .group_by(r.c.job_name, r.c.group_name, r.c.state)
         .order_by(count.desc(), r.c.job_name, r.c.group_name, r.c.state)
     )

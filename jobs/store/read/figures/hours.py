@@ -15,7 +15,7 @@ from sqlalchemy import ColumnElement, Connection, Select, and_, case, func, lite
 from ....core.model import FAILURES, Outcome
 from ...db.functions import BucketStart
 from ...db.words import word, words
-from ...schema.tables import HourKind
+from ...schema.figures import HourKind
 from ...schema.tables import execution_hour as h
 from ...schema.tables import job_execution as e
 from ...schema.types import UtcDateTime

@@ -28,6 +28,7 @@ from ....core.states import CLAIMABLE, FINAL, OCCUPYING, UNFINISHED, RunState
 from ...db.functions import duration
 from ...db.words import words
 from ...schema.tables import (
+    AMONG_ALL_RUNS,
     BY_HAND,
     UNUSUAL,
     job,
@@ -151,7 +152,7 @@ def _hints_of_runs(condition: Condition) -> Iterator[ColumnElement[bool]]:
 
 RUNS: Listing[Run] = Listing(
     name="runs",
-    rows=select_runs(),
+    rows=select_runs().where(AMONG_ALL_RUNS),
     key=run.c.id,
     fields={
         **columns(

@@ -1,0 +1,48 @@
+"""Tables of what is counted over time."""
+
+from enum import StrEnum
+
+from sqlalchemy import Column, Index, String, Table
+
+from ...core.states import UNFINISHED
+from .parts import metadata, one_of
+from .types import Key, UtcDateTime
+
+
+class HourKind(StrEnum):
+    """Of what a row of ``execution_hour`` tells: everything (its name is empty), a job, a task, a group, or a node."""
+
+    ALL = "all"
+    JOB = "job"
+    TASK = "task"
+    GROUP = "group"
+    NODE = "node"
+
+
+execution_hour = Table(
+    "execution_hour",
+    metadata,
+    Column("kind", String(5), primary_key=True),
+    Column("name", String(200), primary_key=True),
+    Column("hour", UtcDateTime, primary_key=True),
+    Column("executions", Key, nullable=False),
+    Column("failures", Key, nullable=False),
+    Column("successes", Key, nullable=False),
+    Column("records", Key, nullable=False),
+    one_of("kind", HourKind),
+    Index("ix_execution_hour_hour", "hour"),
+)
+
+queue_depth = Table(
+    "queue_depth",
+    metadata,
+    Column("at", UtcDateTime, primary_key=True),
+    Column("job_name", String(200), primary_key=True),
+    Column("group_name", String(200), primary_key=True),
+    Column("state", String(12), primary_key=True),
+    Column("runs", Key, nullable=False),
+    Column("oldest_at", UtcDateTime),
+    one_of("state", UNFINISHED),
+    Index("ix_queue_depth_job", "job_name", "at"),
+    Index("ix_queue_depth_group", "group_name", "at"),
+)

@@ -40,11 +40,13 @@ class Reloader:
         self._filter = _Filter(also)
         self._stop = threading.Event()
         self._child: subprocess.Popen[bytes] | None = None
+        self._asked: signal.Signals | None = None
+        self._told: subprocess.Popen[bytes] | None = None
 
     def run(self) -> int:
         """Serve until a signal ends it; the exit status of the last server."""
         with self._passing_signals_on():
-            child, mourned = self._start(), None
+            child = mourned = None
             changes = watch(
                 *self._folders,
                 watch_filter=self._filter,
@@ -54,16 +56,19 @@ class Reloader:
                 raise_interrupt=False,
             )
             for changed in changes:
-                if changed and not self._stop.is_set():
+                if child is None:
+                    # Only now everything is watched: a change that comes while the server starts is not missed.
+                    child = self._start()
+                elif changed and not self._stop.is_set():
                     _say(f"{_shown(changed)}: starting anew")
                     self._end(child)
-                    child = self._start()
+                    child = child if self._stop.is_set() else self._start()
                 elif child.poll() == 0:
                     break
                 elif child.returncode is not None and child is not mourned:
                     mourned = child
                     _say(f"the server ended with status {child.returncode}; the next change starts it anew")
-            status = child.wait()
+            status = child.wait() if child is not None else 0
         return status if status >= 0 else 128 - status
 
     def _start(self) -> subprocess.Popen[bytes]:
@@ -73,7 +78,11 @@ class Reloader:
             process_group=0,
             preexec_fn=_end_with_parent,  # noqa: PLW1509 - it takes no lock that a thread could hold
         )
-        return self._child
+        child = self._child
+        if self._asked is not None and self._told is not child:
+            # The signal came while there was nobody to hand it on to.
+            self._pass_on(self._asked)
+        return child
 
     def _end(self, child: subprocess.Popen[bytes]) -> None:
         if child.poll() is None:
@@ -90,7 +99,12 @@ class Reloader:
                 signal.signal(number, handler)
 
     def _hear(self, number: int, _frame: FrameType | None) -> None:
+        self._asked = signal.Signals(number)
         self._stop.set()
+        self._pass_on(self._asked)
+
+    def _pass_on(self, number: signal.Signals) -> None:
+        self._told = self._child
         if self._child is not None and self._child.poll() is None:
             self._child.send_signal(number)
 

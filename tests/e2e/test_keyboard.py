@@ -17,7 +17,7 @@ MOST_TABS = 150
 FOCUSED = "(element) => element === document.activeElement"
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="module", params=["sqlite", pytest.param("postgres", marks=pytest.mark.postgres)])
 def cluster(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, nursery: Nursery
 ) -> Iterator[Site]:
@@ -76,7 +76,6 @@ class Hands:
         expect(heading).to_be_focused()
 
 
-@pytest.mark.parametrize("cluster", [pytest.param("postgres", marks=pytest.mark.postgres)], indirect=True)
 def test_everything_is_done_by_keyboard_alone(cluster: Site, new_page: PageOpener) -> None:
     page = new_page(cluster.url)
     hands = Hands(page)
@@ -213,7 +212,6 @@ def choose_zone_and_theme(page: Page, hands: Hands) -> None:
     expect(page.locator(".graphiql-query-editor .CodeMirror-code")).to_contain_text("availableJobs")
 
 
-@pytest.mark.parametrize("cluster", ["sqlite"], indirect=True)
 def test_everything_is_done_by_mouse(cluster: Site, new_page: PageOpener) -> None:
     page = new_page(cluster.url)
     page.goto("/")

@@ -85,6 +85,18 @@ def test_a_server_that_is_killed_has_the_status_of_its_signal(tmp_path: Path) ->
     assert run_beside(tmp_path, killed, change) == 128 + signal.SIGKILL
 
 
+def test_nothing_is_started_anew_once_the_end_is_asked_for(tmp_path: Path) -> None:
+    def change() -> None:
+        wait_until(lambda: told(tmp_path) == ["started"], message="the start")
+        (tmp_path / "jobs.py").write_text("")
+        wait_until(lambda: told(tmp_path)[1:] == ["asked"], message="the request to end for the change")
+
+    # It ends when it is asked for the second time: while the reloader waits for it.
+    counting = "n=0; trap 'echo asked >> log; n=$((n+1))' TERM INT; echo started >> log"
+    assert run_beside(tmp_path, f"{counting}; until test $n -ge 2; do sleep 0.05; done", change) == 0
+    assert told(tmp_path) == ["started", "asked", "asked"]
+
+
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells a process of its parent's death")
 def test_the_server_ends_with_a_reloader_that_is_killed(tmp_path: Path) -> None:
     code = "import sys; from pathlib import Path; from cronograph.server.process.reloading import Reloader; "

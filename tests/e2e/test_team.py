@@ -5,6 +5,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
 from playwright.sync_api import Page, expect
@@ -128,7 +129,7 @@ def boss_signs_in_by_a_link(team: Team, page: Page) -> None:
     ready(page)
     cookies = [cookie for cookie in page.context.cookies() if "cronograph" in cookie.get("name", "")]
     kept = [(one.get("name"), one.get("secure"), one.get("httpOnly"), one.get("sameSite")) for one in cookies]
-    assert kept == [("__Host-cronograph", True, True, "Lax")]
+    assert kept == [(f"__Host-cronograph-{urlsplit(team.url).port}", True, True, "Lax")]
 
 
 def ada_is_added(boss: Page, ada: Page) -> None:

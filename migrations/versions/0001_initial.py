@@ -492,7 +492,7 @@ def _run() -> None:
 
 
 def _run_indexes() -> None:
-    _partial("ix_run_available", "run", ["available_at"], "state IN ('stuck', 'waiting') AND id > 0")
+    _partial("ix_run_available", "run", ["available_at"], "state IN ('stuck', 'waiting') AND attempt >= 0")
     _partial(
         "ix_run_claimable",
         "run",
@@ -503,11 +503,11 @@ def _run_indexes() -> None:
         "ix_run_claimable_job",
         "run",
         ["job_name", "group_name", "state", "priority", "available_at", "id"],
-        "state IN ('stuck', 'waiting') AND job_name > ''",
+        "state IN ('stuck', 'waiting') AND failures >= 0",
     )
     _partial("ix_run_finished", "run", ["finished_at"], "finished_at IS NOT NULL")
     op.create_index("ix_run_job", "run", ["job_name", "id"])
-    _partial("ix_run_live", "run", ["id"], "state IN ('running', 'scheduled', 'stuck', 'waiting') AND id > 0")
+    _partial("ix_run_live", "run", ["id"], "state IN ('running', 'scheduled', 'stuck', 'waiting') AND attempt >= 0")
     _partial("ix_run_occupying", "run", ["node_id"], "state IN ('running', 'scheduled')")
     _partial("ix_run_retried", "run", ["retried_from"], "retried_from IS NOT NULL")
     _partial("ix_run_stuck", "run", ["group_name", "available_at", "id"], "state = 'stuck'")

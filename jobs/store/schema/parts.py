@@ -11,14 +11,14 @@ from .types import Key
 SCHEMA: Final = "cronograph"
 """The schema of the tables on PostgreSQL, unless another one is chosen; and the word for it in every statement."""
 
-AMONG_ALL = "id > 0"
-BY_JOB = "job_name > ''"
+AMONG_ALL = "attempt >= 0"
+BY_JOB = "failures >= 0"
 """Hold for every run; only statements that say the one may use the indexes that go across all lanes and groups, and
 only those that say the other the one that begins with the job.
 
 Where the statistics are of a time at which nothing waited, PostgreSQL takes every index of what waits for as short as
 every other: it would look for the runs of each lane of each group along an index of all of them. Those statements do
-not say it, so it cannot.
+not say it, so it cannot. They are about columns that no index is ordered by: SQLite might begin at such a bound.
 """
 
 metadata = MetaData(

@@ -212,7 +212,7 @@ run = Table(
     **HOT,
 )
 
-AMONG_ALL_RUNS = run.c.id > literal_column("0")
+AMONG_ALL_RUNS = run.c.attempt >= literal_column("0")
 """``AMONG_ALL`` for statements that are put together from parts."""
 
 job_execution = Table(

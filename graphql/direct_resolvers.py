@@ -5,16 +5,14 @@ can have none of them: of a list, once for each row.
 """
 
 from collections.abc import Callable
-from typing import Any, Final, cast
+from typing import Any, cast
 
 from strawberry.schema.config import StrawberryConfig
+from strawberry.schema.schema_converter import GraphQLCoreConverter
 from strawberry.types.field import StrawberryField
 from strawberry.types.fields.resolver import StrawberryResolver
 
 from graphql import GraphQLObjectType, GraphQLResolveInfo, GraphQLSchema
-
-DEFINITION: Final = "strawberry-definition"
-"""Under this key of its ``extensions`` a field of graphql-core has Strawberry's."""
 
 
 def resolve_directly(schema: GraphQLSchema, config: StrawberryConfig) -> None:
@@ -28,7 +26,7 @@ def resolve_directly(schema: GraphQLSchema, config: StrawberryConfig) -> None:
         if not isinstance(kind, GraphQLObjectType):
             continue
         for field in kind.fields.values():
-            known = field.extensions.get(DEFINITION)
+            known = field.extensions.get(GraphQLCoreConverter.DEFINITION_BACKREF)
             if isinstance(known, StrawberryField) and field.subscribe is None and not field.args:
                 resolver = _plain_resolver(known)
                 if resolver is not None:

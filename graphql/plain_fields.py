@@ -10,6 +10,7 @@ from datetime import datetime
 from enum import Enum
 from typing import Any, Final, cast
 
+from strawberry.schema.schema_converter import GraphQLCoreConverter
 from strawberry.types.field import StrawberryField
 
 from graphql import (
@@ -83,7 +84,7 @@ class PlainFields:
 
     def _look(self, parent: GraphQLObjectType, name: str) -> PlainField | None:
         field = self._schema.get_field(parent, name)
-        known = None if field is None else field.extensions.get("strawberry-definition")
+        known = None if field is None else field.extensions.get(GraphQLCoreConverter.DEFINITION_BACKREF)
         if field is None or field.args or not isinstance(known, StrawberryField) or not known.is_basic_field:
             return None
         kind: object = cast("Any", field).type

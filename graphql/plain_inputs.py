@@ -6,18 +6,16 @@ that is half of the work.
 
 from collections.abc import Iterable, Mapping
 from dataclasses import MISSING, dataclass
-from typing import Any, Final, cast
+from typing import Any, cast
 
 import strawberry
 from strawberry.schema.name_converter import NameConverter
+from strawberry.schema.schema_converter import GraphQLCoreConverter
 from strawberry.types.arguments import InputContext
 from strawberry.types.base import StrawberryList, StrawberryObjectDefinition, StrawberryOptional
 from strawberry.types.field import StrawberryField
 
 from graphql import GraphQLInputObjectType, GraphQLNonNull, GraphQLSchema, is_leaf_type
-
-DEFINITION: Final = "strawberry-definition"
-"""Under this key of its ``extensions`` a type of graphql-core has Strawberry's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +69,7 @@ def plan_inputs(schema: GraphQLSchema, names: NameConverter) -> None:
     plans: dict[type, InputPlan] = {}
     found: list[tuple[GraphQLInputObjectType, StrawberryObjectDefinition]] = []
     for kind in schema.type_map.values():
-        known = kind.extensions.get(DEFINITION)
+        known = kind.extensions.get(GraphQLCoreConverter.DEFINITION_BACKREF)
         if not isinstance(kind, GraphQLInputObjectType) or not isinstance(known, StrawberryObjectDefinition):
             continue
         if known.from_input is None:

@@ -1,9 +1,10 @@
 """Which role a field needs: said where the field is declared, shown in the SDL, and checked before anything runs."""
 
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Any
 
 import strawberry
+from strawberry.schema.schema_converter import GraphQLCoreConverter
 from strawberry.schema_directive import Location
 from strawberry.types.field import StrawberryField
 
@@ -22,9 +23,6 @@ class Requires:
     """The rule of one field."""
 
     role: Role = strawberry.directive_field(name="role")
-
-
-_FIELD: Final = "strawberry-definition"
 
 
 def rules_of(schema: GraphQLSchema) -> dict[tuple[str, str], Role]:
@@ -57,5 +55,5 @@ def check_role(role: Role, requirements: tuple[Requirement, ...]) -> None:
 
 
 def _directives(extensions: Mapping[str, Any]) -> list[object]:
-    field = extensions.get(_FIELD)
+    field = extensions.get(GraphQLCoreConverter.DEFINITION_BACKREF)
     return list(field.directives) if isinstance(field, StrawberryField) else []

@@ -3,13 +3,12 @@
 from dataclasses import dataclass
 from typing import Any, Final
 
+from strawberry.schema.schema_converter import GraphQLCoreConverter
+
 from graphql import GraphQLField, GraphQLInputField
 
 KEY: Final = "size"
 """Under this key of Strawberry's ``metadata`` a field or an input field has its size."""
-
-_DEFINITION: Final = "strawberry-definition"
-"""Under this key of graphql-core's ``extensions`` Strawberry keeps its own field."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +48,7 @@ SHOWN: Final = Size(default=200, most=200)
 
 def size_of(field: GraphQLField | GraphQLInputField) -> Size | None:
     """The declared size of a field."""
-    definition: Any = field.extensions.get(_DEFINITION)
+    definition: Any = field.extensions.get(GraphQLCoreConverter.DEFINITION_BACKREF)
     metadata: dict[object, object] = getattr(definition, "metadata", None) or {}
     found = metadata.get(KEY)
     return found if isinstance(found, Size) else None

@@ -8,6 +8,7 @@ from enum import Enum
 from inspect import isawaitable
 from typing import Any, Final, cast
 
+import pytest
 import strawberry
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -85,6 +86,10 @@ class Thing:
     @strawberry.field
     def fails(self) -> int | None:
         raise ValueError("it always does")
+
+    @strawberry.field
+    def perhaps(self) -> list["Thing | None"]:
+        return list(self.others)
 
     @strawberry.field
     def greeted(self, name: str) -> str:
@@ -206,6 +211,22 @@ def asking(selection: str) -> str:
 def test_the_answer_is_that_of_the_ordinary_executor(selection: str, thing: Thing) -> None:
     document = asking(selection)
     assert answered(PLAIN, document, thing) == answered(ORDINARY, document, thing)
+
+
+@pytest.mark.parametrize("field", ["sureText", "sureMade"])
+@pytest.mark.parametrize("items", ["others", "perhaps"])
+def test_an_item_of_a_list_that_cannot_be_shown_is_an_error_at_its_place(items: str, field: str) -> None:
+    holding: Any = {name: None for plain in usual for name in (plain, f"sure_{plain}")}
+    shown, not_shown = (
+        Thing(**(holding | {"sure_text": text}), other=None, others=[], sure_other=cast("Thing", None))
+        for text in ("a", None)
+    )
+    thing = Thing(**holding, other=None, others=[shown, not_shown, shown], sure_other=cast("Thing", None))
+    said = answered(PLAIN, f"{{ thing {{ {items} {{ {field} }} }} }}", thing)
+    assert said == answered(ORDINARY, f"{{ thing {{ {items} {{ {field} }} }} }}", thing)
+    data, [error] = json.loads(said)
+    assert error["path"] == ["thing", items, 1, field]
+    assert data == {"thing": {items: [{field: "a"}, None, {field: "a"}]} if items == "perhaps" else None}
 
 
 def test_fields_with_code_or_arguments_are_not_plain() -> None:

@@ -150,20 +150,32 @@ async def test_a_tampered_event_cursor_is_refused(api: Api, cursor: str) -> None
 async def test_the_status_of_a_job_is_each_start_and_each_end(api: Api) -> None:
     document = 'subscription { jobStatus(jobName: "work") { id jobName success completedAt run { state } } }'
     worker = api.stored.node("w")
-    async with api.subscribed(document) as source:
-        first = asyncio.ensure_future(take(source, 2, "jobStatus"))
 
-        def seen() -> bool:
-            # Without a cursor it begins with whatever comes next, once it has begun.
-            api.stored.enqueue()
-            worker.end(worker.start())
-            api.publish()
+    def work() -> str:
+        api.stored.enqueue()
+        worker.end(begun := worker.start())
+        api.publish()
+        return str(begun.execution_id)
+
+    async with api.subscribed(document) as source:
+        # Without a cursor it begins with whatever comes next once it has begun: that may be the end of a run.
+        first = asyncio.ensure_future(take(source, 1, "jobStatus"))
+
+        def begun() -> bool:
+            work()
             return first.done()
 
-        await eventually(seen)
-        started, finished = await first
-    assert started["id"] == finished["id"]
-    assert finished["success"] is True
+        await eventually(begun)
+        known = work()
+        told = await first
+        while len(of_it := [status for status in told if status["id"] == known]) < 2:
+            told += await take(source, 1, "jobStatus")
+    assert [(status["success"], status["completedAt"] is None) for status in of_it][-1] == (True, False)
+    # Each is told twice, at its start and at its end, from the first that began after the subscription.
+    ids = [status["id"] for status in told]
+    whole = ids[1:] if len(ids) % 2 else ids
+    assert whole[::2] == whole[1::2]
+    assert len(set(whole)) == len(whole) / 2
 
 
 async def test_the_status_of_a_job_begins_with_what_is_there_when_asked_for(api: Api) -> None:

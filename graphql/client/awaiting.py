@@ -7,20 +7,19 @@ from typing import Any, Self, TypeVar, cast, overload
 
 import httpx
 
-from . import mutations, queries, subscriptions
-from .documents import custom, custom_subscription
+from . import queries
 from .errors import ClientError
-from .methods import awaiting, streaming
-from .operation import Operation, next_page, pauses
+from .methods import Operations
+from .operation import Operation, custom, next_page, pauses
 from .records import Run
 from .results import Page
-from .subscription import Follower, Reconnect, Subscription
+from .subscription import Follower, Reconnect, Subscription, custom_subscription
 from .transport import DEFAULT_URL, Settings
 
 T = TypeVar("T")
 
 
-class AsyncClient:
+class AsyncClient(Operations):
     """Speaks to a server; close it, or use it in an ``async with`` block. It belongs to one event loop.
 
     Every method raises a `ClientError` when something goes wrong. Methods that yield make lost connections again and
@@ -192,55 +191,3 @@ class AsyncClient:
                         yield result
         finally:
             await response.aclose()
-
-    as_of = awaiting(queries.as_of)
-    server_time = awaiting(queries.server_time)
-    viewer = awaiting(queries.viewer)
-    available_jobs = awaiting(queries.available_jobs)
-    job = awaiting(queries.job)
-    tasks = awaiting(queries.tasks)
-    task = awaiting(queries.task)
-    runs = awaiting(queries.runs)
-    run = awaiting(queries.run)
-    executions = awaiting(queries.executions)
-    execution = awaiting(queries.execution)
-    job_logs = awaiting(queries.job_logs)
-    skipped_occurrences = awaiting(queries.skipped_occurrences)
-    groups = awaiting(queries.groups)
-    nodes = awaiting(queries.nodes)
-    explain_task = awaiting(queries.explain_task)
-    explain_run = awaiting(queries.explain_run)
-    validate_schedule = awaiting(queries.validate_schedule)
-
-    trigger_job = awaiting(mutations.trigger_job)
-    trigger_task = awaiting(mutations.trigger_task)
-    enqueue_runs = awaiting(mutations.enqueue_runs)
-    cancel_run = awaiting(mutations.cancel_run)
-    cancel_runs = awaiting(mutations.cancel_runs)
-    update_run = awaiting(mutations.update_run)
-    retry_run = awaiting(mutations.retry_run)
-    retry_runs = awaiting(mutations.retry_runs)
-    retry_now = awaiting(mutations.retry_now)
-    retry_many_now = awaiting(mutations.retry_many_now)
-    set_run_priority = awaiting(mutations.set_run_priority)
-    create_task = awaiting(mutations.create_task)
-    update_task = awaiting(mutations.update_task)
-    delete_task = awaiting(mutations.delete_task)
-    delete_tasks_of_owner = awaiting(mutations.delete_tasks_of_owner)
-    pause_task = awaiting(mutations.pause_task)
-    resume_task = awaiting(mutations.resume_task)
-    reset_task = awaiting(mutations.reset_task)
-    pause_tasks = awaiting(mutations.pause_tasks)
-    resume_tasks = awaiting(mutations.resume_tasks)
-    delete_tasks = awaiting(mutations.delete_tasks)
-    pause_group = awaiting(mutations.pause_group)
-    resume_group = awaiting(mutations.resume_group)
-    limit_group = awaiting(mutations.limit_group)
-    prune_history = awaiting(mutations.prune_history)
-    drain_node = awaiting(mutations.drain_node)
-    resume_node = awaiting(mutations.resume_node)
-
-    events = streaming(subscriptions.events)
-    detailed_events = streaming(subscriptions.detailed_events)
-    run_updates = streaming(subscriptions.run_updates)
-    execution_log = streaming(subscriptions.execution_log)

@@ -9,20 +9,19 @@ from typing import Any, Self, TypeVar, cast, overload
 
 import httpx
 
-from . import mutations, queries, subscriptions
-from .documents import custom, custom_subscription
+from . import queries
 from .errors import ClientError
-from .methods import blocking, yielding
-from .operation import Operation, next_page, pauses
+from .methods import Operations
+from .operation import Operation, custom, next_page, pauses
 from .records import Run
 from .results import Page
-from .subscription import Follower, Reconnect, Subscription
+from .subscription import Follower, Reconnect, Subscription, custom_subscription
 from .transport import DEFAULT_URL, Settings
 
 T = TypeVar("T")
 
 
-class Client:
+class Client(Operations):
     """Speaks to a server; close it, or use it in a ``with`` block. It can be shared by threads.
 
     Every method raises a `ClientError` when something goes wrong. Methods that yield make lost connections again and
@@ -194,55 +193,3 @@ class Client:
                         yield result
         finally:
             response.close()
-
-    as_of = blocking(queries.as_of)
-    server_time = blocking(queries.server_time)
-    viewer = blocking(queries.viewer)
-    available_jobs = blocking(queries.available_jobs)
-    job = blocking(queries.job)
-    tasks = blocking(queries.tasks)
-    task = blocking(queries.task)
-    runs = blocking(queries.runs)
-    run = blocking(queries.run)
-    executions = blocking(queries.executions)
-    execution = blocking(queries.execution)
-    job_logs = blocking(queries.job_logs)
-    skipped_occurrences = blocking(queries.skipped_occurrences)
-    groups = blocking(queries.groups)
-    nodes = blocking(queries.nodes)
-    explain_task = blocking(queries.explain_task)
-    explain_run = blocking(queries.explain_run)
-    validate_schedule = blocking(queries.validate_schedule)
-
-    trigger_job = blocking(mutations.trigger_job)
-    trigger_task = blocking(mutations.trigger_task)
-    enqueue_runs = blocking(mutations.enqueue_runs)
-    cancel_run = blocking(mutations.cancel_run)
-    cancel_runs = blocking(mutations.cancel_runs)
-    update_run = blocking(mutations.update_run)
-    retry_run = blocking(mutations.retry_run)
-    retry_runs = blocking(mutations.retry_runs)
-    retry_now = blocking(mutations.retry_now)
-    retry_many_now = blocking(mutations.retry_many_now)
-    set_run_priority = blocking(mutations.set_run_priority)
-    create_task = blocking(mutations.create_task)
-    update_task = blocking(mutations.update_task)
-    delete_task = blocking(mutations.delete_task)
-    delete_tasks_of_owner = blocking(mutations.delete_tasks_of_owner)
-    pause_task = blocking(mutations.pause_task)
-    resume_task = blocking(mutations.resume_task)
-    reset_task = blocking(mutations.reset_task)
-    pause_tasks = blocking(mutations.pause_tasks)
-    resume_tasks = blocking(mutations.resume_tasks)
-    delete_tasks = blocking(mutations.delete_tasks)
-    pause_group = blocking(mutations.pause_group)
-    resume_group = blocking(mutations.resume_group)
-    limit_group = blocking(mutations.limit_group)
-    prune_history = blocking(mutations.prune_history)
-    drain_node = blocking(mutations.drain_node)
-    resume_node = blocking(mutations.resume_node)
-
-    events = yielding(subscriptions.events)
-    detailed_events = yielding(subscriptions.detailed_events)
-    run_updates = yielding(subscriptions.run_updates)
-    execution_log = yielding(subscriptions.execution_log)

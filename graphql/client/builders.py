@@ -124,6 +124,11 @@ def changed(field: str, given: Mapping[str, object], shape: type[Shape]) -> Oper
     return mutation(field, given, fields, lambda payload: read(shape, payload.get(key), f"{field}.{key}"))
 
 
+def whole(field: str, given: Mapping[str, object], shape: type[Shape]) -> Operation[Shape]:
+    """A mutation whose payload is the result, as far as the record has its fields."""
+    return mutation(field, given, selection(shape), lambda payload: read(shape, payload, field))
+
+
 def refuse(refusals: Sequence[Refusal]) -> None:
     """Raise `RefusedError` unless there is nothing to refuse for."""
     if refusals:

@@ -1,8 +1,9 @@
-"""Turns functions that make operations into methods of a client, so that both clients have the same ones, once."""
+"""The ready-made operations as methods: both clients have the same ones, each named once."""
 
 from collections.abc import AsyncGenerator, Awaitable, Callable, Generator
 from typing import Any, Generic, ParamSpec, Protocol, Self, TypeVar, overload
 
+from . import mutations, queries, subscriptions
 from .operation import Operation
 from .subscription import Subscription
 
@@ -53,45 +54,83 @@ class _Method(Generic[P, T]):
         return method
 
 
-class blocking(_Method[P, Operation[T]]):  # noqa: N801 - used like a decorator
-    """An operation as a method that answers its result."""
+class answered(_Method[P, Operation[T]]):  # noqa: N801 - used like a decorator
+    """An operation as a method that answers its result, on an event loop to be awaited."""
 
     @overload
     def __get__(self, client: None, owner: type) -> Self: ...
     @overload
     def __get__(self, client: Blocking, owner: type) -> Callable[P, T]: ...
-    def __get__(self, client: Blocking | None, owner: type) -> Self | Callable[P, T]:
-        return self if client is None else self.bound(client.run_operation)
-
-
-class awaiting(_Method[P, Operation[T]]):  # noqa: N801 - used like a decorator
-    """An operation as a method to be awaited."""
-
-    @overload
-    def __get__(self, client: None, owner: type) -> Self: ...
     @overload
     def __get__(self, client: Awaiting, owner: type) -> Callable[P, Awaitable[T]]: ...
-    def __get__(self, client: Awaiting | None, owner: type) -> Self | Callable[P, Awaitable[T]]:
+    def __get__(self, client: Blocking | Awaiting | None, owner: type) -> Self | Callable[P, Any]:
         return self if client is None else self.bound(client.run_operation)
 
 
-class yielding(_Method[P, Subscription[T]]):  # noqa: N801 - used like a decorator
-    """A subscription as a method that yields its results."""
+class followed(_Method[P, Subscription[T]]):  # noqa: N801 - used like a decorator
+    """A subscription as a method that yields its results, on an event loop asynchronously."""
 
     @overload
     def __get__(self, client: None, owner: type) -> Self: ...
     @overload
     def __get__(self, client: Blocking, owner: type) -> Callable[P, Generator[T]]: ...
-    def __get__(self, client: Blocking | None, owner: type) -> Self | Callable[P, Generator[T]]:
-        return self if client is None else self.bound(client.follow)
-
-
-class streaming(_Method[P, Subscription[T]]):  # noqa: N801 - used like a decorator
-    """A subscription as a method that yields its results on an event loop."""
-
-    @overload
-    def __get__(self, client: None, owner: type) -> Self: ...
     @overload
     def __get__(self, client: Awaiting, owner: type) -> Callable[P, AsyncGenerator[T]]: ...
-    def __get__(self, client: Awaiting | None, owner: type) -> Self | Callable[P, AsyncGenerator[T]]:
+    def __get__(self, client: Blocking | Awaiting | None, owner: type) -> Self | Callable[P, Any]:
         return self if client is None else self.bound(client.follow)
+
+
+class Operations:
+    """The methods of both clients that are ready-made operations."""
+
+    as_of = answered(queries.as_of)
+    server_time = answered(queries.server_time)
+    viewer = answered(queries.viewer)
+    available_jobs = answered(queries.available_jobs)
+    job = answered(queries.job)
+    tasks = answered(queries.tasks)
+    task = answered(queries.task)
+    runs = answered(queries.runs)
+    run = answered(queries.run)
+    executions = answered(queries.executions)
+    execution = answered(queries.execution)
+    job_logs = answered(queries.job_logs)
+    skipped_occurrences = answered(queries.skipped_occurrences)
+    groups = answered(queries.groups)
+    nodes = answered(queries.nodes)
+    explain_task = answered(queries.explain_task)
+    explain_run = answered(queries.explain_run)
+    validate_schedule = answered(queries.validate_schedule)
+
+    trigger_job = answered(mutations.trigger_job)
+    trigger_task = answered(mutations.trigger_task)
+    enqueue_runs = answered(mutations.enqueue_runs)
+    cancel_run = answered(mutations.cancel_run)
+    cancel_runs = answered(mutations.cancel_runs)
+    update_run = answered(mutations.update_run)
+    retry_run = answered(mutations.retry_run)
+    retry_runs = answered(mutations.retry_runs)
+    retry_now = answered(mutations.retry_now)
+    retry_many_now = answered(mutations.retry_many_now)
+    set_run_priority = answered(mutations.set_run_priority)
+    create_task = answered(mutations.create_task)
+    update_task = answered(mutations.update_task)
+    delete_task = answered(mutations.delete_task)
+    delete_tasks_of_owner = answered(mutations.delete_tasks_of_owner)
+    pause_task = answered(mutations.pause_task)
+    resume_task = answered(mutations.resume_task)
+    reset_task = answered(mutations.reset_task)
+    pause_tasks = answered(mutations.pause_tasks)
+    resume_tasks = answered(mutations.resume_tasks)
+    delete_tasks = answered(mutations.delete_tasks)
+    pause_group = answered(mutations.pause_group)
+    resume_group = answered(mutations.resume_group)
+    limit_group = answered(mutations.limit_group)
+    prune_history = answered(mutations.prune_history)
+    drain_node = answered(mutations.drain_node)
+    resume_node = answered(mutations.resume_node)
+
+    events = followed(subscriptions.events)
+    detailed_events = followed(subscriptions.detailed_events)
+    run_updates = followed(subscriptions.run_updates)
+    execution_log = followed(subscriptions.execution_log)

@@ -8,13 +8,13 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any, Unpack
 
-from .builders import ERRORS, Argument, changed, document, mutation, present, refuse, variables
+from .builders import ERRORS, Argument, changed, document, mutation, present, refuse, variables, whole
 from .enums import Priority
 from .errors import Refusal
 from .inputs import NewRun, ScheduleInput, TaskChanges, TaskSettings
 from .operation import Operation
 from .queries import Filter
-from .records import Execution, Group, Node, Run, Task, TriggeredJob
+from .records import Group, Node, Run, Task, TriggeredJob
 from .results import ChangedRuns, ChangedTasks, DeletedTasks, Pruning
 from .shapes import camel, read, read_all, selection
 
@@ -66,10 +66,7 @@ def enqueue_runs(runs: Sequence[NewRun], *, idempotency_key: str | None = None) 
     given = present(runs=list(runs), idempotencyKey=idempotency_key)
     fields = f"runs {{ {selection(Run)} }}"
     return mutation(
-        "enqueueRuns",
-        given,
-        fields,
-        lambda payload: read_all(Run, payload.get("runs"), "enqueueRuns.runs"),
+        "enqueueRuns", given, fields, lambda payload: read_all(Run, payload.get("runs"), "enqueueRuns.runs")
     )
 
 
@@ -88,7 +85,7 @@ def cancel_runs(
 ) -> Operation[ChangedRuns]:
     """Cancel many runs, named by ``ids`` or else by ``filter``; finished ones are left as they are."""
     given = present(ids=ids, filter=filter, after=after, reason=reason, dryRun=dry_run)
-    return _many("cancelRuns", given)
+    return whole("cancelRuns", given, ChangedRuns)
 
 
 def update_run(id: int, *, args: Mapping[str, Any] | None = None, run_at: datetime | None = None) -> Operation[Run]:
@@ -114,7 +111,7 @@ def retry_runs(
     A filter leaves out those that were retried already, unless ``exclude_retried`` is False.
     """
     given = present(ids=ids, filter=filter, after=after, excludeRetried=exclude_retried, dryRun=dry_run)
-    return _many("retryRuns", given)
+    return whole("retryRuns", given, ChangedRuns)
 
 
 def retry_now(id: int) -> Operation[Run]:
@@ -130,7 +127,7 @@ def retry_many_now(
     dry_run: bool = False,
 ) -> Operation[ChangedRuns]:
     """Make many runs that wait for their time due now, named by ``ids`` or else by ``filter``."""
-    return _many("retryNow", present(ids=ids, filter=filter, after=after, dryRun=dry_run))
+    return whole("retryNow", present(ids=ids, filter=filter, after=after, dryRun=dry_run), ChangedRuns)
 
 
 def set_run_priority(
@@ -143,7 +140,7 @@ def set_run_priority(
 ) -> Operation[ChangedRuns]:
     """Change the priority of waiting and stuck runs, named by ``ids`` or else by ``filter``."""
     given = present(priority=priority, ids=ids, filter=filter, after=after, dryRun=dry_run)
-    return _many("setRunPriority", given)
+    return whole("setRunPriority", given, ChangedRuns)
 
 
 def create_task(
@@ -282,19 +279,8 @@ def prune_history(
         max_per_task: how many of the newest of each task stay; any number unless given.
         dry_run: only answer what would go.
     """
-    field = "pruneHistory"
     given = present(maxAgeDays=max_age_days, maxPerTask=max_per_task, dryRun=dry_run)
-
-    def convert(payload: Mapping[str, Any]) -> Pruning:
-        return Pruning(
-            run=None if payload.get("run") is None else read(Run, payload["run"], f"{field}.run"),
-            executions=read_all(Execution, payload.get("executions"), f"{field}.executions"),
-            count=read(int, payload.get("count"), f"{field}.count"),
-            has_more=read(bool, payload.get("hasMore"), f"{field}.hasMore"),
-        )
-
-    fields = f"run {{ {selection(Run)} }} executions {{ {selection(Execution)} }} count hasMore"
-    return mutation(field, given, fields, convert)
+    return whole("pruneHistory", given, Pruning)
 
 
 def drain_node(name: str) -> Operation[Node]:
@@ -305,18 +291,6 @@ def drain_node(name: str) -> Operation[Node]:
 def resume_node(name: str) -> Operation[Node]:
     """Let a node that drains take runs again; refused once it stops for good."""
     return changed("resumeNode", {"name": name}, Node)
-
-
-def _many(field: str, given: Mapping[str, object]) -> Operation[ChangedRuns]:
-    def convert(payload: Mapping[str, Any]) -> ChangedRuns:
-        return ChangedRuns(
-            runs=read_all(Run, payload.get("runs"), f"{field}.runs"),
-            count=read(int, payload.get("count"), f"{field}.count"),
-            has_more=read(bool, payload.get("hasMore"), f"{field}.hasMore"),
-            end_cursor=payload.get("endCursor"),
-        )
-
-    return mutation(field, given, f"runs {{ {selection(Run)} }} count hasMore endCursor", convert)
 
 
 def _many_tasks(field: str, given: Mapping[str, object]) -> Operation[ChangedTasks]:

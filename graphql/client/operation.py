@@ -7,6 +7,7 @@ from typing import Any, Final, Generic, TypeVar, cast
 
 from .errors import Fault, HttpError, InvalidAnswerError, OperationError
 from .results import Page
+from .shapes import read, written
 
 T = TypeVar("T")
 Item = TypeVar("Item")
@@ -51,6 +52,18 @@ class Operation(Generic[T]):
             RefusedError: the mutation was refused.
         """
         return self.read(data_of(envelope(status, decode, text)))
+
+
+def custom(
+    document: str, variables: Mapping[str, object] | None, operation_name: str | None, result: type[T]
+) -> Operation[T]:
+    """An operation of the caller's own document, whose whole ``data`` is read as ``result``."""
+    return Operation(
+        document=document,
+        variables=written(variables or {}),
+        name=operation_name,
+        read=lambda data: read(result, data, "data"),
+    )
 
 
 def next_page(operation: "Operation[Page[Item]]", page: Page[Item]) -> "Operation[Page[Item]]":

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 from .records import Execution, Run
+from .shapes import Record
 
 Item = TypeVar("Item")
 
@@ -31,7 +32,7 @@ class Page(Generic[Item]):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ChangedRuns:
+class ChangedRuns(Record):
     """What an action on many runs did, or with ``dry_run`` would do.
 
     Attributes:
@@ -65,7 +66,7 @@ class ChangedTasks:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Pruning:
+class Pruning(Record):
     """What ``prune_history`` did, or with ``dry_run`` would do.
 
     Attributes:

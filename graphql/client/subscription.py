@@ -7,10 +7,10 @@ the machine answers with results, with pauses, or with the error that ends every
 import random
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Final, Generic, TypeVar
+from typing import Any, Final, Generic, TypeVar, cast
 
 from .errors import ClientError, InvalidAnswerError, OperationError, UnreachableError
-from .operation import Operation, data_of, envelope
+from .operation import Operation, custom, data_of, envelope
 from .sse import Message, MessageParser
 
 T = TypeVar("T")
@@ -62,6 +62,27 @@ class Subscription(Generic[T]):
     place_of: Callable[[T], object] = lambda _: None
     is_last: Callable[[T], bool] = lambda _: False
     start: Operation[str] | None = None
+
+
+def custom_subscription(
+    document: str,
+    variables: Mapping[str, object] | None,
+    operation_name: str | None,
+    resume: tuple[str, str] | None,
+) -> Subscription[dict[str, Any]]:
+    """A subscription that yields ``data``; see ``Client.subscribe``."""
+    operation = custom(document, variables, operation_name, dict[str, Any])
+    if resume is None:
+        return Subscription(operation=operation)
+    variable, path = resume
+    return Subscription(operation=operation, resume_variable=variable, place_of=lambda data: _at(data, path))
+
+
+def _at(data: object, path: str) -> object:
+    """The value at a dotted path; None where there is none."""
+    for name in path.split("."):
+        data = cast("Mapping[str, object]", data).get(name) if isinstance(data, Mapping) else None
+    return data
 
 
 class Follower(Generic[T]):

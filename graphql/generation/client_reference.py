@@ -19,7 +19,7 @@ HEAD = """# The Python client
 
 def reference() -> str:
     """The whole page."""
-    return HEAD + "\n".join(part for name in sorted(vars(Client)) for part in _section(name))
+    return HEAD + "\n".join(part for name in dir(Client) for part in _section(name))
 
 
 def _section(name: str) -> Iterator[str]:

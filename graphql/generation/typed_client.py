@@ -144,8 +144,6 @@ TWIN: Final = (
     ("AsyncGenerator", "Generator"),
     ("AsyncBaseTransport", "BaseTransport"),
     ("AsyncClient", "Client"),
-    ("awaiting", "blocking"),
-    ("streaming", "yielding"),
     ("anext(", "next("),
     ("__aenter__", "__enter__"),
     ("__aexit__", "__exit__"),

@@ -5,6 +5,7 @@ from typing import Any, TypeVar, cast
 
 import strawberry
 
+from .arguments import camel
 from .enums import Role
 from .guard.sizes import KEY, Size
 from .rights import Requires
@@ -34,9 +35,30 @@ def resolved(
 
 
 def mutates(*, description: str, requires: Role, size: Size | None = None) -> Callable[[F], F]:
-    """Make a method a mutation that needs a role; ``size`` is that of the lists directly below it."""
-    field = strawberry.mutation(description=description, metadata=sized(size), directives=_rules(requires))
-    return cast("Callable[[F], F]", field)
+    """Make a method a mutation that needs a role; ``size`` is that of the lists directly below it.
+
+    It answers a type of its own with the fields of the one that it returns: ``createTask`` a ``CreateTaskPayload``.
+    """
+
+    def decorate(resolver: F) -> F:
+        payload = _payload(resolver.__name__, resolver.__annotations__["return"])
+        field: Any = strawberry.mutation(
+            description=description, graphql_type=payload, metadata=sized(size), directives=_rules(requires)
+        )
+        return cast("F", field(resolver))
+
+    return decorate
+
+
+def _payload(mutation: str, answer: type) -> type:
+    """What a mutation answers in the schema; the objects are those of ``answer``."""
+    name = f"{''.join(word.capitalize() for word in mutation.split('_'))}Payload"
+
+    def is_type_of(one: object, _info: object) -> bool:
+        return isinstance(one, answer)
+
+    made = type(name, (answer,), {"__doc__": answer.__doc__, "is_type_of": staticmethod(is_type_of)})
+    return strawberry.type(made, description=f"The answer of `{camel(mutation)}`.")
 
 
 def sized(size: Size | None) -> dict[object, object]:

@@ -3,7 +3,7 @@
 import asyncio
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Final
 
 from .core.errors import ConfigurationError, CronographError, NotFound
@@ -30,7 +30,7 @@ class RunFailed(CronographError):
         self.run = run
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class RunHandle:
     """A run in the queue. What asks the database has a twin that ends in ``_sync``, for code without an event loop.
 
@@ -42,7 +42,7 @@ class RunHandle:
     """
 
     run: Run
-    _queue: RunQueue | None = field(repr=False)
+    _queue: RunQueue | None
 
     @property
     def run_id(self) -> int:
@@ -99,6 +99,9 @@ class RunHandle:
                 return _value(run)
             time.sleep(pause)
         raise self._not_over(timeout)
+
+    def __repr__(self) -> str:
+        return f"<run {self.run_id} of job '{self.run.job_name}'>"
 
     def _pauses(self, timeout: float | None) -> Iterator[float]:
         """How long to wait between two looks, longer each time, until the time is used up."""

@@ -75,6 +75,7 @@ async def test_without_a_session_a_run_is_committed_at_once(connection: Connecti
     assert (handle.run.group, handle.run.retries, handle.run.unique_key) == ("shop", 0, "import-api-2026-03-01")
     again = import_orders.enqueue_sync(source="api", since=date(2026, 3, 1))
     assert again.run_id == handle.run_id
+    assert repr(handle) == f"<run {handle.run_id} of job 'import_orders'>"
     assert await handle.status() == "waiting"
     assert await handle.cancel("not today") == "cancelled"
     with pytest.raises(RunFailed, match="ended cancelled: cancelled: not today") as caught:

@@ -1,7 +1,7 @@
 """Accounts, tokens and sessions: who may sign in, and what oneself is signed in with."""
 
 from datetime import datetime
-from typing import Annotated, TypeVar
+from typing import Annotated
 
 import strawberry
 
@@ -23,17 +23,7 @@ from ..fields import mutates, resolved
 from ..guard.sizes import Size
 from ..lists.connections import Connection
 from ..lists.declared import AUDIT_LIST, listed
-from ..types.account import (
-    Account,
-    AccountChanged,
-    ApiToken,
-    AuditEntry,
-    CreateAccountPayload,
-    CreateApiTokenPayload,
-    EndSessionsPayload,
-    RevokeApiTokenPayload,
-    UpdateAccountPayload,
-)
+from ..types.account import Account, AccountChanged, ApiToken, ApiTokenChanged, AuditEntry, SessionsEnded
 from .account_inputs import (
     CreateAccountInput,
     CreateApiTokenInput,
@@ -42,8 +32,6 @@ from .account_inputs import (
     UpdateAccountInput,
 )
 from .changes import Done, given, parse_key, perform_alone
-
-A = TypeVar("A", bound=AccountChanged)
 
 MANY = Size(default=1_000, most=1_000)
 
@@ -74,7 +62,7 @@ class AccountMutations:
         description="Makes an account. It has no password yet: its owner sets one by the link in `recoveryPath`.",
         requires=Role.ADMIN,
     )
-    async def create_account(self, info: Info, input: Annotated[CreateAccountInput, INPUT]) -> CreateAccountPayload:
+    async def create_account(self, info: Info, input: Annotated[CreateAccountInput, INPUT]) -> AccountChanged:
         """The new account."""
         secret = fresh_secret(Prefix.LINK)
 
@@ -83,14 +71,14 @@ class AccountMutations:
             actions.prepare_recovery(tx, made.name, stored_form(secret))
             return made
 
-        return _account(CreateAccountPayload, await perform_alone(info, input, action), secret)
+        return _account(await perform_alone(info, input, action), secret)
 
     @mutates(
         description="Changes an account: its role, whether it may sign in, or gives its owner a link to set a password "
         "by. A new role and `disabled: true` end its sessions.",
         requires=Role.ADMIN,
     )
-    async def update_account(self, info: Info, input: Annotated[UpdateAccountInput, INPUT]) -> UpdateAccountPayload:
+    async def update_account(self, info: Info, input: Annotated[UpdateAccountInput, INPUT]) -> AccountChanged:
         """The changed account."""
         secret = fresh_secret(Prefix.LINK) if given(input.recovery) else None
 
@@ -105,13 +93,13 @@ class AccountMutations:
                 actions.prepare_recovery(tx, input.name, stored_form(secret))
             return changed
 
-        return _account(UpdateAccountPayload, await perform_alone(info, input, action), secret)
+        return _account(await perform_alone(info, input, action), secret)
 
     @mutates(
         description="Makes a personal API token of one's own, of at most one's own role. Not possible by a token.",
         requires=Role.VIEWER,
     )
-    async def create_api_token(self, info: Info, input: Annotated[CreateApiTokenInput, INPUT]) -> CreateApiTokenPayload:
+    async def create_api_token(self, info: Info, input: Annotated[CreateApiTokenInput, INPUT]) -> ApiTokenChanged:
         """The new token, and its secret."""
         secret = fresh_secret(Prefix.API_TOKEN)
         expires: datetime | None = given(input.expires_at)
@@ -122,10 +110,10 @@ class AccountMutations:
             return token_actions.create_token(tx, account, new)
 
         done = await perform_alone(info, input, action)
-        return done.answer(CreateApiTokenPayload, token=ApiToken.from_model, secret=lambda _: secret)
+        return done.answer(ApiTokenChanged, token=ApiToken.from_model, secret=lambda _: secret)
 
     @mutates(description="Makes an API token worthless: one's own; administrators anybody's.", requires=Role.VIEWER)
-    async def revoke_api_token(self, info: Info, input: Annotated[RevokeApiTokenInput, INPUT]) -> RevokeApiTokenPayload:
+    async def revoke_api_token(self, info: Info, input: Annotated[RevokeApiTokenInput, INPUT]) -> ApiTokenChanged:
         """The revoked token."""
         person = info.context.person
         # Without an account there are no tokens of one's own, and no account has the key 0.
@@ -135,10 +123,10 @@ class AccountMutations:
             return token_actions.revoke_token(tx, parse_key(input.id, "id"), account_id=whose)
 
         done = await perform_alone(info, input, action)
-        return done.answer(RevokeApiTokenPayload, token=ApiToken.from_model)
+        return done.answer(ApiTokenChanged, token=ApiToken.from_model)
 
     @mutates(description="Ends sign-ins of one's own: one, or all but this one.", requires=Role.VIEWER)
-    async def end_sessions(self, info: Info, input: Annotated[EndSessionsInput, INPUT]) -> EndSessionsPayload:
+    async def end_sessions(self, info: Info, input: Annotated[EndSessionsInput, INPUT]) -> SessionsEnded:
         """How many ended."""
 
         def action(tx: Tx) -> int:
@@ -153,7 +141,7 @@ class AccountMutations:
             return 1
 
         done = await perform_alone(info, input, action)
-        return done.answer(EndSessionsPayload, ended=lambda ended: ended)
+        return done.answer(SessionsEnded, ended=lambda ended: ended)
 
 
 def signed_in(tx: Tx, info: Info) -> model.Account:
@@ -172,6 +160,6 @@ def signed_in(tx: Tx, info: Info) -> model.Account:
     return account
 
 
-def _account(kind: type[A], done: Done[model.Account], secret: str | None) -> A:
+def _account(done: Done[model.Account], secret: str | None) -> AccountChanged:
     path = None if secret is None else f"/recover?token={secret}"
-    return done.answer(kind, account=Account.from_model, recovery_path=lambda _: path)
+    return done.answer(AccountChanged, account=Account.from_model, recovery_path=lambda _: path)

@@ -19,13 +19,7 @@ from ..context import Info
 from ..enums import Role
 from ..fields import mutates
 from ..types.operation import Group, Node
-from ..types.payloads import (
-    DrainNodePayload,
-    PauseGroupPayload,
-    ResumeGroupPayload,
-    ResumeNodePayload,
-    UpdateGroupPayload,
-)
+from ..types.payloads import GroupChanged, NodeChanged
 from .changes import given, perform
 from .inputs import DrainNodeInput, PauseGroupInput, ResumeGroupInput, ResumeNodeInput, UpdateGroupInput
 
@@ -59,23 +53,23 @@ class QueueMutations:
         description="Pauses a group: none of its runs starts; those not begun go back to the queue.",
         requires=Role.OPERATOR,
     )
-    async def pause_group(self, info: Info, input: Annotated[PauseGroupInput, INPUT]) -> PauseGroupPayload:
+    async def pause_group(self, info: Info, input: Annotated[PauseGroupInput, INPUT]) -> GroupChanged:
         """The paused group."""
         action = partial(
             actions.pause_group, name=input.name, reason=given(input.reason), actor=info.context.person.name
         )
         done = await perform(info, input, action, ONE_GROUP)
-        return done.answer(PauseGroupPayload, group=Group.from_model)
+        return done.answer(GroupChanged, group=Group.from_model)
 
     @mutates(description="Lets a paused group run again.", requires=Role.OPERATOR)
-    async def resume_group(self, info: Info, input: Annotated[ResumeGroupInput, INPUT]) -> ResumeGroupPayload:
+    async def resume_group(self, info: Info, input: Annotated[ResumeGroupInput, INPUT]) -> GroupChanged:
         """The resumed group."""
         action = partial(actions.resume_group, name=input.name, actor=info.context.person.name)
         done = await perform(info, input, action, ONE_GROUP)
-        return done.answer(ResumeGroupPayload, group=Group.from_model)
+        return done.answer(GroupChanged, group=Group.from_model)
 
     @mutates(description="Changes the limit of a group.", requires=Role.OPERATOR)
-    async def update_group(self, info: Info, input: Annotated[UpdateGroupInput, INPUT]) -> UpdateGroupPayload:
+    async def update_group(self, info: Info, input: Annotated[UpdateGroupInput, INPUT]) -> GroupChanged:
         """The changed group."""
 
         def action(tx: Tx) -> model.Group:
@@ -84,23 +78,23 @@ class QueueMutations:
             return actions.update_group(tx, input.name, max_running=input.max_running)
 
         done = await perform(info, input, action, ONE_GROUP)
-        return done.answer(UpdateGroupPayload, group=Group.from_model)
+        return done.answer(GroupChanged, group=Group.from_model)
 
     @mutates(
         description="Asks a live node to take nothing new and to end once its running jobs have, as SIGTERM does: what "
         "still runs after its drain time is asked to stop and handed back. `resumeNode` takes it back before that.",
         requires=Role.ADMIN,
     )
-    async def drain_node(self, info: Info, input: Annotated[DrainNodeInput, INPUT]) -> DrainNodePayload:
+    async def drain_node(self, info: Info, input: Annotated[DrainNodeInput, INPUT]) -> NodeChanged:
         """The draining node."""
         done = await perform(info, input, partial(drain_node, name=input.name), ONE_NODE)
-        return done.answer(DrainNodePayload, node=Node.from_model)
+        return done.answer(NodeChanged, node=Node.from_model)
 
     @mutates(
         description="Takes `drainNode` back: the node takes runs again. Refused once the node stops for good.",
         requires=Role.ADMIN,
     )
-    async def resume_node(self, info: Info, input: Annotated[ResumeNodeInput, INPUT]) -> ResumeNodePayload:
+    async def resume_node(self, info: Info, input: Annotated[ResumeNodeInput, INPUT]) -> NodeChanged:
         """The node, active again."""
         done = await perform(info, input, partial(resume_node, name=input.name), ONE_NODE)
-        return done.answer(ResumeNodePayload, node=Node.from_model)
+        return done.answer(NodeChanged, node=Node.from_model)

@@ -26,18 +26,7 @@ from ..fields import mutates
 from ..guard.sizes import Size
 from ..scalars import BigInt
 from ..types import entities
-from ..types.payloads import (
-    CancelRunPayload,
-    CancelRunsPayload,
-    EnqueueRunsPayload,
-    PruneHistoryPayload,
-    RetryNowPayload,
-    RetryRunPayload,
-    RetryRunsPayload,
-    SetRunPriorityPayload,
-    TriggerJobPayload,
-    UpdateRunPayload,
-)
+from ..types.payloads import HistoryPruned, JobTriggered, RunChanged, RunsChanged, RunsEnqueued, RunsMadeDue
 from .bulk import Changed, Deed, answer_many, many_runs, memory_of
 from .bulk_inputs import CancelRunsInput, RetryNowInput, RetryRunsInput, SetRunPriorityInput
 from .changes import ONE_RUN, args_of, given, parse_key, perform, recall_runs
@@ -98,24 +87,24 @@ class RunMutations:
         idempotency_key: Annotated[
             str | None, strawberry.argument(description="Makes a repetition within 24 hours safe.")
         ] = None,
-    ) -> TriggerJobPayload:
+    ) -> JobTriggered:
         """The new run; an unknown job is data and no error."""
         action = partial(actions.trigger_job, job_name=job_name, args=args_of(args), actor=info.context.person.name)
         done = await perform(info, TriggerJobInput(job_name, args), action, ONE_RUN, key=idempotency_key)
         if done.result is None:
             error = done.errors[0]
             message = f"Unknown job: {job_name}" if error.code is ErrorCode.UNKNOWN_JOB else error.message
-            return TriggerJobPayload(success=False, message=message, job_name=job_name, errors=done.errors)
+            return JobTriggered(success=False, message=message, job_name=job_name, errors=done.errors)
         message = f"Job {job_name} triggered successfully"
         run = entities.Run.from_model(done.result)
-        return TriggerJobPayload(success=True, message=message, job_name=job_name, run=run)
+        return JobTriggered(success=True, message=message, job_name=job_name, run=run)
 
     @mutates(
         description="Puts runs into the queue, all or none.",
         size=Size(("input.runs",), default=1, most=MAX_RUNS),
         requires=Role.OPERATOR,
     )
-    async def enqueue_runs(self, info: Info, input: Annotated[EnqueueRunsInput, INPUT]) -> EnqueueRunsPayload:
+    async def enqueue_runs(self, info: Info, input: Annotated[EnqueueRunsInput, INPUT]) -> RunsEnqueued:
         """The new runs, or those that had their unique keys."""
         submitter = Submitter(info.context.person.name, info.context.person.account_id)
 
@@ -126,13 +115,13 @@ class RunMutations:
 
         done = await perform(info, input, action, ENQUEUED)
         runs = [entities.Run.from_model(one.run, deduplicated=one.deduplicated) for one in done.result or ()]
-        return EnqueueRunsPayload(runs=runs, errors=done.errors)
+        return RunsEnqueued(runs=runs, errors=done.errors)
 
     @mutates(
         description="Cancels a run: at once while it waits or is stuck, through the job's `should_stop` while it runs.",
         requires=Role.OPERATOR,
     )
-    async def cancel_run(self, info: Info, input: Annotated[CancelRunInput, INPUT]) -> CancelRunPayload:
+    async def cancel_run(self, info: Info, input: Annotated[CancelRunInput, INPUT]) -> RunChanged:
         """The run after the request."""
 
         def action(tx: Tx) -> Run:
@@ -140,22 +129,22 @@ class RunMutations:
             return actions.cancel_runs(tx, [parse_key(input.id, "id")], reason=reason, actor=actor)[0]
 
         done = await perform(info, input, action, ONE_RUN)
-        return done.answer(CancelRunPayload, run=entities.Run.from_model)
+        return done.answer(RunChanged, run=entities.Run.from_model)
 
     @mutates(description="Cancels many runs, by key or by filter.", requires=Role.OPERATOR)
-    async def cancel_runs(self, info: Info, input: Annotated[CancelRunsInput, INPUT]) -> CancelRunsPayload:
+    async def cancel_runs(self, info: Info, input: Annotated[CancelRunsInput, INPUT]) -> RunsChanged:
         """The runs after the request."""
         cancel = partial(actions.cancel_runs, reason=given(input.reason), actor=info.context.person.name)
         action = partial(many_runs, selection=input, deed=deed(UNFINISHED, cancel, lambda _: NOT_ASKED))
         done = await perform(info, input, action, CHANGED)
-        return answer_many(CancelRunsPayload, done, runs=entities.Run.from_model)
+        return answer_many(RunsChanged, done, runs=entities.Run.from_model)
 
     @mutates(
         description="Changes when a run that waits is due, and its arguments as long as it has not begun: they are "
         "judged as at `enqueueRuns`, and who changes them becomes its submitter. Its unique key stays.",
         requires=Role.OPERATOR,
     )
-    async def update_run(self, info: Info, input: Annotated[UpdateRunInput, INPUT]) -> UpdateRunPayload:
+    async def update_run(self, info: Info, input: Annotated[UpdateRunInput, INPUT]) -> RunChanged:
         """The changed run."""
 
         def action(tx: Tx) -> Run:
@@ -168,10 +157,10 @@ class RunMutations:
             )
 
         done = await perform(info, input, action, ONE_RUN)
-        return done.answer(UpdateRunPayload, run=entities.Run.from_model)
+        return done.answer(RunChanged, run=entities.Run.from_model)
 
     @mutates(description="Makes a new run of a finished one, linked to it.", requires=Role.OPERATOR)
-    async def retry_run(self, info: Info, input: Annotated[RetryRunInput, INPUT]) -> RetryRunPayload:
+    async def retry_run(self, info: Info, input: Annotated[RetryRunInput, INPUT]) -> RunChanged:
         """The new run."""
 
         def action(tx: Tx) -> Run:
@@ -179,33 +168,33 @@ class RunMutations:
             return actions.retry_runs(tx, keys, args=args, actor=info.context.person.name)[0]
 
         done = await perform(info, input, action, ONE_RUN)
-        return done.answer(RetryRunPayload, run=entities.Run.from_model)
+        return done.answer(RunChanged, run=entities.Run.from_model)
 
     @mutates(
         description="Makes new runs of many finished ones, by key or by filter; a filter leaves out those that were "
         "retried already, unless asked otherwise.",
         requires=Role.OPERATOR,
     )
-    async def retry_runs(self, info: Info, input: Annotated[RetryRunsInput, INPUT]) -> RetryRunsPayload:
+    async def retry_runs(self, info: Info, input: Annotated[RetryRunsInput, INPUT]) -> RunsChanged:
         """The new runs."""
         retry = partial(actions.retry_runs, actor=info.context.person.name)
         once_only = [_unless_retried] if input.exclude_retried else []
         action = partial(many_runs, selection=input, deed=deed(FINAL, retry, *once_only))
         done = await perform(info, input, action, CHANGED)
-        return answer_many(RetryRunsPayload, done, runs=entities.Run.from_model)
+        return answer_many(RunsChanged, done, runs=entities.Run.from_model)
 
     @mutates(
         description="Deletes old history, by a run of the job `prune_history`: never unfinished runs, nor a task's "
         "newest execution.",
         requires=Role.ADMIN,
     )
-    async def prune_history(self, info: Info, input: Annotated[PruneHistoryInput, INPUT]) -> PruneHistoryPayload:
+    async def prune_history(self, info: Info, input: Annotated[PruneHistoryInput, INPUT]) -> HistoryPruned:
         """The run that prunes, or what it would delete."""
         action = partial(prune, input=input, actor=info.context.person.name)
         done = await perform(info, input, action, PRUNING)
         if done.result is None:
-            return PruneHistoryPayload(errors=done.errors)
-        return PruneHistoryPayload(
+            return HistoryPruned(errors=done.errors)
+        return HistoryPruned(
             run=None if done.result.run is None else entities.Run.from_model(done.result.run),
             executions=[entities.JobExecution.from_model(one) for one in done.result.executions],
             count=BigInt(done.result.count),
@@ -217,7 +206,7 @@ class RunMutations:
         "filter.",
         requires=Role.OPERATOR,
     )
-    async def retry_now(self, info: Info, input: Annotated[RetryNowInput, INPUT]) -> RetryNowPayload:
+    async def retry_now(self, info: Info, input: Annotated[RetryNowInput, INPUT]) -> RunsMadeDue:
         """The runs that are due."""
         chosen, later = given(input.id), deed(CLAIMABLE, actions.make_due, _not_due)
 
@@ -228,14 +217,12 @@ class RunMutations:
                 raise InvalidInput("id: give either id, ids or filter, not several of them", path=("id",))
             return Changed([actions.retry_now(tx, parse_key(chosen, "id"))], 1)
 
-        payload = answer_many(
-            RetryNowPayload, await perform(info, input, action, CHANGED), runs=entities.Run.from_model
-        )
+        payload = answer_many(RunsMadeDue, await perform(info, input, action, CHANGED), runs=entities.Run.from_model)
         payload.run = payload.runs[0] if chosen is not None and payload.runs else None
         return payload
 
     @mutates(description="Changes the priority of waiting and stuck runs, by key or by filter.", requires=Role.OPERATOR)
-    async def set_run_priority(self, info: Info, input: Annotated[SetRunPriorityInput, INPUT]) -> SetRunPriorityPayload:
+    async def set_run_priority(self, info: Info, input: Annotated[SetRunPriorityInput, INPUT]) -> RunsChanged:
         """The runs afterwards."""
 
         def change(tx: Tx, ids: Sequence[int]) -> list[Run]:
@@ -243,9 +230,7 @@ class RunMutations:
 
         differs = Condition("priority", Operator.NE, input.priority)
         action = partial(many_runs, selection=input, deed=deed(CLAIMABLE, change, lambda _: differs))
-        return answer_many(
-            SetRunPriorityPayload, await perform(info, input, action, CHANGED), runs=entities.Run.from_model
-        )
+        return answer_many(RunsChanged, await perform(info, input, action, CHANGED), runs=entities.Run.from_model)
 
 
 def _not_due(tx: Tx) -> Criteria:

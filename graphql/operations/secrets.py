@@ -12,7 +12,7 @@ from ..context import Info
 from ..enums import Role
 from ..fields import mutates, resolved
 from ..guard.sizes import Size
-from ..types.secret import DeleteSecretPayload, Secret, SetSecretPayload
+from ..types.secret import Secret, SecretDeleted, SecretSet
 from .changes import given, perform_alone
 
 MOST = 1_000
@@ -61,18 +61,18 @@ class SecretMutations:
         description="Keeps a secret, new or in the place of what it was: what starts from then on gets the new value.",
         requires=Role.ADMIN,
     )
-    async def set_secret(self, info: Info, input: Annotated[SetSecretInput, INPUT]) -> SetSecretPayload:
+    async def set_secret(self, info: Info, input: Annotated[SetSecretInput, INPUT]) -> SecretSet:
         """The secret."""
         action = partial(actions.set_secret, name=input.name, value=input.value, ring=info.context.keys())
         done = await perform_alone(info, input, action)
-        return done.answer(SetSecretPayload, secret=Secret.from_model)
+        return done.answer(SecretSet, secret=Secret.from_model)
 
     @mutates(
         description="Deletes a secret; refused with code IN_USE as long as tasks refer to it.",
         requires=Role.ADMIN,
     )
-    async def delete_secret(self, info: Info, input: Annotated[DeleteSecretInput, INPUT]) -> DeleteSecretPayload:
+    async def delete_secret(self, info: Info, input: Annotated[DeleteSecretInput, INPUT]) -> SecretDeleted:
         """The name of what is gone."""
         action = partial(actions.delete_secret, name=input.name, force=bool(given(input.force)))
         done = await perform_alone(info, input, action)
-        return done.answer(DeleteSecretPayload, deleted_name=lambda gone: gone.name)
+        return done.answer(SecretDeleted, deleted_name=lambda gone: gone.name)

@@ -20,19 +20,7 @@ from ..enums import Role
 from ..fields import mutates
 from ..scalars import BigInt
 from ..types import entities
-from ..types.payloads import (
-    CreateTaskPayload,
-    DeleteTaskPayload,
-    DeleteTasksOfOwnerPayload,
-    DeleteTasksPayload,
-    PauseTaskPayload,
-    PauseTasksPayload,
-    ResetTaskPayload,
-    ResumeTaskPayload,
-    ResumeTasksPayload,
-    TriggerTaskPayload,
-    UpdateTaskPayload,
-)
+from ..types.payloads import RunChanged, TaskChanged, TaskDeleted, TasksChanged, TasksDeleted, TasksOfOwnerDeleted
 from .bulk import Deed, answer_many, many_tasks, memory_of
 from .bulk_inputs import DeleteTasksInput, PauseTasksInput, ResumeTasksInput
 from .changes import ONE_RUN, ONE_TASK, args_of, given, perform, recall_runs, recall_tasks
@@ -105,7 +93,7 @@ class TaskMutations:
     """Everything that changes tasks."""
 
     @mutates(description="Makes a task. Its first occurrence is strictly after now.", requires=Role.OPERATOR)
-    async def create_task(self, info: Info, input: Annotated[CreateTaskInput, INPUT]) -> CreateTaskPayload:
+    async def create_task(self, info: Info, input: Annotated[CreateTaskInput, INPUT]) -> TaskChanged:
         """A new task."""
         submitter = info.context.person.name
 
@@ -113,14 +101,14 @@ class TaskMutations:
             return actions.create_task(tx, input.to_spec(), submitter=submitter)
 
         done = await perform(info, input, action, ONE_TASK)
-        return done.answer(CreateTaskPayload, task=entities.Task.from_model)
+        return done.answer(TaskChanged, task=entities.Task.from_model)
 
     @mutates(
         description="Changes a task: what is absent in the input stays, null sets the default. Runs that exist keep "
         "what they were made with.",
         requires=Role.OPERATOR,
     )
-    async def update_task(self, info: Info, input: Annotated[UpdateTaskInput, INPUT]) -> UpdateTaskPayload:
+    async def update_task(self, info: Info, input: Annotated[UpdateTaskInput, INPUT]) -> TaskChanged:
         """A changed task."""
 
         def action(tx: Tx) -> Task:
@@ -133,14 +121,14 @@ class TaskMutations:
             )
 
         done = await perform(info, input, action, ONE_TASK)
-        return done.answer(UpdateTaskPayload, task=entities.Task.from_model)
+        return done.answer(TaskChanged, task=entities.Task.from_model)
 
     @mutates(
         description="Deletes a task: waiting runs of it are cancelled, running ones asked to stop; its history stays. "
         "A task declared in code can only be paused (error `CODE_TASK`).",
         requires=Role.OPERATOR,
     )
-    async def delete_task(self, info: Info, input: Annotated[DeleteTaskInput, INPUT]) -> DeleteTaskPayload:
+    async def delete_task(self, info: Info, input: Annotated[DeleteTaskInput, INPUT]) -> TaskDeleted:
         """The name of the deleted task and its unfinished runs."""
         dry_run = bool(given(input.dry_run))
 
@@ -149,7 +137,7 @@ class TaskMutations:
             return Deletion(deleted.task.name, deleted.runs[:MAX_RUNS], len(deleted.runs))
 
         return (await perform(info, input, action, DELETION)).answer(
-            DeleteTaskPayload,
+            TaskDeleted,
             deleted_name=lambda deleted: deleted.name,
             cancelled_runs=lambda deleted: [entities.Run.from_model(run) for run in deleted.runs],
             cancelled_count=lambda deleted: BigInt(deleted.count),
@@ -161,7 +149,7 @@ class TaskMutations:
     )
     async def delete_tasks_of_owner(
         self, info: Info, input: Annotated[DeleteTasksOfOwnerInput, INPUT]
-    ) -> DeleteTasksOfOwnerPayload:
+    ) -> TasksOfOwnerDeleted:
         """The names of the deleted tasks."""
         dry_run = bool(given(input.dry_run))
 
@@ -171,74 +159,72 @@ class TaskMutations:
 
         done = await perform(info, input, action, NAMES)
         names = done.result or []
-        return DeleteTasksOfOwnerPayload(deleted_names=names[:MAX_NAMES], count=len(names), errors=done.errors)
+        return TasksOfOwnerDeleted(deleted_names=names[:MAX_NAMES], count=len(names), errors=done.errors)
 
     @mutates(
         description="Pauses a task: its occurrences are recorded as skipped until it is resumed.",
         requires=Role.OPERATOR,
     )
-    async def pause_task(self, info: Info, input: Annotated[PauseTaskInput, INPUT]) -> PauseTaskPayload:
+    async def pause_task(self, info: Info, input: Annotated[PauseTaskInput, INPUT]) -> TaskChanged:
         """The paused task."""
         action = partial(
             actions.pause_task, name=input.name, reason=given(input.reason), actor=info.context.person.name
         )
         done = await perform(info, input, action, ONE_TASK)
-        return done.answer(PauseTaskPayload, task=entities.Task.from_model)
+        return done.answer(TaskChanged, task=entities.Task.from_model)
 
     @mutates(description="Resumes a paused task from its next occurrence on.", requires=Role.OPERATOR)
-    async def resume_task(self, info: Info, input: Annotated[ResumeTaskInput, INPUT]) -> ResumeTaskPayload:
+    async def resume_task(self, info: Info, input: Annotated[ResumeTaskInput, INPUT]) -> TaskChanged:
         """The resumed task."""
         action = partial(actions.resume_task, name=input.name, actor=info.context.person.name)
         done = await perform(info, input, action, ONE_TASK)
-        return done.answer(ResumeTaskPayload, task=entities.Task.from_model)
+        return done.answer(TaskChanged, task=entities.Task.from_model)
 
     @mutates(description="Gives a task that is declared in code its declared schedule back.", requires=Role.OPERATOR)
-    async def reset_task(self, info: Info, input: Annotated[ResetTaskInput, INPUT]) -> ResetTaskPayload:
+    async def reset_task(self, info: Info, input: Annotated[ResetTaskInput, INPUT]) -> TaskChanged:
         """The reset task."""
         action = partial(actions.reset_task, name=input.name, actor=info.context.person.name)
         done = await perform(info, input, action, ONE_TASK)
-        return done.answer(ResetTaskPayload, task=entities.Task.from_model)
+        return done.answer(TaskChanged, task=entities.Task.from_model)
 
     @mutates(
         description="Makes a run of a task now. Its schedule does not move; its overlap policy holds (SKIP answers "
         "error `OVERLAP`, naming the unfinished run).",
         requires=Role.OPERATOR,
     )
-    async def trigger_task(self, info: Info, input: Annotated[TriggerTaskInput, INPUT]) -> TriggerTaskPayload:
+    async def trigger_task(self, info: Info, input: Annotated[TriggerTaskInput, INPUT]) -> RunChanged:
         """The new run."""
         action = partial(
             actions.trigger_task, name=input.name, args=args_of(input.args), actor=info.context.person.name
         )
         done = await perform(info, input, action, ONE_RUN)
-        return done.answer(TriggerTaskPayload, run=entities.Run.from_model)
+        return done.answer(RunChanged, run=entities.Run.from_model)
 
     @mutates(description="Pauses many tasks, by name or by filter, as `pauseTask` does.", requires=Role.OPERATOR)
-    async def pause_tasks(self, info: Info, input: Annotated[PauseTasksInput, INPUT]) -> PauseTasksPayload:
+    async def pause_tasks(self, info: Info, input: Annotated[PauseTasksInput, INPUT]) -> TasksChanged:
         """The paused tasks."""
         reason, actor = given(input.reason), info.context.person.name
         pause = each(lambda tx, name: actions.pause_task(tx, name, reason=reason, actor=actor))
         deed = Deed(pause, lambda _: equal("enabled", value=True), lambda _: True)
         action = partial(many_tasks, selection=input, deed=deed)
         done = await perform(info, input, action, TASKS)
-        return answer_many(PauseTasksPayload, done, tasks=entities.Task.from_model)
+        return answer_many(TasksChanged, done, tasks=entities.Task.from_model)
 
     @mutates(description="Resumes many paused tasks, by name or by filter.", requires=Role.OPERATOR)
-    async def resume_tasks(self, info: Info, input: Annotated[ResumeTasksInput, INPUT]) -> ResumeTasksPayload:
+    async def resume_tasks(self, info: Info, input: Annotated[ResumeTasksInput, INPUT]) -> TasksChanged:
         """The resumed tasks."""
         actor = info.context.person.name
         resume = each(lambda tx, name: actions.resume_task(tx, name, actor=actor))
         deed = Deed(resume, lambda _: equal("enabled", value=False), lambda task: task.paused)
         action = partial(many_tasks, selection=input, deed=deed)
-        return answer_many(
-            ResumeTasksPayload, await perform(info, input, action, TASKS), tasks=entities.Task.from_model
-        )
+        return answer_many(TasksChanged, await perform(info, input, action, TASKS), tasks=entities.Task.from_model)
 
     @mutates(
         description="Deletes many tasks, by name or by filter, as `deleteTask` does. Those declared in code are not "
         "found by a filter, and refused by name (error `CODE_TASK`).",
         requires=Role.OPERATOR,
     )
-    async def delete_tasks(self, info: Info, input: Annotated[DeleteTasksInput, INPUT]) -> DeleteTasksPayload:
+    async def delete_tasks(self, info: Info, input: Annotated[DeleteTasksInput, INPUT]) -> TasksDeleted:
         """The names of the deleted tasks."""
         delete = each(lambda tx, name: deletion.delete_task(tx, name, actor=info.context.person.name).task)
         deed = Deed(delete, lambda _: Condition("source", Operator.NE, TaskSource.CODE), lambda _: True)
@@ -248,7 +234,7 @@ class TaskMutations:
             return Deleted([task.name for task in done.rows], done.count, done.has_more, done.end_cursor)
 
         return (await perform(info, input, action, DELETED)).answer(
-            DeleteTasksPayload,
+            TasksDeleted,
             deleted_names=lambda deleted: deleted.names[:MAX_NAMES],
             count=lambda deleted: BigInt(deleted.count),
             has_more=lambda deleted: deleted.has_more,

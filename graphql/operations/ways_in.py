@@ -16,13 +16,7 @@ from ..arguments import INPUT
 from ..context import Info
 from ..enums import Role
 from ..fields import mutates
-from ..types.account import (
-    DeleteIdentityPayload,
-    DeletePasskeyPayload,
-    Passkey,
-    ProviderIdentity,
-    RenamePasskeyPayload,
-)
+from ..types.account import IdentityDeleted, Passkey, PasskeyChanged, ProviderIdentity
 from .account_inputs import DeleteIdentityInput, DeletePasskeyInput, RenamePasskeyInput
 from .accounts import signed_in
 from .changes import parse_key, perform_alone
@@ -33,7 +27,7 @@ class WayInMutations:
     """What one does to the ways into one's own account."""
 
     @mutates(description="Calls a passkey of one's own something else. Not possible by a token.", requires=Role.VIEWER)
-    async def rename_passkey(self, info: Info, input: Annotated[RenamePasskeyInput, INPUT]) -> RenamePasskeyPayload:
+    async def rename_passkey(self, info: Info, input: Annotated[RenamePasskeyInput, INPUT]) -> PasskeyChanged:
         """The renamed passkey."""
 
         def action(tx: Tx) -> model.Passkey:
@@ -41,13 +35,13 @@ class WayInMutations:
             return actions.rename(tx, parse_key(input.id, "id"), account.id, input.name)
 
         done = await perform_alone(info, input, action)
-        return done.answer(RenamePasskeyPayload, passkey=Passkey.from_model)
+        return done.answer(PasskeyChanged, passkey=Passkey.from_model)
 
     @mutates(
         description="Forgets a passkey of one's own, unless it is the last way to sign in. Not possible by a token.",
         requires=Role.VIEWER,
     )
-    async def delete_passkey(self, info: Info, input: Annotated[DeletePasskeyInput, INPUT]) -> DeletePasskeyPayload:
+    async def delete_passkey(self, info: Info, input: Annotated[DeletePasskeyInput, INPUT]) -> PasskeyChanged:
         """The passkey as it was."""
 
         def action(tx: Tx) -> model.Passkey:
@@ -55,13 +49,13 @@ class WayInMutations:
             return actions.delete(tx, parse_key(input.id, "id"), account.id)
 
         done = await perform_alone(info, input, action)
-        return done.answer(DeletePasskeyPayload, passkey=Passkey.from_model)
+        return done.answer(PasskeyChanged, passkey=Passkey.from_model)
 
     @mutates(
         description="Forgets who one is at a provider, unless it is the last way to sign in. Not possible by a token.",
         requires=Role.VIEWER,
     )
-    async def delete_identity(self, info: Info, input: Annotated[DeleteIdentityInput, INPUT]) -> DeleteIdentityPayload:
+    async def delete_identity(self, info: Info, input: Annotated[DeleteIdentityInput, INPUT]) -> IdentityDeleted:
         """The identity as it was."""
 
         def action(tx: Tx) -> ProviderIdentityModel:
@@ -69,4 +63,4 @@ class WayInMutations:
             return provider_actions.disconnect(tx, parse_key(input.id, "id"), account.id)
 
         done = await perform_alone(info, input, action)
-        return done.answer(DeleteIdentityPayload, identity=ProviderIdentity.from_model)
+        return done.answer(IdentityDeleted, identity=ProviderIdentity.from_model)

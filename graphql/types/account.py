@@ -200,32 +200,12 @@ class AccountChanged(MutationPayload):
     )
 
 
-@strawberry.type(description="The answer of `createAccount`.")
-class CreateAccountPayload(AccountChanged):
-    """An account or errors."""
-
-
-@strawberry.type(description="The answer of `updateAccount`.")
-class UpdateAccountPayload(AccountChanged):
-    """An account or errors."""
-
-
 @strawberry.type
 class ApiTokenChanged(MutationPayload):
     """A token or errors."""
 
     token: ApiToken | None = strawberry.field(description="The token.", default=None)
     secret: str | None = strawberry.field(description="The secret of a new token. It is shown this once.", default=None)
-
-
-@strawberry.type(description="The answer of `createApiToken`.")
-class CreateApiTokenPayload(ApiTokenChanged):
-    """A token or errors."""
-
-
-@strawberry.type(description="The answer of `revokeApiToken`.")
-class RevokeApiTokenPayload(ApiTokenChanged):
-    """A token or errors."""
 
 
 @strawberry.type
@@ -235,25 +215,15 @@ class PasskeyChanged(MutationPayload):
     passkey: Passkey | None = strawberry.field(description="The passkey; a deleted one as it was.", default=None)
 
 
-@strawberry.type(description="The answer of `renamePasskey`.")
-class RenamePasskeyPayload(PasskeyChanged):
-    """A passkey or errors."""
-
-
-@strawberry.type(description="The answer of `deletePasskey`.")
-class DeletePasskeyPayload(PasskeyChanged):
-    """A passkey or errors."""
-
-
-@strawberry.type(description="The answer of `deleteIdentity`.")
-class DeleteIdentityPayload(MutationPayload):
+@strawberry.type
+class IdentityDeleted(MutationPayload):
     """An identity or errors."""
 
     identity: ProviderIdentity | None = strawberry.field(description="The identity as it was.", default=None)
 
 
-@strawberry.type(description="The answer of `endSessions`.")
-class EndSessionsPayload(MutationPayload):
+@strawberry.type
+class SessionsEnded(MutationPayload):
     """How many ended, or errors."""
 
     ended: int = strawberry.field(description="How many sessions ended.", default=0)

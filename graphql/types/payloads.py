@@ -1,4 +1,4 @@
-"""What mutations answer: the changed object, or the reasons why nothing was changed. Each has a payload of its own."""
+"""What mutations answer: the changed object, or the reasons why nothing was changed; `mutates` makes them payloads."""
 
 import strawberry
 
@@ -22,56 +22,11 @@ class TaskChanged(MutationPayload):
     task: Task | None = strawberry.field(description="The task as it is now; null if it was refused.", default=None)
 
 
-@strawberry.type(description="The answer of `createTask`.")
-class CreateTaskPayload(TaskChanged):
-    """A task or errors."""
-
-
-@strawberry.type(description="The answer of `updateTask`.")
-class UpdateTaskPayload(TaskChanged):
-    """A task or errors."""
-
-
-@strawberry.type(description="The answer of `pauseTask`.")
-class PauseTaskPayload(TaskChanged):
-    """A task or errors."""
-
-
-@strawberry.type(description="The answer of `resumeTask`.")
-class ResumeTaskPayload(TaskChanged):
-    """A task or errors."""
-
-
-@strawberry.type(description="The answer of `resetTask`.")
-class ResetTaskPayload(TaskChanged):
-    """A task or errors."""
-
-
 @strawberry.type
 class RunChanged(MutationPayload):
     """A run or errors."""
 
     run: Run | None = strawberry.field(description="The run as it is now; null if it was refused.", default=None)
-
-
-@strawberry.type(description="The answer of `triggerTask`.")
-class TriggerTaskPayload(RunChanged):
-    """A run or errors."""
-
-
-@strawberry.type(description="The answer of `cancelRun`.")
-class CancelRunPayload(RunChanged):
-    """A run or errors."""
-
-
-@strawberry.type(description="The answer of `updateRun`.")
-class UpdateRunPayload(RunChanged):
-    """A run or errors."""
-
-
-@strawberry.type(description="The answer of `retryRun`.")
-class RetryRunPayload(RunChanged):
-    """A run or errors."""
 
 
 @strawberry.type
@@ -81,36 +36,11 @@ class GroupChanged(MutationPayload):
     group: Group | None = strawberry.field(description="The group as it is now; null if it was refused.", default=None)
 
 
-@strawberry.type(description="The answer of `pauseGroup`.")
-class PauseGroupPayload(GroupChanged):
-    """A group or errors."""
-
-
-@strawberry.type(description="The answer of `resumeGroup`.")
-class ResumeGroupPayload(GroupChanged):
-    """A group or errors."""
-
-
-@strawberry.type(description="The answer of `updateGroup`.")
-class UpdateGroupPayload(GroupChanged):
-    """A group or errors."""
-
-
 @strawberry.type
 class NodeChanged(MutationPayload):
     """A node or errors."""
 
     node: Node | None = strawberry.field(description="The node as it is now; null if it was refused.", default=None)
-
-
-@strawberry.type(description="The answer of `drainNode`.")
-class DrainNodePayload(NodeChanged):
-    """A node or errors."""
-
-
-@strawberry.type(description="The answer of `resumeNode`.")
-class ResumeNodePayload(NodeChanged):
-    """A node or errors."""
 
 
 @strawberry.type
@@ -134,23 +64,8 @@ class RunsChanged(ManyChanged):
     )
 
 
-@strawberry.type(description="The answer of `cancelRuns`.")
-class CancelRunsPayload(RunsChanged):
-    """Runs or errors."""
-
-
-@strawberry.type(description="The answer of `retryRuns`.")
-class RetryRunsPayload(RunsChanged):
-    """Runs or errors."""
-
-
-@strawberry.type(description="The answer of `setRunPriority`.")
-class SetRunPriorityPayload(RunsChanged):
-    """Runs or errors."""
-
-
-@strawberry.type(description="The answer of `retryNow`.")
-class RetryNowPayload(RunsChanged):
+@strawberry.type
+class RunsMadeDue(RunsChanged):
     """Runs or errors; also the only one, where one was asked for."""
 
     run: Run | None = strawberry.field(
@@ -169,18 +84,8 @@ class TasksChanged(ManyChanged):
     )
 
 
-@strawberry.type(description="The answer of `pauseTasks`.")
-class PauseTasksPayload(TasksChanged):
-    """Tasks or errors."""
-
-
-@strawberry.type(description="The answer of `resumeTasks`.")
-class ResumeTasksPayload(TasksChanged):
-    """Tasks or errors."""
-
-
-@strawberry.type(description="The answer of `deleteTasks`.")
-class DeleteTasksPayload(ManyChanged):
+@strawberry.type
+class TasksDeleted(ManyChanged):
     """Names or errors."""
 
     deleted_names: list[str] = strawberry.field(
@@ -189,8 +94,8 @@ class DeleteTasksPayload(ManyChanged):
     )
 
 
-@strawberry.type(description="The answer of `deleteTask`.")
-class DeleteTaskPayload(MutationPayload):
+@strawberry.type
+class TaskDeleted(MutationPayload):
     """A name and runs, or errors."""
 
     deleted_name: str | None = strawberry.field(
@@ -204,8 +109,8 @@ class DeleteTaskPayload(MutationPayload):
     cancelled_count: BigInt = strawberry.field(description="How many unfinished runs it had.", default=BigInt(0))
 
 
-@strawberry.type(description="The answer of `deleteTasksOfOwner`.")
-class DeleteTasksOfOwnerPayload(MutationPayload):
+@strawberry.type
+class TasksOfOwnerDeleted(MutationPayload):
     """Names or errors."""
 
     deleted_names: list[str] = strawberry.field(
@@ -215,8 +120,8 @@ class DeleteTasksOfOwnerPayload(MutationPayload):
     count: int = strawberry.field(description="How many there are.", default=0)
 
 
-@strawberry.type(description="The answer of `triggerJob`.")
-class TriggerJobPayload(MutationPayload):
+@strawberry.type
+class JobTriggered(MutationPayload):
     """A run or errors, and the same in words."""
 
     success: bool = strawberry.field(description="Whether a run was made.")
@@ -225,8 +130,8 @@ class TriggerJobPayload(MutationPayload):
     run: Run | None = strawberry.field(description="The new run.", default=None)
 
 
-@strawberry.type(description="The answer of `enqueueRuns`.")
-class EnqueueRunsPayload(MutationPayload):
+@strawberry.type
+class RunsEnqueued(MutationPayload):
     """Runs or errors."""
 
     runs: list[Run] = strawberry.field(
@@ -235,8 +140,8 @@ class EnqueueRunsPayload(MutationPayload):
     )
 
 
-@strawberry.type(description="The answer of `pruneHistory`.")
-class PruneHistoryPayload(MutationPayload):
+@strawberry.type
+class HistoryPruned(MutationPayload):
     """A run, or on a dry run what would go, or errors."""
 
     run: Run | None = strawberry.field(

@@ -42,15 +42,15 @@ class Secret:
         return mirror(cls, secret)
 
 
-@strawberry.type(description="The answer of `setSecret`.")
-class SetSecretPayload(MutationPayload):
+@strawberry.type
+class SecretSet(MutationPayload):
     """A secret or errors."""
 
     secret: Secret | None = strawberry.field(description="The secret, without its value.", default=None)
 
 
-@strawberry.type(description="The answer of `deleteSecret`.")
-class DeleteSecretPayload(MutationPayload):
+@strawberry.type
+class SecretDeleted(MutationPayload):
     """A name or errors."""
 
     deleted_name: str | None = strawberry.field(description="The name of the secret that is gone.", default=None)

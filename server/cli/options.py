@@ -1,9 +1,18 @@
-"""The options that several commands share."""
+"""The options that several commands share; those that are settings are declared once for `serve` and `check`."""
 
+import functools
+import inspect
+from collections.abc import Callable
+from inspect import Parameter
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any, Concatenate, Final, ParamSpec, TypeAlias
 
 import typer
+
+P = ParamSpec("P")
+
+Flags: TypeAlias = dict[str, Any]
+"""Setting name to value as given on the command line; None = not given."""
 
 Host = Annotated[
     str | None,
@@ -33,69 +42,6 @@ Jobs = Annotated[
     list[str] | None,
     typer.Option("--jobs", metavar="MODULES", help="Modules to import jobs from: a,b, or repeat it for more."),
 ]
-Slots = Annotated[str | None, typer.Option("--slots", metavar="INTEGER", help="Runs at once. (default: 200)")]
-ThreadSlots = Annotated[
-    str | None,
-    typer.Option("--thread-slots", metavar="INTEGER", help="How many of them in threads and processes. (default: 20)"),
-]
-Prefetch = Annotated[
-    str | None, typer.Option("--prefetch", metavar="INTEGER", help="Runs claimed ahead of free slots. (default: 0)")
-]
-CountingScheme = Annotated[
-    str | None,
-    typer.Option("--counting-scheme", metavar="HIGH,LOW", help="HIGH, then LOW runs of a group's turn. (default: 2,1)"),
-]
-Groups = Annotated[
-    list[str] | None,
-    typer.Option("--groups", metavar="NAMES", help="Take only runs of these groups: a,b, or repeat it. (default: all)"),
-]
-OnlyJobs = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--only-jobs", metavar="NAMES", help="Take only runs of these jobs: a,b, or repeat it. (default: all)"
-    ),
-]
-Tags = Annotated[
-    list[str] | None,
-    typer.Option("--tags", metavar="TAGS", help="Take only jobs with one of these tags. (default: any)"),
-]
-WithoutTags = Annotated[
-    list[str] | None, typer.Option("--without-tags", metavar="TAGS", help="Take no job with one of these tags.")
-]
-Heartbeat = Annotated[
-    str | None, typer.Option("--heartbeat", metavar="SECONDS", help="Between two signs of life. (default: 15)")
-]
-Lease = Annotated[
-    str | None,
-    typer.Option("--lease", metavar="SECONDS", help="After which a silent node's runs are taken over. (default: 60)"),
-]
-DrainTimeout = Annotated[
-    str | None,
-    typer.Option(
-        "--drain-timeout", metavar="SECONDS", help="For running jobs at a stop; 0 = wait for all. (default: 25)"
-    ),
-]
-LogLevel = Annotated[
-    str | None, typer.Option("--log-level", metavar="LEVEL", help="debug, info, warning or error. (default: info)")
-]
-NodeName = Annotated[
-    str | None, typer.Option("--node-name", help="Name of this process among the nodes. (default: a random one)")
-]
-PublicUrl = Annotated[
-    str | None, typer.Option("--public-url", help="The address people use, e.g. https://cron.example.com.")
-]
-TlsCert = Annotated[str | None, typer.Option("--tls-cert", help="Certificate chain in PEM form, to speak TLS.")]
-TlsKey = Annotated[str | None, typer.Option("--tls-key", help="Private key of the certificate.")]
-TrustedProxies = Annotated[
-    str | None,
-    typer.Option("--trusted-proxies", help="Networks of proxies that end TLS, separated by commas."),
-]
-SetupPublic = Annotated[
-    bool, typer.Option("--setup-public", help="Let the set-up link be used from elsewhere, at the first start.")
-]
-NoAuth = Annotated[
-    bool, typer.Option("--no-auth", help="Serve without sign-in, for trials; accepted on loopback only.")
-]
 Reload = Annotated[
     bool, typer.Option("--reload", help="Start anew whenever a Python file of the project changes; for development.")
 ]
@@ -109,3 +55,69 @@ ServerUrl = Annotated[
 ]
 DEFAULT_SERVER = "http://localhost:8000"
 """Where ``cronograph serve`` listens unless told otherwise."""
+
+
+def _said(flag: str, says: str, metavar: str | None = None, kind: object = str | None) -> Any:  # noqa: ANN401 - an annotation
+    return Annotated[kind, typer.Option(flag, metavar=metavar, help=says)]
+
+
+def _several(flag: str, says: str, metavar: str) -> Any:  # noqa: ANN401 - an annotation
+    return _said(flag, says, metavar, list[str] | None)
+
+
+SETTINGS: Final[dict[str, Any]] = {
+    "host": Host,
+    "port": Port,
+    "database_url": DatabaseUrl,
+    "database_schema": DatabaseSchema,
+    "jobs": Jobs,
+    "node_name": _said("--node-name", "Name of this process among the nodes. (default: a random one)"),
+    "slots": _said("--slots", "Runs at once. (default: 200)", "INTEGER"),
+    "thread_slots": _said("--thread-slots", "How many of them in threads and processes. (default: 20)", "INTEGER"),
+    "prefetch": _said("--prefetch", "Runs claimed ahead of free slots. (default: 0)", "INTEGER"),
+    "counting_scheme": _said("--counting-scheme", "HIGH, then LOW runs of a group's turn. (default: 2,1)", "HIGH,LOW"),
+    "groups": _several("--groups", "Take only runs of these groups: a,b, or repeat it. (default: all)", "NAMES"),
+    "only_jobs": _several("--only-jobs", "Take only runs of these jobs: a,b, or repeat it. (default: all)", "NAMES"),
+    "tags": _several("--tags", "Take only jobs with one of these tags. (default: any)", "TAGS"),
+    "without_tags": _several("--without-tags", "Take no job with one of these tags.", "TAGS"),
+    "heartbeat": _said("--heartbeat", "Between two signs of life. (default: 15)", "SECONDS"),
+    "lease": _said("--lease", "After which a silent node's runs are taken over. (default: 60)", "SECONDS"),
+    "drain_timeout": _said("--drain-timeout", "For running jobs at a stop; 0 = wait for all. (default: 25)", "SECONDS"),
+    "log_level": _said("--log-level", "debug, info, warning or error. (default: info)", "LEVEL"),
+    "public_url": _said("--public-url", "The address people use, e.g. https://cron.example.com."),
+    "tls_cert": _said("--tls-cert", "Certificate chain in PEM form, to speak TLS."),
+    "tls_key": _said("--tls-key", "Private key of the certificate."),
+    "trusted_proxies": _said("--trusted-proxies", "Networks of proxies that end TLS, separated by commas."),
+    "setup_public": _said(
+        "--setup-public", "Let the set-up link be used from elsewhere, at the first start.", kind=bool
+    ),
+    "no_auth": _said("--no-auth", "Serve without sign-in, for trials; accepted on loopback only.", kind=bool),
+}
+"""Each of them, and how its flag is written."""
+
+
+def takes_settings(command: Callable[Concatenate[Flags, P], None]) -> Callable[..., None]:
+    """A command with these flags before its own: what was given of them is its first argument."""
+
+    @functools.wraps(command)
+    def taking(*args: P.args, **given: P.kwargs) -> None:
+        said: dict[str, Any] = given
+        # An empty list and a switch that is off were not given.
+        flags = {name: said.pop(name, None) or None for name in SETTINGS}
+        command(flags, *args, **given)
+
+    own = list(inspect.signature(command, eval_str=True).parameters.values())[1:]
+    shared = [
+        Parameter(
+            name,
+            Parameter.KEYWORD_ONLY,
+            default=False if name in ("setup_public", "no_auth") else None,
+            annotation=annotation,
+        )
+        for name, annotation in SETTINGS.items()
+    ]
+    every = [*shared, *(one.replace(kind=Parameter.KEYWORD_ONLY) for one in own)]
+    # What a command takes is what typer makes its command line of.
+    vars(taking)["__signature__"] = inspect.Signature(every)
+    taking.__annotations__ = {one.name: one.annotation for one in every}
+    return taking

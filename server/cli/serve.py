@@ -18,8 +18,7 @@ from ..preparation import prepare
 from ..process.ending import end_without
 from ..process.logs import configure_logging
 from ..service import Service
-from .flags import Flags, takes_settings
-from .options import AsJson, ConfigFile, Reload
+from .options import AsJson, ConfigFile, Flags, Reload, takes_settings
 from .output import Output
 
 SIGN_IN = "by name and password at {url}/login; programs by API tokens (`cronograph token create`)"

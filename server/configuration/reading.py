@@ -180,6 +180,9 @@ def _validated(sources: _Sources) -> Settings:
         if not alone.intersection(names):
             sources.faults.append(sentence)
             sources.faulty.update(names)
+    if "jobs" in sources.faulty:
+        # What is no name of a module was refused as that: nobody has to look for it.
+        settings = settings.model_copy(update={"jobs": tuple(filter(_MODULE.fullmatch, settings.jobs))})
     if not sources.faulty.intersection({"heartbeat", "lease"}):
         sources.warnings.extend(_tight_lease(settings, sources))
     schema = settings.database_schema

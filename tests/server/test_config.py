@@ -72,6 +72,15 @@ def test_all_faults_are_listed_at_once_under_the_names_their_author_used(monkeyp
     ]
 
 
+def test_what_is_no_name_of_a_module_is_refused_once_and_looked_for_by_nobody() -> None:
+    with pytest.raises(InvalidSettingsError) as refused:
+        load({"jobs": ["json:loads", "json"]})
+    assert refused.value.faults == [
+        "--jobs: must be module names, got 'json:loads'; did you mean json? All jobs of a module are taken"
+    ]
+    assert refused.value.partial.jobs == ("json",)
+
+
 @pytest.mark.parametrize(
     ("name", "value"),
     [

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 from . import late
 from .context import JobContext, StopReason
-from .core.failure import Failure
 from .core.model import Isolation
+from .core.outcome import Failure
 from .core.run_spec import RunSpec
 from .declared import Job, job
 from .handle import RunFailed, RunHandle

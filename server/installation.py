@@ -7,7 +7,7 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Collection
 from contextlib import AsyncExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from urllib.parse import urlsplit
 
 from starlette.applications import Starlette
@@ -194,19 +194,6 @@ def _origin(url: str) -> str:
 
 def engine_settings(settings: Settings) -> EngineSettings:
     """The part of the settings that concerns the engine."""
-    return EngineSettings(
-        node_name=settings.node_name,
-        slots=settings.slots,
-        thread_slots=settings.thread_slots,
-        prefetch=settings.prefetch,
-        counting_scheme=settings.counting_scheme,
-        choice=choice_of(settings),
-        heartbeat=settings.heartbeat,
-        lease=settings.lease,
-        drain_timeout=settings.drain_timeout,
-        hard_stop_grace=settings.hard_stop_grace,
-        poll=settings.poll,
-        thread_logs=settings.thread_logs,
-        print_logs=settings.print_logs,
-        version=installed_version(),
-    )
+    names = [one.name for one in fields(EngineSettings) if one.name in Settings.model_fields]
+    same = {name: getattr(settings, name) for name in names}
+    return EngineSettings(**same, choice=choice_of(settings), version=installed_version())

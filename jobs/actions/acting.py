@@ -1,9 +1,11 @@
-"""In whose name an action runs."""
+"""In whose name an action runs and runs are submitted, and what that allows."""
 
-from collections.abc import Callable
-from typing import Concatenate, ParamSpec, TypeVar
+from collections.abc import Callable, Iterable
+from typing import Concatenate, Final, ParamSpec, TypeVar
 
 from ..core.auth.accounts import Actor
+from ..core.codes import ErrorCode
+from ..core.errors import UserError
 from ..store.db.transaction import Tx
 
 P = ParamSpec("P")
@@ -14,3 +16,26 @@ def acting(tx: Tx, actor: Actor, action: Callable[Concatenate[Tx, P], T], /, *ar
     """Run ``action`` in the name of ``actor``: what it records goes into the audit log under that name."""
     tx.actor = actor
     return action(tx, *args, **kwargs)
+
+
+ACTS_FOR_ITS_SUBMITTER: Final = "graphql_request"
+"""The job that does with the rights of an account what its arguments say."""
+
+
+def account_of(tx: Tx) -> int | None:
+    """The account in whose name the transaction is; None for whoever acts without one."""
+    return None if tx.actor is None else tx.actor.account_id
+
+
+def check_submitter(tx: Tx, job_names: Iterable[str]) -> None:
+    """Whoever shows a token of a lower role than his account's cannot get the account's rights through a job.
+
+    Raises:
+        UserError: code ``FORBIDDEN``.
+    """
+    if tx.actor is not None and not tx.actor.full_rights and ACTS_FOR_ITS_SUBMITTER in job_names:
+        raise UserError(
+            f"job '{ACTS_FOR_ITS_SUBMITTER}' runs with all rights of the account '{tx.actor.name}', and the token has "
+            f"only the role {tx.actor.role.value}; use a token of the account's own role",
+            code=ErrorCode.FORBIDDEN,
+        )

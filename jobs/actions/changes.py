@@ -1,4 +1,4 @@
-"""Which events a change of a run, a task or an execution emits."""
+"""Which events a change of a run, a task or an execution emits, and their place in the one order of all."""
 
 from collections.abc import Iterable
 
@@ -6,6 +6,8 @@ from ..core.events import CREATED, Change, EventKind, Listed
 from ..core.held import HeldRun
 from ..core.model import Outcome, Run, Task
 from ..core.states import RunState
+from ..store.db.transaction import Tx
+from ..store.write import events
 from ..store.write.claims import Reserved
 
 
@@ -65,3 +67,8 @@ def _execution(kind: EventKind, run: Run | HeldRun, execution_id: int, node: str
         node=node,
         state=state,
     )
+
+
+def publish(tx: Tx, limit: int) -> int:
+    """Number up to ``limit`` transactions whose changes have no place yet, oldest first; returns how many."""
+    return events.publish(tx.conn, limit)

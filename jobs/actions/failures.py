@@ -4,9 +4,9 @@ from collections.abc import Sequence
 
 from ..core.auth.secrets import references, resolved
 from ..core.defaults import RUN_POLICIES
-from ..core.failure import Failure
 from ..core.held import HeldRun
 from ..core.model import NewRun, Run, Trigger
+from ..core.outcome import Failure
 from ..store.db.transaction import Tx
 from ..store.read import jobs
 from ..store.write.finishes import Ending

@@ -5,17 +5,17 @@ from datetime import datetime
 
 from ..store.db.transaction import Tx
 from ..store.read.figures.depth import KEPT_FOR, Part
-from ..store.write import depth, hours
+from ..store.write import figures
 
 
 def keep_depth(tx: Tx, minute: datetime, parts: Sequence[Part]) -> bool:
     """Keep what the queue is at a minute, and forget what is too old; False if another node has kept that minute."""
-    if not depth.keep(tx.conn, minute, parts):
+    if not figures.keep_depth(tx.conn, minute, parts):
         return False
-    depth.forget(tx.conn, minute - KEPT_FOR)
+    figures.forget_depth(tx.conn, minute - KEPT_FOR)
     return True
 
 
 def count_hour(tx: Tx, hour: datetime) -> bool:
     """Count an hour that is over, unless something that began in it still runs; whether it is counted now."""
-    return hours.count(tx.conn, hour)
+    return figures.count_hour(tx.conn, hour)

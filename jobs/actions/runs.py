@@ -17,8 +17,8 @@ from ..store.read import jobs
 from ..store.read import runs as stored_runs
 from ..store.read.jobs import Schema
 from ..store.write import runs as run_store
+from .acting import account_of, check_submitter
 from .changes import created_changes, run_change
-from .submitting import account_of, check_submitter
 
 
 @dataclass(frozen=True, slots=True)

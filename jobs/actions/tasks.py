@@ -23,11 +23,11 @@ from ..store.read import tasks as stored_tasks
 from ..store.read.jobs import Schema
 from ..store.schema.specs import declared_values, spec_values
 from ..store.write import tasks
+from .acting import account_of, check_submitter
 from .changes import task_change
 from .dispatch import catch_up, new_run
 from .runs import cancel_all, check_job_args, job_faults, published, submit
 from .skips import record_skips
-from .submitting import account_of, check_submitter
 from .timing import anchor_of, first_of, judged_first, retimed, schedule_faults
 
 BY_CODE = "code"

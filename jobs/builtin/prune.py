@@ -12,7 +12,7 @@ from ..outcomes import Result
 from ..store.db.database import Database
 from ..store.db.transaction import Tx
 from ..store.read import prunable as stored_prunable
-from ..store.write import events, hours
+from ..store.write import events, figures
 from ..store.write import prune as statements
 from ..store.write.auth import audit
 from .tools import services_of
@@ -143,7 +143,7 @@ class _Pruning:
                 await self._surplus(self._retention.max_per_task)
             await self._all("skipped_occurrences", statements.delete_old_skips, before)
             await self._all("events", events.prune, before)
-            await self._all("hours", hours.prune, before)
+            await self._all("hours", figures.prune_hours, before)
             await self._all("nodes", statements.delete_old_nodes, before)
             await self._all("idempotency_keys", statements.delete_idempotency_keys, now - IDEMPOTENCY_KEYS_KEPT)
             await self._all("audit_entries", audit.prune, now - self._retention.max_audit_age)

@@ -11,8 +11,8 @@ from typing import Any, Final, Unpack, cast
 from pydantic import ValidationError
 
 from ..core.errors import ConfigurationError, InvalidInput
-from ..core.failure import Failure
 from ..core.model import Isolation, Json, ScheduleSpec
+from ..core.outcome import Failure
 from ..core.rules import check_name
 from ..core.schedule import ScheduleError, Syntax, parse
 from ..outcomes import Result

@@ -12,8 +12,8 @@ from ..context import JobContext
 from ..core.codes import ErrorCode
 from ..core.defaults import JobInfo
 from ..core.errors import ConfigurationError, InvalidInput
-from ..core.failure import Failure
 from ..core.model import Isolation, Json, ScheduleSpec
+from ..core.outcome import Failure
 from .hooks import Hooks, Resource, Scope, name_of
 from .policies import NO_POLICIES, JobPolicies
 from .queue import RunQueue

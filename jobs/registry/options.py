@@ -5,8 +5,8 @@ from datetime import timedelta
 from difflib import get_close_matches
 from typing import Any, Protocol, TypeAlias, TypedDict
 
-from ..core.failure import Failure
 from ..core.model import Isolation, Json, MisfirePolicy, OverlapPolicy, Priority, ScheduleSpec
+from ..core.outcome import Failure
 from .policies import Backoff
 
 Seconds: TypeAlias = float | timedelta

@@ -7,8 +7,7 @@ from ..actions.nodes import end_blockage, note_blockage
 from ..core.model import Node
 from ..store.db.database import Database
 from .loop_watch import Blocked
-from .service import Service
-from .watch import whenever
+from .service import Service, whenever
 
 
 class BlockageWriter(Service):

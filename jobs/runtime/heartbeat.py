@@ -8,7 +8,7 @@ from ..actions.nodes import Beat, heartbeat
 from ..core.model import Node
 from ..store.db.database import Database, SQLAlchemyError
 from .clock import Clock
-from .faults import log_fault
+from .service import log_fault
 
 log = logging.getLogger(__name__)
 

@@ -13,17 +13,16 @@ from ..store.db.database import Database
 from ..store.db.transaction import Tx, Wake
 from .attempts.worker import Worker
 from .clock import Clock
-from .duties import alarm, depth_keeper, hour_counter
+from .duties import alarm, figures
 from .duties.dispatcher import Dispatcher
 from .duties.rescuer import Rescuer
-from .faults import log_fault
 from .heartbeat import Heartbeat
 from .live.log_writer import LogWriter
 from .live.progress import ProgressWriter
 from .names import random_name
 from .retreat import Retreat
+from .service import Duty, log_fault
 from .settings import EngineSettings
-from .watch import Duty
 
 log = logging.getLogger(__name__)
 
@@ -116,8 +115,8 @@ class NodeLife:
             Duty("poll", poll, self._poll),
             Duty("clock-check", alarm.STEP, self._check_clock),
             Duty("disown", lease / 8, self.worker.disown_unknown),
-            Duty("count hours", hour_counter.EVERY, hour_counter.HourCounter(self._database).look),
-            Duty("keep depth", depth_keeper.EVERY, depth_keeper.DepthKeeper(self._database, clock).look),
+            Duty("count hours", figures.HOURS_EVERY, figures.HourCounter(self._database).look),
+            Duty("keep depth", figures.DEPTH_EVERY, figures.DepthKeeper(self._database, clock).look),
         ]
         if not self._database.is_sqlite:
             # There one process owns the file: nobody could take its runs, and it has nobody to rescue.

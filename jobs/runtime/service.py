@@ -1,11 +1,61 @@
-"""A part of a node that runs until it is stopped; it outlives faults of the database."""
+"""A part of a node that runs until it is stopped, or looks whenever that may be worth it; it outlives faults."""
 
 import asyncio
 import contextlib
 import logging
 from abc import ABC, abstractmethod
+from collections.abc import Awaitable, Callable, Iterator
+from typing import TYPE_CHECKING, Any, NoReturn, cast
 
-from .faults import log_fault
+from ..core.later import Later
+from ..store.db.blame import is_away
+from ..store.db.database import InterfaceError, OperationalError
+from ..store.db.transaction import Wake
+
+if TYPE_CHECKING:
+    import psycopg
+else:
+    psycopg = Later("psycopg")
+
+
+_AWAY = (OperationalError, InterfaceError, OSError)
+"""With psycopg's ``OperationalError``, what is raised when a connection ends or cannot be made.
+
+A traceback would say nothing about the reason.
+
+PostgreSQL has errors of other classes that say the same, e.g. while it is read-only: ``is_away`` knows them.
+"""
+
+
+def log_fault(log: logging.Logger, what: str, error: BaseException) -> None:
+    """Log that ``what`` happened because of ``error``.
+
+    Args:
+        log: Whose fault it is.
+        what: In words, without the reason.
+        error: The reason; of a group, what it holds.
+    """
+    reasons = list(_leaves(error))
+    if all(isinstance(reason, (*_AWAY, psycopg.OperationalError)) or is_away(reason) for reason in reasons):
+        log.error("%s: %s", what, "; ".join(dict.fromkeys(map(_first_line, reasons))))
+    else:
+        log.error("%s: %s", what, error, exc_info=error)
+
+
+def _leaves(error: BaseException) -> Iterator[BaseException]:
+    if isinstance(error, BaseExceptionGroup):
+        inside: tuple[BaseException, ...] = cast("Any", error).exceptions
+        for inner in inside:
+            yield from _leaves(inner)
+    else:
+        yield error
+
+
+def _first_line(error: BaseException) -> str:
+    """What the driver said, without the statement that SQLAlchemy adds."""
+    original: object = getattr(error, "orig", None) or error
+    return str(original).partition("\n")[0] or type(original).__name__
+
 
 log = logging.getLogger(__name__)
 
@@ -54,3 +104,89 @@ class Service(ABC):
             await asyncio.sleep(pause)
             steady = loop.time() - began > 60
             pause = _FIRST_PAUSE if steady else min(_LONGEST_PAUSE, pause * 2)
+
+
+async def whenever(
+    wanted: asyncio.Event,
+    do: Callable[[], Awaitable[object]],
+    *,
+    pause: Callable[[], float] = lambda: 0.0,
+    poll: float | None = None,
+) -> NoReturn:
+    """Do something each time that it is wanted; however often that is said meanwhile, it is done once more.
+
+    Args:
+        wanted: Set by whoever wants it.
+        do: Does it.
+        pause: Seconds after it; asked each time.
+        poll: Seconds after which it is done although nobody wants it; None = never.
+    """
+    loop = asyncio.get_running_loop()
+    while True:
+        # Whatever nobody told of is found in the end; one timer costs less than a wait with a limit.
+        timer = None if poll is None else loop.call_later(poll, wanted.set)
+        await wanted.wait()
+        if timer is not None:
+            timer.cancel()
+        wanted.clear()
+        await do()
+        await asyncio.sleep(pause())
+
+
+class Watch(Service):
+    """Looks at the start, after every hint, and at the latest after a while; between two looks it pauses.
+
+    All by the monotonic clock: whoever sets the time of day does not make it sleep.
+
+    Args:
+        name: Of the service.
+        hints: Which wakes are worth a look.
+        poll: Seconds after which it looks without having been told of anything; None = it waits to be told.
+    """
+
+    def __init__(self, name: str, *, hints: Wake = Wake.NONE, poll: float | None = None) -> None:
+        super().__init__(name)
+        self._hints = hints
+        self._poll = poll
+        self._wanted = asyncio.Event()
+
+    def on_wake(self, wakes: Wake) -> None:
+        """A look may be worth it."""
+        if wakes & self._hints:
+            self._wanted.set()
+
+    def poke(self) -> None:
+        """Look now."""
+        self._wanted.set()
+
+    async def run(self) -> None:
+        """Look whenever it may be worth it."""
+        self._wanted.set()
+        await whenever(self._wanted, self.look, pause=lambda: self.pause, poll=self._poll)
+
+    @abstractmethod
+    async def look(self) -> None:
+        """Do what there is to do."""
+
+    @property
+    def pause(self) -> float:
+        """Seconds between two looks: the first comes at once, and under load many commits are seen together."""
+        return 0.0
+
+
+class Duty(Watch):
+    """Something that a node does every so often; a fault is logged, and it is done again.
+
+    Args:
+        name: What it is.
+        every: Seconds between the end of one and the beginning of the next.
+        do: Does it.
+    """
+
+    def __init__(self, name: str, every: float, do: Callable[[], Awaitable[object]]) -> None:
+        super().__init__(name, poll=every)
+        self._do = do
+
+    async def look(self) -> None:
+        """Do it."""
+        await self._do()

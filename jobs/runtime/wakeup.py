@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 from ..core.later import Later
 from ..store.db.database import Database, Listener
 from ..store.db.transaction import Wake
-from .service import Service
-from .watch import whenever
+from .service import Service, whenever
 
 if TYPE_CHECKING:
     import psycopg

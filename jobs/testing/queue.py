@@ -29,7 +29,7 @@ from ..registry.queue import RunOptions, in_seconds
 from ..runtime.attempts.afterwards import call_on_failure, failure_for
 from ..services import Services
 from ..store.db.database import Connection, Database
-from ..store.db.scratch import create_tables
+from ..store.db.opening import create_tables
 from ..store.db.transaction import Tx
 from ..store.read import runs as run_store
 from ..store.read import tasks as task_store

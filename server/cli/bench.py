@@ -7,7 +7,7 @@ import typer
 import uvloop
 
 from ...jobs.runtime.settings import EngineSettings
-from ...jobs.store.db.aside import place_aside
+from ...jobs.store.db.opening import place_aside
 from ..configuration.reading import load
 from ..database.trial import Amount, Figures, Spread, measure
 from ..process.collector import leave_out_what_stays

@@ -25,7 +25,7 @@ from cronograph.graphql.context import Context
 from cronograph.graphql.schema import create_schema
 from cronograph.graphql.transport.bounds import Bounds, Reads
 from cronograph.jobs.registry import Registry, define
-from cronograph.jobs.runtime.duties.hour_counter import HourCounter
+from cronograph.jobs.runtime.duties.figures import HourCounter
 from cronograph.jobs.runtime.live.feeds import LiveFeeds
 from cronograph.jobs.runtime.settings import EngineSettings
 from cronograph.jobs.runtime.wakeup import Wakeup

@@ -23,7 +23,7 @@ from cronograph.graphql.types.failures import merge
 from cronograph.jobs.builtin.prune import Retention, prune
 from cronograph.jobs.core.model import FAILURES, Outcome, Trigger
 from cronograph.jobs.core.states import UNFINISHED, RunState
-from cronograph.jobs.runtime.duties.hour_counter import HourCounter
+from cronograph.jobs.runtime.duties.figures import HourCounter
 from cronograph.jobs.store.db.database import Database, parse_url, sync_engine
 from cronograph.jobs.store.db.transaction import Tx
 from cronograph.jobs.store.read import facts

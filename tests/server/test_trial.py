@@ -9,8 +9,7 @@ import pytest
 from sqlalchemy import text
 
 from cronograph.jobs.runtime.settings import EngineSettings
-from cronograph.jobs.store.db.aside import place_aside
-from cronograph.jobs.store.db.opening import connected
+from cronograph.jobs.store.db.opening import connected, place_aside
 from cronograph.jobs.store.schema.naming import SchemaText
 from cronograph.server.database.trial import Amount, Spread, measure
 from tests.support.databases import sqlite_address

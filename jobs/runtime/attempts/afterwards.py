@@ -6,8 +6,7 @@ import logging
 
 from ...actions.failures import failure_of
 from ...actions.queue.finish import Finish
-from ...core.failure import Failure
-from ...core.outcome import Failed, TimedOut, judge
+from ...core.outcome import Failed, Failure, TimedOut, judge
 from ...core.states import RunState
 from ...registry import JobDefinition
 

@@ -24,9 +24,8 @@ from ..live.log_writer import LogWriter
 from ..live.progress import ProgressWriter
 from ..process.child import check_findable
 from ..process.spawner import LauncherError, Spawner
-from ..service import Service
+from ..service import Service, whenever
 from ..settings import EngineSettings
-from ..watch import whenever
 from .attempts import Attempts
 
 log = logging.getLogger(__name__)

@@ -9,7 +9,7 @@ from ...actions.dispatch import dispatch_due
 from ...store.db.database import Database
 from ...store.db.transaction import Wake
 from ..clock import Clock
-from ..watch import Watch
+from ..service import Watch
 from .alarm import Alarm
 
 log = logging.getLogger(__name__)

@@ -8,7 +8,7 @@ from ...store.db.database import Database
 from ...store.db.transaction import Wake
 from ...store.read import logs
 from ...store.read.logs import LogEnd
-from ..watch import Watch
+from ..service import Watch
 
 POLL = 5.0
 """Seconds after which it looks without having been told of anything."""

@@ -17,7 +17,7 @@ from ...core.model import Json
 from ...store.db.database import Database, SQLAlchemyError
 from ...store.read.logs import LogLine
 from ..job.lines import RawLine, level_name
-from ..watch import Watch
+from ..service import Watch
 
 log = logging.getLogger(__name__)
 

@@ -104,17 +104,7 @@ def _lock(conn: Connection) -> tuple[int, str]:
 
 
 def _values(entry: Entry) -> dict[str, Any]:
-    return {
-        "id": entry.id,
-        "at": entry.at,
-        "actor": entry.actor,
-        "actor_id": entry.actor_id,
-        "address": entry.address,
-        "action": entry.action,
-        "subject": entry.subject,
-        "before": entry.before,
-        "after": entry.after,
-    }
+    return {name: getattr(entry, name) for name in ("id", *_VALUES)}
 
 
 def _text(value: Any) -> str | None:

@@ -15,7 +15,7 @@ from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError, SQLAlch
 
 from . import audit, outbox
 from .address import is_pooled, is_sqlite, libpq_url, parse_url, schema_in, sqlite_path
-from .away import is_away
+from .blame import is_away
 from .connecting import sync_engine
 from .line import Line, ThreadLine
 from .postgres import PostgresAccess

@@ -1,15 +1,18 @@
-"""One connection for one purpose, outside the running engine: to migrate a database or to look at it."""
+"""A database outside of the running engine: opened for one purpose, made for a test, or set aside for a trial."""
 
 import os
 import re
+import secrets
 from collections.abc import Generator
 from contextlib import contextmanager
+from pathlib import Path
 
-from sqlalchemy import Connection
+from sqlalchemy import Connection, insert, text
 from sqlalchemy.exc import DBAPIError
 
 from ...core.errors import StorageError
-from .address import parse_url, sqlite_path
+from ..schema.tables import event_publisher, metadata
+from .address import is_sqlite, parse_url, sqlite_path
 from .connecting import sync_engine
 
 
@@ -51,3 +54,51 @@ def exists(database_url: str) -> bool:
     """Whether there is a database to connect to; False only for a SQLite file that has not been made yet."""
     url = parse_url(database_url)
     return url.get_backend_name() != "sqlite" or sqlite_path(url).exists()
+
+
+def create_tables(url: str) -> None:
+    """Make every table of the present schema in an empty database, without migrations; for tests of jobs."""
+    engine = sync_engine(parse_url(url))
+    try:
+        with engine.begin() as conn:
+            metadata.create_all(conn, checkfirst=False)
+            conn.execute(insert(event_publisher).values(id=1, last_seq=0))
+    finally:
+        engine.dispose()
+
+
+@contextmanager
+def place_aside(database_url: str) -> Generator[str]:
+    """The address of an empty place: a schema of its own in the same PostgreSQL database, or a file beside SQLite's.
+
+    What the database holds is neither read nor changed. Whoever is told of the place closes it before the block ends.
+
+    Raises:
+        ConfigurationError: the address is of no form that is known.
+        StorageError: the database cannot be reached, or the account may make no schema there.
+    """
+    url = parse_url(database_url)
+    name = f"cronograph_trial_{secrets.token_hex(6)}"
+    if is_sqlite(url):
+        yield from _file_aside(sqlite_path(url).with_name(f"{name}.db"))
+        return
+    _execute(database_url, f"CREATE SCHEMA {name}")
+    try:
+        inside = url.set(drivername="postgresql").update_query_dict({"schema": name})
+        yield inside.render_as_string(hide_password=False)
+    finally:
+        _execute(database_url, f"DROP SCHEMA {name} CASCADE")
+
+
+def _file_aside(path: Path) -> Generator[str]:
+    try:
+        yield f"sqlite:///{path}"
+    finally:
+        for left in path.parent.glob(f"{path.name}*"):
+            left.unlink()
+
+
+def _execute(database_url: str, statement: str) -> None:
+    with connected(database_url) as conn:
+        conn.execute(text(statement))
+        conn.commit()

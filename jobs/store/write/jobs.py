@@ -18,16 +18,8 @@ def publish(conn: Connection, jobs: Sequence[JobInfo]) -> None:
         return
     statement = dialect.upsert(conn, j, ["name"], list(_PUBLISHED))
     rows = [
-        {
-            "name": job.name,
-            "description": job.description,
-            "schedule": job.schedule,
-            "isolation": job.isolation.value,
-            "args_schema": job.args_schema,
-            "defaults": defaults_document(job.defaults),
-            "tags": list(job.tags),
-            "signature": job.signature,
-        }
+        {name: getattr(job, name) for name in ("name", *_PUBLISHED)}
+        | {"isolation": job.isolation.value, "defaults": defaults_document(job.defaults), "tags": list(job.tags)}
         # In one order everywhere, so that two starting nodes never wait for each other.
         for job in sorted(jobs, key=lambda job: job.name)
     ]

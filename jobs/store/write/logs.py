@@ -1,7 +1,6 @@
 """Statements on ``execution_log``: the lines of an execution."""
 
 from collections.abc import Sequence
-from datetime import datetime
 
 from sqlalchemy import Connection, delete, select
 
@@ -9,14 +8,7 @@ from ..db import dialect
 from ..read.logs import LogLine
 from ..schema.tables import execution_log as l
 
-_COLUMNS = {
-    "execution_id": dialect.KINDS[int],
-    "line": dialect.KINDS[int],
-    "at": dialect.KINDS[datetime],
-    "level": dialect.KINDS[str],
-    "message": dialect.KINDS[str],
-    "fields": dialect.KINDS[dict],
-}
+_COLUMNS = {one.name: one.type for one in l.columns}
 
 
 def append(conn: Connection, lines: Sequence[LogLine]) -> None:

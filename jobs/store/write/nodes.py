@@ -3,6 +3,7 @@
 from collections.abc import Collection, Mapping
 from dataclasses import asdict
 from datetime import datetime, timedelta
+from typing import Any
 
 from sqlalchemy import Connection, insert, select, update
 
@@ -66,20 +67,9 @@ def beat(
     conn: Connection, node_id: int, *, now: datetime, lease: float, running: int, clock_skew: float
 ) -> NodeState | None:
     """Prolong a live node's lease; its state, or None if it was declared dead meanwhile."""
-    statement = (
-        update(n)
-        .where(n.c.id == node_id, n.c.state.in_(LIVE))
-        .values(
-            seq=n.c.seq + 1,
-            heartbeat_at=now,
-            expires_at=now + timedelta(seconds=lease),
-            running=running,
-            clock_skew=clock_skew,
-        )
-        .returning(n.c.state)
-    )
-    state = conn.execute(statement).scalar_one_or_none()
-    return None if state is None else NodeState(state)
+    expires_at = now + timedelta(seconds=lease)
+    beaten = {"seq": n.c.seq + 1, "heartbeat_at": now, "expires_at": expires_at}
+    return _set(conn, node_id, **beaten, running=running, clock_skew=clock_skew)
 
 
 def set_state(conn: Connection, node_id: int, state: NodeState, sources: Collection[NodeState] = LIVE_NODES) -> bool:
@@ -102,7 +92,7 @@ def set_launcher_fault(conn: Connection, node_id: int, fault: str | None) -> Nod
     return _set(conn, node_id, launcher_fault=fault)
 
 
-def _set(conn: Connection, node_id: int, **values: Json) -> NodeState | None:
+def _set(conn: Connection, node_id: int, **values: Any) -> NodeState | None:
     statement = update(n).where(n.c.id == node_id, n.c.state.in_(LIVE)).values(values).returning(n.c.state)
     state = conn.execute(statement).scalar_one_or_none()
     return None if state is None else NodeState(state)

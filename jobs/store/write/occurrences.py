@@ -17,16 +17,6 @@ from ..schema.types import UtcDateTime
 REPLACED = "replaced by a newer occurrence of its task"
 """The error of a run that is cancelled as it is made."""
 
-_KINDS = dialect.KINDS
-_COLUMNS = {
-    "task_id": _KINDS[int],
-    "scheduled_for": _KINDS[datetime],
-    "timeout": _KINDS[float],
-    "exclusive": _KINDS[bool],
-    "replaced": _KINDS[bool],
-    "place": _KINDS[int],
-}
-
 
 class Occurrence(NamedTuple):
     """A due occurrence that becomes a run.
@@ -39,6 +29,11 @@ class Occurrence(NamedTuple):
     timeout: float | None
     exclusive: bool
     replaced: bool
+
+
+_COPIED = "job_name args group_name priority retries retry_delay submitter submitter_id description signature"
+"""What a run has of its task."""
+_COLUMNS = {**dialect.kinds_of(Occurrence), "place": dialect.KINDS[int]}
 
 
 class Made(NamedTuple):
@@ -66,21 +61,7 @@ def _inserting(*, postgres: bool) -> Any:
     made: dict[str, Any] = {
         "task_id": t.c.id,
         "task_name": t.c.name,
-        **{
-            name: t.c[name]
-            for name in (
-                "job_name",
-                "args",
-                "group_name",
-                "priority",
-                "retries",
-                "retry_delay",
-                "submitter",
-                "submitter_id",
-                "description",
-                "signature",
-            )
-        },
+        **{name: t.c[name] for name in _COPIED.split()},
         "state": case((due.c.replaced, literal(RunState.CANCELLED.value)), else_=literal(RunState.WAITING.value)),
         "trigger": literal(Trigger.SCHEDULE.value),
         "scheduled_for": due.c.scheduled_for,

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Connection, null, update
+from sqlalchemy import ColumnElement, Connection, null, update
 
 from ...core.model import Json, NewRun, Priority, Run
 from ...core.states import CLAIMABLE, FINAL, OCCUPYING, RunState, sources_of
@@ -73,88 +73,61 @@ def lock(conn: Connection, ids: Sequence[int]) -> dict[int, Run]:
     return {row.id: run_from(row) for row in conn.execute(statement)}
 
 
+def _set(conn: Connection, *where: ColumnElement[bool], **values: Any) -> list[int]:
+    """Set columns of the runs that meet these conditions; their ids."""
+    return list(conn.execute(update(r).where(*where).values(**values).returning(r.c.id)).scalars())
+
+
 def cancel_unstarted(conn: Connection, ids: Sequence[int], reason: str, now: datetime) -> list[int]:
     """Cancel those of these runs that no node executes; returns their ids."""
-    startable = words(sources_of(RunState.CANCELLED) - {RunState.RUNNING})
-    statement = (
-        update(r)
-        .where(r.c.id.in_(ids), r.c.state.in_(startable))
-        .values(
-            state=RunState.CANCELLED.value,
-            finished_at=now,
-            cancel_requested_at=now,
-            cancel_reason=reason,
-            error=reason,
-        )
-        .returning(r.c.id)
+    startable = r.c.state.in_(words(sources_of(RunState.CANCELLED) - {RunState.RUNNING}))
+    asked = {"cancel_requested_at": now, "cancel_reason": reason}
+    return _set(
+        conn, r.c.id.in_(ids), startable, state=RunState.CANCELLED.value, finished_at=now, error=reason, **asked
     )
-    return list(conn.execute(statement).scalars())
 
 
 def request_cancel(conn: Connection, ids: Sequence[int], reason: str, now: datetime) -> list[int]:
     """Ask those of these runs that are running to stop; returns the ids of those newly asked."""
-    statement = (
-        update(r)
-        .where(r.c.id.in_(ids), r.c.state == RunState.RUNNING.value, r.c.cancel_requested_at.is_(None))
-        .values(cancel_requested_at=now, cancel_reason=reason)
-        .returning(r.c.id)
-    )
-    return list(conn.execute(statement).scalars())
+    unasked = (r.c.state == RunState.RUNNING.value, r.c.cancel_requested_at.is_(None))
+    return _set(conn, r.c.id.in_(ids), *unasked, cancel_requested_at=now, cancel_reason=reason)
 
 
 def make_available(conn: Connection, ids: Sequence[int], at: datetime) -> list[int]:
     """Make waiting and stuck runs due at ``at``; returns the ids of those changed."""
-    statement = (
-        update(r).where(r.c.id.in_(ids), r.c.state.in_(words(CLAIMABLE))).values(available_at=at).returning(r.c.id)
-    )
-    return list(conn.execute(statement).scalars())
+    return _set(conn, r.c.id.in_(ids), r.c.state.in_(words(CLAIMABLE)), available_at=at)
 
 
 def edit(conn: Connection, run_id: int, values: Mapping[str, Any]) -> None:
     """Set columns of a run that was locked and waits or is stuck."""
-    conn.execute(update(r).where(r.c.id == run_id, r.c.state.in_(words(CLAIMABLE))).values(**values))
+    _set(conn, r.c.id == run_id, r.c.state.in_(words(CLAIMABLE)), **values)
 
 
 def set_priority(conn: Connection, ids: Sequence[int], priority: Priority) -> list[int]:
     """Set the priority of waiting and stuck runs; returns the ids of those that had another one."""
-    statement = (
-        update(r)
-        .where(r.c.id.in_(ids), r.c.state.in_(words(CLAIMABLE)), r.c.priority != priority.value)
-        .values(priority=priority.value)
-        .returning(r.c.id)
-    )
-    return list(conn.execute(statement).scalars())
+    differing = (r.c.state.in_(words(CLAIMABLE)), r.c.priority != priority.value)
+    return _set(conn, r.c.id.in_(ids), *differing, priority=priority.value)
 
 
 def skip(conn: Connection, ids: Sequence[int], reason: str, now: datetime) -> None:
     """Drop runs before their start."""
-    statement = (
-        update(r)
-        .where(r.c.id.in_(ids), r.c.state.in_(words(sources_of(RunState.SKIPPED))))
-        .values(state=RunState.SKIPPED.value, finished_at=now, node_id=None, error=reason)
-    )
-    conn.execute(statement)
+    droppable = r.c.state.in_(words(sources_of(RunState.SKIPPED)))
+    _set(conn, r.c.id.in_(ids), droppable, state=RunState.SKIPPED.value, finished_at=now, node_id=None, error=reason)
 
 
 def hand_back_scheduled(conn: Connection, condition: Mapping[str, Any]) -> list[int]:
     """Give ``scheduled`` runs back to the queue, those for which all columns of ``condition`` are equal."""
-    statement = (
-        update(r)
-        .where(r.c.state == RunState.SCHEDULED.value, *(r.c[name] == value for name, value in condition.items()))
-        .values(state=RunState.WAITING.value, node_id=None)
-        .returning(r.c.id)
-    )
-    return list(conn.execute(statement).scalars())
+    return _hand_back(conn, *(r.c[name] == value for name, value in condition.items()))
 
 
 def hand_back(conn: Connection, ids: Sequence[int]) -> None:
     """Give those of these runs that are ``scheduled`` back to the queue."""
-    statement = (
-        update(r)
-        .where(r.c.id.in_(ids), r.c.state == RunState.SCHEDULED.value)
-        .values(state=RunState.WAITING.value, node_id=None)
-    )
-    conn.execute(statement)
+    _hand_back(conn, r.c.id.in_(ids))
+
+
+def _hand_back(conn: Connection, *which: ColumnElement[bool]) -> list[int]:
+    scheduled = r.c.state == RunState.SCHEDULED.value
+    return _set(conn, *which, scheduled, state=RunState.WAITING.value, node_id=None)
 
 
 def occupied_by(conn: Connection, node_id: int) -> list[Run]:

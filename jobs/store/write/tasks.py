@@ -12,21 +12,15 @@ from ..read.tasks import task_from
 from ..schema.specs import declared_values, spec_values
 from ..schema.tables import periodic_task as t
 
+_EDITED = "declared_args overridden signature anchor_at next_nominal next_execution paused_at paused_by pause_reason"
+
 
 def edited_values(task: Task) -> dict[str, Any]:
     """The columns that people's edits set, as they are."""
     return {
         **spec_values(task.spec),
         **declared_values(task.declared),
-        "declared_args": task.declared_args,
-        "overridden": task.overridden,
-        "signature": task.signature,
-        "anchor_at": task.anchor_at,
-        "next_nominal": task.next_nominal,
-        "next_execution": task.next_execution,
-        "paused_at": task.paused_at,
-        "paused_by": task.paused_by,
-        "pause_reason": task.pause_reason,
+        **{name: getattr(task, name) for name in _EDITED.split()},
     }
 
 

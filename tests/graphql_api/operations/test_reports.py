@@ -10,8 +10,7 @@ from cronograph.graphql.types.failures import fingerprint, merge
 from cronograph.jobs.core.outcome import Failed, Succeeded
 from cronograph.jobs.core.schedule import Syntax
 from cronograph.jobs.runtime.clock import Clock
-from cronograph.jobs.runtime.duties.depth_keeper import DepthKeeper
-from cronograph.jobs.runtime.duties.hour_counter import HourCounter
+from cronograph.jobs.runtime.duties.figures import DepthKeeper, HourCounter
 from cronograph.jobs.store.read.figures.statistics import FailureRow
 from cronograph.jobs.store.schema.naming import SchemaText
 from tests.graphql_api.api import Api, counted_statements

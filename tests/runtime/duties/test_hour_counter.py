@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 import pytest
 
 from cronograph.jobs.core.outcome import Succeeded
-from cronograph.jobs.runtime.duties.hour_counter import HourCounter
+from cronograph.jobs.runtime.duties.figures import HourCounter
 from cronograph.jobs.store.db.database import Database
 from cronograph.jobs.store.read.figures import hours
 from cronograph.jobs.store.read.figures.hours import HOUR, Tally

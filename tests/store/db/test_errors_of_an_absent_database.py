@@ -8,7 +8,7 @@ from psycopg import errors
 from sqlalchemy.exc import IntegrityError, OperationalError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 
-from cronograph.jobs.store.db.away import is_away
+from cronograph.jobs.store.db.blame import is_away
 
 
 def sqlite_error(code: int) -> sqlite3.OperationalError:

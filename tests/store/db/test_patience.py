@@ -6,7 +6,7 @@ import psycopg
 import pytest
 from sqlalchemy import text
 
-from cronograph.jobs.store.db.away import is_away
+from cronograph.jobs.store.db.blame import is_away
 from cronograph.jobs.store.db.database import Connection, Database
 from cronograph.jobs.store.schema.naming import SchemaText
 from tests.support.waiting import let_pass

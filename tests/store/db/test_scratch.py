@@ -3,7 +3,7 @@
 import sqlite3
 from pathlib import Path
 
-from cronograph.jobs.store.db.scratch import create_tables
+from cronograph.jobs.store.db.opening import create_tables
 
 
 def test_the_tables_made_at_once_are_those_that_the_migrations_make(tmp_path: Path, sqlite_template: Path) -> None:

@@ -21,8 +21,8 @@ from cronograph.jobs.store.read.listing.criteria import AllOf, Condition, Criter
 from cronograph.jobs.store.read.listing.keyset import OrderKey, PageRequest
 from cronograph.jobs.store.read.listing.pages import count, page, pages_of
 from cronograph.jobs.store.schema.tables import job_execution, queue_depth, run
-from cronograph.jobs.store.write import hours
 from cronograph.jobs.store.write.candidates import Want, candidates
+from cronograph.jobs.store.write.figures import count_hour
 from tests.support.databases import sqlite_address
 from tests.support.history import LONG_AGO, add_run, add_task
 from tests.support.plans import work
@@ -189,7 +189,7 @@ def test_figures_over_all_of_the_log_look_at_the_hours_that_are_counted(conn: Co
     # A row a second for five and a half hours.
     end = LONG_AGO + timedelta(seconds=ROWS)
     for number in range(5):
-        assert hours.count(conn, LONG_AGO + number * stored_hours.HOUR)
+        assert count_hour(conn, LONG_AGO + number * stored_hours.HOUR)
     for job_name, task_name in ((None, None), ("job 3", None), (None, "task 7")):
         scope = Scope(LONG_AGO, end, job_name, task_name)
         read = partial(

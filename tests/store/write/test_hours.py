@@ -12,7 +12,7 @@ from cronograph.jobs.store.read.figures import hours as stored_hours
 from cronograph.jobs.store.read.figures.hours import HOUR, Tally, gaps
 from cronograph.jobs.store.schema.figures import HourKind
 from cronograph.jobs.store.schema.tables import execution_hour, job_execution
-from cronograph.jobs.store.write import hours
+from cronograph.jobs.store.write.figures import count_hour, prune_hours
 from tests.support.history import add_run
 
 BEGIN = datetime(2026, 3, 1, 22, tzinfo=UTC)
@@ -99,7 +99,7 @@ def test_the_counts_are_those_of_the_log_whichever_hours_are_counted(conn: Conne
     for number in chance.sample(range(SPAN), chance.randrange(SPAN)):
         hour = BEGIN + number * HOUR
         begun = [row for row in rows if hour <= row["started_at"] < hour + HOUR]
-        assert hours.count(conn, hour) == all(row["completed_at"] is not None for row in begun)
+        assert count_hour(conn, hour) == all(row["completed_at"] is not None for row in begun)
     for _ in range(40):
         edges = sorted(BEGIN + chance.choice([1.0, chance.random()]) * chance.randrange(SPAN) * HOUR for _ in "12")
         of, seconds = chance.choice(OF), chance.choice([60, 3600, 86400])
@@ -112,10 +112,10 @@ def test_an_hour_is_counted_once_what_began_in_it_has_ended(conn: Connection) ->
     conn.execute(insert(job_execution), [execution(1, BEGIN, None), execution(2, BEGIN + HOUR, Outcome.SUCCESS)])
     now = BEGIN + 2 * HOUR + stored_hours.COUNTED_AFTER
     assert stored_hours.uncounted(conn, BEGIN, now) == [BEGIN, BEGIN + HOUR]
-    assert [hours.count(conn, BEGIN + number * HOUR) for number in (0, 1)] == [False, True]
+    assert [count_hour(conn, BEGIN + number * HOUR) for number in (0, 1)] == [False, True]
     assert stored_hours.uncounted(conn, BEGIN, now) == [BEGIN]
     conn.execute(update(job_execution).values(completed_at=now, success=True, outcome="success").filter_by(id=1))
-    assert hours.count(conn, BEGIN)
+    assert count_hour(conn, BEGIN)
     assert stored_hours.total(conn, BEGIN, now) == Tally(2, 0, 2, 0)
 
 
@@ -127,13 +127,13 @@ def test_an_hour_is_over_only_when_nothing_that_began_in_it_can_be_on_its_way(co
 
 def test_counting_an_hour_again_changes_nothing(conn: Connection) -> None:
     conn.execute(insert(job_execution), [execution(1, BEGIN, Outcome.FAILED, task_name="t1")])
-    assert [hours.count(conn, BEGIN) for _ in range(2)] == [True, True]
+    assert [count_hour(conn, BEGIN) for _ in range(2)] == [True, True]
     assert conn.execute(select(func.count()).select_from(execution_hour)).scalar_one() == 4
     assert stored_hours.total(conn, BEGIN, BEGIN + HOUR) == Tally(1, 1, 0, 0)
 
 
 def test_an_hour_without_any_execution_is_counted_too(conn: Connection) -> None:
-    assert hours.count(conn, BEGIN)
+    assert count_hour(conn, BEGIN)
     assert stored_hours.counted(conn, BEGIN, BEGIN + HOUR) == {BEGIN}
     assert stored_hours.tallies(conn, BEGIN, BEGIN + HOUR, 3600, (HourKind.ALL, "")) == {}
 
@@ -144,17 +144,17 @@ def test_counting_begins_with_the_log_and_later_a_week_before_what_is_counted(co
     conn.execute(insert(job_execution), [execution(1, BEGIN + HOUR / 2, Outcome.SUCCESS)])
     assert stored_hours.first_to_count(conn, now) == BEGIN
     assert stored_hours.first_to_count(conn, BEGIN + stored_hours.FARTHEST + 9 * HOUR) == BEGIN + 9 * HOUR
-    hours.count(conn, now)
+    count_hour(conn, now)
     assert stored_hours.first_to_count(conn, now) == now - stored_hours.LOOK_BACK
 
 
 def test_old_hours_are_pruned_in_batches(conn: Connection) -> None:
     for number in range(5):
-        hours.count(conn, BEGIN + number * HOUR)
+        count_hour(conn, BEGIN + number * HOUR)
     before = BEGIN + 3 * HOUR
-    assert [hours.prune(conn, before, 2) for _ in range(3)] == [2, 1, 0]
+    assert [prune_hours(conn, before, 2) for _ in range(3)] == [2, 1, 0]
     assert stored_hours.counted(conn, BEGIN, BEGIN + 9 * HOUR) == {BEGIN + 3 * HOUR, BEGIN + 4 * HOUR}
-    assert hours.prune(conn, BEGIN + 4 * HOUR - TICK, 2) == 0
+    assert prune_hours(conn, BEGIN + 4 * HOUR - TICK, 2) == 0
 
 
 def test_gaps_are_what_no_hour_covers() -> None:

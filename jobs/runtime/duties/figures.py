@@ -1,0 +1,70 @@
+"""What a node counts for statistics and charts: hours of the execution log that are over, the depth of the queue."""
+
+from datetime import datetime
+
+from ...actions.figures import count_hour, keep_depth
+from ...store.db.database import Database
+from ...store.read.clock import server_time
+from ...store.read.figures import depth
+from ...store.read.figures import hours as stored_hours
+from ..clock import Clock
+
+HOURS_EVERY = 60.0
+DEPTH_EVERY = 20.0
+"""Seconds between two looks; at the depth less than a minute, so that none is left out."""
+REST = 60
+"""Counting a very long queue takes a while: so many times as long nothing is counted."""
+
+
+class HourCounter:
+    """Counts hour after hour, each in a transaction of its own; any node may do it, also several at once.
+
+    Args:
+        database: Whose log.
+    """
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._start: datetime | None = None
+
+    async def look(self) -> int:
+        """Count what can be counted; how many hours that were."""
+        now = await server_time(self._database)
+        if self._start is None:
+            self._start = await self._database.read(stored_hours.first_to_count, now)
+        if self._start is None:
+            return 0
+        pending = await self._database.read(stored_hours.uncounted, self._start, now)
+        waiting = [hour for hour in pending if not await self._database.write(count_hour, hour)]
+        if pending:
+            # An hour in which something began that still runs is looked at again.
+            self._start = waiting[0] if waiting else pending[-1] + stored_hours.HOUR
+        return len(pending) - len(waiting)
+
+
+class DepthKeeper:
+    """Counts the queue once a minute, for its charts, unless another node has, or the last count was costly.
+
+    Args:
+        database: Whose queue.
+        clock: The clocks of this process.
+    """
+
+    def __init__(self, database: Database, clock: Clock) -> None:
+        self._database = database
+        self._clock = clock
+        self._rests_until = clock.monotonic()
+
+    async def look(self) -> bool:
+        """Keep this minute if nobody has; whether it was kept here."""
+        began = self._clock.monotonic()
+        if began < self._rests_until:
+            return False
+        now = await server_time(self._database)
+        minute = now.replace(second=0, microsecond=0)
+        if await self._database.read(depth.is_kept, minute):
+            return False
+        parts = await self._database.read(depth.parts, now)
+        ended = self._clock.monotonic()
+        self._rests_until = ended + REST * (ended - began)
+        return await self._database.write(keep_depth, minute, parts)

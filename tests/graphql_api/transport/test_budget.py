@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncGenerator
 from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import replace
 
 import httpx
 import pytest
@@ -162,7 +163,7 @@ ANY_COST = {"cost": {"requested": 1, "maximum": 20_000}}
 
 
 async def test_what_took_processor_time_keeps_its_share_for_a_while_and_cheap_operations_pass() -> None:
-    async with operations(Limits(cheap_cost=10, budget=100, client_budget=60, rest=3, rest_seconds=0.2)) as ours:
+    async with operations(replace(LIMITS, rest=3, rest_seconds=3600)) as ours:
         await ours.begin("costly", 60)
         ours.used += 1_000
         await ours.end("costly")
@@ -170,6 +171,14 @@ async def test_what_took_processor_time_keeps_its_share_for_a_while_and_cheap_op
         await ours.begin("cheap", 10)
         await ours.begin("of another client", 40, "b")
         assert ours.running == ["cheap", "of another client"]
+
+
+async def test_what_rested_gives_its_share_back() -> None:
+    async with operations(replace(LIMITS, rest=3, rest_seconds=0.05)) as ours:
+        await ours.begin("costly", 60)
+        ours.used += 1_000
+        await ours.end("costly")
+        await ours.begin("next", 60)
         await eventually(lambda: "next" in ours.running)
 
 

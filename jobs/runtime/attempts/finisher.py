@@ -102,8 +102,13 @@ class Finisher:
 
     def _writer_left(self, writer: asyncio.Task[None]) -> None:
         self._writer = None
-        fault = None if writer.cancelled() else writer.exception()
-        if fault is not None:
+        if writer.cancelled():
+            return
+        fault = writer.exception()
+        if fault is None:
+            # What was submitted after its last look, before the loop came here.
+            self._write_soon()
+        else:
             log.critical("this node can store no more results", exc_info=fault)
             self._is_dead = True
             self._give_up()

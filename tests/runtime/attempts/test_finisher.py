@@ -1,0 +1,63 @@
+"""Ends are stored whenever they come, also in the moment in which the finisher has just looked for the last time."""
+
+import asyncio
+from collections.abc import AsyncIterator
+
+import pytest
+
+from cronograph.jobs.actions.queue.finish import Finish
+from cronograph.jobs.core.outcome import Succeeded
+from cronograph.jobs.runtime.attempts.finisher import Finisher
+from cronograph.jobs.store.db.database import Database
+from tests.support.storage import Stored
+from tests.support.waiting import eventually
+
+
+@pytest.fixture
+async def ends(stored: Stored) -> list[Finish]:
+    """The ends of two runs that execute."""
+    worker = stored.node("w")
+    for _ in range(2):
+        stored.enqueue()
+    begun = [worker.start() for _ in range(2)]
+    return [Finish(one.run, one.execution_id, Succeeded()) for one in begun]
+
+
+class Finishing:
+    """A finisher, what it has stored, and an end that comes so many turns of the loop after its first."""
+
+    def __init__(self, database: Database, turns: int) -> None:
+        self.finisher = Finisher(database, self._stored, self._written, self._died)
+        self.stored: list[int] = []
+        self.later: Finish | None = None
+        self._turns = turns
+
+    def _stored(self, end: Finish, accepted: bool) -> None:
+        assert accepted
+        self.stored.append(end.run.id)
+
+    def _written(self) -> None:
+        self._submit_in(self._turns)
+
+    def _submit_in(self, turns: int) -> None:
+        if turns > 0:
+            asyncio.get_running_loop().call_soon(self._submit_in, turns - 1)
+        elif self.later is not None:
+            later, self.later = self.later, None
+            self.finisher.submit(later)
+
+    def _died(self, _lost: object) -> None:
+        pytest.fail("the finisher died")
+
+
+@pytest.fixture(params=range(5), ids=lambda turns: f"{turns} turns later")
+async def finishing(request: pytest.FixtureRequest, database: Database) -> AsyncIterator[Finishing]:
+    found = Finishing(database, request.param)
+    yield found
+    await found.finisher.close()
+
+
+async def test_an_end_that_comes_while_the_writer_leaves_is_stored(finishing: Finishing, ends: list[Finish]) -> None:
+    first, finishing.later = ends
+    finishing.finisher.submit(first)
+    await eventually(lambda: finishing.stored == [end.run.id for end in ends])

@@ -18,7 +18,7 @@ from graphql import (
 
 from .guard.answer import AnswerSize
 from .guard.limits import LimitExceeded, Limits
-from .plain_fields import PlainField, PlainFields
+from .plain_fields import PlainField, PlainFields, ReadyField
 
 ADVICE: Final = "Ask for fewer rows, or for fewer of the long texts."
 
@@ -28,8 +28,8 @@ LIMITS: Final = "cronograph-limits"
 PLAIN_FIELDS: Final = "cronograph-plain-fields"
 """Under this key they find the plain fields, if these are to be answered without graphql-core's ceremony."""
 
-Plan = tuple[tuple[str, PlainField | None, Any], ...]
-"""The fields of one selection in order: the name in the answer, the plain field or None, graphql-core's details."""
+Plan = tuple[tuple[str, PlainField | ReadyField | None, Any], ...]
+"""The fields of one selection in order: the name in the answer, what is known of it, graphql-core's details."""
 
 EventBounds: TypeAlias = Callable[[Any], AbstractAsyncContextManager[Any]]
 """Lets one event of a subscription be executed: from the operation's context, the context for it while a block runs."""
@@ -109,11 +109,12 @@ class OperationExecutor(StrawberryGraphQLCoreExecutionContext):
         results: dict[str, Any] = {}
         awaitable: list[str] = []
         try:
-            for name, plain, details in plan:
+            for name, known, details in plan:
+                plain = known if type(known) is PlainField else None
                 value = Undefined if plain is None else plain.shown(getattr(source_value, plain.attribute, Undefined))
                 if value is Undefined:
                     own = Path(path, name, parent_type.name)
-                    value = self.execute_field(parent_type, source_value, details, own, position_context)
+                    value = self._value(parent_type, source_value, known, details, own, position_context)
                     if value is Undefined:
                         continue
                     if self._is_awaitable(value):
@@ -126,6 +127,24 @@ class OperationExecutor(StrawberryGraphQLCoreExecutionContext):
                 self.settle_in_background([results[name] for name in awaitable])
             raise
         return _awaited(results, awaitable) if awaitable else results
+
+    def _value(
+        self,
+        parent: GraphQLObjectType,
+        source: Any,  # noqa: ANN401
+        known: PlainField | ReadyField | None,
+        details: Any,  # noqa: ANN401
+        path: Path,
+        position_context: Any,  # noqa: ANN401
+    ) -> Any:  # noqa: ANN401
+        """The answer of a field that is not plain: by the object that lies ready, or else as graphql-core does."""
+        if isinstance(known, ReadyField):
+            held = known.held(source)
+            if held is None:
+                return None
+            if held is not Undefined:
+                return self._object(held, known.kind, known.declared, details, path, position_context)
+        return self.execute_field(parent, source, details, path, position_context)
 
     def _plan(self, parent: GraphQLObjectType, fields: Any) -> Plan | None:  # noqa: ANN401 - as graphql-core groups them
         """The fields of a selection; None if none of them is plain."""
@@ -164,16 +183,26 @@ class OperationExecutor(StrawberryGraphQLCoreExecutionContext):
             return cast("Any", super()).complete_list_item_value(  # type: ignore[no-any-return]
                 item, complete_results, item_type, field_details_list, info, item_path, position_context
             )
+        shown = self._object(item, kind, item_type, field_details_list, item_path, position_context)
+        complete_results.append(shown)
+        return self._is_awaitable(shown)
+
+    def _object(
+        self,
+        source: object,
+        kind: GraphQLObjectType,
+        declared: Any,  # noqa: ANN401
+        details: Any,  # noqa: ANN401
+        path: Path,
+        position_context: Any,  # noqa: ANN401
+    ) -> Any:  # noqa: ANN401
+        """The answer of an object where ``declared`` stands in the schema; an error is met as graphql-core meets it."""
         try:
-            shown = self.collect_and_execute_subfields(kind, field_details_list, item_path, item, position_context)
+            shown = self.collect_and_execute_subfields(kind, details, path, source, position_context)
         except Exception as error:  # noqa: BLE001 - it becomes an error of the answer, or is raised by this
-            cast("Any", self).handle_field_error(error, item_type, field_details_list, item_path)
-            shown = None
-        if not self._is_awaitable(shown):
-            complete_results.append(shown)
-            return False
-        complete_results.append(self._awaited_item(shown, item_type, field_details_list, item_path))
-        return True
+            cast("Any", self).handle_field_error(error, declared, details, path)
+            return None
+        return self._awaited_item(shown, declared, details, path) if self._is_awaitable(shown) else shown
 
     async def _awaited_item(self, shown: Any, kind: Any, details: Any, path: Path) -> Any:  # noqa: ANN401
         try:

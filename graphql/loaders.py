@@ -35,10 +35,11 @@ MAX_BATCH: Final = 1_000
 
 @dataclass(frozen=True, slots=True)
 class ListKey:
-    """A page of a whole list."""
+    """A page of a whole list; with ``newest`` of tasks, each with its newest finished execution."""
 
     listing: Listing[Any]
     request: PageRequest
+    newest: Listing[Any] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -235,6 +236,12 @@ class Loaders:
         """One page of a whole list."""
         return await self._lists.load(ListKey(listing, request))
 
+    async def page_with_newest(
+        self, tasks: Listing[M], executions: Listing[K], request: PageRequest
+    ) -> Page[tuple[M, K | None]]:
+        """One page of tasks, each with its newest finished execution."""
+        return await self._lists.load(ListKey(tasks, request, executions))
+
     async def count(self, listing: Listing[Any], criteria: Criteria) -> int:
         """How many rows of a whole list meet ``criteria``, counted up to the cap and one more."""
         return await self._database.read(pages.count, listing, criteria)
@@ -243,17 +250,6 @@ class Loaders:
     def last_finished(self) -> DataLoader[int, Execution | None]:
         """The newest finished execution of a task, by the task's id."""
         return self._by_key(executions.newest_finished)
-
-    @cached_property
-    def ahead(self) -> dict[int, Execution | None]:
-        """What ``last_finished`` would find, of the tasks for which a list has asked beforehand."""
-        return {}
-
-    async def look_ahead(self, tasks: Sequence[Task]) -> None:
-        """Read the newest finished executions of these tasks at once, so that nobody has to wait for each of them."""
-        wanted = [task.id for task in tasks if task.id not in self.ahead]
-        found = await self._database.read(executions.newest_finished, wanted) if wanted else {}
-        self.ahead.update((task_id, found.get(task_id)) for task_id in wanted)
 
     def _by_key(self, read: Callable[[Any, list[K]], dict[K, M]]) -> DataLoader[K, M | None]:
         async def load(keys: list[K]) -> Sequence[M | None]:
@@ -264,7 +260,12 @@ class Loaders:
 
     async def _load_lists(self, keys: list[ListKey]) -> list[Page[Any]]:
         def read(conn: Any) -> list[Page[Any]]:  # noqa: ANN401 - a connection, which only the store may name
-            return [pages.page(conn, key.listing, key.request) for key in keys]
+            return [
+                pages.page(conn, key.listing, key.request)
+                if key.newest is None
+                else pages.page_with_newest(conn, key.listing, key.newest, key.request)
+                for key in keys
+            ]
 
         return await self._database.read(read)
 

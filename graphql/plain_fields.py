@@ -1,5 +1,7 @@
 """Which fields are plain: an attribute of the object, of a leaf type, without arguments and without code of ours.
 
+And which may be ready: objects that were put into the object together with its other values.
+
 graphql-core spends about five microseconds on a field, whatever it is: a path, an info object, a resolver that calls
 another, checks for what it may have answered. Of a plain field all that is known beforehand, once for a schema.
 """
@@ -8,9 +10,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from enum import Enum
+from types import MappingProxyType
 from typing import Any, Final, cast
 
 from strawberry.schema.schema_converter import GraphQLCoreConverter
+from strawberry.types.base import StrawberryObjectDefinition
 from strawberry.types.field import StrawberryField
 
 from graphql import (
@@ -30,6 +34,9 @@ SAME: Final[Mapping[object, type]] = {GraphQLString: str, GraphQLID: str, GraphQ
 
 USUAL: Final = frozenset({str, int, float, bool, datetime, dict, list})
 """Of these exact types a value cannot be an error, nor something to wait for."""
+
+
+NOTHING: Final[Mapping[str, object]] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,15 +73,39 @@ class PlainField:
         return Undefined if shown is None else shown
 
 
+@dataclass(frozen=True, slots=True)
+class ReadyField:
+    """A field of an object type without arguments: whoever made its object may have put its value there already.
+
+    Attributes:
+        attribute: Where its value is then, among the object's own attributes, also if its class has a resolver there.
+        kind: Its type, without the mark of what is never null.
+        declared: Its type.
+        made_by: The class of its values.
+    """
+
+    attribute: str
+    kind: GraphQLObjectType
+    declared: Any
+    made_by: type
+
+    def held(self, source: object) -> object:
+        """The value that an object holds; ``Undefined`` = that is to be found out in the ordinary way."""
+        held = getattr(source, "__dict__", NOTHING).get(self.attribute, Undefined)
+        if isinstance(held, self.made_by):
+            return held
+        return None if held is None and self.declared is self.kind else Undefined
+
+
 class PlainFields:
-    """Finds the plain fields of a schema, and remembers what it found."""
+    """Finds the plain and the ready fields of a schema, and remembers what it found."""
 
     def __init__(self, schema: GraphQLSchema) -> None:
         self._schema = schema
-        self._found: dict[tuple[str, str], PlainField | None] = {}
+        self._found: dict[tuple[str, str], PlainField | ReadyField | None] = {}
 
-    def find(self, parent: GraphQLObjectType, name: str) -> PlainField | None:
-        """The field ``name`` of a type if it is plain."""
+    def find(self, parent: GraphQLObjectType, name: str) -> PlainField | ReadyField | None:
+        """The field ``name`` of a type if it is plain, or may be ready."""
         key = (parent.name, name)
         try:
             return self._found[key]
@@ -82,18 +113,27 @@ class PlainFields:
             found = self._found[key] = self._look(parent, name)
             return found
 
-    def _look(self, parent: GraphQLObjectType, name: str) -> PlainField | None:
+    def _look(self, parent: GraphQLObjectType, name: str) -> PlainField | ReadyField | None:
         field = self._schema.get_field(parent, name)
         known = None if field is None else field.extensions.get(GraphQLCoreConverter.DEFINITION_BACKREF)
-        if field is None or field.args or not isinstance(known, StrawberryField) or not known.is_basic_field:
+        if field is None or field.args or not isinstance(known, StrawberryField):
             return None
         kind: object = cast("Any", field).type
         nullable = not isinstance(kind, GraphQLNonNull)
         leaf: object = kind if nullable else cast("Any", kind).of_type
-        if not is_leaf_type(leaf) or known.default_resolver is not getattr:
+        if isinstance(leaf, GraphQLObjectType) and not (known.extensions or known.permission_classes):
+            made_by = class_of(leaf)
+            return None if made_by is None else ReadyField(known.python_name, leaf, kind, made_by)
+        if not known.is_basic_field or not is_leaf_type(leaf) or known.default_resolver is not getattr:
             return None
         names = _names(leaf) if isinstance(leaf, GraphQLEnumType) else {}
         return PlainField(known.python_name, SAME.get(leaf), leaf.coerce_output_value, names, nullable)
+
+
+def class_of(kind: GraphQLObjectType) -> type | None:
+    """The class whose objects a type shows; None if that is to be found out for each object."""
+    known = kind.extensions.get(GraphQLCoreConverter.DEFINITION_BACKREF)
+    return known.origin if isinstance(known, StrawberryObjectDefinition) and not kind.is_type_of else None
 
 
 def _names(leaf: GraphQLEnumType) -> dict[object, str]:

@@ -1,9 +1,9 @@
 """How a field that is a list is declared: one line says which rows, and paging, filter and order come with it."""
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from inspect import Parameter, Signature
-from typing import Annotated, Any, Final, Generic, Protocol, TypeAlias, TypeVar
+from typing import Annotated, Any, Final, Generic, TypeAlias, TypeVar
 
 import strawberry
 
@@ -39,24 +39,14 @@ from .ordering import (
     TaskOrder,
     to_keys,
 )
+from .reading import Newest, Reading, Shown, reading_of
+from .selection import asked_of, below
 
 M = TypeVar("M")
-M_contra = TypeVar("M_contra", contravariant=True)
-
-
-class Shown(Protocol[M_contra]):
-    """A type of the schema that shows rows of a list."""
-
-    def from_model(self, row: M_contra, /) -> object:
-        """The object that shows a row."""
-        ...
 
 
 Owner: TypeAlias = tuple[str, Callable[[Any], int | str]]
 """Whose rows: the field of the list that names it, and its key, from the object whose field the list is."""
-
-Ahead: TypeAlias = Callable[[Sequence[M]], Awaitable[None]]
-"""Reads together what the rows of a page will ask for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +95,7 @@ def listed(
     of: Owner | None = None,
     rows: Listing[M] | None = None,
     requires: Role | None = None,
-    ahead: Callable[[Info], Ahead[M] | None] | None = None,
+    newest: Newest | None = None,
 ) -> Any:  # noqa: ANN401 - a field specifier; the annotation of the field says which connection it is
     """A field that is a list of a kind.
 
@@ -116,7 +106,7 @@ def listed(
         of: Whose rows; of a root field all.
         rows: Those of the kind that there are, unless it is all.
         requires: The role that a root field needs.
-        ahead: Of a root field: what reads ahead for the operation at hand, if anything does.
+        newest: Of a root field of tasks: which of their fields is read together with them.
     """
 
     def resolver(self: object, info: Info, **given: Any) -> Connection[Any]:  # noqa: ANN401 - arguments as they came
@@ -124,9 +114,12 @@ def listed(
         paging = PageArguments(given["first"], given["after"], given["last"], given["before"])
         request = paging.request(kind.listing, to_keys(given.get("order_by")), criteria)
         loaders = info.context.loaders
-        owned = of and (loaders.children(rows or kind.listing, of[0]), of[1](self))
-        found = Rows(loaders, kind.listing, request, owned, ahead and ahead(info))
-        return connect(kind.listing.name, request, read=found.page, count=found.count, convert=shown().from_model)
+        if of is not None:
+            owned = OwnRows(loaders, request, loaders.children(rows or kind.listing, of[0]), of[1](self))
+            return connect(kind.listing.name, request, read=owned.page, count=owned.count, convert=shown().from_model)
+        reading = reading_of(kind.listing, shown(), below(asked_of(info), "nodes.", "edges.node."), newest)
+        found = Rows(loaders, kind.listing, request, reading)
+        return connect(kind.listing.name, request, read=found.page, count=found.count, convert=reading.show)
 
     own = [Parameter(name, Parameter.POSITIONAL_OR_KEYWORD, annotation=one) for name, one in _OWN.items()]
     resolver.__signature__ = Signature([*own, *kind.parameters()])  # type: ignore[attr-defined]
@@ -137,36 +130,48 @@ _OWN: Final[dict[str, object]] = {"self": Parameter.empty, "info": Info}
 
 
 @dataclass(frozen=True, slots=True)
-class Rows(Generic[M]):
-    """The rows that a list has: all, or those of one owner, which are read together with those of others."""
+class Rows:
+    """The rows of a whole list."""
 
     loaders: Loaders
-    listing: Listing[M]
+    listing: Listing[Any]
     request: PageRequest
-    owned: tuple[Children[M], int | str] | None
-    ahead: Ahead[M] | None
+    reading: Reading
 
-    async def page(self) -> Page[M]:
+    async def page(self) -> Page[Any]:
         """The page asked for."""
-        request = replace(self.request, criteria=await self._criteria())
-        if self.owned is None:
-            page = await self.loaders.page(self.listing, request)
-            if self.ahead is not None:
-                await self.ahead(page.items)
-            return page
-        children, owner = self.owned
-        return await children.page(owner, request)
+        request = replace(self.request, criteria=await criteria_of(self.loaders, self.request))
+        rows, newest = self.reading.rows, self.reading.newest
+        if newest is None:
+            return await self.loaders.page(rows, request)
+        return await self.loaders.page_with_newest(rows, newest, request)
 
     async def count(self) -> int:
         """How many rows meet the filter, counted up to the cap and one more."""
-        criteria = await self._criteria()
-        if self.owned is None:
-            return await self.loaders.count(self.listing, criteria)
-        children, owner = self.owned
-        return await children.count(owner, criteria)
+        return await self.loaders.count(self.listing, await criteria_of(self.loaders, self.request))
 
-    async def _criteria(self) -> Criteria:
-        """Whether a task is stalled no database can tell: it depends on what its schedule means."""
-        if not mentions(self.request.criteria, "stalled"):
-            return self.request.criteria
-        return stand_in(self.request.criteria, "stalled", await self.loaders.stalled())
+
+@dataclass(frozen=True, slots=True)
+class OwnRows(Generic[M]):
+    """The rows of a list that one owner has; they are read together with those of others."""
+
+    loaders: Loaders
+    request: PageRequest
+    children: Children[M]
+    owner: int | str
+
+    async def page(self) -> Page[M]:
+        """The page asked for."""
+        request = replace(self.request, criteria=await criteria_of(self.loaders, self.request))
+        return await self.children.page(self.owner, request)
+
+    async def count(self) -> int:
+        """How many rows meet the filter, counted up to the cap and one more."""
+        return await self.children.count(self.owner, await criteria_of(self.loaders, self.request))
+
+
+async def criteria_of(loaders: Loaders, request: PageRequest) -> Criteria:
+    """Whether a task is stalled no database can tell: it depends on what its schedule means."""
+    if not mentions(request.criteria, "stalled"):
+        return request.criteria
+    return stand_in(request.criteria, "stalled", await loaders.stalled())

@@ -5,7 +5,6 @@ from typing import Annotated
 import strawberry
 
 from ...jobs.core.model import FAILURES
-from ...jobs.core.model import Task as StoredTask
 from ...jobs.store.read import jobs as stored_jobs
 from ...jobs.store.read.listing.aggregates import EXECUTIONS, GROUPS
 from ...jobs.store.read.listing.criteria import AllOf, Condition, Criteria, Operator, equal
@@ -24,9 +23,10 @@ from ..lists.declared import (
     RUN_LIST,
     SKIPPED_LIST,
     TASK_LIST,
-    Ahead,
     listed,
 )
+from ..lists.reading import Newest, reading_of
+from ..lists.selection import asked_of
 from ..types.entities import (
     Job,
     JobExecution,
@@ -43,13 +43,6 @@ from .accounts import AccountQueries
 from .history import HistoryQueries
 from .reports import ReportQueries
 from .secrets import SecretQueries
-from .selection import asked_of
-
-
-def _last_statuses(info: Info) -> Ahead[StoredTask] | None:
-    """What reads the newest finished executions of the tasks of a page together, if they are asked for."""
-    asked = not asked_of(info).isdisjoint(("nodes.lastStatus", "edges.node.lastStatus"))
-    return info.context.loaders.look_ahead if asked else None
 
 
 @strawberry.type(description="Everything that can be read.")
@@ -94,8 +87,8 @@ class Query(ReportQueries, HistoryQueries, AccountQueries, SecretQueries):
             conditions.append(equal("success", value=False))
             conditions.append(Condition("outcome", Operator.IN, tuple(sorted(FAILURES))))
         request = PageRequest(EXECUTIONS.order, limit, AllOf(tuple(conditions)))
-        page = await info.context.loaders.page(EXECUTIONS, request)
-        return [JobExecution.from_model(execution) for execution in page.items]
+        reading = reading_of(EXECUTIONS, JobExecution, asked_of(info))
+        return list(map(reading.show, (await info.context.loaders.page(reading.rows, request)).items))
 
     executions: Connection[JobExecution] = listed(
         EXECUTION_LIST,
@@ -114,7 +107,7 @@ class Query(ReportQueries, HistoryQueries, AccountQueries, SecretQueries):
         lambda: Task,
         description="The tasks.",
         requires=Role.VIEWER,
-        ahead=_last_statuses,
+        newest=Newest("lastStatus", "last_status", lambda: JobExecution),
     )
 
     @resolved(description="One task, by its name or its id; null if there is none.", requires=Role.VIEWER)

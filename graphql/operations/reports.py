@@ -25,6 +25,7 @@ from ..guard.sizes import Size
 from ..lists.connections import Connection, PageArguments, connect
 from ..lists.criteria import to_criteria
 from ..lists.filters import TaskFilter
+from ..lists.selection import asked_of
 from ..lists.upcoming import Planned, planned
 from ..types.account import Viewer
 from ..types.entities import PlannedOccurrence, Task
@@ -32,7 +33,6 @@ from ..types.failures import merge
 from ..types.schedule import TIMES, ScheduleValidation
 from ..types.statistics import FailureGroup, Overview, QueuePoint, Statistics
 from .inputs import ScheduleInput
-from .selection import asked_of
 
 DAY: Final = timedelta(days=1)
 SECONDS: Final = {StatisticsBucket.MINUTE: 60, StatisticsBucket.HOUR: 3600, StatisticsBucket.DAY: 86400}

@@ -4,19 +4,17 @@ from collections.abc import Callable
 from dataclasses import fields
 from functools import lru_cache
 from operator import attrgetter
-from typing import Any, Final, TypeVar, cast
+from typing import Any, TypeVar, cast
 
-import strawberry
+from ..lists.shown import is_key
 
 G = TypeVar("G")
-
-_KEYS: Final = (strawberry.ID, strawberry.ID | None)
 
 
 def mirror(kind: type[G], source: object, within: str | None = None, /, **made: object) -> G:
     """The object of a GraphQL type for a value of the engine; keys become decimal text.
 
-    Tasks, runs and executions, of which a page has hundreds, are written out instead: that takes half the time.
+    Tasks, runs and executions, of which a page has hundreds, are made field by field instead (see ``shown``).
 
     Args:
         kind: The type; each of its fields that is not ``made`` must be an attribute of ``source``.
@@ -44,9 +42,5 @@ def _plan(
     names = tuple(field.name for field in wanted)
     # The values of the engine have slots, so that their classes have an attribute for each.
     paths = [name if within is None or hasattr(source, name) else f"{within}.{name}" for name in names]
-    keys = tuple(field.name for field in wanted if _annotation(field) in _KEYS)
+    keys = tuple(field.name for field in wanted if is_key(field))
     return names, attrgetter(*paths), keys
-
-
-def _annotation(field: Any) -> object:  # noqa: ANN401 - Strawberry's fields know more than those of dataclasses
-    return field.type_annotation.annotation if hasattr(field, "type_annotation") else field.type

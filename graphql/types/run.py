@@ -8,12 +8,13 @@ from strawberry.scalars import JSON
 
 from ...jobs.core import model
 from ...jobs.core.states import RunState
+from ..lists.shown import ByField, Fields, Made
 from ..scalars import BigInt
 from .common import Progress
 
 
 @strawberry.type
-class RunFields:
+class RunFields(ByField):
     """The columns of a run."""
 
     stored: strawberry.Private[model.Run]
@@ -55,41 +56,21 @@ class RunFields:
     @classmethod
     def from_model(cls, run: model.Run, *, deduplicated: bool = False) -> Self:
         """The GraphQL object of a run."""
-        return cls(
-            stored=run,
-            id=strawberry.ID(str(run.id)),
-            state=run.state,
-            job_name=run.job_name,
-            task_name=run.task_name,
-            group=run.group,
-            priority=run.priority,
-            args=JSON(run.args),
-            attempt=run.attempt,
-            failures=run.failures,
-            retries=run.retries,
-            retry_delay=run.retry_delay,
-            timeout=run.timeout,
-            trigger=run.trigger,
-            scheduled_for=run.scheduled_for,
-            submitted_at=run.submitted_at,
-            available_at=run.available_at,
-            started_at=run.started_at,
-            finished_at=run.finished_at,
-            cancel_requested_at=run.cancel_requested_at,
-            cancel_reason=run.cancel_reason,
-            node=run.node,
-            unique_key=run.unique_key,
-            submitter=run.submitter,
-            description=run.description,
-            progress=Progress.from_json(run.progress),
-            result=run.result,
-            error=run.error,
-            deduplicated=deduplicated,
-        )
+        shown = cls.__new__(cls)
+        shown.stored, shown.deduplicated = run, deduplicated
+        return shown
+
+
+RunFields.FIELDS = Fields(
+    RunFields,
+    model.Run,
+    columns={"group": "group_name"},
+    made={"progress": Made(("progress",), Progress.from_json), "deduplicated": Made((), lambda: False)},
+)
 
 
 @strawberry.type
-class ExecutionFields:
+class ExecutionFields(ByField):
     """The columns of an execution."""
 
     stored: strawberry.Private[model.Execution]
@@ -125,31 +106,25 @@ class ExecutionFields:
     @classmethod
     def from_model(cls, execution: model.Execution) -> Self:
         """The GraphQL object of an execution."""
-        records = execution.records_processed
-        due = execution.scheduled_for or execution.submitted_at
-        ended = execution.completed_at
-        return cls(
-            stored=execution,
-            id=strawberry.ID(str(execution.id)),
-            run_id=strawberry.ID(str(execution.run_id)),
-            task_id=None if execution.task_id is None else strawberry.ID(str(execution.task_id)),
-            job_name=execution.job_name,
-            started_at=execution.started_at,
-            completed_at=ended,
-            success=execution.success,
-            error_message=execution.error_message,
-            records_processed=None if records is None else BigInt(records),
-            outcome=execution.outcome,
-            task_name=execution.task_name,
-            attempt=execution.attempt,
-            node=execution.node,
-            trigger=execution.trigger,
-            scheduled_for=execution.scheduled_for,
-            submitted_at=execution.submitted_at,
-            duration=None if ended is None else (ended - execution.started_at).total_seconds(),
-            wait=max(0.0, (execution.started_at - due).total_seconds()),
-            error_type=execution.error_type,
-            traceback=execution.traceback,
-            value=execution.value,
-            progress=Progress.from_json(execution.progress),
-        )
+        shown = cls.__new__(cls)
+        shown.stored = execution
+        return shown
+
+
+def _duration(started: datetime, ended: datetime | None) -> float | None:
+    return None if ended is None else (ended - started).total_seconds()
+
+
+def _wait(started: datetime, due: datetime | None, submitted: datetime) -> float:
+    return max(0.0, (started - (due or submitted)).total_seconds())
+
+
+ExecutionFields.FIELDS = Fields(
+    ExecutionFields,
+    model.Execution,
+    made={
+        "duration": Made(("started_at", "completed_at"), _duration),
+        "wait": Made(("started_at", "scheduled_for", "submitted_at"), _wait),
+        "progress": Made(("progress",), Progress.from_json),
+    },
+)

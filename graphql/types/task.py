@@ -1,5 +1,6 @@
 """What a task holds by itself; its relations are in ``entities``."""
 
+from collections.abc import Iterable
 from datetime import datetime
 from typing import Self
 
@@ -9,12 +10,13 @@ from strawberry.scalars import JSON
 from ...jobs.core import model
 from ...jobs.core.policies import effective_overlap, effective_timeout, effective_tolerance
 from ..arguments import camel
+from ..lists.shown import ByField, Fields, Made
 from ..scalars import BigInt
 from .schedule import Schedule
 
 
 @strawberry.type
-class TaskFields:
+class TaskFields(ByField):
     """The columns of a task."""
 
     stored: strawberry.Private[model.Task]
@@ -69,46 +71,36 @@ class TaskFields:
     @classmethod
     def from_model(cls, task: model.Task) -> Self:
         """The GraphQL object of a task."""
-        spec = task.spec
-        return cls(
-            stored=task,
-            id=strawberry.ID(str(task.id)),
-            name=spec.name,
-            description=spec.description,
-            enabled=spec.enabled,
-            source=task.source,
-            job_name=spec.job_name,
-            args=JSON(spec.args),
-            group=spec.group,
-            priority=spec.priority,
-            owner=spec.owner,
-            submitter=task.submitter,
-            schedule=Schedule.from_model(spec.schedule, task),
-            declared_schedule=None if task.declared is None else Schedule.from_model(task.declared, task),
-            next_execution=task.next_execution if spec.enabled else None,
-            next_nominal=task.next_nominal,
-            overlap=effective_overlap(spec),
-            misfire=spec.misfire,
-            misfire_grace=spec.misfire_grace,
-            catch_up_limit=spec.catch_up_limit,
-            tolerance=effective_tolerance(spec),
-            timeout=effective_timeout(spec),
-            retries=spec.retries,
-            retry_delay=spec.retry_delay,
-            inherits=sorted(camel(name) for name in spec.inherits),
-            jitter=spec.jitter,
-            start_at=spec.start_at,
-            end_at=spec.end_at,
-            paused_at=task.paused_at,
-            paused_by=task.paused_by,
-            pause_reason=task.pause_reason,
-            finished=task.finished,
-            overridden=task.overridden,
-            last_due_at=task.last_due_at,
-            last_started_at=task.last_started_at,
-            counter=BigInt(task.counter),
-            version=task.version,
-            checkpoint=task.checkpoint,
-            created_at=task.created_at,
-            updated_at=task.updated_at,
-        )
+        shown = cls.__new__(cls)
+        shown.stored = task
+        return shown
+
+
+def _due(next_execution: datetime | None, enabled: bool) -> datetime | None:
+    return next_execution if enabled else None
+
+
+def _inherits(names: Iterable[str]) -> list[str]:
+    return sorted(map(camel, names))
+
+
+def _finished(next_nominal: datetime | None) -> bool:
+    return next_nominal is None
+
+
+TaskFields.FIELDS = Fields(
+    TaskFields,
+    model.Task,
+    within="spec",
+    columns={"group": "group_name"},
+    made={
+        "schedule": lambda task: Schedule.from_model(task.spec.schedule, task),
+        "declared_schedule": lambda task: None if task.declared is None else Schedule.from_model(task.declared, task),
+        "next_execution": Made(("next_execution", "enabled"), _due),
+        "overlap": lambda task: effective_overlap(task.spec),
+        "tolerance": lambda task: effective_tolerance(task.spec),
+        "timeout": lambda task: effective_timeout(task.spec),
+        "inherits": Made(("inherits",), _inherits),
+        "finished": Made(("next_nominal",), _finished),
+    },
+)

@@ -1,6 +1,6 @@
 """How the model behind a row is made: by the places of its columns, found once for each kind of statement."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import fields
 from enum import Enum, EnumType
 from functools import lru_cache
@@ -30,9 +30,19 @@ class RowReader(Generic[M]):
     def __init__(self, make: Callable[..., M], columns: Iterable[str], meanings: Mapping[str, Meaning]) -> None:
         self._make = make
         self._columns = tuple(columns)
+        self._named = meanings
         self._meanings = [
             (place, _reading(meanings[name])) for place, name in enumerate(self._columns) if name in meanings
         ]
+
+    def only(self, columns: Sequence[str]) -> "RowReader[tuple[Any, ...]]":
+        """A reader of rows that have no more than these columns, at least two: their values, in this order."""
+        return RowReader(_together, columns, {name: self._named[name] for name in columns if name in self._named})
+
+    def prefixed(self, prefix: str) -> "RowReader[M]":
+        """A reader of rows in which the names of the columns begin with ``prefix``."""
+        meanings = {prefix + name: meaning for name, meaning in self._named.items()}
+        return RowReader(self._make, [prefix + name for name in self._columns], meanings)
 
     def __call__(self, row: Row[Any]) -> M:
         """The model."""
@@ -42,6 +52,10 @@ class RowReader(Generic[M]):
         for place, read in self._meanings:
             values[place] = read(values[place])
         return self._make(*values)
+
+
+def _together(*values: Any) -> tuple[Any, ...]:
+    return values
 
 
 def reader_of(

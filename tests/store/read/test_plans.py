@@ -19,7 +19,7 @@ from cronograph.jobs.store.read.figures.scope import Scope
 from cronograph.jobs.store.read.listing.aggregates import EXECUTIONS, OCCURRENCES, RUNS, TASKS, Listing
 from cronograph.jobs.store.read.listing.criteria import AllOf, Condition, Criteria, Operator, equal, one_of
 from cronograph.jobs.store.read.listing.keyset import OrderKey, PageRequest
-from cronograph.jobs.store.read.listing.pages import count, page, pages_of
+from cronograph.jobs.store.read.listing.pages import count, page, page_with_newest, pages_of
 from cronograph.jobs.store.schema.tables import job_execution, queue_depth, run
 from cronograph.jobs.store.write.candidates import Want, candidates
 from cronograph.jobs.store.write.figures import count_hour
@@ -167,6 +167,19 @@ def test_the_newest_rows_of_many_parents_touch_few_rows_each(conn: Connection) -
         touched = work(conn, partial(pages_of, conn, listing, field, parents, request))
         per_parent = touched / len(parents)
         assert per_parent <= (20 if is_postgresql(conn) else 2_000), (listing.name, field, request)
+
+
+@pytest.mark.parametrize("order", [NEWEST, (OrderKey("name"),), (OrderKey("group"), OrderKey("id"))])
+def test_the_newest_executions_are_looked_for_by_task_and_only_for_the_page(
+    conn: Connection, order: tuple[OrderKey, ...]
+) -> None:
+    for number in range(1, 50):
+        add_task(conn, number)
+    read = partial(page_with_newest, conn, TASKS.only(("id", "name")), EXECUTIONS, PageRequest(order, 10))
+    assert work(conn, read) <= (10 * 20 if is_postgresql(conn) else 10 * 200 + 2_000)
+    shown = [(task[0], newest.task_id if newest else None) for task, newest in read().items]
+    assert len(shown) == 10
+    assert all(task_id == of for task_id, of in shown)
 
 
 def test_explaining_tasks_and_runs_does_not_look_at_what_is_over(conn: Connection) -> None:

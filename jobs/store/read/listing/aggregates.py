@@ -3,7 +3,8 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from typing import Any, Generic, TypeVar
+from functools import lru_cache
+from typing import Any, Generic, TypeVar, cast
 
 from sqlalchemy import (
     Boolean,
@@ -27,6 +28,7 @@ from ....core.schedule import Syntax
 from ....core.states import CLAIMABLE, FINAL, OCCUPYING, UNFINISHED, RunState
 from ...db.functions import duration
 from ...db.words import words
+from ...schema.rows import RowReader
 from ...schema.tables import (
     AMONG_ALL_RUNS,
     BY_HAND,
@@ -75,6 +77,17 @@ class Listing(Generic[M]):
     model: Callable[[Row[Any]], M]
     hints: Callable[[Condition], Iterable[ColumnElement[bool]]] = lambda _: ()
 
+    @property
+    def reader(self) -> RowReader[M]:
+        """What reads its columns, where each model is made of a row by itself; jobs are not."""
+        reader: Any = self.model
+        assert isinstance(reader, RowReader), self.name
+        return cast("RowReader[M]", reader)
+
+    def only(self, columns: tuple[str, ...]) -> "Listing[tuple[Any, ...]]":
+        """The same list with no more than these columns of its rows, at least two: their values in this order."""
+        return _only(self, columns)
+
     def condition(self, criteria: Criteria) -> ColumnElement[bool]:
         """The SQL of a condition, and what follows from it that an index is made for."""
         hints = (hint for required in conjuncts(criteria) for hint in self.hints(required))
@@ -94,6 +107,15 @@ class Listing(Generic[M]):
                 return tuple(keys[: place + 1])
         unique = next(name for name, one in self.fields.items() if one is self.key)
         return (*keys, OrderKey(unique, descending=keys[0].descending))
+
+
+@lru_cache(maxsize=256)
+def _only(listing: Listing[Any], columns: tuple[str, ...]) -> Listing[tuple[Any, ...]]:
+    # The same object for the same columns: statements are remembered by it.
+    rows = listing.rows.with_only_columns(
+        *(listing.rows.selected_columns[name] for name in columns), maintain_column_froms=True
+    )
+    return replace(listing, rows=rows, model=listing.reader.only(columns))
 
 
 def columns(table: FromClause, names: str) -> dict[str, ColumnElement[Any]]:

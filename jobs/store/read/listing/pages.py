@@ -7,11 +7,18 @@ from typing import Any, TypeVar
 from sqlalchemy import ColumnElement, Connection, Row, Select, Subquery, and_, func, select, true
 
 from ...db import dialect
+from ...schema.rows import RowReader
+from ...schema.tables import job_execution
+from ..executions import newest_finished_of
 from .aggregates import Listing
 from .criteria import Criteria
 from .keyset import Page, PageRequest, Position, bounds, order_by, page_of
 
 M = TypeVar("M")
+N = TypeVar("N")
+
+_NEWEST = "newest_"
+"""The columns of an execution begin with it where they stand beside those of its task."""
 
 COUNT_CAP = 10_000
 """Rows are counted up to here; one more means "more than this many"."""
@@ -30,6 +37,47 @@ def page(conn: Connection, listing: Listing[M], request: PageRequest) -> Page[M]
 def _page_statement(listing: Listing[Any], request: PageRequest) -> Select[Any]:
     # Whoever shows a page asks for the same one again and again; putting it together costs as much as sending it.
     return _limited(listing, request, listing.rows.add_columns(*_labels(listing, request)))
+
+
+def page_with_newest(
+    conn: Connection, tasks: Listing[M], executions: Listing[N], request: PageRequest
+) -> Page[tuple[M, N | None]]:
+    """One page of tasks, each with its newest finished execution; None = it has none. One statement.
+
+    Args:
+        conn: A connection.
+        tasks: ``TASKS``, or some of its columns, ``id`` among them.
+        executions: ``EXECUTIONS``, or some of its columns, ``id`` among them.
+        request: Which page.
+    """
+    task_of, execution_of = tasks.model, _newest_reader(executions)
+    found: list[tuple[tuple[M, N | None], Position]] = []
+    for row in conn.execute(_statement_with_newest(tasks, executions, request)):
+        newest = None if row[-1] is None else execution_of(row)
+        found.append(((task_of(row), newest), tuple(row)[-1 - len(request.order) : -1]))
+    return page_of(request, found)
+
+
+@lru_cache(maxsize=128)
+def _newest_reader(executions: Listing[Any]) -> RowReader[Any]:
+    return executions.reader.prefixed(_NEWEST)
+
+
+@lru_cache(maxsize=128)
+def _statement_with_newest(tasks: Listing[Any], executions: Listing[Any], request: PageRequest) -> Select[Any]:
+    # The page first, whatever planners think of it: only for its tasks is anything looked for.
+    page = _page_statement(tasks, request).subquery("page")
+    newest = job_execution.alias("newest")
+    names = [label.name for label in _labels(tasks, request)]
+    positions: dict[str, ColumnElement[Any]] = {
+        key.field: page.c[name] for key, name in zip(request.order, names, strict=True)
+    }
+    shown: list[ColumnElement[Any]] = [column for column in page.c if column.name not in names]
+    found: Any = newest.c
+    shown += [found[chosen.name].label(_NEWEST + chosen.name) for chosen in executions.rows.selected_columns]
+    both: Select[Any] = select(*shown, *positions.values(), newest.c.id.label("is_there_"))
+    joined = both.select_from(page.outerjoin(newest, newest.c.id == newest_finished_of(page.c.id)))
+    return joined.order_by(*order_by(request, positions))
 
 
 def count(conn: Connection, listing: Listing[M], criteria: Criteria, cap: int = COUNT_CAP) -> int:

@@ -20,3 +20,8 @@ def _paths(selections: Iterable[Selection], prefix: str) -> Iterator[str]:
         else:
             # A fragment: its fields are those of the type around it.
             yield from _paths(selection.selections, prefix)
+
+
+def below(asked: Iterable[str], *prefixes: str) -> frozenset[str]:
+    """Of paths as ``asked_of`` gives them those that begin with one of ``prefixes``, without that."""
+    return frozenset(path[len(one) :] for path in asked for one in prefixes if path.startswith(one))

@@ -6,6 +6,7 @@ environment, output, modules, exit status. This file is run by its path and impo
 children find the same modules as the installed command does. It ends, and kills all children, when the tests do.
 """
 
+import atexit
 import gc
 import importlib
 import json
@@ -15,11 +16,12 @@ import selectors
 import signal
 import socket
 import sys
+import threading
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from types import FrameType
-from typing import Any
+from typing import Any, NoReturn
 
 LOADED_LATER = (
     "anyio._core._sockets",
@@ -155,9 +157,32 @@ def launchers() -> Callable[[], None]:
     return main
 
 
+def end_after(run: Callable[[], None]) -> NoReturn:
+    """Run to the end and end this process, without what Python does at last.
+
+    To take apart, object by object, all that was imported before the fork is a quarter of what a short-lived server
+    costs. Threads are waited for, handlers of the exit are called, and what the program itself has left behind is
+    collected, so that coroutines and sockets that were forgotten say so. Who ends by an exception ends as ever.
+    """
+    status = 0
+    try:
+        run()
+    except SystemExit as ended:
+        if ended.code is not None and not isinstance(ended.code, int):
+            raise
+        status = ended.code or 0
+    wait_for_threads: Callable[[], None] = vars(threading)["_shutdown"]
+    wait_for_threads()
+    vars(atexit)["_run_exitfuncs"]()
+    gc.collect()
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(status & 0xFF)
+
+
 if __name__ == "__main__":
     run = {"commands": commands, "launchers": launchers}[sys.argv[2]]()
     gc.collect()
     gc.freeze()
     if Nurse(socket.socket(fileno=int(sys.argv[1]))).serve():
-        run()
+        end_after(run)

@@ -3,8 +3,9 @@
 All conditions within one filter must hold. A field of a filter has the name of the store's field it compares.
 """
 
+from collections.abc import Callable
 from datetime import datetime
-from typing import Any, Final, Generic, TypeAlias, TypeVar
+from typing import Any, Final, Generic, TypeAlias, TypeVar, dataclass_transform
 
 import strawberry
 
@@ -13,6 +14,7 @@ from ...jobs.core.schedule import Syntax
 from ...jobs.core.states import RunState
 from ..scalars import BigInt
 
+K = TypeVar("K")
 T = TypeVar("T")
 
 EQ: Final = "Equal to this; null = has no value."
@@ -31,6 +33,20 @@ NOT: Final = "This must not hold."
 
 def _condition(description: str, name: str | None = None) -> Any:  # noqa: ANN401 - a field specifier
     return strawberry.field(description=description, name=name, default=strawberry.UNSET)
+
+
+@dataclass_transform(kw_only_default=True, field_specifiers=(strawberry.field,))
+def _filter(which: str) -> Callable[[type[K]], type[K]]:
+    """A filter of rows: its own conditions, and then those that put filters of its kind together."""
+
+    def complete(kind: type[K]) -> type[K]:
+        several, one = list[kind] | None, kind | None  # type: ignore[valid-type]
+        for name, hint, words in (("and", several, AND), ("or", several, OR), ("not", one, NOT)):
+            kind.__annotations__[f"{name}_"] = hint
+            setattr(kind, f"{name}_", _condition(words, name))
+        return strawberry.input(kind, description=f"{which} All conditions must hold.")
+
+    return complete
 
 
 @strawberry.input(description="Conditions on a text.")
@@ -106,7 +122,7 @@ class Filter(Generic[T]):
     is_null: bool | None = _condition(IS_NULL)
 
 
-@strawberry.input(description="Which tasks. All conditions must hold.")
+@_filter("Which tasks.")
 class TaskFilter:
     """Conditions on tasks."""
 
@@ -136,12 +152,9 @@ class TaskFilter:
     )
     created_at: DateTimeFilter | None = _condition("When it was made.")
     updated_at: DateTimeFilter | None = _condition("When it was last edited.")
-    and_: list["TaskFilter"] | None = _condition(AND, "and")
-    or_: list["TaskFilter"] | None = _condition(OR, "or")
-    not_: "TaskFilter | None" = _condition(NOT, "not")
 
 
-@strawberry.input(description="Which runs. All conditions must hold.")
+@_filter("Which runs.")
 class RunFilter:
     """Conditions on runs."""
 
@@ -168,12 +181,9 @@ class RunFilter:
     submitter: StringFilter | None = _condition("Who asked for it.")
     description: StringFilter | None = _condition("Its description.")
     error: StringFilter | None = _condition("Its last error.")
-    and_: list["RunFilter"] | None = _condition(AND, "and")
-    or_: list["RunFilter"] | None = _condition(OR, "or")
-    not_: "RunFilter | None" = _condition(NOT, "not")
 
 
-@strawberry.input(description="Which executions. All conditions must hold.")
+@_filter("Which executions.")
 class ExecutionFilter:
     """Conditions on executions."""
 
@@ -198,12 +208,9 @@ class ExecutionFilter:
     duration: FloatFilter | None = _condition("Seconds from start to end.")
     error_message: StringFilter | None = _condition("The error's message.")
     error_type: StringFilter | None = _condition("The error's type.")
-    and_: list["ExecutionFilter"] | None = _condition(AND, "and")
-    or_: list["ExecutionFilter"] | None = _condition(OR, "or")
-    not_: "ExecutionFilter | None" = _condition(NOT, "not")
 
 
-@strawberry.input(description="Which skipped occurrences. All conditions must hold.")
+@_filter("Which skipped occurrences.")
 class SkippedOccurrenceFilter:
     """Conditions on skipped occurrences."""
 
@@ -216,24 +223,18 @@ class SkippedOccurrenceFilter:
     first_scheduled_for: DateTimeFilter | None = _condition("The first nominal time.")
     last_scheduled_for: DateTimeFilter | None = _condition("The last nominal time.")
     at: DateTimeFilter | None = _condition("When the row was last written.")
-    and_: list["SkippedOccurrenceFilter"] | None = _condition(AND, "and")
-    or_: list["SkippedOccurrenceFilter"] | None = _condition(OR, "or")
-    not_: "SkippedOccurrenceFilter | None" = _condition(NOT, "not")
 
 
-@strawberry.input(description="Which groups. All conditions must hold.")
+@_filter("Which groups.")
 class GroupFilter:
     """Conditions on groups."""
 
     name: StringFilter | None = _condition("The name.")
     paused: BooleanFilter | None = _condition("Whether none of its runs may start.")
     max_running: IntFilter | None = _condition("How many of its runs may run together; no value = no limit.")
-    and_: list["GroupFilter"] | None = _condition(AND, "and")
-    or_: list["GroupFilter"] | None = _condition(OR, "or")
-    not_: "GroupFilter | None" = _condition(NOT, "not")
 
 
-@strawberry.input(description="Which nodes. All conditions must hold.")
+@_filter("Which nodes.")
 class NodeFilter:
     """Conditions on nodes."""
 
@@ -242,12 +243,9 @@ class NodeFilter:
     state: Filter[NodeState] | None = _condition("Where it is in its life.")
     version: StringFilter | None = _condition("The version of Cronograph it runs.")
     started_at: DateTimeFilter | None = _condition("When it started.")
-    and_: list["NodeFilter"] | None = _condition(AND, "and")
-    or_: list["NodeFilter"] | None = _condition(OR, "or")
-    not_: "NodeFilter | None" = _condition(NOT, "not")
 
 
-@strawberry.input(description="Which entries of the audit log. All conditions must hold.")
+@_filter("Which entries of the audit log.")
 class AuditFilter:
     """Conditions on entries of the audit log."""
 
@@ -257,12 +255,9 @@ class AuditFilter:
     address: StringFilter | None = _condition("Where the request came from.")
     action: StringFilter | None = _condition("What was done.")
     subject: StringFilter | None = _condition("What it was done to.")
-    and_: list["AuditFilter"] | None = _condition(AND, "and")
-    or_: list["AuditFilter"] | None = _condition(OR, "or")
-    not_: "AuditFilter | None" = _condition(NOT, "not")
 
 
-@strawberry.input(description="Which jobs. All conditions must hold.")
+@_filter("Which jobs.")
 class JobFilter:
     """Conditions on jobs."""
 
@@ -270,9 +265,6 @@ class JobFilter:
     description: StringFilter | None = _condition("The description.")
     schedule: StringFilter | None = _condition("The cron expression that its code declares; no value = none.")
     isolation: Filter[Isolation] | None = _condition("Where it runs.")
-    and_: list["JobFilter"] | None = _condition(AND, "and")
-    or_: list["JobFilter"] | None = _condition(OR, "or")
-    not_: "JobFilter | None" = _condition(NOT, "not")
 
 
 AnyFilter: TypeAlias = (

@@ -2,7 +2,7 @@
 
 from dataclasses import asdict
 from datetime import datetime
-from typing import Self
+from typing import Any, Self
 
 import strawberry
 
@@ -16,6 +16,15 @@ from ..lists.declared import RUN_LIST, TASK_LIST, listed
 from ..scalars import BigInt
 from .entities import Run, Task
 from .mirror import mirror
+
+
+def _depth(state: RunState, description: str) -> Any:  # noqa: ANN401 - a field
+    """How many runs of a group are in a state."""
+
+    async def runs(self: "Group", info: Info) -> BigInt:
+        return BigInt((await info.context.loaders.depths.load(self.name)).states.get(state, 0))
+
+    return resolved(description=description)(runs)
 
 
 @strawberry.type(description="A queue group: the unit of fairness and of limits. It exists once it is named.")
@@ -50,33 +59,15 @@ class Group:
         of=("group", lambda self: self.name),
     )
 
-    @resolved(description="How many of its runs wait.")
-    async def waiting(self, info: Info) -> BigInt:
-        """Runs in state WAITING."""
-        return await self._depth(info, RunState.WAITING)
-
-    @resolved(description="How many of its runs were handed to a node and have not begun.")
-    async def scheduled(self, info: Info) -> BigInt:
-        """Runs in state SCHEDULED."""
-        return await self._depth(info, RunState.SCHEDULED)
-
-    @resolved(description="How many of its runs are being executed.")
-    async def running(self, info: Info) -> BigInt:
-        """Runs in state RUNNING."""
-        return await self._depth(info, RunState.RUNNING)
-
-    @resolved(description="How many of its runs failed and will be tried again.")
-    async def stuck(self, info: Info) -> BigInt:
-        """Runs in state STUCK."""
-        return await self._depth(info, RunState.STUCK)
+    waiting = _depth(RunState.WAITING, "How many of its runs wait.")
+    scheduled = _depth(RunState.SCHEDULED, "How many of its runs were handed to a node and have not begun.")
+    running = _depth(RunState.RUNNING, "How many of its runs are being executed.")
+    stuck = _depth(RunState.STUCK, "How many of its runs failed and will be tried again.")
 
     @resolved(description="For how many seconds the longest waiting due run has waited; null if none is due.")
     async def oldest_wait(self, info: Info) -> float | None:
         """The longest wait."""
         return (await info.context.loaders.depths.load(self.name)).oldest_wait
-
-    async def _depth(self, info: Info, state: RunState) -> BigInt:
-        return BigInt((await info.context.loaders.depths.load(self.name)).states.get(state, 0))
 
 
 @strawberry.type(

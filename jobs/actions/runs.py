@@ -188,26 +188,20 @@ def retry_runs(
     return submit(tx, new) if new else []
 
 
+_LIKE_BEFORE = (
+    "job_name args group priority task_id task_name scheduled_for retries retry_delay timeout exclusive submitter "
+    "submitter_id description carried"
+)
+"""What a run that is made again has of the one before."""
+
+
 def _again(tx: Tx, run: Run, args: dict[str, Json] | None, actor: str | None) -> NewRun:
-    return NewRun(
-        job_name=run.job_name,
-        trigger=Trigger.RETRY,
-        args=run.args if args is None else args,
-        group=run.group,
-        priority=run.priority,
-        task_id=run.task_id,
-        task_name=run.task_name,
-        scheduled_for=run.scheduled_for,
-        retries=run.retries,
-        retry_delay=run.retry_delay,
-        timeout=run.timeout,
-        exclusive=run.exclusive,
-        retried_from=run.id,
-        submitter=actor or run.submitter,
-        submitter_id=account_of(tx) if actor else run.submitter_id,
-        description=run.description,
-        carried=run.carried,
-    )
+    same = {name: getattr(run, name) for name in _LIKE_BEFORE.split()}
+    if args is not None:
+        same["args"] = args
+    if actor:
+        same |= {"submitter": actor, "submitter_id": account_of(tx)}
+    return NewRun(trigger=Trigger.RETRY, retried_from=run.id, **same)
 
 
 def retry_now(tx: Tx, run_id: int) -> Run:

@@ -114,16 +114,11 @@ class Carried:
             base_delay=run.retry_delay,
             cancelled=self.cancelled,
         )
+        judged = {one.name: getattr(verdict, one.name) for one in fields(AttemptResult) if hasattr(verdict, one.name)}
         return AttemptResult(
+            **judged,
             attempt=run.attempt,
-            outcome=verdict.outcome,
-            state=verdict.state,
             retry_in=None if verdict.state in FINAL else verdict.delay or 0.0,
-            records_processed=verdict.records_processed,
-            value=verdict.value,
-            error=verdict.error,
-            error_type=verdict.error_type,
-            traceback=verdict.traceback,
             lines=tuple(self.recorder.lines),
             progress=tuple(self.recorder.shown),
             checkpoint=self.recorder.checkpoint,

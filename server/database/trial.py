@@ -178,7 +178,7 @@ async def _late(jobs: _Jobs, database: Database, tasks: int) -> Spread:
     schedule = ScheduleSpec(Syntax.TIMESTAMP, time_text(due))
     for first in range(0, tasks, CHUNK):
         names = [f"trial-{place}" for place in range(first, min(tasks, first + CHUNK))]
-        await database.write(_create, [TaskSpec(name, _LATE, schedule) for name in names])
+        await database.write(create_tasks, [TaskSpec(name, _LATE, schedule) for name in names])
     await jobs.until(lambda: len(jobs.late) >= tasks)
     return Spread.of(jobs.late)
 
@@ -187,7 +187,3 @@ def _put(tx: Tx, job_name: str, runs: int) -> None:
     enqueue_many_sync(tx.conn, [RunSpec(job_name)] * runs)
     # Whoever enqueues in a transaction of his own notifies the nodes; here the node is in this process.
     tx.wake(Wake.RUNS | Wake.EVENTS)
-
-
-def _create(tx: Tx, specs: Sequence[TaskSpec]) -> None:
-    create_tasks(tx, specs)

@@ -163,6 +163,12 @@ def the_account(tx: Tx, name: str) -> Account:
     return account
 
 
+def name_of(tx: Tx, account_id: int) -> str | None:
+    """The name of an account for the audit log; None if it is gone."""
+    account = stored_accounts.by_id(tx.conn, account_id)
+    return account.name if account else None
+
+
 def bad_link(advice: str) -> UserError:
     """The refusal of a link, whatever is wrong with it: a stranger learns nothing."""
     return UserError(f"link: must be unspent and of the last 24 hours; {advice}", code=ErrorCode.INVALID_LINK)

@@ -14,6 +14,7 @@ from ...store.read.auth import accounts
 from ...store.read.auth import passkeys as stored
 from ...store.write.auth import accounts as account_statements
 from ...store.write.auth import passkeys
+from .accounts import name_of
 from .brakes import count_try, take_back
 from .sessions import MAX_ADDRESS, Place, start
 from .ways_in import keep_a_way_in
@@ -65,9 +66,9 @@ def succeed(tx: Tx, passkey: Passkey, sign_count: int, token_hash: str, place: P
 
 def fail(tx: Tx, passkey: Passkey | None, place: Place) -> None:
     """Note a failed sign-in."""
-    account = accounts.by_id(tx.conn, passkey.account_id) if passkey else None
+    name = name_of(tx, passkey.account_id) if passkey else None
     tx.actor = Actor("(nobody)", Role.VIEWER, address=place.address[:MAX_ADDRESS])
-    tx.record("sign_in.failed", account.name if account else UNKNOWN, after={"by": "passkey"})
+    tx.record("sign_in.failed", name or UNKNOWN, after={"by": "passkey"})
 
 
 def begin_registration(tx: Tx, challenge_hash: str, bound_to: str, account_id: int) -> list[Passkey]:
@@ -99,7 +100,7 @@ def register(tx: Tx, account_id: int, new: DeviceKey, name: str) -> Passkey:
     made = passkeys.insert_passkey(tx.conn, account_id, new, name, tx.now)
     if made is None:
         raise AlreadyExists("passkey: it is registered already; sign in with it, or choose another device")
-    tx.record("passkey.created", _owner(tx, made), after=_described(made))
+    tx.record("passkey.created", name_of(tx, account_id), after=_described(made))
     return made
 
 
@@ -114,7 +115,7 @@ def rename(tx: Tx, passkey_id: int, account_id: int, name: str) -> Passkey:
     renamed = passkeys.rename_passkey(tx.conn, passkey_id, account_id, name)
     if renamed is None:
         raise _missing(passkey_id)
-    tx.record("passkey.renamed", _owner(tx, renamed), after=_described(renamed))
+    tx.record("passkey.renamed", name_of(tx, account_id), after=_described(renamed))
     return renamed
 
 
@@ -130,7 +131,7 @@ def delete(tx: Tx, passkey_id: int, account_id: int) -> Passkey:
     if deleted is None:
         raise _missing(passkey_id)
     keep_a_way_in(tx, account_id, deleted.name)
-    tx.record("passkey.deleted", _owner(tx, deleted), before=_described(deleted))
+    tx.record("passkey.deleted", name_of(tx, account_id), before=_described(deleted))
     return deleted
 
 
@@ -143,11 +144,6 @@ def _with_room(tx: Tx, account_id: int) -> list[Passkey]:
 
 def _missing(passkey_id: int) -> NotFound:
     return NotFound(f"id: this account has no passkey {passkey_id}", path=("id",))
-
-
-def _owner(tx: Tx, passkey: Passkey) -> str | None:
-    account = accounts.by_id(tx.conn, passkey.account_id)
-    return account.name if account else None
 
 
 def _described(passkey: Passkey) -> dict[str, str | int]:

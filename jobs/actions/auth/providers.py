@@ -11,7 +11,7 @@ from ...store.read.auth import accounts
 from ...store.read.auth import providers as stored
 from ...store.write.auth import accounts as account_statements
 from ...store.write.auth import providers
-from .accounts import add_account, set_role
+from .accounts import add_account, name_of, set_role
 from .brakes import count_try, take_back
 from .sessions import MAX_ADDRESS, Place, start
 from .ways_in import keep_a_way_in
@@ -69,7 +69,7 @@ def connect(tx: Tx, account_id: int, profile: Profile) -> ProviderIdentity:
     made = providers.insert_identity(tx.conn, account_id, profile, tx.now)
     if made is None:
         raise AlreadyExists(f"{profile.provider}: this identity is connected to an account already")
-    tx.record("identity.connected", _name(tx, account_id), after=_described(made))
+    tx.record("identity.connected", name_of(tx, account_id), after=_described(made))
     return made
 
 
@@ -85,7 +85,7 @@ def disconnect(tx: Tx, identity_id: int, account_id: int) -> ProviderIdentity:
     if gone is None:
         raise NotFound(f"id: this account has no identity {identity_id}", path=("id",))
     keep_a_way_in(tx, account_id, gone.provider)
-    tx.record("identity.disconnected", _name(tx, account_id), before=_described(gone))
+    tx.record("identity.disconnected", name_of(tx, account_id), before=_described(gone))
     return gone
 
 
@@ -105,11 +105,6 @@ def _sign_up(tx: Tx, profile: Profile) -> Account:
     account = add_account(tx, profile.name, profile.role or Role.VIEWER)
     connect(tx, account.id, profile)
     return account
-
-
-def _name(tx: Tx, account_id: int) -> str | None:
-    account = accounts.by_id(tx.conn, account_id)
-    return account.name if account else None
 
 
 def _described(identity: ProviderIdentity) -> dict[str, str | int]:

@@ -19,7 +19,7 @@ from ...store.db.transaction import Tx
 from ...store.read.auth import accounts
 from ...store.read.auth.identities import Found
 from ...store.write.auth import sessions, throttle
-from .accounts import set_password
+from .accounts import name_of, set_password
 from .brakes import count_try, take_back
 
 MAX_AGENT = 200
@@ -128,26 +128,21 @@ def end_session(tx: Tx, account_id: int, session_id: int) -> None:
     """
     if not sessions.delete_session(tx.conn, session_id, account_id, tx.now):
         raise NotFound(f"id: there is no session {session_id}; it may have ended", path=("id",))
-    tx.record("session.ended", _owner(tx, account_id))
+    tx.record("session.ended", name_of(tx, account_id))
 
 
 def sign_out(tx: Tx, account_id: int, session_id: int) -> None:
     """End the sign-in that somebody leaves; it may have ended meanwhile."""
     if sessions.delete_session(tx.conn, session_id, account_id, tx.now):
-        tx.record("session.ended", _owner(tx, account_id))
+        tx.record("session.ended", name_of(tx, account_id))
 
 
 def end_all_sessions(tx: Tx, account_id: int, *, but: int | None = None) -> int:
     """End the sign-ins of an account, all or all but one; returns how many."""
     ended = sessions.delete_sessions_of(tx.conn, account_id, tx.now, but=but)
     if ended:
-        tx.record("session.ended", _owner(tx, account_id), after={"sessions": ended})
+        tx.record("session.ended", name_of(tx, account_id), after={"sessions": ended})
     return ended
-
-
-def _owner(tx: Tx, account_id: int) -> str | None:
-    account = accounts.by_id(tx.conn, account_id)
-    return account.name if account else None
 
 
 def _subjects(name: str, place: Place) -> list[tuple[str, Brake]]:

@@ -8,9 +8,9 @@ from ...core.auth.roles import Role, lesser
 from ...core.errors import InvalidInput, InvalidState, NotFound
 from ...core.rules import check_name
 from ...store.db.transaction import Tx
-from ...store.read.auth import accounts
 from ...store.read.auth import sessions as stored_sessions
 from ...store.write.auth import sessions
+from .accounts import name_of
 
 MAX_TOKENS = 100
 """Tokens of one account that are not revoked."""
@@ -75,8 +75,7 @@ def revoke_token(tx: Tx, token_id: int, *, account_id: int | None = None) -> Api
     revoked = sessions.revoke_token(tx.conn, token_id, account_id, tx.now)
     if revoked is None:
         raise NotFound(f"id: there is no token {token_id}, or it is revoked already", path=("id",))
-    owner = accounts.by_id(tx.conn, revoked.account_id)
-    tx.record("token.revoked", owner.name if owner else None, before=_described(revoked))
+    tx.record("token.revoked", name_of(tx, revoked.account_id), before=_described(revoked))
     return revoked
 
 

@@ -4,7 +4,7 @@ import logging
 
 from ...actions.nodes import rescue_expired
 from ...core.model import Node
-from ...store.db.database import Connection, Database
+from ...store.db.database import Database
 from ...store.db.transaction import Tx
 from ...store.read import nodes
 from ..clock import Clock
@@ -28,7 +28,7 @@ class Rescuer:
 
     async def look(self) -> int:
         """Look once; how many runs were rescued."""
-        live = await self._database.read(_live)
+        live = await self._database.read(nodes.live)
         now = self._clock.monotonic()
         self._watched = {node.id: (node.seq, self._since(node, now)) for node in live if node.id != self._own}
         silent = {node_id for node_id, (_, since) in self._watched.items() if now - since >= self._lease}
@@ -42,10 +42,6 @@ class Rescuer:
     def _since(self, node: Node, now: float) -> float:
         seq, since = self._watched.get(node.id, (None, now))
         return since if seq == node.seq else now
-
-
-def _live(conn: Connection) -> list[Node]:
-    return nodes.live(conn)
 
 
 def _rescue(tx: Tx, silent: set[int]) -> int:

@@ -67,7 +67,13 @@ class Around:
         if cancel is not None:
             raise cancel
 
-    def enter_plain(self) -> None:
+    async def __aenter__(self) -> None:
+        await self.enter()
+
+    async def __aexit__(self, _kind: object, error: BaseException | None, _trace: object) -> None:
+        await self.leave(error)
+
+    def __enter__(self) -> None:
         """Enter hooks that need no event loop."""
         for hook in self._hooks:
             manager = hook.manager(self._context)
@@ -79,8 +85,7 @@ class Around:
             else:
                 self._entered.append((hook, manager))
 
-    def leave_plain(self, error: BaseException | None) -> None:
-        """Leave what ``enter_plain`` entered."""
+    def __exit__(self, _kind: object, error: BaseException | None, _trace: object) -> None:
         while self._entered:
             hook, manager = self._entered.pop()
             assert isinstance(manager, AbstractContextManager)
@@ -129,16 +134,8 @@ class Surroundings:
 
     async def in_loop(self, context: JobContext, arguments: Arguments) -> Any:  # noqa: ANN401 - what the job returns
         """Await the handler within all of them."""
-        around = Around(self._hooks, context)
-        await around.enter()
-        raised: BaseException | None = None
-        try:
+        async with Around(self._hooks, context):
             return await self._with_resources(arguments)
-        except BaseException as error:
-            raised = error
-            raise
-        finally:
-            await around.leave(raised)
 
     async def _with_resources(self, arguments: Arguments) -> Any:  # noqa: ANN401 - what the job returns
         raised: BaseException | None = None
@@ -160,16 +157,8 @@ class Surroundings:
 
     def call(self, context: JobContext, arguments: Arguments) -> Any:  # noqa: ANN401 - what the job returns
         """Call a plain handler within the hooks and resources that need no event loop."""
-        around = Around([hook for hook in self._hooks if not hook.is_async], context)
-        around.enter_plain()
-        raised: BaseException | None = None
-        try:
+        with Around([hook for hook in self._hooks if not hook.is_async], context):
             return self._with_plain_resources(arguments)
-        except BaseException as error:
-            raised = error
-            raise
-        finally:
-            around.leave_plain(raised)
 
     def _with_plain_resources(self, arguments: Arguments) -> Any:  # noqa: ANN401 - what the job returns
         raised: BaseException | None = None

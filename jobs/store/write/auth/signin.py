@@ -52,28 +52,20 @@ def delete_forgotten_failures(conn: Connection, now: datetime, limit: int) -> in
     return _delete_some(conn, login_throttle, over, limit)
 
 
-def delete_finished_links(conn: Connection, now: datetime, limit: int) -> int:
-    """Delete set-up and recovery links with ``expires_at < now``, and spent ones."""
-    c = one_time_link.c
-    return _delete_some(conn, one_time_link, or_(c.expires_at < now, c.consumed_at.is_not(None)), limit)
+def _over(table: Table) -> Cleanup:
+    """Deletes rows that expired (``expires_at < now``), and those that were used up."""
+    over = table.c.consumed_at.is_not(None)
+    return lambda conn, now, limit: _delete_some(conn, table, or_(table.c.expires_at < now, over), limit)
 
 
-def delete_finished_challenges(conn: Connection, now: datetime, limit: int) -> int:
-    """Delete passkey challenges with ``expires_at < now``, and consumed ones."""
-    c = webauthn_challenge.c
-    return _delete_some(conn, webauthn_challenge, or_(c.expires_at < now, c.consumed_at.is_not(None)), limit)
-
-
-def delete_finished_attempts(conn: Connection, now: datetime, limit: int) -> int:
-    """Delete sign-ins by a provider with ``expires_at < now``, and consumed ones."""
-    c = provider_attempt.c
-    return _delete_some(conn, provider_attempt, or_(c.expires_at < now, c.consumed_at.is_not(None)), limit)
-
-
-def delete_finished_device_codes(conn: Connection, now: datetime, limit: int) -> int:
-    """Delete device codes with ``expires_at < now``, and consumed ones."""
-    c = device_code.c
-    return _delete_some(conn, device_code, or_(c.expires_at < now, c.consumed_at.is_not(None)), limit)
+delete_finished_links = _over(one_time_link)
+"""Of set-up and recovery links."""
+delete_finished_challenges = _over(webauthn_challenge)
+"""Of challenges for passkeys."""
+delete_finished_attempts = _over(provider_attempt)
+"""Of sign-ins by a provider."""
+delete_finished_device_codes = _over(device_code)
+"""Of device codes."""
 
 
 def delete_finished_refresh_families(conn: Connection, now: datetime, limit: int) -> int:

@@ -10,11 +10,10 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 from ..errors import UserFacingError, mask
 from ..guard.document import Prepared, RequestRefused
 from ..guard.limits import LimitExceeded
-from .closing import CloseSocket
 from .door import FrontDoor
 from .engine import encode_json
 from .request import GraphQLRequest, parse_request
-from .sending import SlowReader
+from .sending import CloseSocket, SlowReader
 
 
 class SocketOperations:

@@ -10,6 +10,15 @@ from collections.abc import Awaitable, Callable
 from starlette.types import Message
 
 
+class CloseSocket(Exception):  # noqa: N818 - a decision, not a fault
+    """Ends the socket with a code and a reason; a code of None means that the client has gone."""
+
+    def __init__(self, code: int | None, reason: str = "") -> None:
+        super().__init__(reason)
+        self.code = code
+        self.reason = reason
+
+
 class SlowReader(Exception):  # noqa: N818 - a fact about the reader, not a fault of ours
     """The reader took nothing for `Limits.send_seconds`; its connection has to go."""
 

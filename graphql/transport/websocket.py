@@ -22,12 +22,11 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 from graphql import GraphQLError
 
 from ..errors import UserFacingError, error_answer, mask
-from .closing import CloseSocket
 from .door import FrontDoor
 from .engine import encode_json
 from .operations import SocketOperations
 from .request import as_object, parse_json
-from .sending import BoundedSender, SlowReader
+from .sending import BoundedSender, CloseSocket, SlowReader
 
 logger = logging.getLogger("cronograph.graphql")
 

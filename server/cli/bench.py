@@ -11,8 +11,8 @@ from ...jobs.store.db.opening import place_aside
 from ..configuration.reading import load
 from ..database.trial import Amount, Figures, Spread, measure
 from ..process.collector import leave_out_what_stays
-from .options import AsJson, ConfigFile, DatabaseUrl
-from .output import Output
+from .options import ConfigFile, DatabaseUrl
+from .output import Output, answering
 
 DEFAULTS = Amount()
 Runs = Annotated[int, typer.Option("--runs", min=1, max=1_000_000, help="Runs that wait when the node starts.")]
@@ -20,33 +20,32 @@ Latencies = Annotated[int, typer.Option("--latencies", min=1, max=10_000, help="
 Tasks = Annotated[int, typer.Option("--tasks", min=1, max=10_000, help="Tasks due at one second.")]
 
 
+@answering
 def bench(
+    output: Output,
     database_url: DatabaseUrl = None,
     runs: Runs = DEFAULTS.runs,
     latencies: Latencies = DEFAULTS.latencies,
     tasks: Tasks = DEFAULTS.tasks,
     config: ConfigFile = None,
-    as_json: AsJson = False,
 ) -> None:
     """Measure how fast one node is here, with this database and this configuration; takes about half a minute.
 
     It works in a place of its own, a schema of the same PostgreSQL database or a file beside SQLite's, which is removed
     afterwards; tasks and runs of yours are neither read nor changed. A server at work beside it takes its share.
     """
-    output = Output(as_json=as_json)
-    with output.errors():
-        settings = load({"database_url": database_url}, config).settings
-        node = EngineSettings(
-            slots=settings.slots, thread_slots=settings.thread_slots, prefetch=settings.prefetch, poll=settings.poll
-        )
-        amount = Amount(runs, latencies, tasks)
-        leave_out_what_stays()
-        with (
-            place_aside(settings.database_url) as place,
-            asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner,
-        ):
-            figures = runner.run(measure(place, amount, node, output.note))
-        output.result({"ok": True, **figures.as_json()}, _sentences(figures))
+    settings = load({"database_url": database_url}, config).settings
+    node = EngineSettings(
+        slots=settings.slots, thread_slots=settings.thread_slots, prefetch=settings.prefetch, poll=settings.poll
+    )
+    amount = Amount(runs, latencies, tasks)
+    leave_out_what_stays()
+    with (
+        place_aside(settings.database_url) as place,
+        asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner,
+    ):
+        figures = runner.run(measure(place, amount, node, output.note))
+    output.result({"ok": True, **figures.as_json()}, _sentences(figures))
 
 
 def _sentences(figures: Figures) -> str:

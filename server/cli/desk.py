@@ -1,27 +1,18 @@
 """What commands share that work straight in the database, without a server: their options, and how they answer."""
 
-import functools
-import inspect
 from collections.abc import Callable, Mapping
-from inspect import Parameter
 from pathlib import Path
-from typing import Any, Concatenate, Final, ParamSpec, TypeVar, cast
+from typing import Any, Concatenate, ParamSpec, TypeVar, cast
 
 from ...jobs.store.db.transaction import Tx
 from ..configuration.reading import load
 from ..configuration.settings import Settings
 from ..database.accounts import on_accounts
-from .options import AsJson, ConfigFile, DatabaseUrl
-from .output import Output
+from .options import ConfigFile, DatabaseUrl, option, with_options
+from .output import AS_JSON, Output
 
 P = ParamSpec("P")
 T = TypeVar("T")
-
-_OPTIONS: Final = (
-    Parameter("database_url", Parameter.KEYWORD_ONLY, default=None, annotation=DatabaseUrl),
-    Parameter("config", Parameter.KEYWORD_ONLY, default=None, annotation=ConfigFile),
-    Parameter("as_json", Parameter.KEYWORD_ONLY, default=False, annotation=AsJson),
-)
 
 
 class Desk:
@@ -53,7 +44,6 @@ class Desk:
 def at_desk(command: Callable[Concatenate[Desk, P], None]) -> Callable[..., None]:
     """A command that takes ``--database-url``, ``--config`` and ``--json`` after its own options."""
 
-    @functools.wraps(command)
     def working(*args: P.args, **given: P.kwargs) -> None:
         said = cast("dict[str, Any]", given)
         output = Output(as_json=said.pop("as_json", False))
@@ -61,9 +51,5 @@ def at_desk(command: Callable[Concatenate[Desk, P], None]) -> Callable[..., None
         with output.errors():
             command(desk, *args, **given)
 
-    own = list(inspect.signature(command, eval_str=True).parameters.values())[1:]
-    every = [*(one.replace(kind=Parameter.KEYWORD_ONLY) for one in own), *_OPTIONS]
-    # What a command takes is what typer makes its command line of.
-    vars(working)["__signature__"] = inspect.Signature(every)
-    working.__annotations__ = {one.name: one.annotation for one in every}
-    return working
+    own = option("database_url", DatabaseUrl), option("config", ConfigFile)
+    return with_options(command, working, after=(*own, AS_JSON))

@@ -4,30 +4,29 @@ import sys
 
 from ...graphql.client import Invitation, sign_in
 from .client import server_at, speaking_to
-from .options import DEFAULT_SERVER, AsJson, ServerUrl
-from .output import Output
+from .options import DEFAULT_SERVER, ServerUrl
+from .output import Output, answering
 
 
-def login(url: ServerUrl = DEFAULT_SERVER, as_json: AsJson = False) -> None:
+@answering
+def login(output: Output, url: ServerUrl = DEFAULT_SERVER) -> None:
     """Sign in at a server: open the printed address in a browser, and let this terminal in.
 
     The sign-in is kept in a file that only you can read (cronograph/credentials.json in XDG_CONFIG_HOME or ~/.config),
     and used by all commands and by the Python client. It ends 30 days after its last use, by `cronograph logout`, or on
     the dashboard.
     """
-    output = Output(as_json=as_json)
 
     def invite(invitation: Invitation) -> None:
         # For people, whatever the form of the result.
         sys.stderr.write(f"Open {invitation.address} and let this terminal in, if it shows {invitation.code}.\n")
         sys.stderr.flush()
 
-    with output.errors():
-        with speaking_to(url):
-            sign_in(url, invite)
-        with server_at(url) as client:
-            viewer = client.viewer()
-        output.result(
-            {"ok": True, "url": url, "name": viewer.name, "role": viewer.role},
-            f"Signed in at {url} as {viewer.name} ({viewer.role.lower()})",
-        )
+    with speaking_to(url):
+        sign_in(url, invite)
+    with server_at(url) as client:
+        viewer = client.viewer()
+    output.result(
+        {"ok": True, "url": url, "name": viewer.name, "role": viewer.role},
+        f"Signed in at {url} as {viewer.name} ({viewer.role.lower()})",
+    )

@@ -2,15 +2,14 @@
 
 from ...graphql.client import sign_out
 from .client import speaking_to
-from .options import DEFAULT_SERVER, AsJson, ServerUrl
-from .output import Output
+from .options import DEFAULT_SERVER, ServerUrl
+from .output import Output, answering
 
 
-def logout(url: ServerUrl = DEFAULT_SERVER, as_json: AsJson = False) -> None:
+@answering
+def logout(output: Output, url: ServerUrl = DEFAULT_SERVER) -> None:
     """End the sign-in at a server, there and here."""
-    output = Output(as_json=as_json)
-    with output.errors():
-        with speaking_to(url):
-            ended = sign_out(url)
-        words = f"Signed out at {url}" if ended else f"Nobody was signed in at {url}"
-        output.result({"ok": True, "url": url, "ended": ended}, words)
+    with speaking_to(url):
+        ended = sign_out(url)
+    words = f"Signed out at {url}" if ended else f"Nobody was signed in at {url}"
+    output.result({"ok": True, "url": url, "ended": ended}, words)

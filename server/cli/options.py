@@ -2,7 +2,7 @@
 
 import functools
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from inspect import Parameter
 from pathlib import Path
 from typing import Annotated, Any, Concatenate, Final, ParamSpec, TypeAlias
@@ -99,25 +99,36 @@ SETTINGS: Final[dict[str, Any]] = {
 def takes_settings(command: Callable[Concatenate[Flags, P], None]) -> Callable[..., None]:
     """A command with these flags before its own: what was given of them is its first argument."""
 
-    @functools.wraps(command)
     def taking(*args: P.args, **given: P.kwargs) -> None:
         said: dict[str, Any] = given
         # An empty list and a switch that is off were not given.
         flags = {name: said.pop(name, None) or None for name in SETTINGS}
         command(flags, *args, **given)
 
-    own = list(inspect.signature(command, eval_str=True).parameters.values())[1:]
     shared = [
-        Parameter(
-            name,
-            Parameter.KEYWORD_ONLY,
-            default=False if name in ("setup_public", "no_auth") else None,
-            annotation=annotation,
-        )
+        option(name, annotation, default=False if name in ("setup_public", "no_auth") else None)
         for name, annotation in SETTINGS.items()
     ]
-    every = [*shared, *(one.replace(kind=Parameter.KEYWORD_ONLY) for one in own)]
+    return with_options(command, taking, before=shared)
+
+
+def option(name: str, annotation: object, default: object = None) -> Parameter:
+    """An option that a command takes besides those of its own function."""
+    return Parameter(name, Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
+
+
+def with_options(
+    command: Callable[..., None],
+    call: Callable[..., None],
+    *,
+    before: Sequence[Parameter] = (),
+    after: Sequence[Parameter] = (),
+) -> Callable[..., None]:
+    """``call`` as the command: with its options, but for the first argument that it is given, and those around them."""
+    own = list(inspect.signature(command, eval_str=True).parameters.values())[1:]
+    every = [*before, *(one.replace(kind=Parameter.KEYWORD_ONLY) for one in own), *after]
+    functools.update_wrapper(call, command)
     # What a command takes is what typer makes its command line of.
-    vars(taking)["__signature__"] = inspect.Signature(every)
-    taking.__annotations__ = {one.name: one.annotation for one in every}
-    return taking
+    vars(call)["__signature__"] = inspect.Signature(every)
+    call.__annotations__ = {one.name: one.annotation for one in every}
+    return call

@@ -2,9 +2,9 @@
 
 import json
 import sys
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, Concatenate, Final, ParamSpec, cast
 
 import typer
 
@@ -13,6 +13,9 @@ from ..configuration.reading import InvalidSettingsError
 from ..discovery import JobsNotFoundError
 from ..http.bind import CannotListenError
 from ..process.ending import ExitCode
+from .options import AsJson, option, with_options
+
+P = ParamSpec("P")
 
 
 class Refused(CronographError):  # noqa: N818 - an answer, not a malfunction
@@ -60,6 +63,20 @@ class Output:
             sys.stderr.write(f"warning: {sentence}\n")
         for sentence in faults:
             sys.stderr.write(f"error: {sentence}\n")
+
+
+AS_JSON: Final = option("as_json", AsJson, default=False)
+
+
+def answering(command: Callable[Concatenate[Output, P], None]) -> Callable[..., None]:
+    """A command that takes ``--json`` after its own options, and answers by its first argument, errors included."""
+
+    def speaking(*args: P.args, **given: P.kwargs) -> None:
+        output = Output(as_json=cast("dict[str, Any]", given).pop("as_json", False))
+        with output.errors():
+            command(output, *args, **given)
+
+    return with_options(command, speaking, after=[AS_JSON])
 
 
 def print_line(text: str) -> None:

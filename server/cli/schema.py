@@ -7,32 +7,28 @@ from typing import Annotated
 import typer
 
 from ...graphql import schema as schema_module
-from .options import AsJson
-from .output import Output, Refused
+from .output import Output, Refused, answering
 
 KEPT = Path(schema_module.__file__).with_name("schema.graphql")
 """The text of the schema that is kept with the code."""
 
 
+@answering
 def schema(
+    output: Output,
     check: Annotated[
         bool, typer.Option("--check", help="Compare with the text kept with the code; status 1 when they differ.")
     ] = False,
-    as_json: AsJson = False,
 ) -> None:
     """Print the GraphQL schema of this version (SDL), or check that the kept text is up to date."""
-    output = Output(as_json=as_json)
-    with output.errors():
-        text = schema_module.create_schema().as_str().rstrip("\n")
-        if not check:
-            output.result({"ok": True, "schema": text}, text)
-            return
-        difference = _difference(text)
-        if difference:
-            raise Refused(
-                f"graphql/{KEPT.name}: must be what the code says; write it with `make schema`.\n{difference}"
-            )
-        output.result({"ok": True}, f"graphql/{KEPT.name} is up to date")
+    text = schema_module.create_schema().as_str().rstrip("\n")
+    if not check:
+        output.result({"ok": True, "schema": text}, text)
+        return
+    difference = _difference(text)
+    if difference:
+        raise Refused(f"graphql/{KEPT.name}: must be what the code says; write it with `make schema`.\n{difference}")
+    output.result({"ok": True}, f"graphql/{KEPT.name} is up to date")
 
 
 def _difference(text: str) -> str:

@@ -13,8 +13,7 @@ from ...jobs.store.db.transaction import Tx
 from ...jobs.store.read.auth import secrets as stored_secrets
 from ..configuration.secret_keys import key_file, key_source, write_keys
 from .desk import Desk, at_desk
-from .options import AsJson
-from .output import Output
+from .output import Output, answering
 
 secret = typer.Typer(
     help="Keep passwords and tokens for arguments, encrypted, straight in the database.", no_args_is_help=True
@@ -68,12 +67,11 @@ def delete(
 
 
 @secret.command()
-def new_key(
-    as_json: AsJson = False,
-) -> None:
+@answering
+def new_key(output: Output) -> None:
     """Print a new key for CRONOGRAPH_SECRET_KEY, and nothing else."""
     key = actions.fresh_key()
-    Output(as_json=as_json).result({"ok": True, "key": key.text, "keyId": key.id}, key.text)
+    output.result({"ok": True, "key": key.text, "keyId": key.id}, key.text)
 
 
 @secret.command()

@@ -8,8 +8,8 @@ import typer
 from ...graphql.client import Client, Run
 from ...jobs.core.errors import ConfigurationError
 from .client import server_at
-from .options import DEFAULT_SERVER, AsJson, ServerUrl
-from .output import Output
+from .options import DEFAULT_SERVER, ServerUrl
+from .output import Output, answering
 
 Arguments = Annotated[
     str | None,
@@ -17,23 +17,22 @@ Arguments = Annotated[
 ]
 
 
+@answering
 def trigger(
+    output: Output,
     name: Annotated[str, typer.Argument(help="Name of the job; with --task, of the task.")],
     args: Arguments = None,
     task: Annotated[bool, typer.Option("--task", help="NAME is a task: its arguments and policies apply.")] = False,
     url: ServerUrl = DEFAULT_SERVER,
-    as_json: AsJson = False,
 ) -> None:
     """Make a run of a job (or of a task) now, on a running server.
 
     The exit status is 0 when a run was made, 1 when the server refused, 3 when it cannot be reached.
     """
-    output = Output(as_json=as_json)
-    with output.errors():
-        given = _arguments(args)
-        with server_at(url) as client:
-            act = _trigger_task if task else _trigger_job
-            output.result(*act(client, name, given))
+    given = _arguments(args)
+    with server_at(url) as client:
+        act = _trigger_task if task else _trigger_job
+        output.result(*act(client, name, given))
 
 
 def _arguments(text: str | None) -> dict[str, Any] | None:

@@ -1,15 +1,14 @@
 """``cronograph whoami``: who one is to a server."""
 
 from .client import server_at
-from .options import DEFAULT_SERVER, AsJson, ServerUrl
-from .output import Output
+from .options import DEFAULT_SERVER, ServerUrl
+from .output import Output, answering
 
 
-def whoami(url: ServerUrl = DEFAULT_SERVER, as_json: AsJson = False) -> None:
+@answering
+def whoami(output: Output, url: ServerUrl = DEFAULT_SERVER) -> None:
     """Say as whom the commands act at a server, by CRONOGRAPH_TOKEN or `cronograph login`."""
-    output = Output(as_json=as_json)
-    with output.errors():
-        with server_at(url) as client:
-            viewer = client.viewer()
-        data = {"ok": True, "url": url, "name": viewer.name, "role": viewer.role}
-        output.result(data, f"{viewer.name} ({viewer.role.lower()})")
+    with server_at(url) as client:
+        viewer = client.viewer()
+    data = {"ok": True, "url": url, "name": viewer.name, "role": viewer.role}
+    output.result(data, f"{viewer.name} ({viewer.role.lower()})")

@@ -6,7 +6,7 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from ...graphql.transport.host import host_name
+from ...graphql.transport.site import host_name
 from .health import asks_for_health
 
 HEADERS = {

@@ -12,7 +12,7 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse
 from starlette.routing import Route
 
-from cronograph.graphql.transport.host import host_name
+from cronograph.graphql.transport.site import host_name
 from cronograph.server.http.bind import listen
 from cronograph.server.http.protocol import BoundedHeadProtocol
 from cronograph.server.http.security import KnownHost

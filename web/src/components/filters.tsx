@@ -1,5 +1,5 @@
 import type { ComponentChildren } from "preact";
-import { useEffect, useId, useState } from "preact/hooks";
+import { useEffect, useId, useRef, useState } from "preact/hooks";
 import { type NameKind, useNames } from "../services/suggest";
 import { setParams } from "../state/route";
 
@@ -33,11 +33,20 @@ interface TextFilterProps {
 export function TextFilter({ name, value, label, main = false, names, exact = false }: TextFilterProps) {
   const [typed, setTyped] = useState(value);
   const [focused, setFocused] = useState(false);
+  const applied = useRef(value);
   const offered = useNames(names ?? null, typed, focused);
   const list = useId();
   const placeholder = main ? `${label}  /` : label;
-  const apply = (text: string): void => setParams({ [name]: text.trim(), after: null }, { replace: true });
-  useEffect(() => setTyped(value), [value]);
+  const apply = (text: string): void => {
+    applied.current = text.trim();
+    setParams({ [name]: applied.current, after: null }, { replace: true });
+  };
+  useEffect(() => {
+    // What this field has set itself comes back without what was typed since, and without the space before the next word.
+    if (value === applied.current) return;
+    applied.current = value;
+    setTyped(value);
+  }, [value]);
   useEffect(() => {
     if (typed === value || (exact && typed !== "" && !offered.includes(typed))) return undefined;
     const timer = window.setTimeout(() => apply(typed), TYPING_PAUSE);

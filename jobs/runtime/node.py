@@ -19,6 +19,7 @@ from .duties.rescuer import Rescuer
 from .heartbeat import Heartbeat
 from .live.log_writer import LogWriter
 from .live.progress import ProgressWriter
+from .lookout import Lookout
 from .names import random_name
 from .retreat import Retreat
 from .service import Duty, log_fault
@@ -112,7 +113,7 @@ class NodeLife:
     def _make_duties(self, clock: Clock, poll: float) -> list[Duty]:
         lease = self._settings.lease
         duties = [
-            Duty("poll", poll, self._poll),
+            Duty("poll", poll, self._poll, worth=Lookout(self._database).is_worth_it),
             Duty("clock-check", alarm.STEP, self._check_clock),
             Duty("disown", lease / 8, self.worker.disown_unknown),
             Duty("count hours", figures.HOURS_EVERY, figures.HourCounter(self._database).look),

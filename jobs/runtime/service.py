@@ -112,6 +112,7 @@ async def whenever(
     *,
     pause: Callable[[], float] = lambda: 0.0,
     poll: float | None = None,
+    worth: Callable[[], bool] = lambda: True,
 ) -> NoReturn:
     """Do something each time that it is wanted; however often that is said meanwhile, it is done once more.
 
@@ -120,14 +121,26 @@ async def whenever(
         do: Does it.
         pause: Seconds after it; asked each time.
         poll: Seconds after which it is done although nobody wants it; None = never.
+        worth: Asked then whether it is worth it; if it is not, it is asked again ``poll`` seconds later.
     """
     loop = asyncio.get_running_loop()
+    timer: asyncio.TimerHandle | None = None
+
+    def ring() -> None:
+        nonlocal timer
+        if worth():
+            wanted.set()
+        else:
+            timer = loop.call_later(poll or 0.0, ring)
+
     while True:
         # Whatever nobody told of is found in the end; one timer costs less than a wait with a limit.
-        timer = None if poll is None else loop.call_later(poll, wanted.set)
-        await wanted.wait()
-        if timer is not None:
-            timer.cancel()
+        timer = None if poll is None else loop.call_later(poll, ring)
+        try:
+            await wanted.wait()
+        finally:
+            if timer is not None:
+                timer.cancel()
         wanted.clear()
         await do()
         await asyncio.sleep(pause())
@@ -142,12 +155,21 @@ class Watch(Service):
         name: Of the service.
         hints: Which wakes are worth a look.
         poll: Seconds after which it looks without having been told of anything; None = it waits to be told.
+        worth: Asked then whether a look is worth it.
     """
 
-    def __init__(self, name: str, *, hints: Wake = Wake.NONE, poll: float | None = None) -> None:
+    def __init__(
+        self,
+        name: str,
+        *,
+        hints: Wake = Wake.NONE,
+        poll: float | None = None,
+        worth: Callable[[], bool] = lambda: True,
+    ) -> None:
         super().__init__(name)
         self._hints = hints
         self._poll = poll
+        self._worth = worth
         self._wanted = asyncio.Event()
 
     def on_wake(self, wakes: Wake) -> None:
@@ -162,7 +184,7 @@ class Watch(Service):
     async def run(self) -> None:
         """Look whenever it may be worth it."""
         self._wanted.set()
-        await whenever(self._wanted, self.look, pause=lambda: self.pause, poll=self._poll)
+        await whenever(self._wanted, self.look, pause=lambda: self.pause, poll=self._poll, worth=self._worth)
 
     @abstractmethod
     async def look(self) -> None:
@@ -181,10 +203,18 @@ class Duty(Watch):
         name: What it is.
         every: Seconds between the end of one and the beginning of the next.
         do: Does it.
+        worth: Asked each time but the first whether it is worth it.
     """
 
-    def __init__(self, name: str, every: float, do: Callable[[], Awaitable[object]]) -> None:
-        super().__init__(name, poll=every)
+    def __init__(
+        self,
+        name: str,
+        every: float,
+        do: Callable[[], Awaitable[object]],
+        *,
+        worth: Callable[[], bool] = lambda: True,
+    ) -> None:
+        super().__init__(name, poll=every, worth=worth)
         self._do = do
 
     async def look(self) -> None:

@@ -507,17 +507,12 @@ def _run_indexes() -> None:
     )
     _partial("ix_run_finished", "run", ["finished_at"], "finished_at IS NOT NULL")
     op.create_index("ix_run_job", "run", ["job_name", "id"])
-    _partial("ix_run_live", "run", ["id"], "state IN ('running', 'scheduled', 'stuck', 'waiting') AND attempt >= 0")
+    _partial("ix_run_live", "run", ["id"], "finished_at IS NULL AND attempt >= 0")
     _partial("ix_run_occupying", "run", ["node_id"], "state IN ('running', 'scheduled')")
     _partial("ix_run_retried", "run", ["retried_from"], "retried_from IS NOT NULL")
     _partial("ix_run_stuck", "run", ["group_name", "available_at", "id"], "state = 'stuck'")
     _partial("ix_run_task", "run", ["task_id", "id"], "task_id IS NOT NULL")
-    _partial(
-        "ix_run_unfinished",
-        "run",
-        ["task_id", "id"],
-        "task_id IS NOT NULL AND state IN ('running', 'scheduled', 'stuck', 'waiting')",
-    )
+    _partial("ix_run_unfinished", "run", ["task_id", "id"], "task_id IS NOT NULL AND finished_at IS NULL")
     _partial("ix_run_unusual", "run", ["state", "id"], "state IN ('cancelled', 'failed', 'skipped')")
     _partial("uq_run_exclusive", "run", ["task_id"], "exclusive AND state IN ('running', 'scheduled')", unique=True)
     _partial("uq_run_occurrence", "run", ["task_id", "scheduled_for"], "trigger = 'schedule'", unique=True)

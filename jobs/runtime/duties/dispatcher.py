@@ -9,6 +9,7 @@ from ...actions.dispatch import dispatch_due
 from ...store.db.database import Database
 from ...store.db.transaction import Wake
 from ..clock import Clock
+from ..lookout import Lookout
 from ..service import Watch
 from .alarm import Alarm
 
@@ -26,7 +27,7 @@ class Dispatcher(Watch):
     """
 
     def __init__(self, database: Database, node: str, *, clock: Clock, poll: float) -> None:
-        super().__init__("dispatcher", hints=Wake.TASKS, poll=poll)
+        super().__init__("dispatcher", hints=Wake.TASKS, poll=poll, worth=Lookout(database).is_worth_it)
         self._database = database
         self._node = node
         self.alarm = Alarm(self.poke, clock)

@@ -64,6 +64,9 @@ class PostgresAccess:
         """``write`` for a thread, on a connection that is kept for this alone."""
         return self._kept.transact(function)
 
+    def version(self) -> None:
+        """A server tells of commits by notifications."""
+
     def close(self) -> None:
         """End the threads and close the connections; closing twice is fine. ``write_sync`` is not waited for."""
         self._threads.shutdown()

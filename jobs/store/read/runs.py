@@ -11,7 +11,7 @@ from ...core.states import CLAIMABLE, OCCUPYING, UNFINISHED, RunState
 from ..db import dialect
 from ..db.words import words
 from ..schema.rows import reader_of
-from ..schema.tables import AMONG_ALL_RUNS
+from ..schema.tables import AMONG_ALL_RUNS, IS_OPEN
 from ..schema.tables import node as n
 from ..schema.tables import run as r
 
@@ -42,7 +42,7 @@ def unfinished_counts(conn: Connection, task_ids: Sequence[int]) -> dict[int, tu
     wanted, parameters = dialect.batch(conn, {"task": dialect.KINDS[int]}, [(one,) for one in task_ids], name="wanted")
     statement = (
         select(r.c.task_id, func.count(), func.min(r.c.id))
-        .where(r.c.task_id == wanted.c.task, r.c.state.in_(words(UNFINISHED)))
+        .where(r.c.task_id == wanted.c.task, IS_OPEN)
         .group_by(r.c.task_id)
     )
     return {task_id: (count, oldest) for task_id, count, oldest in conn.execute(statement, parameters)}
@@ -50,7 +50,7 @@ def unfinished_counts(conn: Connection, task_ids: Sequence[int]) -> dict[int, tu
 
 def unfinished_of_tasks(conn: Connection, task_ids: Sequence[int]) -> list[int]:
     """The unfinished runs of these tasks, oldest first."""
-    statement = select(r.c.id).where(r.c.task_id.in_(task_ids), r.c.state.in_(words(UNFINISHED))).order_by(r.c.id)
+    statement = select(r.c.id).where(r.c.task_id.in_(task_ids), IS_OPEN).order_by(r.c.id)
     return list(conn.execute(statement).scalars())
 
 

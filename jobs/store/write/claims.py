@@ -5,12 +5,11 @@ from collections.abc import Sequence
 from datetime import datetime
 from enum import Enum
 from functools import cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from sqlalchemy import (
     BigInteger,
     Connection,
-    String,
     TextualSelect,
     bindparam,
     column,
@@ -19,7 +18,8 @@ from sqlalchemy import (
 )
 from sqlalchemy.dialects.postgresql import ARRAY, BIGINT
 
-from ...core.model import LIVE_NODES, NodeState, Run
+from ...core.held import HeldRun
+from ...core.model import LIVE_NODES, Json, NodeState, Run, Trigger
 from ...core.states import CLAIMABLE, RunState
 from ..db import dialect
 from ..db.words import words
@@ -161,8 +161,10 @@ _OF_RUN = (
     "r.scheduled_for, r.submitted_at, 0, 0"
 )
 _BEGIN = "state = 'running', node_id = :node_id, attempt = r.attempt + 1, started_at = :now, progress = NULL"
-_RUN = ", ".join(f"r.{one.name}" for one in r.columns)
-_NODE = column("node", String())
+# The fields of ``HeldRun`` in their order, but for the node, which is the caller's. A whole run takes longer to read.
+_HELD = [r.c.group_name if name == "group" else r.c[name] for name in HeldRun._fields[:-2]]
+_BEGUN = [*_HELD, r.c.trigger, r.c.checkpoint]
+_RUN = ", ".join(f"r.{one.name}" for one in _BEGUN)
 _EXECUTION_ID = column("execution_id", BigInteger())
 
 
@@ -177,21 +179,21 @@ def _starting_on_postgres(source: Source) -> TextualSelect:
         moment AS MATERIALIZED (SELECT coalesce(CAST(:now AS timestamptz), clock_timestamp()) AS at),
         begun AS (
             UPDATE cronograph.run r SET {_BEGIN.replace(":now", "moment.at")} FROM locked, moment
-            WHERE r.id = locked.id RETURNING {_RUN}),
+            WHERE r.id = locked.id RETURNING {_RUN}, r.node_id, r.submitted_at),
         opened AS (
             INSERT INTO cronograph.job_execution ({_EXECUTION})
             SELECT {_OF_RUN} FROM begun r JOIN wanted w ON w.id = r.id ORDER BY w.place RETURNING id, run_id)
-        SELECT {_RUN}, CAST(:node AS text) AS node, o.id AS execution_id
+        SELECT {_RUN}, o.id AS execution_id
         FROM begun r JOIN opened o ON o.run_id = r.id""")
-    return statement.bindparams(_IDS, _NOW).columns(*r.columns, _NODE, _EXECUTION_ID)
+    return statement.bindparams(_IDS, _NOW).columns(*_BEGUN, _EXECUTION_ID)
 
 
 @cache
 def _beginning_on_sqlite(source: Source) -> TextualSelect:
     statement = SchemaText(f"""
         UPDATE cronograph.run AS r SET {_BEGIN} WHERE {_AMONG} AND {source.value}
-        RETURNING {_RUN.replace("r.", "")}, :node AS node""")
-    return statement.bindparams(_NOW).columns(*r.columns, _NODE)
+        RETURNING {_RUN.replace("r.", "")}""")
+    return statement.bindparams(_NOW).columns(*_BEGUN)
 
 
 _OPENING_ON_SQLITE = SchemaText(f"""
@@ -200,9 +202,23 @@ _OPENING_ON_SQLITE = SchemaText(f"""
     RETURNING run_id, id""")
 
 
+class Begun(NamedTuple):
+    """An attempt that has begun; ``trigger`` and ``checkpoint`` are those of its run."""
+
+    run: HeldRun
+    trigger: Trigger
+    checkpoint: Json
+    execution_id: int
+
+
+def _begun(row: Sequence[Any], node: tuple[int, str], execution_id: int) -> Begun:
+    *held, trigger, checkpoint = row
+    return Begun(HeldRun._make((*held, *node)), Trigger(trigger), checkpoint, execution_id)
+
+
 def start(
     conn: Connection, ids: Sequence[int], node: tuple[int, str], now: datetime | None, source: Source
-) -> dict[int, tuple[Run, int]]:
+) -> dict[int, Begun]:
     """Begin the next attempt of those of these runs that can be taken from ``source``, and open its execution.
 
     Args:
@@ -214,13 +230,14 @@ def start(
         source: Where the runs are taken from.
 
     Returns:
-        By id, the run as it is now, and its execution.
+        By id, what has begun.
     """
     postgres = dialect.is_postgresql(conn)
     parameters = _parameters(ids, postgres=postgres, node_id=node[0], node=node[1], now=now)
     if postgres:
         rows = conn.execute(_starting_on_postgres(source), parameters).all()
-        return {row.id: (run_from(row), row.execution_id) for row in rows}
-    runs = {row.id: run_from(row) for row in conn.execute(_beginning_on_sqlite(source), parameters)}
+        return {row[0]: _begun(row[:-1], node, row[-1]) for row in rows}
+    runs = {row[0]: row for row in conn.execute(_beginning_on_sqlite(source), parameters)}
     begun = _parameters([run_id for run_id in ids if run_id in runs], postgres=False, node=node[1])
-    return {run_id: (runs[run_id], execution) for run_id, execution in conn.execute(_OPENING_ON_SQLITE, begun)}
+    opened = conn.execute(_OPENING_ON_SQLITE, begun)
+    return {run_id: _begun(runs[run_id], node, execution_id) for run_id, execution_id in opened}

@@ -13,6 +13,7 @@ from ..connecting import sync_engine
 from ..interruption import read_in_thread
 from .presence import FilePresence
 from .turns import FairThread
+from .witness import Witness
 
 READERS = 4
 _ENGINE = "engine"
@@ -62,6 +63,7 @@ class SqliteAccess:
         self._owns_writer = writer is None
         self._readers = ThreadPoolExecutor(READERS, "cronograph-reader")
         self._read_engine = sync_engine(url, read_only=True)
+        self._witness = Witness(sqlite_path(url))
 
     def beside(self, party: str) -> "SqliteAccess":
         """Another access to the same file, with readers of its own."""
@@ -79,10 +81,15 @@ class SqliteAccess:
         """``write`` for a thread, in a turn of its own."""
         return self._writer.submit(_SIGN_OF_LIFE, partial(self._writer.transact, function)).result()
 
+    def version(self) -> object | None:
+        """Differs from an earlier one if anybody has committed since; None = that cannot be told."""
+        return self._witness.version()
+
     def close(self) -> None:
         """End the threads and close the connections; closing twice is fine."""
         self._readers.shutdown()
         self._read_engine.dispose()
+        self._witness.close()
         if self._owns_writer:
             self._writer.close()
 

@@ -11,10 +11,10 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, and_, case, exists, func, literal, select
 
-from ....core.states import CLAIMABLE, UNFINISHED, RunState
+from ....core.states import CLAIMABLE, RunState
 from ...db.functions import BucketStart, duration
 from ...db.words import word, words
-from ...schema.tables import AMONG_ALL_RUNS
+from ...schema.tables import AMONG_ALL_RUNS, IS_OPEN
 from ...schema.tables import queue_depth as d
 from ...schema.tables import run as r
 from ...schema.types import UtcDateTime
@@ -70,7 +70,7 @@ def parts(conn: Connection, now: datetime) -> list[Part]:
             count,
             func.min(case((due, r.c.available_at)), type_=UtcDateTime()).label("oldest_at"),
         )
-        .where(r.c.state.in_(words(UNFINISHED)), AMONG_ALL_RUNS)
+        .where(IS_OPEN, AMONG_ALL_RUNS)
         .group_by(r.c.job_name, r.c.group_name, r.c.state)
         .order_by(count.desc(), r.c.job_name, r.c.group_name, r.c.state)
     )

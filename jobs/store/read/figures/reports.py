@@ -7,9 +7,8 @@ from datetime import datetime, timedelta
 from sqlalchemy import Connection, func, select
 
 from ....core.model import TAKING_NODES
-from ....core.states import UNFINISHED, RunState
-from ...db.words import words
-from ...schema.tables import AMONG_ALL_RUNS, run
+from ....core.states import RunState
+from ...schema.tables import AMONG_ALL_RUNS, IS_OPEN, run
 from ..nodes import live
 from . import hours
 from .hours import Tally
@@ -101,8 +100,7 @@ def overview(conn: Connection, now: datetime) -> Overview:
 
 
 def _states(conn: Connection) -> dict[RunState, int]:
-    unfinished = run.c.state.in_(words(UNFINISHED))
-    statement = select(run.c.state, func.count()).where(unfinished, AMONG_ALL_RUNS).group_by(run.c.state)
+    statement = select(run.c.state, func.count()).where(IS_OPEN, AMONG_ALL_RUNS).group_by(run.c.state)
     return {RunState(state): count for state, count in conn.execute(statement)}
 
 

@@ -32,6 +32,7 @@ from ...schema.rows import RowReader
 from ...schema.tables import (
     AMONG_ALL_RUNS,
     BY_HAND,
+    IS_OPEN,
     UNUSUAL,
     job,
     job_execution,
@@ -162,7 +163,7 @@ TASKS: Listing[Task] = Listing(
 )
 
 _AGAIN = run.alias("again")
-_INDEXED_STATES = (OCCUPYING, CLAIMABLE, UNFINISHED, FINAL - {RunState.SUCCESS})
+_INDEXED_STATES = (OCCUPYING, CLAIMABLE, FINAL - {RunState.SUCCESS})
 
 
 def _hints_of_runs(condition: Condition) -> Iterator[ColumnElement[bool]]:
@@ -170,6 +171,8 @@ def _hints_of_runs(condition: Condition) -> Iterator[ColumnElement[bool]]:
     values = condition.values()
     if condition.field == "state" and values:
         yield from (run.c.state.in_(words(states)) for states in _INDEXED_STATES if values <= states)
+        if values <= UNFINISHED:
+            yield IS_OPEN
 
 
 RUNS: Listing[Run] = Listing(
@@ -192,7 +195,7 @@ RUNS: Listing[Run] = Listing(
     hints=_hints_of_runs,
 )
 
-QUEUED: Listing[Run] = replace(RUNS, name="queued", rows=RUNS.rows.where(run.c.state.in_(words(UNFINISHED))))
+QUEUED: Listing[Run] = replace(RUNS, name="queued", rows=RUNS.rows.where(IS_OPEN))
 """Runs that are not over."""
 
 HELD: Listing[Run] = replace(RUNS, name="held", rows=RUNS.rows.where(run.c.state.in_(words(OCCUPYING))))

@@ -1,0 +1,74 @@
+"""Who looks for work on a SQLite file learns for next to nothing whether anybody has committed."""
+
+import sqlite3
+import subprocess
+import sys
+from itertools import pairwise
+from pathlib import Path
+
+from cronograph.jobs.store.db.database import parse_url, sqlite_path
+from cronograph.jobs.store.db.sqlite.witness import Witness
+
+COMMIT = """
+import sqlite3, sys
+connection = sqlite3.connect(sys.argv[1])
+connection.execute("UPDATE event_publisher SET last_seq = last_seq + 1")
+connection.commit()
+connection.close()
+"""
+
+
+def commit_elsewhere(path: Path) -> None:
+    subprocess.run([sys.executable, "-S", "-c", COMMIT, str(path)], check=True)
+
+
+def test_a_commit_of_this_process_or_of_another_is_seen_and_nothing_else(sqlite_url: str) -> None:
+    path = sqlite_path(parse_url(sqlite_url))
+    witness = Witness(path)
+    seen = [witness.version(), witness.version()]
+    commit_elsewhere(path)
+    seen += [witness.version(), witness.version()]
+    connection = sqlite3.connect(path)
+    connection.execute("UPDATE event_publisher SET last_seq = last_seq + 1")
+    seen.append(witness.version())
+    connection.rollback()
+    seen.append(witness.version())
+    connection.execute("UPDATE event_publisher SET last_seq = last_seq + 1")
+    connection.commit()
+    connection.close()
+    seen.append(witness.version())
+    witness.close()
+    assert None not in seen
+    assert [one != before for before, one in pairwise(seen)] == [
+        False,
+        True,
+        False,
+        False,
+        False,
+        True,
+    ]
+
+
+def test_a_file_that_is_gone_is_not_made_and_another_in_its_place_is_another(tmp_path: Path) -> None:
+    path, away = tmp_path / "queue.db", tmp_path / "away.db"
+    witness = Witness(path)
+    assert witness.version() is None
+    assert not path.exists()
+    sqlite3.connect(path).execute("CREATE TABLE first (one)").connection.close()
+    first = witness.version()
+    path.rename(away)
+    assert witness.version() is None
+    sqlite3.connect(path).execute("CREATE TABLE first (one)").connection.close()
+    second = witness.version()
+    assert first is not None
+    assert second is not None
+    assert first[:2] != second[:2]
+    witness.close()
+
+
+def test_a_file_that_cannot_be_asked_now_tells_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "queue.db"
+    path.write_bytes(b"no database at all" * 1000)
+    witness = Witness(path)
+    assert witness.version() is None
+    witness.close()

@@ -137,7 +137,7 @@ def batch_rows(
 
 
 def insert_rows(
-    conn: Connection, table: Table, rows: Sequence[Mapping[str, Any]], *also: ColumnElement[Any]
+    conn: Connection, table: Table, rows: Sequence[Mapping[str, Any]], returned: tuple[ColumnElement[Any], ...] = ()
 ) -> Sequence[Row[Any]]:
     """Insert rows in their order, by one statement of one parameter; what a constraint forbids is left out.
 
@@ -145,17 +145,17 @@ def insert_rows(
         conn: The transaction.
         table: Where they go.
         rows: Values by column, all with the same columns.
-        also: Further columns of what is returned.
+        returned: The columns that are returned; none = all.
 
     Returns:
-        All columns of what was stored, in any order.
+        What was stored, in any order.
     """
     if not rows:
         return []
     postgres, names = is_postgresql(conn), tuple(rows[0])
     values = [(*map(row.__getitem__, names), place) for place, row in enumerate(rows)]
     parameters = batch_rows(_placed(table, names), values, "new", postgres=postgres)
-    return conn.execute(_inserting(table, names, also, postgres=postgres), parameters).all()
+    return conn.execute(_inserting(table, names, returned, postgres=postgres), parameters).all()
 
 
 @cache
@@ -165,12 +165,14 @@ def _placed(table: Table, names: tuple[str, ...]) -> dict[str, TypeEngine[Any]]:
 
 
 @cache
-def _inserting(table: Table, names: tuple[str, ...], also: tuple[ColumnElement[Any], ...], *, postgres: bool) -> Any:
+def _inserting(
+    table: Table, names: tuple[str, ...], returned: tuple[ColumnElement[Any], ...], *, postgres: bool
+) -> Any:
     batch = batch_source(_placed(table, names), "new", postgres=postgres)
     # SQLite needs a WHERE between a SELECT and ON CONFLICT to tell it from a join's ON.
     source = select(*(batch.c[name] for name in names)).where(batch.c.place.is_not(None)).order_by(batch.c.place)
     statement = ignoring_conflicts(table, postgres=postgres).from_select(list(names), source)
-    return statement.returning(*table.c, *also)
+    return statement.returning(*(returned or table.c))
 
 
 def kinds_of(row: type[tuple[Any, ...]]) -> dict[str, TypeEngine[Any]]:

@@ -1,10 +1,11 @@
 """Statements on ``run``: the durable queue."""
 
+import json
 from collections.abc import Mapping, Sequence
-from datetime import datetime
-from typing import Any
+from datetime import UTC, datetime
+from typing import Any, Final
 
-from sqlalchemy import ColumnElement, Connection, null, update
+from sqlalchemy import ColumnElement, Connection, update
 
 from ...core.model import Json, NewRun, Priority, Run
 from ...core.states import CLAIMABLE, FINAL, OCCUPYING, RunState, sources_of
@@ -12,8 +13,12 @@ from ..db import dialect
 from ..db.words import words
 from ..read.runs import run_from, select_runs
 from ..schema.tables import run as r
+from ..schema.types import loads
 
-_NO_NODE = null().label("node")
+_NOTHING_YET: Final[Mapping[str, Any]] = dict.fromkeys(
+    ["started_at", "node_id", "node", "cancel_requested_at", "cancel_reason", "progress", "checkpoint", "result"]
+)
+"""What a new run has no value of."""
 
 
 def new_values(run: NewRun, now: datetime) -> dict[str, Any]:
@@ -49,22 +54,46 @@ def new_values(run: NewRun, now: datetime) -> dict[str, Any]:
     }
 
 
-def _insert(conn: Connection, runs: Sequence[NewRun], now: datetime) -> list[Run]:
-    stored = dialect.insert_rows(conn, r, [new_values(run, now) for run in runs], _NO_NODE)
-    return sorted(map(run_from, stored), key=lambda run: run.id)
+def _insert(conn: Connection, runs: Sequence[NewRun], now: datetime) -> list[int]:
+    stored = dialect.insert_rows(conn, r, [new_values(run, now) for run in runs], (r.c.id,))
+    return sorted(row.id for row in stored)
 
 
 def insert_all(conn: Connection, runs: Sequence[NewRun], now: datetime) -> list[Run]:
     """Insert runs without unique keys and occurrences, which nothing forbids; what is stored, in the same order."""
-    stored = _insert(conn, runs, now)
-    assert len(stored) == len(runs), "a run that no unique constraint covers was left out"
-    return stored
+    ids = _insert(conn, runs, now)
+    assert len(ids) == len(runs), "a run that no unique constraint covers was left out"
+    return [_stored(run, key, now) for run, key in zip(runs, ids, strict=True)]
 
 
 def insert_unique(conn: Connection, run: NewRun, now: datetime) -> Run | None:
     """Insert a run with a unique key; None if an unfinished run has that key."""
-    inserted = _insert(conn, [run], now)
-    return inserted[0] if inserted else None
+    ids = _insert(conn, [run], now)
+    return _stored(run, ids[0], now) if ids else None
+
+
+def _stored(run: NewRun, key: int, now: datetime) -> Run:
+    """A new run as it is read from the database, of which only the key is news."""
+    values = new_values(run, now)
+    for name in ("scheduled_for", "submitted_at", "available_at", "finished_at"):
+        if values[name] is not None:
+            values[name] = values[name].astimezone(UTC)
+    for name in ("args", "carried"):
+        if values[name]:
+            values[name] = loads(json.dumps(values[name]))
+    stored: dict[str, Any] = {
+        **values,
+        **_NOTHING_YET,
+        "id": key,
+        "group": values["group_name"],
+        "state": run.state,
+        "priority": run.priority,
+        "trigger": run.trigger,
+        "retry_delay": float(run.retry_delay),
+        "timeout": None if run.timeout is None else float(run.timeout),
+    }
+    del stored["group_name"]
+    return Run(**stored)
 
 
 def lock(conn: Connection, ids: Sequence[int]) -> dict[int, Run]:

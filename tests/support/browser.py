@@ -2,13 +2,14 @@
 
 The browser is Debian's (`apt-get install chromium-headless-shell`; `make test` sees to it) or the one that
 `CRONOGRAPH_TEST_CHROMIUM` names. Playwright's synchronous interface keeps an event loop running in this thread,
-so the browser lives for one test module only: async tests elsewhere are not disturbed.
+so the browser lives only as long as each test asks for it: async tests elsewhere are not disturbed.
 """
 
 import os
 import re
 import shutil
 from collections.abc import Iterator
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from typing import Literal
 from urllib.parse import urlsplit
@@ -94,21 +95,10 @@ def find_chromium() -> str | None:
     return chosen or next((path for name in CANDIDATES if (path := shutil.which(name))), None)
 
 
+REMEDY = "apt-get install chromium-headless-shell, or name one in CRONOGRAPH_TEST_CHROMIUM"
+
 PATIENCE = 60_000.0
 """Milliseconds: how long a page may take to show what is expected, on a machine that does everything else too."""
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    """A headless Chromium, started once per test module."""
-    path = find_chromium()
-    if path is None:
-        unavailable("Chromium", "apt-get install chromium-headless-shell, or name one in CRONOGRAPH_TEST_CHROMIUM")
-    expect.set_options(timeout=PATIENCE)
-    with sync_playwright() as playwright:
-        started = playwright.chromium.launch(executable_path=path, args=LAUNCH_OPTIONS)
-        yield started
-        started.close()
 
 
 @pytest.fixture
@@ -125,21 +115,41 @@ STORED = "cookies,local_storage,indexeddb,service_workers,cache_storage"
 
 @dataclass
 class Contexts:
-    """Contexts (cookies, storage, cache) that the tests of a module use in turn.
+    """The browser, and contexts (cookies, storage, cache) that the tests of a module use in turn.
 
-    A page in a new one costs twice to four times what it costs in one that has been used: nothing is cached yet.
+    To start it takes more than most tests do, so those that follow each other share one. A page in a new context costs
+    twice to four times what it costs in one that has been used: nothing is cached yet.
     """
 
-    browser: Browser
+    running: ExitStack = field(default_factory=ExitStack)
+    browser: Browser | None = None
     kept: dict[tuple[str, str], tuple[BrowserContext, CDPSession]] = field(
         default_factory=dict[tuple[str, str], tuple[BrowserContext, CDPSession]]
     )
+
+    def start(self) -> Browser:
+        """The browser, started unless it runs; skips (under CI: fails) where there is none."""
+        if self.browser is None:
+            path = find_chromium()
+            if path is None:
+                unavailable("Chromium", REMEDY)
+            expect.set_options(timeout=PATIENCE)
+            playwright = self.running.enter_context(sync_playwright())
+            self.browser = playwright.chromium.launch(executable_path=path, args=LAUNCH_OPTIONS)
+            self.running.callback(self.browser.close)
+        return self.browser
+
+    def stop(self) -> None:
+        """End the browser, and with it the event loop, if it runs."""
+        self.kept.clear()
+        self.browser = None
+        self.running.close()
 
     def make(self, origin: str, timezone_id: str) -> BrowserContext:
         """A new one, for its user to close."""
         # Certificates of tests are trusted by nobody.
         own = origin.startswith("https:")
-        return self.browser.new_context(
+        return self.start().new_context(
             base_url=origin, timezone_id=timezone_id, locale="en-GB", ignore_https_errors=own
         )
 
@@ -157,11 +167,37 @@ class Contexts:
         )
         return context
 
+    def forget(self) -> None:
+        """Close what was kept: the next module has servers of its own."""
+        for context, _ in self.kept.values():
+            context.close()
+        self.kept.clear()
+
+
+_CONTEXTS = pytest.StashKey[Contexts]()
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """End the browser before a test that does not ask for it."""
+    contexts = item.session.stash.get(_CONTEXTS, None)
+    names: list[str] = getattr(item, "fixturenames", [])
+    if contexts is not None and "contexts" not in names:
+        contexts.stop()
+
+
+@pytest.fixture(scope="session")
+def _contexts_of_all(request: pytest.FixtureRequest) -> Iterator[Contexts]:
+    contexts = request.session.stash[_CONTEXTS] = Contexts()
+    yield contexts
+    contexts.stop()
+
 
 @pytest.fixture(scope="module")
-def contexts(browser: Browser) -> Contexts:
-    """The contexts of a module; they end with the browser."""
-    return Contexts(browser)
+def contexts(_contexts_of_all: Contexts) -> Iterator[Contexts]:
+    """The browser of these tests and its contexts, which end with the module."""
+    yield _contexts_of_all
+    _contexts_of_all.forget()
 
 
 @dataclass

@@ -10,7 +10,7 @@ MARKERS = ("browser", "chaos", "packaging", "postgres")
 """Tests under these markers may be skipped on a bare machine, but never under CI."""
 
 MARKER_OF_FIXTURE = {
-    "browser": "browser",
+    "contexts": "browser",
     "new_page": "browser",
     "postgres_server": "postgres",
     "postgres_url": "postgres",

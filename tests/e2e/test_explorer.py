@@ -103,9 +103,3 @@ def test_variables_headers_and_the_schema_are_at_hand(page: Page, site: Site) ->
     page.get_by_role("button", name="Show Documentation Explorer").click()
     page.locator(".graphiql-doc-explorer-content").get_by_text("Query", exact=True).click()
     expect(page.locator(".graphiql-doc-explorer-content")).to_contain_text("availableJobs")
-
-
-def test_a_page_of_the_dashboard_hands_over_its_query(site: Site, new_page: PageOpener) -> None:
-    page = new_page(site.url)
-    page.goto("/graphiql?query=%7B%20serverTime%20%7D")
-    expect(page.locator(QUERY)).to_contain_text("serverTime")

@@ -251,6 +251,8 @@ def plan_and_run(page: Page, cluster: Site) -> None:
     form.get_by_label("lines").fill("3")
     form.get_by_role("button", name="Create task").click()
     row = page.locator("tbody tr", has_text="by-mouse")
+    expect(row).to_contain_text("At 09:30")
+    assert cluster.task("by-mouse")["args"] == {"lines": 3}
     row.get_by_role("button", name="Run by-mouse").click()
     expect(row).to_contain_text("success")
     row.get_by_role("button", name="Pause by-mouse").click()
@@ -274,6 +276,7 @@ def run_again_from_the_log(page: Page) -> None:
     page.get_by_role("dialog").get_by_label("lines").fill("4")
     page.get_by_role("dialog").get_by_role("button", name="Run again").click()
     expect(page.get_by_role("region", name="Arguments")).to_contain_text("4")
+    expect(page.get_by_role("region", name="Facts")).to_contain_text("Retry of")
     page.get_by_role("region", name="Attempts").get_by_role("link", name="attempt 1").click()
     expect(page.get_by_role("log")).to_contain_text("line number 4")
 

@@ -104,16 +104,6 @@ class TestExecution:
         page.get_by_text("Traceback", exact=True).click()
         expect(page.locator(".traceback pre")).to_contain_text(f"{'dashboard_jobs'}.py")
 
-    def test_it_is_run_again_with_other_arguments(self, page: Page, site: Site) -> None:
-        execution = ended(site, "quick", batch=3)
-        page.goto(f"/log/{execution}")
-        page.get_by_role("button", name="Run again with…").click()
-        page.get_by_label("batch").fill("99")
-        page.get_by_role("dialog").get_by_role("button", name="Run again").click()
-        expect(page.get_by_role("heading", level=1)).to_contain_text("success")
-        expect(page.get_by_role("region", name="Arguments")).to_contain_text("99")
-        expect(page.get_by_role("region", name="Facts")).to_contain_text("Retry of")
-
     def test_its_neighbours_are_those_by_number_whatever_the_clocks_said(self, page: Page, site: Site) -> None:
         before, here, after = (ended(site, "chatty", lines=1) for _ in range(3))
         with closing(sqlite3.connect(site.folder / "e2e.db")) as database, database:

@@ -261,14 +261,6 @@ class TestShell:
 
 
 class TestKeys:
-    def test_two_keys_go_to_a_page(self, site: Site, new_page: PageOpener) -> None:
-        page = new_page(site.url)
-        page.goto("/")
-        ready(page)
-        page.keyboard.press("g")
-        page.keyboard.press("t")
-        expect(page.get_by_role("heading", level=1)).to_have_text("Tasks")
-
     def test_a_slash_goes_to_the_filter_and_keys_do_nothing_there(self, site: Site, new_page: PageOpener) -> None:
         page = new_page(site.url)
         page.goto("/tasks")
@@ -295,12 +287,3 @@ class TestKeys:
         page.go_back()
         expect(page.locator("tbody tr")).to_be_focused()
         expect(page.get_by_label("Select shown")).to_be_checked()
-
-    def test_help_opens_and_closes(self, site: Site, new_page: PageOpener) -> None:
-        page = new_page(site.url)
-        page.goto("/")
-        ready(page)
-        page.keyboard.press("?")
-        expect(page.get_by_role("dialog", name="Keys and words")).to_be_visible()
-        page.keyboard.press("Escape")
-        expect(page.get_by_role("dialog")).to_have_count(0)

@@ -88,16 +88,6 @@ def test_all_that_match_are_cancelled_after_the_server_has_counted_them(page: Pa
     assert {site.run_state(run) for run in (runs[0], runs[-1])} == {"CANCELLED"}
 
 
-def test_the_selection_is_changed_in_bulk(page: Page, site: Site) -> None:
-    chosen, left = enqueue(site, "selection", 2)
-    page.goto("/runs?group=selection")
-    page.get_by_label(f"Select run {chosen}").check()
-    page.get_by_role("toolbar").get_by_role("button", name="Cancel").click()
-    page.get_by_role("dialog").get_by_role("button", name="Cancel them").click()
-    wait_until(lambda: site.run_state(chosen) == "CANCELLED", message="the chosen run to be cancelled")
-    assert site.run_state(left) == "WAITING"
-
-
 def test_all_that_match_get_high_priority_after_the_server_has_counted_them(page: Page, site: Site) -> None:
     enqueue(site, "priority-all", 3)
     enqueue(site, "priority-other", 1)

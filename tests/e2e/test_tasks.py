@@ -16,11 +16,12 @@ IN_WORDS = (
 NONSENSE = (
     ("CRON", "0 0 0 31 2 *", "never fires"),
     ("CRON", "0 0 0 * * FRI-MON", "runs backwards"),
+    ("CRON", "*/5 * * * *", "0 */5 * * * *"),
     ("INTERVAL", "0", "at least one second"),
     ("TIMESTAMP", "2020-01-01T00:00:00Z", "in the past"),
     ("CALENDAR", "daily Mars/Olympus", "unknown zone 'Mars/Olympus'"),
 )
-"""Kind, value, reason."""
+"""Kind, value, reason; five fields are answered with the form of six."""
 
 
 @pytest.fixture
@@ -39,14 +40,12 @@ class TestScheduleField:
         expect(page.locator(".preview-sentence")).to_contain_text("At 09:30 from Monday to Friday")
         expect(page.locator(".next-times tbody tr")).to_have_count(5)
         expect(page.locator(".next-times th").first).to_have_text("UTC")
-        expect(page.locator(".next-times tbody tr").first).to_contain_text("09:30:00")
-
-    def test_the_next_times_of_a_zone_are_shown_on_its_clock_too(self, page: Page) -> None:
-        page.get_by_role("button", name="New task").click()
+        row = page.locator(".next-times tbody tr").first
+        expect(row).to_contain_text("09:30:00")
+        # Those of a zone are shown on its clock too.
         page.get_by_label("When", exact=True).fill("0 30 9 15 1 *")
         page.get_by_label("Time zone", exact=True).fill("Asia/Tokyo")
         expect(page.locator(".next-times th")).to_contain_text(["UTC", "Asia/Tokyo", "Here (UTC+1)"])
-        row = page.locator(".next-times tbody tr").first
         expect(row.locator("td")).to_contain_text(["-01-15 00:30:00", "-01-15 09:30:00", "-01-15 01:30:00"])
 
     def test_every_kind_of_schedule_is_put_into_words(self, page: Page) -> None:
@@ -55,6 +54,8 @@ class TestScheduleField:
             page.get_by_label("Kind", exact=True).select_option(kind)
             page.get_by_label("When", exact=True).fill(value)
             expect(page.locator(".preview-sentence")).to_contain_text(sentence)
+            # Another kind of schedule is no reason to open the policies.
+            expect(page.get_by_label("Overlap", exact=True)).to_be_hidden()
 
     def test_nonsense_is_refused_with_its_reason(self, page: Page) -> None:
         page.get_by_role("button", name="New task").click()
@@ -75,13 +76,6 @@ class TestScheduleField:
         expect(zone).to_have_value("Europe/Berlin")
         expect(page.locator(".preview-sentence")).to_contain_text("At 09:30 every day")
 
-    def test_choosing_another_kind_does_not_open_the_policies(self, page: Page) -> None:
-        page.get_by_role("button", name="New task").click()
-        page.get_by_label("Kind", exact=True).select_option("INTERVAL")
-        page.get_by_label("When", exact=True).fill("5m")
-        expect(page.locator(".preview-sentence")).to_contain_text("Every 5 minutes")
-        expect(page.get_by_label("Overlap", exact=True)).to_be_hidden()
-
     def test_an_error_is_marked_where_it_is_and_its_suggestion_can_be_used(self, page: Page) -> None:
         page.get_by_role("button", name="New task").click()
         field = page.get_by_label("When", exact=True)
@@ -92,23 +86,8 @@ class TestScheduleField:
         expect(field).to_have_value("0 */5 * * * *")
         expect(page.locator(".preview-sentence")).to_contain_text("Every 5 minutes")
 
-    def test_five_fields_are_answered_with_the_six_field_form(self, page: Page) -> None:
-        page.get_by_role("button", name="New task").click()
-        page.get_by_label("When", exact=True).fill("*/5 * * * *")
-        expect(page.locator(".fault")).to_contain_text("0 */5 * * * *")
-
 
 class TestForm:
-    def test_a_task_is_created_and_shows_in_the_list(self, page: Page, site: Site) -> None:
-        page.get_by_role("button", name="New task").click()
-        page.get_by_label("Name", exact=True).fill("made-in-browser")
-        page.get_by_label("Job", exact=True).fill("quick")
-        page.get_by_label("When", exact=True).fill("0 0 4 * * *")
-        page.get_by_label("batch").fill("12")
-        page.get_by_role("button", name="Create task").click()
-        expect(page.locator("tr", has_text="made-in-browser")).to_contain_text("At 04:00 every day")
-        assert site.task("made-in-browser")["args"] == {"batch": 12}
-
     def test_refusals_of_the_server_stand_at_their_field(self, page: Page, site: Site) -> None:
         site.create_task("taken", "quick")
         page.get_by_role("button", name="New task").click()
@@ -154,14 +133,6 @@ class TestTaskPage:
         expect(records.locator("rect")).to_have_count(2)
         records.get_by_role("button", name="show as a table").click()
         expect(records.locator("tbody tr").first).to_contain_text("7")
-
-    def test_it_runs_with_other_arguments(self, page: Page, site: Site) -> None:
-        site.create_task("other-arguments", "quick")
-        page.goto("/tasks/other-arguments")
-        page.get_by_role("button", name="Run with…").click()
-        page.get_by_label("batch").fill("41")
-        page.get_by_role("dialog").get_by_role("button", name="Run now").click()
-        expect(page.get_by_role("region", name="Executions").locator("tbody tr").first).to_contain_text("41")
 
     def test_deleting_asks_first_and_leads_back_to_the_list(self, page: Page, site: Site) -> None:
         site.create_task("doomed", "quick")

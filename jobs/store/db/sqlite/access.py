@@ -63,7 +63,7 @@ class SqliteAccess:
         self._owns_writer = writer is None
         self._readers = ThreadPoolExecutor(READERS, "cronograph-reader")
         self._read_engine = sync_engine(url, read_only=True)
-        self._witness = Witness(sqlite_path(url))
+        self._witness = Witness(sqlite_path(url), self._writer.presence)
 
     def beside(self, party: str) -> "SqliteAccess":
         """Another access to the same file, with readers of its own."""

@@ -3,35 +3,39 @@
 import sqlite3
 from pathlib import Path
 
+from sqlalchemy.exc import OperationalError
+
+from .presence import FilePresence
+
 
 class Witness:
     """A connection that only ever asks how far the file is.
 
-    It begins no transaction and waits for no lock, so an event loop may ask it. Commits of this process count as well
-    as those of others: each connection but the one that commits sees them.
+    It waits for no lock, so an event loop may ask it. Commits of this process count as well as those of others: each
+    connection but the one that commits sees them.
 
     Args:
         path: The database file; it is not made.
+        presence: Knows which file it was. Another one in its place is not even opened: beside it lies the log of the
+            first, which SQLite would take for its own.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, presence: FilePresence) -> None:
         self._path = path
+        self._presence = presence
         self._connection: sqlite3.Connection | None = None
-        self._opened: tuple[int, int] | None = None
 
-    def version(self) -> tuple[int, int, int] | None:
+    def version(self) -> int | None:
         """Differs from an earlier one whenever something was committed in between; None = that cannot be told now."""
         try:
-            found = self._path.stat()
-            file = found.st_dev, found.st_ino
-            if self._connection is None or file != self._opened:
-                self.close()
-                self._connection, self._opened = self._open(), file
-            return *file, self._connection.execute("PRAGMA data_version").fetchone()[0]
-        except (OSError, sqlite3.Error):
+            self._presence.check()
+            if self._connection is None:
+                self._connection = self._open()
+            found: int = self._connection.execute("PRAGMA data_version").fetchone()[0]
+        except (OperationalError, sqlite3.Error):
             # It is gone, or busy for a moment: whoever asks has to look, and hears what is wrong.
-            self.close()
             return None
+        return found
 
     def _open(self) -> sqlite3.Connection:
         address = f"{self._path.absolute().as_uri()}?mode=rw"

@@ -7,6 +7,7 @@ from itertools import pairwise
 from pathlib import Path
 
 from cronograph.jobs.store.db.database import parse_url, sqlite_path
+from cronograph.jobs.store.db.sqlite.presence import FilePresence
 from cronograph.jobs.store.db.sqlite.witness import Witness
 
 COMMIT = """
@@ -24,7 +25,7 @@ def commit_elsewhere(path: Path) -> None:
 
 def test_a_commit_of_this_process_or_of_another_is_seen_and_nothing_else(sqlite_url: str) -> None:
     path = sqlite_path(parse_url(sqlite_url))
-    witness = Witness(path)
+    witness = Witness(path, FilePresence(path))
     seen = [witness.version(), witness.version()]
     commit_elsewhere(path)
     seen += [witness.version(), witness.version()]
@@ -49,26 +50,42 @@ def test_a_commit_of_this_process_or_of_another_is_seen_and_nothing_else(sqlite_
     ]
 
 
-def test_a_file_that_is_gone_is_not_made_and_another_in_its_place_is_another(tmp_path: Path) -> None:
-    path, away = tmp_path / "queue.db", tmp_path / "away.db"
-    witness = Witness(path)
+def test_a_file_that_does_not_exist_is_not_made(tmp_path: Path) -> None:
+    path = tmp_path / "queue.db"
+    witness = Witness(path, FilePresence(path))
     assert witness.version() is None
     assert not path.exists()
-    sqlite3.connect(path).execute("CREATE TABLE first (one)").connection.close()
-    first = witness.version()
+    witness.close()
+
+
+def test_another_file_in_its_place_is_not_opened_and_the_first_goes_on_once_it_is_back(sqlite_url: str) -> None:
+    """SQLite would take the log of the first for that of the other, and remove it with the last connection."""
+    path = sqlite_path(parse_url(sqlite_url))
+    away, log = path.with_name("away.db"), path.with_name(f"{path.name}-wal")
+    writer = sqlite3.connect(path)
+    writer.execute("UPDATE event_publisher SET last_seq = last_seq + 1")
+    writer.commit()
+    witness = Witness(path, FilePresence(path))
+    before, logged = witness.version(), log.read_bytes()
     path.rename(away)
     assert witness.version() is None
-    sqlite3.connect(path).execute("CREATE TABLE first (one)").connection.close()
-    second = witness.version()
-    assert first is not None
-    assert second is not None
-    assert first[:2] != second[:2]
+    path.write_bytes(away.read_bytes())
+    assert witness.version() is None
+    witness.close()
+    assert witness.version() is None
+    assert log.read_bytes() == logged
+    away.replace(path)
+    assert before is not None
+    assert witness.version() is not None
+    writer.execute("UPDATE event_publisher SET last_seq = last_seq + 1")
+    writer.commit()
+    writer.close()
     witness.close()
 
 
 def test_a_file_that_cannot_be_asked_now_tells_nothing(tmp_path: Path) -> None:
     path = tmp_path / "queue.db"
     path.write_bytes(b"no database at all" * 1000)
-    witness = Witness(path)
+    witness = Witness(path, FilePresence(path))
     assert witness.version() is None
     witness.close()

@@ -78,6 +78,8 @@ def _content(site: Site) -> None:
     site.create_task("shown", "quick", owner="channel:42")
     site.create_task(LONG, "gated", args={"gate": "never"}, group="a-group-of-the-northern-region")
     runs = [site.trigger("quick"), site.trigger("broken", reason="no luck " * 12)]
+    # A name of several lines where there is little room.
+    site.ask('mutation { triggerTask(input: { name: "cleanup_expired_device_codes" }) { run { id } } }')
     site.ask('mutation { pauseGroup(input: { name: "halted", reason: "audit" }) { errors { message } } }')
     site.ask(
         'mutation { enqueueRuns(input: { runs: [{ jobName: "quick", group: "halted" }] }) { errors { message } } }'

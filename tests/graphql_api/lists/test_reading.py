@@ -71,8 +71,8 @@ async def rows_of(api: Api, name: str, selection: str, arguments: str = "") -> l
 
 
 def selects(sent: list[str]) -> list[str]:
-    """Those statements that read rows."""
-    return [statement for statement in sent if statement.startswith("SELECT")]
+    """Those statements that read tasks: the bus, which polls, may send others meanwhile."""
+    return [statement for statement in sent if statement.startswith("SELECT") and "periodic_task" in statement]
 
 
 def without(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -107,6 +107,13 @@ def opened(page: Page, path: str, button: str | re.Pattern[str]) -> None:
     page.get_by_role("button", name=button, exact=True).click()
 
 
+def halted(page: Page) -> str:
+    """The id of the run that waits in the paused group: jobs that clean up may have had runs before it."""
+    page.goto("/runs?group=halted")
+    link = page.locator("tbody a[href^='/runs/']")
+    return (link.get_attribute("href") or "").rpartition("/")[2]
+
+
 DIALOGS: dict[str, Callable[[Page], None]] = {
     "Edit shown": lambda page: opened(page, "/tasks/shown", "Edit"),
     "Pause shown": lambda page: opened(page, "/tasks/shown", "Pause"),
@@ -114,7 +121,7 @@ DIALOGS: dict[str, Callable[[Page], None]] = {
     "Delete shown?": lambda page: opened(page, "/tasks/shown", "Delete"),
     "Limit of group halted": lambda page: opened(page, "/groups", "Set a limit for group halted"),
     "Cancel runs?": lambda page: opened(page, "/runs?group=halted", "Cancel 1 run"),
-    "Change run 3": lambda page: opened(page, "/runs/3", "Change"),
+    "Change run ": lambda page: opened(page, f"/runs/{halted(page)}", "Change"),
     "Run quick": lambda page: opened(page, "/jobs", "Run quick…"),
     "Pause group default": lambda page: opened(page, "/groups", "Pause group default"),
     "Drain": lambda page: opened(page, "/nodes", re.compile("^Drain ")),

@@ -17,9 +17,9 @@ function firstOf(dialog: HTMLElement): HTMLElement | null {
 }
 
 /** What opened the dialog, or what has taken its place since: its row, or the heading of the page. Whoever went on meanwhile, by a key, stays there. */
-function giveFocusBack(opener: Element | null, row: string | undefined, atClosing: Element | null): void {
+function giveFocusBack(opener: Element | null, row: string | undefined): void {
   const present = document.activeElement;
-  if (present !== atClosing && present !== document.body && present !== null) return;
+  if (present !== opener && present !== document.body && present !== null) return;
   const still = opener instanceof HTMLElement && opener.isConnected && !opener.matches(":disabled") ? opener : null;
   const place = still ?? (row === undefined ? null : document.querySelector<HTMLElement>(`[data-id="${CSS.escape(row)}"]`)) ?? document.querySelector<HTMLElement>("h1");
   place?.focus();
@@ -42,9 +42,8 @@ export function Dialog({ title, onClose, wide = false, children }: DialogProps) 
     return () => {
       closing.current = true;
       dialog.close();
-      const atClosing = document.activeElement;
       // After the page has drawn what the dialog has changed.
-      requestAnimationFrame(() => giveFocusBack(opener, row, atClosing));
+      requestAnimationFrame(() => giveFocusBack(opener, row));
     };
   }, []);
   return (

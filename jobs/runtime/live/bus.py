@@ -170,7 +170,9 @@ class EventBus(Watch):
                 yield resync(last)
                 continue
             subscriber.ready.clear()
-            await subscriber.ready.wait()
+            # Whoever was busy with an event when all was closed must not wait for another one.
+            if not self._closed:
+                await subscriber.ready.wait()
 
     async def publish(self) -> None:
         """Number and hand out what is committed by now; by the bus in each round, and for an orderly stop."""

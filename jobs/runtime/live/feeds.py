@@ -1,9 +1,15 @@
 """What a process tells its readers while it serves an API: events and log lines, of every node."""
 
+import logging
+
+from ...store.db.blame import is_databases_fault
 from ...store.db.database import Database
+from ..service import log_fault
 from ..wakeup import Wakeup
 from .bus import EventBus
 from .log_feed import LogFeed
+
+log = logging.getLogger(__name__)
 
 
 class LiveFeeds:
@@ -35,10 +41,19 @@ class LiveFeeds:
         self.log_feed.start()
 
     async def end(self) -> None:
-        """Hand out what is committed by now, and end all subscriptions; nothing happens before ``start``."""
-        if self._subscribed:
-            await self.bus.publish()
-        self.bus.close()
+        """Hand out what is committed by now, and end all subscriptions; nothing happens before ``start``.
+
+        What a database that is away keeps back, readers get when they come again with their cursors.
+        """
+        try:
+            if self._subscribed:
+                await self.bus.publish()
+        except Exception as error:
+            if not is_databases_fault(error):
+                raise
+            log_fault(log, "the newest events are left for readers that come again", error)
+        finally:
+            self.bus.close()
 
     async def stop(self) -> None:
         """Look no more."""

@@ -2,18 +2,24 @@
 
 import asyncio
 from collections.abc import Callable
+from typing import Concatenate, ParamSpec, TypeVar
 
 import psycopg
 import pytest
 from sqlalchemy import make_url
+from typing_extensions import override
 
 from cronograph.jobs.core.events import Change, EventKind
 from cronograph.jobs.runtime.live.feeds import LiveFeeds
 from cronograph.jobs.runtime.wakeup import Wakeup
 from cronograph.jobs.store.db.address import sqlite_path
 from cronograph.jobs.store.db.database import Database
+from cronograph.jobs.store.db.transaction import Tx
 from tests.support.postgres import PostgresServer
 from tests.support.waiting import eventually
+
+P = ParamSpec("P")
+T = TypeVar("T")
 
 
 async def ended_while(database: Database, take_away: Callable[[], object]) -> None:
@@ -61,17 +67,18 @@ async def test_readers_are_sent_away_while_postgresql_ends_connections(
     assert "Traceback" not in caplog.text
 
 
-async def test_a_fault_of_our_own_is_told_and_readers_are_sent_away_all_the_same(
-    sqlite_url: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    database = Database(sqlite_url)
-    feeds = LiveFeeds(database, Wakeup(database), poll=3600)
-    feeds.start()
+class Faulty(Database):
+    """A database whose writing has a fault of our own."""
 
-    async def broken() -> None:
+    @override
+    async def write(self, function: Callable[Concatenate[Tx, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
         raise LookupError("a fault of our own")
 
-    monkeypatch.setattr(feeds.bus, "publish", broken)
+
+async def test_a_fault_of_our_own_is_told_and_readers_are_sent_away_all_the_same(sqlite_url: str) -> None:
+    database = Faulty(sqlite_url)
+    feeds = LiveFeeds(database, Wakeup(database), poll=3600)
+    feeds.start()
     with pytest.raises(LookupError):
         await feeds.end()
     assert [event async for event in feeds.bus.subscribe()] == []

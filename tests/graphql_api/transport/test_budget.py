@@ -44,6 +44,13 @@ class Operations:
         await self.tasks[name]
         await asyncio.sleep(0)
 
+    async def begin_after_a_costly_one(self, name: str) -> None:
+        """Ask for the share of one that took much processor time and has just ended."""
+        await self.begin("costly", 60)
+        self.used += 1_000
+        await self.end("costly")
+        await self.begin(name, 60)
+
 
 @asynccontextmanager
 async def operations(limits: Limits = LIMITS) -> AsyncGenerator[Operations]:
@@ -164,10 +171,7 @@ ANY_COST = {"cost": {"requested": 1, "maximum": 20_000}}
 
 async def test_what_took_processor_time_keeps_its_share_for_a_while_and_cheap_operations_pass() -> None:
     async with operations(replace(LIMITS, rest=3, rest_seconds=3600)) as ours:
-        await ours.begin("costly", 60)
-        ours.used += 1_000
-        await ours.end("costly")
-        await ours.begin("next", 60)
+        await ours.begin_after_a_costly_one("next")
         await ours.begin("cheap", 10)
         await ours.begin("of another client", 40, "b")
         assert ours.running == ["cheap", "of another client"]
@@ -175,10 +179,7 @@ async def test_what_took_processor_time_keeps_its_share_for_a_while_and_cheap_op
 
 async def test_what_rested_gives_its_share_back() -> None:
     async with operations(replace(LIMITS, rest=3, rest_seconds=0.05)) as ours:
-        await ours.begin("costly", 60)
-        ours.used += 1_000
-        await ours.end("costly")
-        await ours.begin("next", 60)
+        await ours.begin_after_a_costly_one("next")
         await eventually(lambda: "next" in ours.running)
 
 

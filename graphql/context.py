@@ -9,7 +9,7 @@ from typing import Concatenate, Final, ParamSpec, Protocol, TypeAlias, TypeVar
 import strawberry
 
 from ..jobs.actions.acting import acting
-from ..jobs.core.auth.accounts import LOCAL_ADMINISTRATOR_NAME, Actor, Identity
+from ..jobs.core.auth.accounts import LOCAL_ADMINISTRATOR_NAME, Actor, Identity, Submitter
 from ..jobs.core.auth.sealing import KeySource, no_keys
 from ..jobs.core.events import Cursor, Event, EventFilter
 from ..jobs.store.db.database import Database
@@ -79,6 +79,11 @@ class Person:
         known = self.identity
         full = known is None or known.role is known.account_role
         return Actor(self.name, self.role, self.account_id, self.address, full_rights=full)
+
+    @property
+    def submitter(self) -> Submitter:
+        """In whose name runs are submitted."""
+        return Submitter(self.name, self.account_id)
 
 
 LOCAL_ADMINISTRATOR: Final = Person(LOCAL_ADMINISTRATOR_NAME, Role.ADMIN)

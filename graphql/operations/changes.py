@@ -13,6 +13,7 @@ from typing import Any, Final, Generic, Protocol, TypeVar, cast, runtime_checkab
 import strawberry
 
 from ...jobs.actions.idempotent import Memory, Request, once
+from ...jobs.core.auth.audit import Record
 from ...jobs.core.errors import InvalidInput, NotFound, refuse
 from ...jobs.core.errors import UserError as Refusal
 from ...jobs.core.model import Json, Run, Task
@@ -45,7 +46,13 @@ class Done(Generic[T]):
 
 
 async def perform(
-    info: Info, input: object, action: Callable[[Tx], T], memory: Memory[T], *, key: str | None = None
+    info: Info,
+    input: object,
+    action: Callable[[Tx], T],
+    memory: Memory[T],
+    *,
+    key: str | None = None,
+    shorter: Callable[[Record], Awaitable[T | None]] | None = None,
 ) -> Done[T]:
     """Run ``action`` in one transaction.
 
@@ -57,12 +64,19 @@ async def perform(
         action: Calls ``jobs.actions``.
         memory: How a repeated request finds its answer.
         key: The idempotency key, unless ``input`` carries it.
+        shorter: Does the same in less than a transaction, with this entry of the audit log; None: it cannot, and has
+            done nothing. Not asked where there is an idempotency key.
     """
 
-    def write() -> Awaitable[T]:
+    async def write() -> T:
         chosen = key or getattr(input, "idempotency_key", None) or None
         request = None if chosen is None else Request(chosen, info.field_name, digest(info, input))
-        return info.context.write(once, request, partial(_audited, action, info.field_name, input), memory)
+        if request is None and shorter is not None:
+            done = await shorter(Record(info.context.person.actor, info.field_name, *_asked(input)))
+            if done is not None:
+                info.context.renew()
+                return done
+        return await info.context.write(once, request, partial(_audited, action, info.field_name, input), memory)
 
     return await _done(input, write)
 
@@ -84,10 +98,15 @@ def _audited(action: Callable[[Tx], T], operation: str, input: object, tx: Tx) -
     """Run an action; unless it says itself what it changed, the audit log gets what was asked for."""
     result = action(tx)
     if not tx.records and not getattr(input, "dry_run", None):
-        asked = audited_input(input)
-        subject = next((str(asked[name]) for name in NAMING if asked.get(name)), None)
+        subject, _, asked = _asked(input)
         tx.record(operation, subject, before=_before(tx), after=asked)
     return result
+
+
+def _asked(input: object) -> tuple[str | None, None, Json]:
+    """What an entry of the audit log says of a request: what it names, nothing about before, and all of it."""
+    asked = audited_input(input)
+    return next((str(asked[name]) for name in NAMING if asked.get(name)), None), None, asked
 
 
 def _before(tx: Tx) -> Json:

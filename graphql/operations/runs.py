@@ -1,6 +1,6 @@
 """Mutations of runs."""
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Annotated, Final
@@ -10,8 +10,9 @@ from strawberry.scalars import JSON
 
 from ...jobs.actions import runs as actions
 from ...jobs.actions.idempotent import Memory
+from ...jobs.actions.queue.requested import put_requested
 from ...jobs.actions.runs import Enqueued
-from ...jobs.core.auth.accounts import Submitter
+from ...jobs.core.auth.audit import Record
 from ...jobs.core.codes import ErrorCode
 from ...jobs.core.errors import InvalidInput
 from ...jobs.core.model import Json, Run
@@ -90,7 +91,13 @@ class RunMutations:
     ) -> JobTriggered:
         """The new run; an unknown job is data and no error."""
         action = partial(actions.trigger_job, job_name=job_name, args=args_of(args), actor=info.context.person.name)
-        done = await perform(info, TriggerJobInput(job_name, args), action, ONE_RUN, key=idempotency_key)
+
+        def shorter(record: Record) -> Awaitable[Run | None]:
+            run = actions.triggered(job_name, args_of(args), *info.context.person.submitter)
+            return put_requested(info.context.database, run, record)
+
+        asked = TriggerJobInput(job_name, args)
+        done = await perform(info, asked, action, ONE_RUN, key=idempotency_key, shorter=shorter)
         if done.result is None:
             error = done.errors[0]
             message = f"Unknown job: {job_name}" if error.code is ErrorCode.UNKNOWN_JOB else error.message
@@ -106,14 +113,20 @@ class RunMutations:
     )
     async def enqueue_runs(self, info: Info, input: Annotated[EnqueueRunsInput, INPUT]) -> RunsEnqueued:
         """The new runs, or those that had their unique keys."""
-        submitter = Submitter(info.context.person.name, info.context.person.account_id)
+        submitter = info.context.person.submitter
 
         def action(tx: Tx) -> list[Enqueued]:
             if not 1 <= len(input.runs) <= MAX_RUNS:
                 raise InvalidInput(f"runs: must be 1 to {MAX_RUNS:,} runs, got {len(input.runs):,}", path=("runs",))
             return actions.enqueue_runs(tx, [run.to_run(submitter) for run in input.runs])
 
-        done = await perform(info, input, action, ENQUEUED)
+        async def shorter(record: Record) -> list[Enqueued] | None:
+            if len(input.runs) != 1:
+                return None
+            put = await put_requested(info.context.database, input.runs[0].to_run(submitter), record)
+            return None if put is None else [Enqueued(put, deduplicated=False)]
+
+        done = await perform(info, input, action, ENQUEUED, shorter=shorter)
         runs = [entities.Run.from_model(one.run, deduplicated=one.deduplicated) for one in done.result or ()]
         return RunsEnqueued(runs=runs, errors=done.errors)
 

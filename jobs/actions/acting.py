@@ -27,13 +27,18 @@ def account_of(tx: Tx) -> int | None:
     return None if tx.actor is None else tx.actor.account_id
 
 
+def may_submit(actor: Actor | None, job_names: Iterable[str]) -> bool:
+    """Whether somebody may have these jobs act for him; see ``check_submitter``."""
+    return actor is None or actor.full_rights or ACTS_FOR_ITS_SUBMITTER not in job_names
+
+
 def check_submitter(tx: Tx, job_names: Iterable[str]) -> None:
     """Whoever shows a token of a lower role than his account's cannot get the account's rights through a job.
 
     Raises:
         UserError: code ``FORBIDDEN``.
     """
-    if tx.actor is not None and not tx.actor.full_rights and ACTS_FOR_ITS_SUBMITTER in job_names:
+    if tx.actor is not None and not may_submit(tx.actor, job_names):
         raise UserError(
             f"job '{ACTS_FOR_ITS_SUBMITTER}' runs with all rights of the account '{tx.actor.name}', and the token has "
             f"only the role {tx.actor.role.value}; use a token of the account's own role",

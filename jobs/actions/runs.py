@@ -62,15 +62,20 @@ def trigger_job(tx: Tx, job_name: str, *, args: dict[str, Json] | None = None, a
         UserError: code ``UNKNOWN_JOB`` or ``INVALID_ARGS``.
     """
     schema = check_job_args(tx, job_name, args or {})
-    run = NewRun(
+    run = triggered(job_name, args, actor, account_of(tx))
+    return submit(tx, [run_of_job(run, schema.defaults, schema.signature)])[0]
+
+
+def triggered(job_name: str, args: dict[str, Json] | None, submitter: str | None, submitter_id: int | None) -> NewRun:
+    """A run by hand, which follows its job in all that it may."""
+    return NewRun(
         job_name=job_name,
         trigger=Trigger.MANUAL,
         args=args or {},
-        submitter=actor,
-        submitter_id=account_of(tx),
+        submitter=submitter,
+        submitter_id=submitter_id,
         inherits=frozenset(RUN_POLICIES),
     )
-    return submit(tx, [run_of_job(run, schema.defaults, schema.signature)])[0]
 
 
 def enqueue_runs(tx: Tx, runs: Sequence[NewRun]) -> list[Enqueued]:

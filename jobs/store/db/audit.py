@@ -3,7 +3,7 @@
 import hashlib
 import json
 from collections.abc import Sequence
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any, Final
 
 from sqlalchemy import Connection, Text, bindparam, insert, select, update
@@ -23,22 +23,55 @@ _LOCK_HEAD = select(h.c.last_id, h.c.last_hash).where(h.c.id == _HEAD).with_for_
 _APPEND = insert(a)
 _ADVANCE = update(h).where(h.c.id == _HEAD).values(last_id=bindparam("newest"), last_hash=bindparam("hash"))
 _VALUES = [one.name for one in a.columns if one.name not in {"id", "hash"}]
-# What nearly every mutation writes, in one statement; SQLite knows no CTE that writes. The hash is that of ``chained``.
+_STORED = {name: {"at": "timestamptz", "actor_id": "bigint"}.get(name, "text") for name in _VALUES}
+_FIRST = datetime(1, 1, 1, tzinfo=UTC)
+# The places of the number and of the time in the text that is hashed; within a value the quotes would be escaped.
+_ID: Final = '"id": '
+_AT: Final = '"at": "'
+_AT_TEXT: Final = """to_char({at} AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')"""
+
+
+def linking(mark: str, at: str, when: str = "true") -> str:
+    """Two parts of a statement for PostgreSQL that continue the chain by one entry: ``advanced`` and ``audited``.
+
+    The hash is that of ``chained``. Where there is no entry yet that it could follow, neither does anything.
+
+    Args:
+        mark: How a parameter is marked, with its name as ``{}``; they are those of ``link_values``.
+        at: The entry's time, an expression without tables of its own.
+        when: On which condition.
+    """
+    head, middle, tail = (f"CAST({mark.format(name)} AS text)" for name in ("head", "middle", "tail"))
+    text = f"{head} || {_AT_TEXT.format(at=at)} || {middle} || (last_id + 1) || {tail}"
+    values = (at if name == "at" else f"CAST({mark.format(name)} AS {kind})" for name, kind in _STORED.items())
+    return f"""
+        advanced AS (
+            UPDATE cronograph.audit_head SET last_id = last_id + 1, last_hash = encode(sha256(convert_to(
+                last_hash || chr(10) || {text}, 'UTF8')), 'hex')
+            WHERE id = {_HEAD} AND {when} RETURNING last_id, last_hash),
+        audited AS (
+            INSERT INTO cronograph.audit_log (id, hash, {", ".join(_VALUES)})
+            SELECT last_id, last_hash, {", ".join(values)} FROM advanced RETURNING id)"""
+
+
+def link_values(record: Record) -> dict[str, str | int | None]:
+    """The parameters of ``linking``: all of the entry but its number and its time."""
+    entry = _entry(0, _FIRST, record)
+    head, _, rest = _hashed(entry).partition(f"{_AT}{to_text(_FIRST)}")
+    middle, _, tail = rest.partition(f"{_ID}0")
+    around = {"head": head + _AT, "middle": middle + _ID, "tail": tail}
+    return {**{name: getattr(entry, name) for name in _VALUES if name != "at"}, **around}
+
+
+# What nearly every mutation writes, in one statement; SQLite knows no CTE that writes.
 _APPEND_ONE = SchemaText(f"""
     WITH told AS (
         INSERT INTO cronograph.event (at, changes)
-        SELECT :at, CAST(:changes AS jsonb) WHERE CAST(:changes AS jsonb) IS NOT NULL),
-    advanced AS (
-        UPDATE cronograph.audit_head SET last_id = last_id + 1, last_hash = encode(sha256(convert_to(
-            last_hash || chr(10) || CAST(:head AS text) || (last_id + 1) || CAST(:tail AS text), 'UTF8')), 'hex')
-        WHERE id = {_HEAD} RETURNING last_id, last_hash)
-    INSERT INTO cronograph.audit_log (id, hash, {", ".join(_VALUES)})
-    SELECT last_id, last_hash, {", ".join(f":{name}" for name in _VALUES)} FROM advanced
-    RETURNING id""").bindparams(
+        SELECT CAST(:at AS timestamptz), CAST(:changes AS jsonb) WHERE CAST(:changes AS jsonb) IS NOT NULL),
+    {linking(":{}", "CAST(:at AS timestamptz)")}
+    SELECT id FROM audited""").bindparams(
     *(bindparam(name, type_=a.c[name].type) for name in _VALUES), bindparam("changes", type_=Text())
 )
-_ID: Final = '"id": 0'
-"""The place of the number in the text that is hashed; within a value its quotes would be escaped."""
 
 
 def append_one(conn: Connection, now: datetime, record: Record, changes: Sequence[Change | Listed]) -> None:
@@ -48,12 +81,8 @@ def append_one(conn: Connection, now: datetime, record: Record, changes: Sequenc
             outbox.append(conn, now, changes)
         append(conn, now, [record])
         return
-    entry = _entry(0, now, record)
-    head, _, tail = _hashed(entry).partition(_ID)
-    values = {name: getattr(entry, name) for name in _VALUES}
     told = json.dumps([change.to_json() for change in changes]) if changes else None
-    around = {"head": head + _ID[:-1], "tail": tail}
-    if conn.execute(_APPEND_ONE, {**values, **around, "changes": told}).first() is None:
+    if conn.execute(_APPEND_ONE, {**link_values(record), "at": now, "changes": told}).first() is None:
         # The first entry of all: nothing is there that it could follow.
         append(conn, now, [record])
 

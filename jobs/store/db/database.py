@@ -8,19 +8,25 @@ import asyncio
 import copy
 from collections.abc import Awaitable, Callable
 from functools import partial
-from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Protocol, TypeVar
 
 from sqlalchemy import URL, Connection
 from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError, SQLAlchemyError
 
+from ...core.later import Later
 from . import audit, outbox
 from .address import is_pooled, is_sqlite, libpq_url, parse_url, schema_in, sqlite_path
 from .blame import is_away
 from .connecting import sync_engine
 from .line import Line, ThreadLine
-from .postgres import PostgresAccess
+from .postgres import PostgresAccess, Send
 from .sqlite.access import SqliteAccess
 from .transaction import Clock, Tx, Wake
+
+if TYPE_CHECKING:
+    import psycopg
+else:
+    psycopg = Later("psycopg")
 
 __all__ = [
     "Connection",
@@ -30,6 +36,7 @@ __all__ = [
     "Listener",
     "OperationalError",
     "SQLAlchemyError",
+    "Send",
     "ThreadLine",
     "parse_url",
     "sqlite_path",
@@ -91,6 +98,7 @@ class Database:
     Attributes:
         deadline: See ``until``.
         patience: See ``patient``.
+        remembered: What actions keep of it between transactions, by name; whether it is still so, a statement asks.
     """
 
     def __init__(
@@ -107,6 +115,7 @@ class Database:
         self._access = access or _new_access(self.url)
         self.deadline: float | None = None
         self.patience = 0.0
+        self.remembered: dict[str, Any] = {}
 
     def until(self, deadline: float | None) -> "Database":
         """The same access, whose reads end at ``deadline`` by the event loop's clock: with TimeoutError; None = never.
@@ -172,6 +181,31 @@ class Database:
         """
         result, wakes = await self._retrying(partial(self._transact, function, args, kwargs))
         self._notify(wakes)
+        return result
+
+    @property
+    def sends_alone(self) -> bool:
+        """Whether ``alone`` is of any use: not on SQLite, behind a pooler, or where the time is replaced."""
+        return isinstance(self._access, PostgresAccess) and not self.is_pooled and self.clock is None
+
+    async def alone(
+        self, function: Callable[Concatenate[Send, P], T | None], wakes: Wake, *args: P.args, **kwargs: P.kwargs
+    ) -> T | None:
+        """Run ``function(send, …)``, whose one statement is a transaction of its own, and wake whom it concerns.
+
+        None, and nothing was done, where the function says so, where ``sends_alone`` does, and where another
+        transaction was in the way: ``write`` has to do it.
+        """
+        if not isinstance(self._access, PostgresAccess) or not self.sends_alone:
+            return None
+        try:
+            result = await self._access.alone(lambda send: function(send, *args, **kwargs))
+        except psycopg.Error as error:
+            if error.sqlstate not in _RETRYABLE:
+                raise
+            return None
+        if result is not None:
+            self._notify(wakes)
         return result
 
     def _notify(self, wakes: Wake) -> None:

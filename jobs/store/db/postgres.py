@@ -2,14 +2,16 @@
 
 import asyncio
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
-from typing import TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 from sqlalchemy import URL, Connection, Engine
 from sqlalchemy.exc import DBAPIError
 
+from ..schema.naming import in_schema
+from .address import schema_in
 from .connecting import check_when_idle, sync_engine
 from .interruption import read_in_thread
 
@@ -17,6 +19,9 @@ POOL = 8
 """Connections that one part of the process uses at most; they are opened when they are needed first, and kept."""
 
 T = TypeVar("T")
+Send: TypeAlias = Callable[[str, Mapping[str, Any]], Sequence[tuple[Any, ...]]]
+"""Sends a statement with its parameters by name, in a transaction of its own; its rows. Of SQLAlchemy it knows nothing:
+parameters are marked as the driver wants them, and errors are the driver's."""
 
 
 class PostgresAccess:
@@ -60,6 +65,28 @@ class PostgresAccess:
         work = partial(_in_transaction, engine, function)
         return await asyncio.get_running_loop().run_in_executor(self._threads, work)
 
+    async def alone(self, function: Callable[[Send], T]) -> T:
+        """Run a function of one statement that is a transaction of its own.
+
+        BEGIN and COMMIT would be two more ways to the server and back, and SQLAlchemy's work costs twice the driver's.
+        """
+        return await asyncio.get_running_loop().run_in_executor(self._threads, partial(self._sending, function))
+
+    def _sending(self, function: Callable[[Send], T]) -> T:
+        borrowed = self._engine.raw_connection()
+        try:
+            connection: Any = borrowed.driver_connection
+            connection.autocommit = True
+            try:
+                return function(partial(_send, connection, schema_in(self._url)))
+            finally:
+                if connection.closed:
+                    borrowed.invalidate()
+                else:
+                    connection.autocommit = False
+        finally:
+            borrowed.close()
+
     def write_sync(self, function: Callable[[Connection], T]) -> T:
         """``write`` for a thread, on a connection that is kept for this alone."""
         return self._kept.transact(function)
@@ -102,3 +129,10 @@ class _KeptConnection:
 def _in_transaction(engine: Engine, function: Callable[[Connection], T]) -> T:
     with engine.begin() as conn:
         return function(conn)
+
+
+def _send(connection: Any, schema: str, statement: str, parameters: Mapping[str, Any]) -> Sequence[tuple[Any, ...]]:
+    rows: Sequence[tuple[Any, ...]] = connection.execute(
+        in_schema(statement, schema), parameters, prepare=True
+    ).fetchall()
+    return rows

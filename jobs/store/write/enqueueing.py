@@ -45,7 +45,14 @@ def _of_job(name: str) -> str:
     return f"coalesce(n.{column}, {said})" if product is None else f"coalesce(n.{column}, {said}, {literal})"
 
 
-_OF_JOB = {name: _of_job(name) for name in RUN_POLICIES}
+OF_JOB = {name: _of_job(name) for name in RUN_POLICIES}
+"""The expression for each policy of a new run ``n`` whose job is ``j``."""
+TOLD = f"""told AS (
+            INSERT INTO cronograph.event (at, changes)
+            SELECT m.at, jsonb_build_array(jsonb_build_object('{CREATED}', (
+                SELECT jsonb_agg(jsonb_build_array(id, job_name, group_name) ORDER BY id) FROM inserted)))
+            FROM moment m WHERE EXISTS (SELECT FROM inserted))"""
+"""The part of a statement that writes the event of the runs which its part ``inserted`` has returned."""
 _WAKES = (Wake.RUNS | Wake.EVENTS).value
 
 
@@ -76,17 +83,13 @@ def _inserting(source: str, returned: str, answered: str, conflict: str = "") ->
         inserted AS (
             INSERT INTO cronograph.run (job_name, args, group_name, priority, available_at, retries, retry_delay,
                 timeout, carried, unique_key, submitted_at, state, trigger, attempt, failures, exclusive, description)
-            SELECT n.job_name, CAST(n.args AS jsonb), {_OF_JOB["group"]}, {_OF_JOB["priority"]},
-                coalesce(n.available_at, m.at), {_OF_JOB["retries"]}, {_OF_JOB["retry_delay"]}, {_OF_JOB["timeout"]},
+            SELECT n.job_name, CAST(n.args AS jsonb), {OF_JOB["group"]}, {OF_JOB["priority"]},
+                coalesce(n.available_at, m.at), {OF_JOB["retries"]}, {OF_JOB["retry_delay"]}, {OF_JOB["timeout"]},
                 CAST(n.carried AS jsonb), n.unique_key, m.at, 'waiting', 'api', 0, 0, false, ''
             FROM {source} AS n({", ".join(_COLUMNS)}, place)
                 LEFT JOIN cronograph.job j ON j.name = n.job_name, moment m
             ORDER BY n.place {conflict} RETURNING {returned}),
-        told AS (
-            INSERT INTO cronograph.event (at, changes)
-            SELECT m.at, jsonb_build_array(jsonb_build_object('{CREATED}', (
-                SELECT jsonb_agg(jsonb_build_array(id, job_name, group_name) ORDER BY id) FROM inserted)))
-            FROM moment m WHERE EXISTS (SELECT FROM inserted))
+        {TOLD}
         SELECT {answered} FROM inserted i, (SELECT pg_notify('cronograph', '{_WAKES}')) AS notified"""
 
 
@@ -101,7 +104,7 @@ _IF_FREE = "ON CONFLICT DO NOTHING"
 _SINGLE = [bindparam(name, type_=kind) for name, kind in _COLUMNS.items()]
 
 
-class _Decided(NamedTuple):
+class Decided(NamedTuple):
     """What the database decides of a new run; the rest is known."""
 
     id: int
@@ -114,12 +117,12 @@ class _Decided(NamedTuple):
     timeout: float | None
 
 
-_RETURNED = ", ".join(["job_name", *_Decided._fields])
-_ANSWERED = ", ".join(f"i.{name}" for name in _Decided._fields)
+_RETURNED = ", ".join(["job_name", *Decided._fields])
+_ANSWERED = ", ".join(f"i.{name}" for name in Decided._fields)
 _ROW: TextualSelect = (
     SchemaText(_inserting(_one(":{}"), _RETURNED, _ANSWERED, _IF_FREE))
     .bindparams(*_SINGLE)
-    .columns(*(r.c[name] for name in _Decided._fields))
+    .columns(*(r.c[name] for name in Decided._fields))
 )
 _ALONE = _inserting(_one("%({})s"), _RETURNED, _ANSWERED, _IF_FREE)
 
@@ -153,16 +156,16 @@ def insert_plain(conn: Connection, runs: Sequence[PlainRun]) -> list[int]:
 def insert_one(conn: Connection, run: PlainRun) -> Run | None:
     """Insert a run, its event and a notification; what is stored; None if an unfinished run has its unique key."""
     row = conn.execute(_ROW, _values(run)).one_or_none()
-    return None if row is None else _stored(run, _Decided(*row))
+    return None if row is None else _stored(run, Decided(*row))
 
 
 def insert_alone(line: ThreadLine, run: PlainRun) -> Run | None:
     """``insert_one`` in a transaction of its own, which is one round trip."""
     rows = line.execute(_ALONE, _values(run))
-    return _stored(run, _Decided(*rows[0])) if rows else None
+    return _stored(run, Decided(*rows[0])) if rows else None
 
 
-def _stored(run: PlainRun, decided: _Decided) -> Run:
+def _stored(run: PlainRun, decided: Decided) -> Run:
     """A new run as it is read from the database."""
     return Run(
         id=decided.id,

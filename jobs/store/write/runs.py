@@ -63,17 +63,17 @@ def insert_all(conn: Connection, runs: Sequence[NewRun], now: datetime) -> list[
     """Insert runs without unique keys and occurrences, which nothing forbids; what is stored, in the same order."""
     ids = _insert(conn, runs, now)
     assert len(ids) == len(runs), "a run that no unique constraint covers was left out"
-    return [_stored(run, key, now) for run, key in zip(runs, ids, strict=True)]
+    return [stored_as(run, key, now) for run, key in zip(runs, ids, strict=True)]
 
 
 def insert_unique(conn: Connection, run: NewRun, now: datetime) -> Run | None:
     """Insert a run with a unique key; None if an unfinished run has that key."""
     ids = _insert(conn, [run], now)
-    return _stored(run, ids[0], now) if ids else None
+    return stored_as(run, ids[0], now) if ids else None
 
 
-def _stored(run: NewRun, key: int, now: datetime) -> Run:
-    """A new run as it is read from the database, of which only the key is news."""
+def stored_as(run: NewRun, key: int, now: datetime) -> Run:
+    """A new run that was submitted ``now`` as it is read from the database, of which only the key is news."""
     values = new_values(run, now)
     for name in ("scheduled_for", "submitted_at", "available_at", "finished_at"):
         if values[name] is not None:

@@ -19,6 +19,7 @@ ANN: Final = Actor("Ann", Role.ADMIN, 7, "192.0.2.1")
 RECORDS: Final = [
     Record(ANN, "task.changed", "nightly", before={"retries": 1}, after={"retries": 2}),
     Record(Actor('"id": 0, \\', Role.VIEWER), "a", '"id": 0', before='"id": 0', after={"id": 0, '"id": 0': "\n\\"}),
+    Record(Actor('"at": "0001-01-01T00:00:00.000000Z', Role.VIEWER), '"at": "', "at", after={"at": "0001-01-01"}),
     Record(Actor("Zoë 🙂 :id %(id)s", Role.VIEWER), "b", None, before=None, after=["ä", "\u2028", "'", None, 1.5]),
 ]
 
@@ -31,8 +32,8 @@ def test_an_entry_that_is_written_alone_continues_the_chain(conn: Connection, fi
         append_one(conn, NOW, record, [])
     append(conn, NOW, RECORDS)
     verdict = verify(conn)
-    assert (verdict.fault, verdict.entries) == (None, 6 if first else 8)
-    written = [(entry.actor, entry.action, entry.subject) for entry, _ in chain(conn)][-6:]
+    assert (verdict.fault, verdict.entries) == (None, 8 if first else 10)
+    written = [(entry.actor, entry.action, entry.subject) for entry, _ in chain(conn)][-8:]
     assert written == [(one.actor.name, one.action, one.subject) for one in RECORDS] * 2
 
 

@@ -1,6 +1,7 @@
 """Each part of a process has connections of its own, and keeps them."""
 
 import asyncio
+from datetime import UTC, datetime
 
 import psycopg
 import pytest
@@ -8,8 +9,9 @@ from sqlalchemy import text
 
 from cronograph.jobs.core.errors import ConfigurationError
 from cronograph.jobs.store.db.address import libpq_url, parse_url
+from cronograph.jobs.store.db.blame import is_away
 from cronograph.jobs.store.db.connecting import postgres_arguments, settings_of_transaction
-from cronograph.jobs.store.db.database import Connection, Database
+from cronograph.jobs.store.db.database import Connection, Database, Send
 from cronograph.jobs.store.db.postgres import POOL
 from cronograph.jobs.store.db.transaction import Tx, Wake
 
@@ -76,3 +78,51 @@ def test_behind_a_pooler_nothing_is_used_that_belongs_to_a_connection() -> None:
 def test_another_kind_of_pooler_is_refused(pooler: str) -> None:
     with pytest.raises(ConfigurationError, match="pooler must be 'transaction' or left out, got"):
         parse_url(f"postgresql://ann@localhost:6432/app?pooler={pooler}")
+
+
+def _raising(send: Send, sqlstate: str) -> int:
+    send(f"DO $$ BEGIN RAISE EXCEPTION 'no' USING ERRCODE = '{sqlstate}'; END $$", {})
+    return 1
+
+
+def _own(send: Send) -> int:
+    ((pid,),) = send("SELECT pg_backend_pid()", {})
+    return int(pid)
+
+
+def _ending(send: Send) -> int:
+    send("SELECT pg_terminate_backend(pg_backend_pid())", {})
+    return 1
+
+
+@pytest.mark.postgres
+async def test_a_statement_alone_gives_way_to_other_transactions_and_tells_of_everything_else(
+    postgres_url: str,
+) -> None:
+    database = Database(postgres_url)
+    heard: list[Wake] = []
+    database.on_commit(heard.append)
+    first = await database.alone(_own, Wake.RUNS)
+    assert heard == [Wake.RUNS]
+    # In the way were a deadlock, and a lock that took too long.
+    assert await database.alone(_raising, Wake.RUNS, "40P01") is None
+    assert await database.alone(_raising, Wake.RUNS, "55P03") is None
+    with pytest.raises(psycopg.Error, match="no"):
+        await database.alone(_raising, Wake.RUNS, "22012")
+    assert heard == [Wake.RUNS]
+    # The connection is as good as before, for transactions as well.
+    assert await database.write(backend) == first
+    with pytest.raises(psycopg.OperationalError) as lost:
+        await database.alone(_ending, Wake.RUNS)
+    assert is_away(lost.value)
+    assert await database.alone(_own, Wake.NONE) != first
+    assert await database.write(backend) != first
+    await database.close()
+
+
+async def test_no_statement_is_sent_alone_where_the_time_is_replaced(database_url: str) -> None:
+    database = Database(database_url, clock=lambda: datetime(2026, 1, 1, tzinfo=UTC))
+    assert not database.sends_alone
+    assert await database.alone(_own, Wake.RUNS) is None
+    assert Database(database_url).sends_alone is not database.is_sqlite
+    await database.close()

@@ -1,12 +1,13 @@
 """Due tasks become runs: each occurrence exactly one, whoever dispatches and whenever it dies."""
 
 import logging
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from itertools import accumulate, groupby
 
 from ..core.dispatch import Decision, decide
+from ..core.due import DueTask, due_of
 from ..core.errors import InvalidState
 from ..core.events import CREATED, Change, EventKind, Listed
 from ..core.model import Json, NewRun, OverlapPolicy, Task, Trigger
@@ -16,8 +17,8 @@ from ..store.db.transaction import Tx, Wake
 from ..store.read import jobs, skipped
 from ..store.read import runs as stored_runs
 from ..store.read import tasks as stored_tasks
-from ..store.write import tasks
-from ..store.write.occurrences import REPLACED, Made, Occurrence, insert_occurrences
+from ..store.write import occurrences, tasks
+from ..store.write.occurrences import REPLACED, Made, Moved, Occurrence
 from .changes import task_change
 from .runs import cancel_all
 from .skips import record_skips
@@ -52,9 +53,13 @@ def dispatch_due(tx: Tx, node: str | None, *, batch: int = BATCH) -> Dispatched:
     In this order: insert runs (a unique constraint guards task and nominal time), write skips, advance the tasks from
     their nominal time. A crash before the commit leaves everything as it was.
     """
-    due = tasks.due(tx.conn, tx.now, batch)
-    visited = visit(tx, due, node) if due else Visited(0, 0, False)
-    if visited.behind or len(due) == batch:
+    found = occurrences.due(tx.conn, tx.own_now, batch)
+    visited = Visited(0, 0, False)
+    if found:
+        tx.learn_now(found[0].now)
+        known = {one.task.job_name for one in found if one.job_known}
+        visited = visit(tx, [one.task for one in found], node, known)
+    if visited.behind or len(found) == batch:
         return Dispatched(visited.tasks, visited.made, True)
     at = next_due(tx)
     return Dispatched(visited.tasks, visited.made, False, None if at is None else (at - tx.now).total_seconds())
@@ -83,7 +88,7 @@ def catch_up_some(tx: Tx, task: Task, node: str | None = None) -> Task:
     """Let what is due become runs or skips, as far as one visit goes; the task as it is then, perhaps due still."""
     if task.next_execution is None or task.next_execution > tx.now:
         return task
-    visit(tx, [task], node)
+    visit(tx, [due_of(task)], node, jobs.known(tx.conn, {task.spec.job_name}))
     return stored_tasks.by_ids(tx.conn, [task.id])[task.id]
 
 
@@ -96,35 +101,36 @@ class Visited:
     behind: bool
 
 
-def visit(tx: Tx, due: Sequence[Task], node: str | None) -> Visited:
-    """Decide and write for these locked tasks, as many as make no more than about ``RUNS`` runs."""
+def visit(tx: Tx, due: Sequence[DueTask], node: str | None, known: Collection[str]) -> Visited:
+    """Decide and write for these locked tasks, as many as make no more than about ``RUNS`` runs.
+
+    Args:
+        tx: The transaction that has locked them.
+        due: The tasks.
+        node: Which node decides.
+        known: Those of their jobs that any node has published.
+    """
     unfinished = stored_runs.unfinished_counts(tx.conn, [task.id for task in due])
-    decided = _decide_each(tx, due, {task_id: count for task_id, (count, _) in unfinished.items()})
+    decided = _decide_each(tx, due, unfinished, known)
     pairs = _within_bounds(decided)
     _cancel_replaced(tx, pairs)
-    made = _insert_runs(tx, pairs)
+    made = _write(tx, pairs)
     _write_skips(tx, pairs, node, {task_id: oldest for task_id, (_, oldest) in unfinished.items()})
-    tasks.advance(
-        tx.conn,
-        [
-            (task.id, made_of.next_nominal, made_of.next_execution, made_of.last_due_at, len(made_of.runs))
-            for task, made_of in pairs
-        ],
-    )
     tx.wake(Wake.TASKS)
     behind = len(pairs) < len(decided) or any(decision.behind for _, decision in pairs)
     return Visited(len(pairs), made, behind)
 
 
-def _decide_each(tx: Tx, due: Sequence[Task], unfinished: Mapping[int, int]) -> list[tuple[Task, Decision]]:
+def _decide_each(
+    tx: Tx, due: Sequence[DueTask], unfinished: Mapping[int, tuple[int, int]], known: Collection[str]
+) -> list[tuple[DueTask, Decision]]:
     """A decision for each task; one whose schedule cannot be computed is set aside and does not hold up the others."""
-    known = jobs.known(tx.conn, {task.spec.job_name for task in due})
     limit = max(1, OCCURRENCES // len(due))
-    decided: list[tuple[Task, Decision]] = []
+    decided: list[tuple[DueTask, Decision]] = []
     for task in due:
-        job_known = task.spec.job_name in known
+        count, _ = unfinished.get(task.id, (0, 0))
         try:
-            decision = decide(task, tx.now, unfinished=unfinished.get(task.id, 0), job_known=job_known, limit=limit)
+            decision = decide(task, tx.now, unfinished=count, job_known=task.job_name in known, limit=limit)
         except Exception as error:  # noqa: BLE001  (whatever is wrong with one task is that task's fault alone)
             _set_aside(tx, task, error)
         else:
@@ -132,7 +138,7 @@ def _decide_each(tx: Tx, due: Sequence[Task], unfinished: Mapping[int, int]) -> 
     return decided
 
 
-def _set_aside(tx: Tx, task: Task, error: Exception) -> None:
+def _set_aside(tx: Tx, task: DueTask, error: Exception) -> None:
     """Pause a task whose schedule cannot be computed (a zone that is gone, a row changed by hand), and say why."""
     log.error("task %s is paused: its schedule cannot be computed", task.name, exc_info=error)
     values = {
@@ -147,7 +153,7 @@ def _set_aside(tx: Tx, task: Task, error: Exception) -> None:
     tx.emit([task_change(EventKind.TASK_UPDATED, tasks.change(tx.conn, task.id, values))])
 
 
-def _within_bounds(pairs: list[tuple[Task, Decision]]) -> list[tuple[Task, Decision]]:
+def _within_bounds(pairs: list[tuple[DueTask, Decision]]) -> list[tuple[DueTask, Decision]]:
     """The first of ``pairs`` that together make about ``RUNS`` runs, at least one."""
     totals = accumulate(len(decision.runs) for _, decision in pairs)
     count = sum(1 for total in totals if total <= RUNS)
@@ -176,43 +182,44 @@ def new_run(task: Task, trigger: Trigger, *, args: dict[str, Json] | None = None
     )
 
 
-def _insert_runs(tx: Tx, pairs: Sequence[tuple[Task, Decision]]) -> int:
+def _write(tx: Tx, pairs: Sequence[tuple[DueTask, Decision]]) -> int:
+    """Make the runs and move the tasks on; how many runs were made."""
     wanted = [
         Occurrence(task.id, planned.scheduled_for, timeout, planned.exclusive, planned.replaced)
         for task, decision in pairs
-        for timeout in (effective_timeout(task.spec),)
+        for timeout in (effective_timeout(task),)
         for planned in decision.runs
     ]
-    if not wanted:
-        return 0
-    inserted = insert_occurrences(tx.conn, wanted, tx.now)
-    about = {task.id: task for task, _ in pairs}
-    tx.emit(_created(about, inserted))
-    tx.wake(Wake.RUNS)
-    return len(inserted)
+    moved = [
+        Moved(task.id, after.next_nominal, after.next_execution, after.last_due_at, len(after.runs))
+        for task, after in pairs
+    ]
+    made = occurrences.write(tx.conn, wanted, moved, tx.now)
+    if wanted:
+        tx.emit(_created({task.id: task for task, _ in pairs}, made))
+        tx.wake(Wake.RUNS)
+    return len(made)
 
 
-def _created(about: Mapping[int, Task], inserted: Sequence[Made]) -> Iterator[Change | Listed]:
+def _created(about: Mapping[int, DueTask], made: Sequence[Made]) -> Iterator[Change | Listed]:
     """The events of new runs, in their order; those that wait are listed together."""
-    for waits, some in groupby(inserted, lambda made: made.state is RunState.WAITING):
-        pairs = [(made, about[made.task_id]) for made in some]
+    for waits, some in groupby(made, lambda one: one.state is RunState.WAITING):
+        pairs = [(run_id, state.value, about[task_id]) for run_id, task_id, state in some]
         if waits:
-            listed = [(made.run_id, task.spec.job_name, task.spec.group, task.id, task.name) for made, task in pairs]
-            yield Listed(CREATED, listed)
-        else:
-            for made, task in pairs:
-                change = task_change(EventKind.RUN_CREATED, task)
-                yield replace(change, run_id=made.run_id, state=made.state.value)
+            yield Listed(CREATED, [(run_id, task.job_name, task.group, task.id, task.name) for run_id, _, task in pairs])
+            continue
+        for run_id, state, task in pairs:
+            yield Change(EventKind.RUN_CREATED, task.id, task.name, run_id, None, task.job_name, task.group, None, state)
 
 
-def _cancel_replaced(tx: Tx, pairs: Sequence[tuple[Task, Decision]]) -> None:
+def _cancel_replaced(tx: Tx, pairs: Sequence[tuple[DueTask, Decision]]) -> None:
     replaced = [task.id for task, decision in pairs if decision.cancel_unfinished]
     if replaced:
         older = stored_runs.unfinished_of_tasks(tx.conn, replaced)
         cancel_all(tx, older, reason=REPLACED)
 
 
-def _write_skips(tx: Tx, pairs: Sequence[tuple[Task, Decision]], node: str | None, blockers: dict[int, int]) -> None:
+def _write_skips(tx: Tx, pairs: Sequence[tuple[DueTask, Decision]], node: str | None, blockers: dict[int, int]) -> None:
     skipping = [task.id for task, decision in pairs if decision.skips]
     if not skipping:
         return

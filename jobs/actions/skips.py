@@ -1,6 +1,7 @@
 """Writing down why an occurrence did not become a run; equal stretches fold into one row."""
 
 from ..core.dispatch import Skip
+from ..core.due import DueTask, due_of
 from ..core.events import Change, EventKind
 from ..core.model import SkippedOccurrence, Task
 from ..store.db.transaction import Tx
@@ -10,7 +11,7 @@ from ..store.write import skipped
 
 def record_skips(
     tx: Tx,
-    task: Task,
+    task: DueTask,
     skips: tuple[Skip, ...],
     newest: SkippedOccurrence | None,
     *,
@@ -48,10 +49,10 @@ def record_drop(tx: Tx, task: Task, skip: Skip, *, node: str, run_id: int) -> No
         skipped.extend(tx.conn, newest.id, skip, tx.now)
     else:
         skipped.add(tx.conn, task.id, task.name, skip, node=node, run_id=run_id, now=tx.now)
-    tx.emit([_change(task, skip, node, run_id)])
+    tx.emit([_change(due_of(task), skip, node, run_id)])
 
 
-def _continues(task: Task, newest: SkippedOccurrence, skip: Skip) -> bool:
+def _continues(task: DueTask, newest: SkippedOccurrence, skip: Skip) -> bool:
     """Whether nothing became a run between the stored stretch and this one, and both have one cause."""
     return (
         _is_equal(newest, skip)
@@ -65,14 +66,14 @@ def _is_equal(stored: SkippedOccurrence, skip: Skip) -> bool:
     return stored.reason is skip.reason and stored.policy == skip.policy
 
 
-def _change(task: Task, skip: Skip, node: str | None, run_id: int | None = None) -> Change:
+def _change(task: DueTask, skip: Skip, node: str | None, run_id: int | None = None) -> Change:
     return Change(
         EventKind.OCCURRENCE_SKIPPED,
         task_id=task.id,
         task_name=task.name,
         run_id=run_id,
-        job_name=task.spec.job_name,
-        group=task.spec.group,
+        job_name=task.job_name,
+        group=task.group,
         node=node,
         state=skip.reason.value,
     )

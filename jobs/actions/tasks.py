@@ -8,6 +8,7 @@ from typing import Any, cast
 
 from ..core.defaults import TASK_POLICIES, task_of_job
 from ..core.dispatch import Skip
+from ..core.due import due_of
 from ..core.errors import AlreadyExists, InvalidState, Overlap, UserError, VersionConflict, refuse
 from ..core.events import EventKind
 from ..core.model import Json, OverlapPolicy, Run, ScheduleSpec, SkipReason, Task, TaskSource, TaskSpec, Trigger
@@ -379,7 +380,7 @@ def _record_left_out(tx: Tx, task: Task, spec: TaskSpec) -> None:
             "endAt": None if spec.end_at is None else time_text(spec.end_at),
         }
         skip = Skip(SkipReason.WINDOW, announced, announced, 1, window)
-        record_skips(tx, task, (skip,), None, node=None, blocker=None)
+        record_skips(tx, due_of(task), (skip,), None, node=None, blocker=None)
 
 
 def _paused(tx: Tx, task: Task, spec: TaskSpec, actor: str | None) -> dict[str, Any]:

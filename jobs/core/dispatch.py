@@ -10,15 +10,14 @@ from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, NamedTuple
 
-from .model import MisfirePolicy, OverlapPolicy, SkipReason, Task
-from .occurrence import effective, following
-from .policies import effective_overlap, jitter_offset, overlap_limit, schedule_of
+from .due import DueTask
+from .model import MisfirePolicy, OverlapPolicy, SkipReason
+from .policies import effective_overlap, jitter_offset, next_after, overlap_limit
 
 
-@dataclass(frozen=True, slots=True)
-class PlannedRun:
+class PlannedRun(NamedTuple):
     """An occurrence that becomes a run. ``replaced``: it is cancelled at once by a newer one (REPLACE)."""
 
     scheduled_for: datetime
@@ -37,8 +36,7 @@ class Skip:
     policy: dict[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
-class Decision:
+class Decision(NamedTuple):
     """What one visit of a due task writes.
 
     Attributes:
@@ -76,7 +74,7 @@ class _Skips:
         self.found.append(new)
 
 
-def decide(task: Task, now: datetime, *, unfinished: int, job_known: bool, limit: int = 1000) -> Decision:
+def decide(task: DueTask, now: datetime, *, unfinished: int, job_known: bool, limit: int = 1000) -> Decision:
     """Decide what becomes of the occurrences of ``task`` that are due at ``now``.
 
     A task whose oldest due occurrence is late by more than the grace has missed something: the policies LAST and ALL
@@ -90,87 +88,77 @@ def decide(task: Task, now: datetime, *, unfinished: int, job_known: bool, limit
         job_known: Whether any node has published the task's job.
         limit: At most about this many occurrences are looked at (raised to twice the catch-up limit).
     """
-    keep = _kept_when_missed(task)
-    due, upcoming = _due(task, now, max(limit, 2 * keep))
-    behind = _is_due(task, upcoming, now)
+    keep, offset = _kept_when_missed(task), jitter_offset(task.id, task.jitter)
+    latest = now - offset
+    due, upcoming = _due(task, latest, max(limit, 2 * keep))
+    behind = upcoming is not None and upcoming <= latest
+    last_due = due[-1] if due else None
     skips = _Skips()
     closed = _closed(task, job_known)
     if closed is not None:
         skips.add(*closed, due)
-        return _decision(task, (), skips, upcoming=upcoming, last_due=due[-1] if due else None, behind=behind)
-    late = _late(task, due, now)
-    makes_up = late > 0 and task.spec.misfire is not MisfirePolicy.NONE
+        return _decision(offset, (), skips, upcoming=upcoming, last_due=last_due, behind=behind)
+    late = bisect_left(due, latest - timedelta(seconds=task.misfire_grace))
+    makes_up = late > 0 and task.misfire is not MisfirePolicy.NONE
     dropped = max(0, len(due) - keep) if makes_up else late
     if makes_up and behind:
         # The newest are not in sight, so none becomes a run yet; a late one is left, for the next visit to see that the
         # task is late, unless more than a visit looks at are within the grace.
         dropped = late - keep if late > keep else dropped
-    skips.add(*_misfire(task, keep), due[:dropped])
+    if dropped:
+        skips.add(*_misfire(task, keep), due[:dropped])
     if makes_up and behind:
-        return _decision(task, (), skips, upcoming=due[dropped], last_due=due[dropped - 1], behind=True)
-    if makes_up and task.spec.misfire is MisfirePolicy.ALL:
+        return _decision(offset, (), skips, upcoming=due[dropped], last_due=due[dropped - 1], behind=True)
+    if makes_up and task.misfire is MisfirePolicy.ALL:
         # Catching up is one after another by definition; the overlap policy judges what is on time.
         runs, cancel = tuple(PlannedRun(occurrence, exclusive=True) for occurrence in due[dropped:]), False
     else:
         runs, cancel = _overlap(task, due[dropped:], unfinished, skips)
-    last_due = due[-1] if due else None
-    return _decision(task, runs, skips, upcoming=upcoming, last_due=last_due, behind=behind, cancel=cancel)
+    return _decision(offset, runs, skips, upcoming=upcoming, last_due=last_due, behind=behind, cancel=cancel)
 
 
-def _kept_when_missed(task: Task) -> int:
-    match task.spec.misfire:
+def _kept_when_missed(task: DueTask) -> int:
+    match task.misfire:
         case MisfirePolicy.LAST:
             return 1
         case MisfirePolicy.ALL:
-            return task.spec.catch_up_limit
+            return task.catch_up_limit
         case MisfirePolicy.NONE:
             return 0
 
 
-def _is_due(task: Task, occurrence: datetime | None, now: datetime) -> bool:
-    return occurrence is not None and occurrence + jitter_offset(task.id, task.spec.jitter) <= now
-
-
-def _due(task: Task, now: datetime, limit: int) -> tuple[list[datetime], datetime | None]:
-    """Up to ``limit`` due occurrences, oldest first, and the one after them."""
-    schedule = schedule_of(task.spec.schedule, task.anchor_at)
-    latest = now - jitter_offset(task.id, task.spec.jitter)
+def _due(task: DueTask, latest: datetime, limit: int) -> tuple[list[datetime], datetime | None]:
+    """Up to ``limit`` occurrences until ``latest``, oldest first, and the one after them."""
     due: list[datetime] = []
     occurrence = task.next_nominal
     while occurrence is not None and occurrence <= latest and len(due) < limit:
         due.append(occurrence)
-        occurrence = following(task.spec, schedule, occurrence)
+        occurrence = next_after(task.schedule, task.anchor_at, task.end_at, occurrence)
     return due, occurrence
 
 
-def _closed(task: Task, job_known: bool) -> tuple[SkipReason, dict[str, Any]] | None:
+def _closed(task: DueTask, job_known: bool) -> tuple[SkipReason, dict[str, Any]] | None:
     """Why nothing of this task may become a run at all, or None."""
-    if task.paused:
+    if not task.enabled:
         return SkipReason.PAUSED, {"pausedBy": task.paused_by, "reason": task.pause_reason}
     if not job_known:
-        return SkipReason.NO_JOB, {"jobName": task.spec.job_name}
+        return SkipReason.NO_JOB, {"jobName": task.job_name}
     return None
 
 
-def _late(task: Task, due: list[datetime], now: datetime) -> int:
-    """How many of the due occurrences are late by more than the grace."""
-    newest_late = now - jitter_offset(task.id, task.spec.jitter) - timedelta(seconds=task.spec.misfire_grace)
-    return bisect_left(due, newest_late)
-
-
-def _misfire(task: Task, keep: int) -> tuple[SkipReason, dict[str, Any]]:
-    policy: dict[str, Any] = {"misfire": task.spec.misfire.value, "misfireGrace": task.spec.misfire_grace}
-    if task.spec.misfire is MisfirePolicy.ALL:
+def _misfire(task: DueTask, keep: int) -> tuple[SkipReason, dict[str, Any]]:
+    policy: dict[str, Any] = {"misfire": task.misfire.value, "misfireGrace": task.misfire_grace}
+    if task.misfire is MisfirePolicy.ALL:
         policy["catchUpLimit"] = keep
-    reason = SkipReason.COALESCED if task.spec.misfire is MisfirePolicy.LAST else SkipReason.MISSED
+    reason = SkipReason.COALESCED if task.misfire is MisfirePolicy.LAST else SkipReason.MISSED
     return reason, policy
 
 
 def _overlap(
-    task: Task, occurrences: list[datetime], unfinished: int, skips: _Skips
+    task: DueTask, occurrences: list[datetime], unfinished: int, skips: _Skips
 ) -> tuple[tuple[PlannedRun, ...], bool]:
     """Let the overlap policy judge, in order, what misfire left."""
-    policy = effective_overlap(task.spec)
+    policy = effective_overlap(task)
     if policy is OverlapPolicy.REPLACE:
         return _replace(occurrences, unfinished)
     runs: list[PlannedRun] = []
@@ -192,7 +180,7 @@ def _replace(occurrences: list[datetime], unfinished: int) -> tuple[tuple[Planne
 
 
 def _decision(
-    task: Task,
+    offset: timedelta,
     runs: Sequence[PlannedRun],
     skips: _Skips,
     *,
@@ -201,5 +189,5 @@ def _decision(
     behind: bool,
     cancel: bool = False,
 ) -> Decision:
-    next_execution = effective(task.id, task.spec.jitter, upcoming)
+    next_execution = None if upcoming is None else upcoming + offset
     return Decision(tuple(runs), tuple(skips.found), cancel, upcoming, next_execution, last_due, behind)

@@ -4,6 +4,7 @@ import hashlib
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 
+from .due import DueTask
 from .model import MAX_QUEUED_PER_TASK, OverlapPolicy, ScheduleSpec, TaskSpec
 from .schedule import IntervalSchedule, Schedule, Syntax, parse
 
@@ -29,6 +30,22 @@ def schedule_of(spec: ScheduleSpec, anchor: datetime) -> Schedule:
     return _parsed(spec, anchor if spec.syntax is Syntax.INTERVAL else None)
 
 
+def next_after(
+    spec: ScheduleSpec, anchor: datetime, end_at: datetime | None, occurrence: datetime
+) -> datetime | None:
+    """The nominal time after ``occurrence``, or None once ``end_at`` (inclusive) is passed or nothing is left.
+
+    Cached: most tasks that are due at one moment share their schedule with others.
+    """
+    found = _next(spec, anchor if spec.syntax is Syntax.INTERVAL else None, occurrence)
+    return None if found is None or (end_at is not None and found > end_at) else found
+
+
+@lru_cache(maxsize=1024)
+def _next(spec: ScheduleSpec, anchor: datetime | None, occurrence: datetime) -> datetime | None:
+    return _parsed(spec, anchor).next_after(occurrence)
+
+
 def interval_of(spec: ScheduleSpec) -> float | None:
     """The interval in seconds, or None for the other syntaxes."""
     if spec.syntax is not Syntax.INTERVAL:
@@ -37,7 +54,7 @@ def interval_of(spec: ScheduleSpec) -> float | None:
     return schedule.seconds if isinstance(schedule, IntervalSchedule) else None
 
 
-def effective_overlap(spec: TaskSpec) -> OverlapPolicy:
+def effective_overlap(spec: TaskSpec | DueTask) -> OverlapPolicy:
     """The overlap policy: SKIP unless set, QUEUE for an INTERVAL."""
     if spec.overlap is not None:
         return spec.overlap
@@ -52,7 +69,7 @@ def effective_tolerance(spec: TaskSpec) -> float | None:
     return spec.tolerance if spec.tolerance is not None else min(DEFAULT_TOLERANCE, interval / 10)
 
 
-def effective_timeout(spec: TaskSpec) -> float | None:
+def effective_timeout(spec: TaskSpec | DueTask) -> float | None:
     """The time box per attempt in seconds: as set, else half the interval of an INTERVAL task, else None."""
     if spec.timeout is not None:
         return spec.timeout

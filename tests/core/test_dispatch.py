@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cronograph.jobs.core.dispatch import Decision, decide
+from cronograph.jobs.core.due import due_of
 from cronograph.jobs.core.model import (
     MisfirePolicy,
     OverlapPolicy,
@@ -56,7 +57,7 @@ def a_task(
 
 
 def decided(task: Task, late: float, *, unfinished: int = 0, job_known: bool = True, limit: int = 1000) -> Decision:
-    return decide(task, NOON + timedelta(seconds=late), unfinished=unfinished, job_known=job_known, limit=limit)
+    return decide(due_of(task), NOON + timedelta(seconds=late), unfinished=unfinished, job_known=job_known, limit=limit)
 
 
 def seconds(decision: Decision) -> list[float]:

@@ -33,6 +33,9 @@ from ..schema.naming import SchemaText
 from ..schema.types import JsonDocument, UtcDateTime, to_text
 
 
+_POSTGRES = postgresql.dialect()
+
+
 def is_postgresql(conn: Connection) -> bool:
     """Whether ``conn`` speaks to PostgreSQL; otherwise it is SQLite."""
     return conn.dialect.name == "postgresql"
@@ -122,6 +125,15 @@ def batch_source(columns: Mapping[str, TypeEngine[Any]], name: str = "batch", *,
         for place, (one, kind) in enumerate(columns.items())
     ]
     return select(*extracted).subquery(name)
+
+
+def lines(columns: Mapping[str, TypeEngine[Any]], name: str, *, postgres: bool) -> str:
+    """The subquery of ``batch`` for the text of a statement."""
+    if postgres:
+        named = ", ".join(f"{one} {_recordset_type(kind).compile(_POSTGRES)}" for one, kind in columns.items())
+        return f"json_to_recordset(CAST(:{name}_rows AS json)) AS {name}({named})"
+    named = ", ".join(f"json_extract(value, '$[{place}]') AS {one}" for place, one in enumerate(columns))
+    return f"(SELECT {named} FROM json_each(:{name}_rows)) AS {name}"
 
 
 def batch_rows(

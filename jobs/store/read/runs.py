@@ -10,6 +10,7 @@ from ...core.model import Priority, Run, Trigger
 from ...core.states import CLAIMABLE, OCCUPYING, UNFINISHED, RunState
 from ..db import dialect
 from ..db.words import words
+from ..schema.naming import SchemaText
 from ..schema.rows import reader_of
 from ..schema.tables import AMONG_ALL_RUNS, IS_OPEN
 from ..schema.tables import node as n
@@ -37,15 +38,22 @@ def by_ids(conn: Connection, ids: Sequence[int]) -> dict[int, Run]:
     return {row.id: run_from(row) for row in conn.execute(select_runs().where(r.c.id.in_(ids)))}
 
 
+_WANTED = {"task_id": dialect.KINDS[int]}
+_COUNTING = {
+    postgres: SchemaText(f"""
+        SELECT r.task_id, count(*), min(r.id)
+        FROM {dialect.lines(_WANTED, "w", postgres=postgres)} CROSS JOIN cronograph.run r
+        WHERE r.task_id = w.task_id AND r.finished_at IS NULL GROUP BY r.task_id""")
+    for postgres in (False, True)
+}
+
+
 def unfinished_counts(conn: Connection, task_ids: Sequence[int]) -> dict[int, tuple[int, int]]:
     """For each of these tasks that has any: how many unfinished runs, and the oldest of them."""
-    wanted, parameters = dialect.batch(conn, {"task": dialect.KINDS[int]}, [(one,) for one in task_ids], name="wanted")
-    statement = (
-        select(r.c.task_id, func.count(), func.min(r.c.id))
-        .where(r.c.task_id == wanted.c.task, IS_OPEN)
-        .group_by(r.c.task_id)
-    )
-    return {task_id: (count, oldest) for task_id, count, oldest in conn.execute(statement, parameters)}
+    postgres = dialect.is_postgresql(conn)
+    parameters = dialect.batch_rows(_WANTED, [(one,) for one in task_ids], "w", postgres=postgres)
+    found = conn.execute(_COUNTING[postgres], parameters)
+    return {task_id: (count, oldest) for task_id, count, oldest in found}
 
 
 def unfinished_of_tasks(conn: Connection, task_ids: Sequence[int]) -> list[int]:

@@ -1,21 +1,39 @@
-"""Due occurrences become runs, thousands in one statement: what a run copies of its task never leaves the database."""
+"""Due tasks are read, and their occurrences become runs: each by one statement for thousands.
+
+What a run copies of its task never leaves the database. The statements are texts: put together anew by SQLAlchemy they
+would cost as much as what they do.
+"""
 
 from collections.abc import Sequence
 from datetime import datetime
-from functools import cache
-from typing import Any, NamedTuple
+from functools import cache, lru_cache, partial
+from typing import Any, Final, NamedTuple
 
-from sqlalchemy import ColumnElement, Connection, and_, bindparam, case, literal, literal_column, null, select
+from sqlalchemy import Boolean, Connection, TextualSelect, bindparam, column
 
-from ...core.model import Trigger
+from ...core.due import DueTask
+from ...core.model import MisfirePolicy, OverlapPolicy, ScheduleSpec, Trigger
+from ...core.schedule import Syntax
 from ...core.states import RunState
 from ..db import dialect
+from ..schema.naming import SchemaText
+from ..schema.rows import members
 from ..schema.tables import periodic_task as t
-from ..schema.tables import run as r
 from ..schema.types import UtcDateTime
 
 REPLACED = "replaced by a newer occurrence of its task"
 """The error of a run that is cancelled as it is made."""
+
+
+class Found(NamedTuple):
+    """A due task, locked until the commit.
+
+    ``job_known``: whether any node has published its job. ``now``: the time by which it is due.
+    """
+
+    task: DueTask
+    job_known: bool
+    now: datetime
 
 
 class Occurrence(NamedTuple):
@@ -31,9 +49,14 @@ class Occurrence(NamedTuple):
     replaced: bool
 
 
-_COPIED = "job_name args group_name priority retries retry_delay submitter submitter_id description signature"
-"""What a run has of its task."""
-_COLUMNS = {**dialect.kinds_of(Occurrence), "place": dialect.KINDS[int]}
+class Moved(NamedTuple):
+    """How a task goes on: its next occurrence and run, the newest one that was due (None = none), runs made."""
+
+    task_id: int
+    next_nominal: datetime | None
+    next_execution: datetime | None
+    last_due_at: datetime | None
+    made: int
 
 
 class Made(NamedTuple):
@@ -44,38 +67,121 @@ class Made(NamedTuple):
     state: RunState
 
 
-def insert_occurrences(conn: Connection, occurrences: Sequence[Occurrence], now: datetime) -> list[Made]:
-    """Insert a run for each that nobody had inserted before; in the order of the runs."""
-    postgres = dialect.is_postgresql(conn)
-    rows = [(*one, place) for place, one in enumerate(occurrences)]
-    parameters = dialect.batch_rows(_COLUMNS, rows, "due", postgres=postgres)
-    found: Any = conn.execute(_inserting(postgres=postgres), {**parameters, "now": now})
-    return sorted(Made(run_id, task_id, RunState(state)) for run_id, task_id, state in found)
+_COLUMN: Final = {"group": "group_name", "schedule": "schedule_value"}
+_READ: Final = [t.c[_COLUMN.get(name, name)] for name in DueTask._fields]
+_LIST: Final = ", ".join(f"t.{one.name}" for one in _READ)
+_PLACE: Final = {name: place for place, name in enumerate(DueTask._fields)}
+_SCHEDULE, _OVERLAP, _MISFIRE = (_PLACE[name] for name in ("schedule", "overlap", "misfire"))
+_OVERLAPS, _MISFIRES, _STATES = members(OverlapPolicy), members(MisfirePolicy), members(RunState)
+_NOW: Final = bindparam("now", type_=UtcDateTime())
 
 
 @cache
-def _inserting(*, postgres: bool) -> Any:
-    due = dialect.batch_source(_COLUMNS, "due", postgres=postgres)
-    now = bindparam("now", type_=UtcDateTime())
-    zero: ColumnElement[int] = literal_column("0")
-    made: dict[str, Any] = {
-        "task_id": t.c.id,
-        "task_name": t.c.name,
-        **{name: t.c[name] for name in _COPIED.split()},
-        "state": case((due.c.replaced, literal(RunState.CANCELLED.value)), else_=literal(RunState.WAITING.value)),
-        "trigger": literal(Trigger.SCHEDULE.value),
-        "scheduled_for": due.c.scheduled_for,
-        "submitted_at": now,
-        "available_at": now,
-        "finished_at": case((due.c.replaced, now), else_=null()),
-        "attempt": zero,
-        "failures": zero,
-        "timeout": due.c.timeout,
-        "exclusive": due.c.exclusive,
-        "error": case((due.c.replaced, literal(REPLACED)), else_=null()),
-    }
+def _finding(*, postgres: bool) -> TextualSelect:
+    now = "coalesce(CAST(:now AS timestamptz), statement_timestamp())" if postgres else ":now"
+    statement = SchemaText(f"""
+        SELECT {now} AS at, EXISTS (SELECT 1 FROM cronograph.job j WHERE j.name = t.job_name) AS known,
+            t.schedule_syntax, t.timezone, {_LIST}
+        FROM cronograph.periodic_task t WHERE t.next_execution <= {now} ORDER BY t.next_execution LIMIT :limit
+        {"FOR UPDATE OF t SKIP LOCKED" if postgres else ""}""")
+    at, known = column("at", UtcDateTime()), column("known", Boolean())
+    return statement.bindparams(_NOW).columns(at, known, t.c.schedule_syntax, t.c.timezone, *_READ)
+
+
+def due(conn: Connection, now: datetime | None, limit: int) -> list[Found]:
+    """Up to ``limit`` due tasks, the longest due first, that no other node is dispatching; locked until the commit.
+
+    Args:
+        conn: The transaction.
+        now: The time that counts; None = that of the database, on PostgreSQL alone.
+        limit: How many at most.
+    """
+    statement = _finding(postgres=dialect.is_postgresql(conn))
+    return [_found(*row) for row in conn.execute(statement, {"now": now, "limit": limit})]
+
+
+def _found(now: datetime, known: bool, syntax: str, timezone: str, *own: Any) -> Found:  # noqa: FBT001
+    values = list(own)
+    values[_SCHEDULE] = _schedule(syntax, values[_SCHEDULE], timezone)
+    values[_OVERLAP], values[_MISFIRE] = _OVERLAPS[values[_OVERLAP]], _MISFIRES[values[_MISFIRE]]
+    return Found(DueTask._make(values), known, now)
+
+
+@lru_cache(maxsize=1024)
+def _schedule(syntax: str, value: str, timezone: str) -> ScheduleSpec:
+    """One for all tasks that share it."""
+    return ScheduleSpec(Syntax(syntax), value, timezone)
+
+
+_COPIED: Final = "job_name args group_name priority retries retry_delay submitter submitter_id description signature"
+"""What a run has of its task under the same name."""
+_NEW: Final = {
+    "task_id": "t.id",
+    "task_name": "t.name",
+    **{name: f"t.{name}" for name in _COPIED.split()},
+    "state": f"CASE WHEN o.replaced THEN '{RunState.CANCELLED.value}' ELSE '{RunState.WAITING.value}' END",
+    "trigger": f"'{Trigger.SCHEDULE.value}'",
+    "scheduled_for": "o.scheduled_for",
+    "submitted_at": "m.at",
+    "available_at": "m.at",
+    "finished_at": "CASE WHEN o.replaced THEN m.at END",
+    "attempt": "0",
+    "failures": "0",
+    "timeout": "o.timeout",
+    "exclusive": "o.exclusive",
+    "error": f"CASE WHEN o.replaced THEN '{REPLACED}' END",
+}
+_OCCURRENCES: Final = {**dialect.kinds_of(Occurrence), "place": dialect.KINDS[int]}
+_TASKS: Final = dialect.kinds_of(Moved)
+_MOVED: Final = """
+    UPDATE cronograph.periodic_task AS t SET next_nominal = v.next_nominal, next_execution = v.next_execution,
+        last_due_at = coalesce(v.last_due_at, t.last_due_at), counter = t.counter + v.made"""
+
+
+def _made(occurrences: str) -> str:
     # SQLite needs a WHERE between a SELECT and ON CONFLICT to tell it from a join's ON.
-    joined = and_(t.c.id == due.c.task_id, due.c.place.is_not(None))
-    source = select(*made.values()).where(joined).order_by(due.c.place)
-    statement = dialect.ignoring_conflicts(r, postgres=postgres).from_select(list(made), source)
-    return statement.returning(r.c.id, r.c.task_id, r.c.state)
+    return f"""
+    INSERT INTO cronograph.run ({", ".join(_NEW)})
+    SELECT {", ".join(_NEW.values())}
+    FROM {occurrences} CROSS JOIN moment m CROSS JOIN cronograph.periodic_task t WHERE t.id = o.task_id
+    ORDER BY o.place ON CONFLICT DO NOTHING RETURNING id, task_id, state"""
+
+
+def _lines(*, postgres: bool) -> tuple[str, str]:
+    lines = partial(dialect.lines, postgres=postgres)
+    return lines(_OCCURRENCES, "o"), f"{_MOVED} FROM {lines(_TASKS, 'v')} WHERE t.id = v.task_id"
+
+
+def _on_postgres() -> SchemaText:
+    runs, moving = _lines(postgres=True)
+    return SchemaText(f"""
+        WITH moment AS MATERIALIZED (SELECT CAST(:now AS timestamptz) AS at), made AS ({_made(runs)}), moved AS ({moving})
+        SELECT id, task_id, state FROM made""")
+
+
+def _on_sqlite() -> tuple[SchemaText, SchemaText]:
+    runs, moving = _lines(postgres=False)
+    return SchemaText(f"WITH moment AS MATERIALIZED (SELECT :now AS at) {_made(runs)}"), SchemaText(moving)
+
+
+_WRITING: Final = _on_postgres().bindparams(_NOW)
+_MAKING, _MOVING = _on_sqlite()
+_MAKING = _MAKING.bindparams(_NOW)
+
+
+def write(conn: Connection, occurrences: Sequence[Occurrence], moved: Sequence[Moved], now: datetime) -> list[Made]:
+    """Insert a run for each occurrence that nobody had inserted before, and move the tasks on.
+
+    Returns:
+        The runs, in their order.
+    """
+    postgres = dialect.is_postgresql(conn)
+    placed = [(*one, place) for place, one in enumerate(occurrences)]
+    runs = {**dialect.batch_rows(_OCCURRENCES, placed, "o", postgres=postgres), "now": now}
+    tasks = dialect.batch_rows(_TASKS, moved, "v", postgres=postgres)
+    if postgres:
+        made = conn.execute(_WRITING, {**runs, **tasks}).all()
+    else:
+        made = conn.execute(_MAKING, runs).all() if occurrences else []
+        conn.execute(_MOVING, tasks)
+    return sorted(Made(run_id, task_id, _STATES[state]) for run_id, task_id, state in made)

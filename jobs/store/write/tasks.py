@@ -39,18 +39,6 @@ def remove(conn: Connection, task_id: int) -> None:
     conn.execute(delete(t).where(t.c.id == task_id))
 
 
-def due(conn: Connection, now: datetime, limit: int) -> list[Task]:
-    """Up to ``limit`` due tasks, the longest due first, that no other node is dispatching; locked until the commit."""
-    statement = (
-        select(t)
-        .where(t.c.next_execution <= now)
-        .order_by(t.c.next_execution)
-        .limit(limit)
-        .with_for_update(skip_locked=True)
-    )
-    return [task_from(row) for row in conn.execute(statement)]
-
-
 def advance(
     conn: Connection, rows: Sequence[tuple[int, datetime | None, datetime | None, datetime | None, int]]
 ) -> None:

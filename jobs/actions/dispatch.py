@@ -38,13 +38,13 @@ _CATCH_UP_ROUNDS = 20
 class Dispatched:
     """What one transaction did: tasks visited, runs made, and whether due tasks may be left.
 
-    If none are, ``next_in`` is the time until the next task is due, in seconds; None = none has an occurrence left.
+    If none are, ``next_at`` is when the next task is due, by ``time.monotonic()``; None = none has an occurrence left.
     """
 
     visited: int
     made: int
     more: bool
-    next_in: float | None = None
+    next_at: float | None = None
 
 
 def dispatch_due(tx: Tx, node: str | None, *, batch: int = BATCH) -> Dispatched:
@@ -62,7 +62,13 @@ def dispatch_due(tx: Tx, node: str | None, *, batch: int = BATCH) -> Dispatched:
     if visited.behind or len(found) == batch:
         return Dispatched(visited.tasks, visited.made, True)
     at = next_due(tx)
-    return Dispatched(visited.tasks, visited.made, False, None if at is None else (at - tx.now).total_seconds())
+    return Dispatched(visited.tasks, visited.made, False, None if at is None else tx.monotonic(at))
+
+
+def rehearse(tx: Tx) -> None:
+    """Send what a visit sends, about no task: the first that comes due need not wait for statements to be prepared."""
+    stored_runs.unfinished_counts(tx.conn, [])
+    occurrences.write(tx.conn, [], [], tx.now)
 
 
 def catch_up(tx: Tx, task: Task, node: str | None = None) -> Task:
@@ -204,12 +210,21 @@ def _write(tx: Tx, pairs: Sequence[tuple[DueTask, Decision]]) -> int:
 def _created(about: Mapping[int, DueTask], made: Sequence[Made]) -> Iterator[Change | Listed]:
     """The events of new runs, in their order; those that wait are listed together."""
     for waits, some in groupby(made, lambda one: one.state is RunState.WAITING):
-        pairs = [(run_id, state.value, about[task_id]) for run_id, task_id, state in some]
+        pairs = [(one, about[one.task_id]) for one in some]
         if waits:
-            yield Listed(CREATED, [(run_id, task.job_name, task.group, task.id, task.name) for run_id, _, task in pairs])
-            continue
-        for run_id, state, task in pairs:
-            yield Change(EventKind.RUN_CREATED, task.id, task.name, run_id, None, task.job_name, task.group, None, state)
+            listed = [(one.run_id, task.job_name, task.group, task.id, task.name) for one, task in pairs]
+            yield Listed(CREATED, listed)
+        else:
+            for one, task in pairs:
+                yield Change(
+                    EventKind.RUN_CREATED,
+                    task_id=task.id,
+                    task_name=task.name,
+                    run_id=one.run_id,
+                    job_name=task.job_name,
+                    group=task.group,
+                    state=one.state.value,
+                )
 
 
 def _cancel_replaced(tx: Tx, pairs: Sequence[tuple[DueTask, Decision]]) -> None:

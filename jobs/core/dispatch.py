@@ -189,5 +189,5 @@ def _decision(
     behind: bool,
     cancel: bool = False,
 ) -> Decision:
-    next_execution = None if upcoming is None else upcoming + offset
+    next_execution = upcoming + offset if upcoming is not None and offset else upcoming
     return Decision(tuple(runs), tuple(skips.found), cancel, upcoming, next_execution, last_due, behind)

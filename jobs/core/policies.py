@@ -30,9 +30,7 @@ def schedule_of(spec: ScheduleSpec, anchor: datetime) -> Schedule:
     return _parsed(spec, anchor if spec.syntax is Syntax.INTERVAL else None)
 
 
-def next_after(
-    spec: ScheduleSpec, anchor: datetime, end_at: datetime | None, occurrence: datetime
-) -> datetime | None:
+def next_after(spec: ScheduleSpec, anchor: datetime, end_at: datetime | None, occurrence: datetime) -> datetime | None:
     """The nominal time after ``occurrence``, or None once ``end_at`` (inclusive) is passed or nothing is left.
 
     Cached: most tasks that are due at one moment share their schedule with others.
@@ -93,6 +91,9 @@ def jitter_offset(task_id: int, jitter: float) -> timedelta:
     return timedelta(seconds=jitter * int.from_bytes(digest[:6], "big") / 2**48)
 
 
+_LIMITS = {**dict.fromkeys(OverlapPolicy), OverlapPolicy.SKIP: 1, OverlapPolicy.QUEUE: MAX_QUEUED_PER_TASK}
+
+
 def overlap_limit(policy: OverlapPolicy) -> int | None:
     """How many unfinished runs stop a further one: 1 for SKIP, ten for QUEUE, None where nothing does."""
-    return {OverlapPolicy.SKIP: 1, OverlapPolicy.QUEUE: MAX_QUEUED_PER_TASK}.get(policy)
+    return _LIMITS[policy]

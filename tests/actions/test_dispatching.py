@@ -1,17 +1,23 @@
 """Due tasks become runs, on both databases: each occurrence exactly one, and nothing skipped without a row."""
 
+import time
 from datetime import timedelta
 
 import pytest
 
+from cronograph.jobs.actions.dispatch import dispatch_due, rehearse
 from cronograph.jobs.actions.runs import cancel_runs
 from cronograph.jobs.actions.tasks import pause_task, resume_task, update_task
+from cronograph.jobs.core.due import due_of
 from cronograph.jobs.core.errors import UserError
+from cronograph.jobs.core.events import Change, EventKind, spread
 from cronograph.jobs.core.model import MisfirePolicy, OverlapPolicy, ScheduleSpec, SkipReason, Trigger
 from cronograph.jobs.core.schedule import Syntax
 from cronograph.jobs.store.read import runs as run_store
+from cronograph.jobs.store.read import tasks as stored_tasks
 from cronograph.jobs.store.schema import tables
-from cronograph.jobs.store.write import tasks
+from cronograph.jobs.store.write import occurrences, tasks
+from cronograph.jobs.store.write.occurrences import REPLACED
 from tests.support.storage import START, Stored
 
 
@@ -143,6 +149,71 @@ def test_replace_cancels_the_older_run_and_starts_the_newer(stored: Stored) -> N
     assert worker.start().run.scheduled_for == START + timedelta(seconds=2)
     (cancelled,) = stored.rows(tables.run, id=older.run.id)
     assert cancelled.state == "cancelled"
+
+
+def test_of_several_late_occurrences_under_replace_the_newest_waits_and_the_events_say_so(stored: Stored) -> None:
+    stored.node()
+    stored.task("* * * * * *", overlap=OverlapPolicy.REPLACE, group="acme", jitter=0.5)
+    stored.at(3.6)
+    stored.do(lambda tx: tx.conn.execute(tables.event.delete()))
+    assert stored.dispatch() == 3
+    runs = stored.rows(tables.run)
+    assert [run.state for run in runs] == ["cancelled", "cancelled", "waiting"]
+    assert [(run.error, run.finished_at) for run in runs] == [
+        (REPLACED, stored.now),
+        (REPLACED, stored.now),
+        (None, None),
+    ]
+    (told,) = stored.rows(tables.event)
+    assert list(spread(told.changes)) == [
+        Change(EventKind.RUN_CREATED, run.task_id, "nightly", run.id, None, "work", "acme", None, run.state)
+        for run in runs
+    ]
+
+
+def test_a_due_task_is_read_as_it_was_stored(stored: Stored) -> None:
+    stored.node()
+    stored.task(
+        "90s",
+        Syntax.INTERVAL,
+        group="acme",
+        overlap=OverlapPolicy.ALLOW,
+        misfire=MisfirePolicy.ALL,
+        misfire_grace=7.5,
+        catch_up_limit=3,
+        timeout=4.5,
+        jitter=30.0,
+        end_at=START + timedelta(days=1),
+    )
+    stored.task("0 * * * * *", name="plain", timezone="Europe/Berlin")
+    stored.do(pause_task, "plain", reason="audit", actor="ann")
+    for second in (130, 260):
+        stored.at(second)
+        found = stored.do(lambda tx: occurrences.due(tx.conn, tx.now, 10))
+        whole = stored.do(lambda tx: stored_tasks.by_names(tx.conn, ["nightly", "plain"]))
+        assert {one.task.name: one.task for one in found} == {name: due_of(task) for name, task in whole.items()}
+        assert {(one.job_known, one.now) for one in found} == {(True, stored.now)}
+        stored.dispatch()
+
+
+def test_a_rehearsal_changes_nothing(stored: Stored) -> None:
+    stored.node()
+    stored.task("* * * * * *")
+    stored.at(1)
+    before = [stored.rows(table) for table in (tables.periodic_task, tables.run, tables.event)]
+    stored.do(rehearse)
+    assert [stored.rows(table) for table in (tables.periodic_task, tables.run, tables.event)] == before
+
+
+def test_the_next_look_is_due_when_the_next_task_is(stored: Stored) -> None:
+    stored.node()
+    assert stored.do(dispatch_due, "node-a").next_at is None
+    stored.task("* * * * * *")
+    stored.at(0.25)
+    before = time.monotonic()
+    next_at = stored.do(dispatch_due, "node-a").next_at
+    assert next_at is not None
+    assert before <= next_at - 0.75 <= time.monotonic()
 
 
 def test_queue_runs_one_after_another_and_skips_beyond_ten(stored: Stored) -> None:

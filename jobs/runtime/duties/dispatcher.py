@@ -2,11 +2,12 @@
 
 import asyncio
 import logging
+import time
 from itertools import chain, repeat
 
 from typing_extensions import override
 
-from ...actions.dispatch import BATCH, dispatch_due
+from ...actions.dispatch import BATCH, dispatch_due, rehearse
 from ...store.db.database import Database
 from ...store.db.transaction import Wake
 from ..clock import Clock
@@ -38,6 +39,7 @@ class Dispatcher(Watch):
         super().__init__("dispatcher", hints=Wake.TASKS, poll=poll, worth=Lookout(database).is_worth_it)
         self._database = database
         self._node = node
+        self._rehearsed = False
         self.alarm = Alarm(self.poke, clock)
 
     @override
@@ -65,4 +67,8 @@ class Dispatcher(Watch):
         while (dispatched := await self._database.write(dispatch_due, self._node, batch=next(batches))).more:
             log.debug("more tasks are due")
         # A due time may have changed while this round was under way; then it is told to look again.
-        self.alarm.set(dispatched.next_in)
+        next_at = dispatched.next_at
+        self.alarm.set(None if next_at is None else next_at - time.monotonic())
+        if not self._rehearsed:
+            await self._database.write(rehearse)
+            self._rehearsed = True

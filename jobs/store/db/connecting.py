@@ -42,7 +42,9 @@ def sync_engine(url: URL, *, pooled: int = 0, read_only: bool = False) -> Engine
         _prepare_sqlite(engine, read_only=read_only)
         _name_tables(engine, schema_in(url))
         return engine
-    options: dict[str, Any] = {"pool_size": pooled, "max_overflow": 0} if pooled else {"poolclass": NullPool}
+    # The connection that was used last knows the tables and has prepared what is sent often.
+    kept = {"pool_size": pooled, "max_overflow": 0, "pool_use_lifo": True}
+    options: dict[str, Any] = kept if pooled else {"poolclass": NullPool}
     engine = create_engine(for_drivers(url), connect_args=postgres_arguments(url), json_deserializer=loads, **options)
     _name_tables(engine, schema_in(url))
     if is_pooled(url):

@@ -3,7 +3,7 @@
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
-from functools import cache
+from functools import cache, lru_cache
 from types import NoneType
 from typing import Any, get_args, get_type_hints
 
@@ -32,8 +32,8 @@ from sqlalchemy.types import JSON, TypeEngine
 from ..schema.naming import SchemaText
 from ..schema.types import JsonDocument, UtcDateTime, to_text
 
-
-_POSTGRES = postgresql.dialect()
+_named: Any = postgresql
+_POSTGRES = _named.dialect()
 
 
 def is_postgresql(conn: Connection) -> bool:
@@ -217,8 +217,12 @@ def _stored(kind: TypeEngine[Any]) -> TypeEngine[Any]:
 def _time_text(value: object) -> str:
     """A time as both databases read it from JSON; ``json`` asks for what it does not know itself."""
     if isinstance(value, datetime):
-        return to_text(value)
+        return _text_of(value)
     raise TypeError(f"a {type(value).__name__} is no value of a row")
+
+
+# Rows of one batch have many times in common.
+_text_of = lru_cache(maxsize=1024)(to_text)
 
 
 def _with_texts(row: Sequence[Any], documents: Sequence[int]) -> list[Any]:

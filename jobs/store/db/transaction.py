@@ -1,5 +1,6 @@
 """One transaction: its connection, its time, what it changed, and whom to wake once it is committed."""
 
+import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -56,13 +57,22 @@ class Tx:
     records: list[Record] = field(default_factory=list[Record])
     before: dict[str, Json] = field(default_factory=dict[str, Json])
     _now: datetime | None = None
+    _asked_at: float = 0.0
 
     @property
     def now(self) -> datetime:
         """The database's time, asked once per transaction, so that all it writes carries one time."""
         if self._now is None:
             self._now = self.clock() if self.clock is not None else dialect.database_now(self.conn)
+            self._asked_at = time.monotonic()
         return self._now
+
+    def monotonic(self, at: datetime) -> float:
+        """When ``time.monotonic()`` of this machine will say that it is ``at`` by the database's time, or a bit later.
+
+        The bit is what the answer with that time took to arrive: whoever looks then, will not look too early.
+        """
+        return (at - self.now).total_seconds() + self._asked_at
 
     @property
     def own_now(self) -> datetime | None:
@@ -72,7 +82,7 @@ class Tx:
     def learn_now(self, now: datetime | None) -> None:
         """Take the database's time from a statement that brought it along, instead of asking for it."""
         if now is not None and self._now is None and self.clock is None:
-            self._now = now
+            self._now, self._asked_at = now, time.monotonic()
 
     def emit(self, changes: Iterable[Change | Listed]) -> None:
         """Record changes; subscribers see them in this order once the transaction is committed."""

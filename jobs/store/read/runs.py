@@ -1,5 +1,6 @@
 """Runs as they are stored: by key, by task, by node."""
 
+import json
 from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
@@ -38,21 +39,22 @@ def by_ids(conn: Connection, ids: Sequence[int]) -> dict[int, Run]:
     return {row.id: run_from(row) for row in conn.execute(select_runs().where(r.c.id.in_(ids)))}
 
 
-_WANTED = {"task_id": dialect.KINDS[int]}
-_COUNTING = {
-    postgres: SchemaText(f"""
-        SELECT r.task_id, count(*), min(r.id)
-        FROM {dialect.lines(_WANTED, "w", postgres=postgres)} CROSS JOIN cronograph.run r
+def _counting(wanted: str) -> SchemaText:
+    return SchemaText(f"""
+        SELECT r.task_id, count(*), min(r.id) FROM {wanted} CROSS JOIN cronograph.run r
         WHERE r.task_id = w.task_id AND r.finished_at IS NULL GROUP BY r.task_id""")
-    for postgres in (False, True)
-}
+
+
+_COUNTING_ON_POSTGRES = _counting("unnest(CAST(:ids AS bigint[])) AS w(task_id)")
+_COUNTING_ON_SQLITE = _counting("(SELECT value AS task_id FROM json_each(:ids)) AS w")
 
 
 def unfinished_counts(conn: Connection, task_ids: Sequence[int]) -> dict[int, tuple[int, int]]:
     """For each of these tasks that has any: how many unfinished runs, and the oldest of them."""
-    postgres = dialect.is_postgresql(conn)
-    parameters = dialect.batch_rows(_WANTED, [(one,) for one in task_ids], "w", postgres=postgres)
-    found = conn.execute(_COUNTING[postgres], parameters)
+    if dialect.is_postgresql(conn):
+        found = conn.execute(_COUNTING_ON_POSTGRES, {"ids": list(task_ids)})
+    else:
+        found = conn.execute(_COUNTING_ON_SQLITE, {"ids": json.dumps(list(task_ids))})
     return {task_id: (count, oldest) for task_id, count, oldest in found}
 
 

@@ -9,7 +9,7 @@ from datetime import datetime
 from functools import cache, lru_cache, partial
 from typing import Any, Final, NamedTuple
 
-from sqlalchemy import Boolean, Connection, TextualSelect, bindparam, column
+from sqlalchemy import Boolean, Connection, TextClause, TextualSelect, bindparam, column
 
 from ...core.due import DueTask
 from ...core.model import MisfirePolicy, OverlapPolicy, ScheduleSpec, Trigger
@@ -100,7 +100,7 @@ def due(conn: Connection, now: datetime | None, limit: int) -> list[Found]:
     return [_found(*row) for row in conn.execute(statement, {"now": now, "limit": limit})]
 
 
-def _found(now: datetime, known: bool, syntax: str, timezone: str, *own: Any) -> Found:  # noqa: FBT001
+def _found(now: datetime, known: bool, syntax: str, timezone: str, *own: Any) -> Found:
     values = list(own)
     values[_SCHEDULE] = _schedule(syntax, values[_SCHEDULE], timezone)
     values[_OVERLAP], values[_MISFIRE] = _OVERLAPS[values[_OVERLAP]], _MISFIRES[values[_MISFIRE]]
@@ -155,18 +155,20 @@ def _lines(*, postgres: bool) -> tuple[str, str]:
 def _on_postgres() -> SchemaText:
     runs, moving = _lines(postgres=True)
     return SchemaText(f"""
-        WITH moment AS MATERIALIZED (SELECT CAST(:now AS timestamptz) AS at), made AS ({_made(runs)}), moved AS ({moving})
+        WITH moment AS MATERIALIZED (SELECT CAST(:now AS timestamptz) AS at),
+        made AS ({_made(runs)}),
+        moved AS ({moving})
         SELECT id, task_id, state FROM made""")
 
 
-def _on_sqlite() -> tuple[SchemaText, SchemaText]:
+def _on_sqlite() -> tuple[TextClause, SchemaText]:
     runs, moving = _lines(postgres=False)
-    return SchemaText(f"WITH moment AS MATERIALIZED (SELECT :now AS at) {_made(runs)}"), SchemaText(moving)
+    making = SchemaText(f"WITH moment AS MATERIALIZED (SELECT :now AS at) {_made(runs)}")
+    return making.bindparams(_NOW), SchemaText(moving)
 
 
 _WRITING: Final = _on_postgres().bindparams(_NOW)
 _MAKING, _MOVING = _on_sqlite()
-_MAKING = _MAKING.bindparams(_NOW)
 
 
 def write(conn: Connection, occurrences: Sequence[Occurrence], moved: Sequence[Moved], now: datetime) -> list[Made]:
@@ -182,6 +184,6 @@ def write(conn: Connection, occurrences: Sequence[Occurrence], moved: Sequence[M
     if postgres:
         made = conn.execute(_WRITING, {**runs, **tasks}).all()
     else:
-        made = conn.execute(_MAKING, runs).all() if occurrences else []
+        made = conn.execute(_MAKING, runs).all()
         conn.execute(_MOVING, tasks)
     return sorted(Made(run_id, task_id, _STATES[state]) for run_id, task_id, state in made)

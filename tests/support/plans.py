@@ -61,6 +61,16 @@ def rows_of(plan: dict[str, Any]) -> int:
 
 def rows_touched_on_a_line(url: str, statement: str, parameters: Mapping[str, Any]) -> int:
     """Rows that a statement's scans touch where it is executed again and again on a ``Line``. It is executed here."""
+    return rows_of(_plan_on_a_line(url, statement, parameters))
+
+
+def pages_touched_on_a_line(url: str, statement: str, parameters: Mapping[str, Any]) -> int:
+    """Pages that such a statement looks at, each as often as it does. It is executed here."""
+    plan = _plan_on_a_line(url, statement, parameters)
+    return int(plan["Shared Hit Blocks"] + plan["Shared Read Blocks"])
+
+
+def _plan_on_a_line(url: str, statement: str, parameters: Mapping[str, Any]) -> dict[str, Any]:
     names = list(dict.fromkeys(re.findall(r"%\((\w+)\)s", statement)))
     for place, name in enumerate(names, 1):
         statement = statement.replace(f"%({name})s", f"${place}")
@@ -69,8 +79,8 @@ def rows_touched_on_a_line(url: str, statement: str, parameters: Mapping[str, An
         connection.execute(f"PREPARE explained AS {statement}".encode())
         marks = ", ".join("%s" for _ in names)
         cursor = psycopg.ClientCursor(connection)
-        cursor.execute(
-            f"EXPLAIN (ANALYZE, FORMAT JSON) EXECUTE explained({marks})".encode(), [parameters[name] for name in names]
-        )
+        explain = f"EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) EXECUTE explained({marks})"
+        cursor.execute(explain.encode(), [parameters[name] for name in names])
         ((plans,),) = cursor.fetchall()
-        return rows_of(plans[0]["Plan"])
+        plan: dict[str, Any] = plans[0]["Plan"]
+        return plan

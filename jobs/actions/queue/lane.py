@@ -11,7 +11,7 @@ from ...core.outcome import Succeeded
 from ...store.db.line import Line
 from ...store.db.transaction import Wake
 from ...store.write import lane
-from ...store.write.lane import Lane, Success
+from ...store.write.lane import Lane, Place, Success
 from .claim import Claimant, Started
 from .finish import Finish
 
@@ -26,6 +26,7 @@ class LaneClaim:
         fairness: To go on with.
         more: Whether more may be there.
         next_in: Where slots stay free: seconds until the next run becomes available by time alone; None = none does.
+        place: Behind which the next claim for the same jobs may begin; None: at the beginning of the lane.
     """
 
     served: bool
@@ -33,14 +34,20 @@ class LaneClaim:
     fairness: FairnessState
     more: bool
     next_in: float | None
+    place: Place | None
 
 
-async def claim_lane(line: Line, claimant: Claimant, fairness: FairnessState, *, slots: int) -> tuple[LaneClaim, Wake]:
-    """Begin up to ``slots`` runs where all that is due is of one group and one class. ``fairness`` is not changed."""
-    taken = await lane.take_lane(line, (claimant.node_id, claimant.node), claimant.jobs, slots)
+async def claim_lane(
+    line: Line, claimant: Claimant, fairness: FairnessState, *, slots: int, behind: Place | None = None
+) -> tuple[LaneClaim, Wake]:
+    """Begin up to ``slots`` runs where all that is due is of one group and one class. ``fairness`` is not changed.
+
+    ``behind``: where the last claim for the same jobs ended; see ``take_lane`` for what such a claim does not see.
+    """
+    taken = await lane.take_lane(line, (claimant.node_id, claimant.node), claimant.jobs, slots, behind)
     started = tuple(Started(run, execution_id, checkpoint) for execution_id, checkpoint, run in taken.begun)
     after = fairness.after(started[0].run.group, len(started)) if started else fairness
-    claim = LaneClaim(taken.lane is Lane.TAKEN, started, after, taken.full, taken.next_in)
+    claim = LaneClaim(taken.lane is Lane.TAKEN, started, after, taken.full, taken.next_in, taken.place)
     return claim, Wake.EVENTS if started else Wake.NONE
 
 

@@ -10,7 +10,7 @@ from typing_extensions import override
 from ...actions.nodes import note_launcher_fault
 from ...actions.queue.claim import Claimant, Standing
 from ...actions.queue.finish import Finish, disown
-from ...actions.queue.lane import LaneClaim, claim_lane
+from ...actions.queue.lane import LaneClaim
 from ...actions.queue.turn import Order, Turn, turn
 from ...actions.runs import hand_back
 from ...core.fairness import CountingScheme, FairnessState
@@ -27,6 +27,7 @@ from ..process.spawner import LauncherError, Spawner
 from ..service import Service, whenever
 from ..settings import EngineSettings
 from .attempts import Attempts
+from .lane_claims import LaneClaims
 
 log = logging.getLogger(__name__)
 
@@ -93,7 +94,8 @@ class Worker(Service):
             on_free=self._work.set,
             on_fault=self._end_life,
         )
-        self._line = self._database.line()
+        line = self._database.line()
+        self._lane = None if line is None else LaneClaims(self._database, line)
         self._reserved: list[int] = []
         self._taking = True
         # Held while the database is asked for runs: what it hands out is unknown here until the answer has come.
@@ -185,7 +187,7 @@ class Worker(Service):
 
     def _share_turns(self) -> None:
         """Where one transaction at a time can write, ends and claims share it; elsewhere ends have their own line."""
-        if self._line is None:
+        if self._lane is None:
             self._attempts.finisher.lend(self._work.set)
 
     async def _fill_up(self) -> None:
@@ -211,9 +213,9 @@ class Worker(Service):
             claimant = replace(claimant, jobs=self._coroutines)
         if not order.ended and not order.reserved and order.slots <= 0 and order.prefetch == 0:
             return False
-        if self._line is not None and _is_common(order) and not (claimant.foreign or claimant.groups):
+        if self._lane is not None and _is_common(order) and not (claimant.foreign or claimant.groups):
             wanted = min(order.slots, self._at_once)
-            claim = await self._database.on_line(claim_lane, self._line, claimant, self._fairness, slots=wanted)
+            claim = await self._lane.claim(claimant, self._fairness, wanted)
             if claim.served:
                 return self._follow_lane(wanted, claim)
         try:
@@ -233,7 +235,7 @@ class Worker(Service):
 
     def _order(self, *, coroutines: bool) -> Order:
         # An end that the finisher is about to write by itself costs a whole turn more if it is taken along.
-        ended = self._attempts.finisher.take() if self._line is None else []
+        ended = self._attempts.finisher.take() if self._lane is None else []
         free = max(0, self._slots - len(self._attempts) + len(ended))
         room = self._room_in_threads(ended)
         if room > 0 and not coroutines:
@@ -288,8 +290,8 @@ class Worker(Service):
         await super().stop()
         await self._spawner.stop()
         await self._attempts.finisher.close()
-        if self._line is not None:
-            await self._line.close()
+        if self._lane is not None:
+            await self._lane.close()
 
     def _end_life(self) -> None:
         self._take_no_more()

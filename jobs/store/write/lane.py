@@ -6,8 +6,9 @@ index is best there depends on how full the queue is, of which statistics know t
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from enum import Enum
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from ...core.events import ENDED, STARTED
 from ...core.held import HeldRun
@@ -71,17 +72,37 @@ def _is_due(condition: str) -> str:
     return f"EXISTS (SELECT FROM cronograph.run r WHERE r.group_name = e.lowest AND {condition})"
 
 
+_IS_STUCK = _is_due("r.state = 'stuck' AND r.available_at < m.at")
+_IS_HIGH = _is_due("r.state = 'waiting' AND r.priority = 'high' AND r.available_at <= m.at")
+_IS_LOW = _is_due("r.state = 'waiting' AND r.priority = 'low' AND r.available_at <= m.at")
+
+
 _CLASSES = _classes(
     f"""{other_jobs("p.name = ANY(%(jobs)s)")},
 ends AS MATERIALIZED (
     SELECT (SELECT min(group_name) FROM cronograph.run WHERE {CLAIMABLE_STATE}) AS lowest,
            (SELECT max(group_name) FROM cronograph.run WHERE {CLAIMABLE_STATE}) AS highest,
            EXISTS (SELECT FROM pending_job p WHERE p.name <> ALL(%(jobs)s)) AS shared)""",
-    _is_due("r.state = 'stuck' AND r.available_at < m.at"),
-    _is_due("r.state = 'waiting' AND r.priority = 'high' AND r.available_at <= m.at"),
-    _is_due("r.state = 'waiting' AND r.priority = 'low' AND r.available_at <= m.at"),
+    _IS_STUCK,
+    _IS_HIGH,
+    _IS_LOW,
 )
-_LOCKED = f"""
+# The same behind a place in a lane: only what lies before the place is not looked for.
+_CLASSES_BEHIND = _classes(
+    f"""ends AS MATERIALIZED (
+    SELECT %(group)s::text AS lowest,
+           CASE WHEN NOT EXISTS (SELECT FROM cronograph.run r WHERE {CLAIMABLE_STATE} AND r.group_name < %(group)s)
+                 AND NOT EXISTS (SELECT FROM cronograph.run r WHERE {CLAIMABLE_STATE} AND r.group_name > %(group)s)
+                THEN %(group)s::text END AS highest,
+           false AS shared)""",
+    _IS_STUCK,
+    f"(%(high)s OR {_IS_HIGH})",
+    f"(NOT %(high)s OR {_IS_LOW})",
+)
+
+
+def _locked(place: str) -> str:
+    return f"""
 locked AS MATERIALIZED (
     SELECT r.id, r.available_at, r.judged,
         r.exclusive AND r.task_id IS NOT NULL
@@ -90,7 +111,7 @@ locked AS MATERIALIZED (
         SELECT r.id, r.task_id, r.exclusive, r.available_at, {JUDGED} AS judged FROM cronograph.run r
         WHERE r.state = 'waiting' AND r.group_name = c.name AND r.available_at <= c.at
           AND r.priority = CASE WHEN c.high THEN 'high' ELSE 'low' END
-          AND r.job_name = ANY(%(jobs)s) AND {FREE}
+          AND r.job_name = ANY(%(jobs)s) AND {FREE}{place}
         ORDER BY r.available_at, r.id LIMIT %(slots)s FOR UPDATE OF r SKIP LOCKED) r
     WHERE c.stands AND NOT c.shared AND NOT c.mixed AND NOT (c.high AND c.low)),"""
 
@@ -131,13 +152,17 @@ locked AS MATERIALIZED (
 
 
 def _taking(classes: str, locked: str, seen: str) -> str:
-    """Find the lane, lock its runs, begin them, and tell; ``seen``: the part whose runs were looked at."""
+    """Find the lane, lock its runs, begin them, and tell; ``seen``: the part whose runs were looked at.
+
+    What is the same for all rows and costs the node more than a number to read comes with the first one alone.
+    """
     return f"""{classes}{locked}
 chosen AS MATERIALIZED (
     SELECT l.id, nextval('cronograph.job_execution_id_seq') AS execution_id FROM (
         SELECT l.id FROM locked l WHERE NOT l.blocked AND NOT EXISTS (SELECT FROM locked WHERE judged)
         ORDER BY l.available_at, l.id) l),
-start AS MATERIALIZED (SELECT clock_timestamp() AS at, (SELECT count(*) FROM chosen) AS runs),
+start AS MATERIALIZED (
+    SELECT clock_timestamp() AS at, count(*) AS runs, min(execution_id) AS first FROM chosen),
 begun AS (
     UPDATE cronograph.run r SET state = 'running', node_id = %(node_id)s, attempt = r.attempt + 1, started_at = s.at,
         progress = NULL
@@ -157,22 +182,28 @@ told AS (
     SELECT s.at, jsonb_build_array(jsonb_build_object('{STARTED}', (
         SELECT jsonb_agg(jsonb_build_array({_TOLD}) ORDER BY execution_id) FROM begun), 'node', %(node)s::text))
     FROM start s WHERE s.runs > 0)
-SELECT s.runs, s.at, CASE WHEN NOT c.stands THEN {Lane.BARRED.value} WHEN c.shared THEN {Lane.SHARED.value}
+SELECT s.runs, CASE WHEN NOT c.stands THEN {Lane.BARRED.value} WHEN c.shared THEN {Lane.SHARED.value}
         WHEN c.mixed AND c.name IS NOT NULL OR c.high AND c.low OR EXISTS (SELECT FROM locked WHERE judged)
         THEN {Lane.MIXED.value} ELSE {Lane.TAKEN.value} END,
     (SELECT count(*) FROM {seen}) = %(slots)s,
     CASE WHEN s.runs < %(slots)s THEN extract(epoch FROM (
         SELECT min(r.available_at) FROM cronograph.run r
         WHERE {CLAIMABLE_STATE} AND r.{AMONG_ALL} AND r.available_at > c.at) - c.at)::float8 END,
-    b.*
+    CASE WHEN b.execution_id = s.first THEN s.at END, CASE WHEN b.execution_id = s.first THEN c.name END,
+    CASE WHEN b.execution_id = s.first THEN c.high END,
+    CASE WHEN b.execution_id = s.first THEN (SELECT max(l.available_at) FROM locked l) END, b.*
 FROM classes c CROSS JOIN start s LEFT JOIN (
     SELECT execution_id,
         coalesce((SELECT t.checkpoint FROM cronograph.periodic_task t WHERE t.id = task_id), checkpoint), {_HELD}
     FROM begun) b ON true
+ORDER BY b.execution_id
 """
 
 
-_TAKE = _taking(_CLASSES, _LOCKED, "locked")
+_TAKE = _taking(_CLASSES, _locked(""), "locked")
+_TAKE_BEHIND = _taking(
+    _CLASSES_BEHIND, _locked(" AND (r.available_at, r.id) > (%(available_at)s, %(run_id)s::bigint)"), "locked"
+)
 _TAKE_BY_JOB = _taking(_CLASSES_BY_JOB, _LOCKED_BY_JOB, "picked")
 
 _END = f"""
@@ -198,6 +229,15 @@ SELECT id FROM ended
 """
 
 
+class Place(NamedTuple):
+    """How far a lane has been taken: its group, whether it is that of high priority, and its last run that began."""
+
+    group: str
+    high: bool
+    available_at: datetime
+    run_id: int
+
+
 @dataclass(frozen=True, slots=True)
 class Taken:
     """What was taken.
@@ -207,32 +247,52 @@ class Taken:
         full: Whether there may be more.
         next_in: Where less was taken than asked for: seconds until the next run becomes available by time alone.
         begun: The runs in fair order, each with its execution and its task's last checkpoint.
+        place: Behind which the next look at the lane may begin; None: at its beginning.
     """
 
     lane: Lane
     full: bool
-    next_in: float | None
-    begun: Sequence[tuple[int, Json, HeldRun]]
+    next_in: float | None = None
+    begun: Sequence[tuple[int, Json, HeldRun]] = ()
+    place: Place | None = None
 
 
-async def take_lane(line: Line, node: tuple[int, str], jobs: Sequence[str], slots: int) -> Taken:
-    """Begin up to ``slots`` runs, if all that is due is one lane."""
-    parameters = {"node_id": node[0], "node": node[1], "jobs": list(jobs), "slots": slots}
+async def take_lane(
+    line: Line, node: tuple[int, str], jobs: Sequence[str], slots: int, behind: Place | None = None
+) -> Taken:
+    """Begin up to ``slots`` runs, if all that is due is one lane.
+
+    What has been taken leaves dead entries at the beginning of the lane in its index until the next VACUUM. A look
+    ``behind`` a place does not walk through them, and does not find what came before that place meanwhile. Whether
+    there is more than this lane it sees as any other look does, but for runs of jobs that the node does not know.
+
+    Args:
+        line: A line of the caller's.
+        node: Its id and its name.
+        jobs: Those that it can run.
+        slots: How many.
+        behind: What the last look at the lane for the same jobs brought.
+    """
+    parameters: dict[str, object] = {"node_id": node[0], "node": node[1], "jobs": list(jobs), "slots": slots}
+    statement = _TAKE
+    if behind is not None:
+        statement, parameters = _TAKE_BEHIND, parameters | behind._asdict()
     try:
-        rows = await line.execute(_TAKE, parameters)
-        if rows[0][2] == Lane.SHARED.value:
+        rows = await line.execute(statement, parameters)
+        by_job = rows[0][1] == Lane.SHARED.value
+        if by_job:
             rows = await line.execute(_TAKE_BY_JOB, parameters)
     except psycopg.errors.UniqueViolation:
         # Another node has begun a run of the same exclusive task at this moment.
-        return Taken(Lane.MIXED, False, None, ())
-    count, at, lane, full, next_in = rows[0][:5]
-    begun = [(row[5], row[6], HeldRun._make((*row[7:], at, *node))) for row in rows] if count else []
-    begun.sort(key=_execution)
-    return Taken(Lane(lane), full, next_in, begun)
-
-
-def _execution(begun: tuple[int, Any, Any]) -> int:
-    return begun[0]
+        return Taken(Lane.MIXED, False)
+    count, lane, full, next_in, at, group, high, last = rows[0][:8]
+    if not count:
+        # At the end of what lies behind the place there may be something before it.
+        return Taken(Lane(lane), behind is not None, next_in)
+    begun = [(row[8], row[9], HeldRun._make((*row[10:], at, *node))) for row in rows]
+    is_next = count == slots and not by_job
+    place = Place(group, high, last, begun[-1][2].id) if is_next else None
+    return Taken(Lane(lane), full or behind is not None, next_in, begun, place)
 
 
 class Success(NamedTuple):

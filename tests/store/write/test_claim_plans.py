@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from psycopg.rows import TupleRow
-from sqlalchemy import Connection, insert, text
+from sqlalchemy import Connection, insert, text, update
 from typing_extensions import override
 
 from cronograph.jobs.actions.queue.lane import claim_lane
@@ -18,11 +18,13 @@ from cronograph.jobs.store.db.dialect import is_postgresql
 from cronograph.jobs.store.schema import tables
 from cronograph.jobs.store.write.candidates import Want, candidates
 from cronograph.jobs.store.write.others import jobs_among_others
-from tests.support.plans import rows_touched_on_a_line, work
+from tests.support.plans import pages_touched_on_a_line, rows_touched_on_a_line, work
 from tests.support.storage import START, Stored
 
 UNKNOWN = 3_000
 JOBS = ("work", "play", *(f"idle {number}" for number in range(10)))
+FEW_PAGES = 150
+"""What a claim of four may look at on PostgreSQL, most of it for the rows that it writes."""
 FEW_ROWS, FEW_STEPS = 400, 20_000
 """What a look may touch: rows on PostgreSQL, steps on SQLite; passing over the unknown runs takes many times that."""
 
@@ -169,5 +171,34 @@ async def test_neither_does_the_claim_of_the_only_lane(postgres_url: str, analyz
         # It takes the fourth.
         assert rows_touched_on_a_line(postgres_url, statement, parameters) <= FEW_ROWS
     assert {run.id for run in stored.rows(tables.run, state="running")} == set(mine)
+    await line.close()
+    stored.close()
+
+
+@pytest.mark.postgres
+@pytest.mark.parametrize("analyzed", WHEN)
+async def test_a_claim_that_goes_on_does_not_walk_through_what_was_taken(postgres_url: str, analyzed: str) -> None:
+    stored, line = Stored(postgres_url), Recording(parse_url(postgres_url))
+    node = stored.node(jobs=JOBS)
+    analyze_before(stored, analyzed)
+    fill(stored, groups=1, job="work")
+    if analyzed == "full":
+        analyze(stored)
+    ids = [run.id for run in stored.rows(tables.run, state="waiting")]
+    gone = tables.run.c.id.in_(ids[:-40])
+    taken = update(tables.run).where(gone).values(state="cancelled", finished_at=START)
+    stored.do(lambda tx: tx.conn.execute(taken))
+    pages: list[int] = []
+    place = None
+    for _ in range(2):
+        line.sent = []
+        claim, _ = await claim_lane(line, node.claimant, FairnessState(), slots=4, behind=place)
+        assert (claim.served, claim.more, len(claim.started)) == (True, True, 4)
+        # It takes the next four.
+        pages.append(pages_touched_on_a_line(postgres_url, *line.sent[-1]))
+        place = claim.place
+    whole, behind = pages
+    assert behind < FEW_PAGES < whole
+    assert len(stored.rows(tables.run, state="running")) == 4 * 4
     await line.close()
     stored.close()

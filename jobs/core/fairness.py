@@ -6,8 +6,9 @@ once gives the same order as taking one k times, because every taken run advance
 
 from bisect import bisect_right
 from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from .model import Priority
 
@@ -55,15 +56,19 @@ class Candidate:
 
 @dataclass(slots=True)
 class FairnessState:
-    """What a node remembers between takes, in memory: the last served group and one counter per group."""
+    """What a node remembers between takes, in memory: the last served group and one counter per group.
+
+    ``groups``: in how many there was something to take when it last looked. It has no part in the order.
+    """
 
     scheme: CountingScheme = CountingScheme()
     last_group: str | None = None
     counters: dict[str, int] = field(default_factory=dict[str, int])
+    groups: int = 1
 
     def copy(self) -> "FairnessState":
         """An independent copy, to take from on trial until the claim is committed."""
-        return FairnessState(self.scheme, self.last_group, dict(self.counters))
+        return FairnessState(self.scheme, self.last_group, dict(self.counters), self.groups)
 
     def after(self, group: str, count: int) -> "FairnessState":
         """The state that ``take`` leaves once it took ``count`` runs of this group, all of one class."""
@@ -73,22 +78,54 @@ class FairnessState:
 
 
 @dataclass(slots=True)
-class _Group:
-    """The candidates of one group, by class, each first in, first out."""
+class _Lane:
+    """What is known of the runs of one class of a group, first in, first out; there may be more behind them."""
 
-    stuck: deque[Candidate] = field(default_factory=deque[Candidate])
-    by_priority: dict[Priority, deque[Candidate]] = field(
-        default_factory=lambda: {Priority.HIGH: deque[Candidate](), Priority.LOW: deque[Candidate]()}
-    )
+    known: deque[Candidate] = field(default_factory=deque[Candidate])
+    goes_on: bool = False
+
+    def take(self, blocked: set[int]) -> Candidate | None:
+        """The oldest whose task is not taken yet; a blocked one stays blocked for the whole batch.
+
+        Raises:
+            _UnknownError: It may be one that is not known.
+        """
+        while self.known:
+            candidate = self.known.popleft()
+            if candidate.blocks is None or candidate.blocks not in blocked:
+                return candidate
+        if self.goes_on:
+            raise _UnknownError
+        return None
+
+
+class _UnknownError(Exception):
+    """Which run is next cannot be told from what was looked at."""
+
+
+@dataclass(slots=True)
+class _Group:
+    """The candidates of one group, by class."""
+
+    stuck: _Lane = field(default_factory=_Lane)
+    by_priority: dict[Priority, _Lane] = field(default_factory=lambda: {Priority.HIGH: _Lane(), Priority.LOW: _Lane()})
     capacity: int | None = None
 
+    def lane(self, candidate: Candidate) -> _Lane:
+        """Where a candidate belongs."""
+        return self.stuck if candidate.stuck else self.by_priority[candidate.priority]
+
     def take(self, preferred: Priority, blocked: set[int]) -> Candidate | None:
-        """The next run of this group, or None if nothing is left that may be taken."""
+        """The next run of this group, or None if nothing is left that may be taken.
+
+        Raises:
+            _UnknownError: It may be one that is not known.
+        """
         if self.capacity == 0:
             return None
         other = Priority.LOW if preferred is Priority.HIGH else Priority.HIGH
         for lane in (self.stuck, self.by_priority[preferred], self.by_priority[other]):
-            candidate = _first_free(lane, blocked)
+            candidate = lane.take(blocked)
             if candidate is not None:
                 if self.capacity is not None:
                     self.capacity -= 1
@@ -96,22 +133,28 @@ class _Group:
         return None
 
 
-def _first_free(lane: deque[Candidate], blocked: set[int]) -> Candidate | None:
-    """Take the oldest of ``lane`` whose task is not taken yet; a blocked one stays blocked for the whole batch."""
-    while lane:
-        candidate = lane.popleft()
-        if candidate.blocks is None or candidate.blocks not in blocked:
-            return candidate
-    return None
+class Choice(NamedTuple):
+    """Runs in fair order; ``goes_on``: which one would be next cannot be told from what was looked at."""
+
+    chosen: list[Candidate]
+    goes_on: bool
 
 
 def take(
+    state: FairnessState, candidates: Iterable[Candidate], count: int, *, capacities: dict[str, int] | None = None
+) -> list[Candidate]:
+    """``choose`` among all that can matter."""
+    return choose(state, candidates, count, capacities=capacities).chosen
+
+
+def choose(
     state: FairnessState,
     candidates: Iterable[Candidate],
     count: int,
     *,
     capacities: dict[str, int] | None = None,
-) -> list[Candidate]:
+    depth: int | None = None,
+) -> Choice:
     """Choose up to ``count`` runs in fair order and advance ``state`` by every one chosen.
 
     Args:
@@ -119,20 +162,26 @@ def take(
         candidates: What could be taken now.
         count: How many are wanted.
         capacities: For groups with a limit, how many more may occupy a slot now.
+        depth: How many of a lane (the runs of one class of a group) were looked for: one that holds as many may go on;
+            None = all that can matter.
     """
     found = list(candidates)
     if not capacities and _is_one_lane(found):
-        return _take_lane(state, found[:count])
-    groups = _by_group(found, capacities or {})
+        chosen = _take_lane(state, found[:count])
+        return Choice(chosen, len(chosen) < count and len(chosen) == depth)
+    groups = _by_group(found, capacities or {}, depth)
     names = sorted(groups)
     taken: list[Candidate] = []
     blocked: set[int] = set()
-    while names and len(taken) < count:
-        chosen = _take_one(state, groups, names, blocked)
-        if chosen is None:
+    while len(taken) < count:
+        try:
+            chosen_one = _take_one(state, groups, names, blocked)
+        except _UnknownError:
+            return Choice(taken, True)
+        if chosen_one is None:
             break
-        taken.append(chosen)
-    return taken
+        taken.append(chosen_one)
+    return Choice(taken, False)
 
 
 def _is_one_lane(found: Sequence[Candidate]) -> bool:
@@ -152,11 +201,15 @@ def _take_lane(state: FairnessState, chosen: list[Candidate]) -> list[Candidate]
 
 
 def _take_one(state: FairnessState, groups: dict[str, _Group], names: list[str], blocked: set[int]) -> Candidate | None:
-    for name in list(rotation(names, state.last_group)):
+    while names:
+        # In round-robin order: the smallest after the last one, wrapping.
+        after = 0 if state.last_group is None else bisect_right(names, state.last_group)
+        place = after % len(names)
+        name = names[place]
         counter = state.counters.get(name, 0)
         candidate = groups[name].take(state.scheme.prefers(counter), blocked)
         if candidate is None:
-            names.remove(name)
+            del names[place]
             continue
         state.last_group = name
         state.counters[name] = counter + 1
@@ -166,17 +219,13 @@ def _take_one(state: FairnessState, groups: dict[str, _Group], names: list[str],
     return None
 
 
-def rotation(names: Sequence[str], after: str | None) -> Iterator[str]:
-    """``names`` (sorted) in round-robin order: from the smallest after ``after``, wrapping."""
-    start = 0 if after is None else bisect_right(names, after)
-    yield from names[start:]
-    yield from names[:start]
-
-
-def _by_group(candidates: Iterable[Candidate], capacities: dict[str, int]) -> dict[str, _Group]:
+def _by_group(candidates: Iterable[Candidate], capacities: dict[str, int], depth: int | None) -> dict[str, _Group]:
     groups: dict[str, _Group] = {}
     for candidate in candidates:
-        group = groups.setdefault(candidate.group, _Group(capacity=capacities.get(candidate.group)))
-        lane = group.stuck if candidate.stuck else group.by_priority[candidate.priority]
-        lane.append(candidate)
+        group = groups.get(candidate.group)
+        if group is None:
+            group = groups[candidate.group] = _Group(capacity=capacities.get(candidate.group))
+        lane = group.lane(candidate)
+        lane.known.append(candidate)
+        lane.goes_on = len(lane.known) == depth
     return groups

@@ -1,4 +1,4 @@
-"""A run as the node has it that executes it."""
+"""What a node keeps of the runs that it executes, and of the queue that it takes them from."""
 
 from datetime import datetime
 from typing import NamedTuple
@@ -29,3 +29,12 @@ class HeldRun(NamedTuple):
     started_at: datetime
     node_id: int
     node: str
+
+
+class Place(NamedTuple):
+    """How far a lane has been taken: its group, whether it is that of high priority, and its last run that began."""
+
+    group: str
+    high: bool
+    available_at: datetime
+    run_id: int

@@ -13,6 +13,7 @@ from cronograph.jobs.actions.queue.claim import Claimant, Standing, Started, cla
 from cronograph.jobs.actions.queue.finish import Finish, finish
 from cronograph.jobs.actions.queue.turn import Order, turn
 from cronograph.jobs.actions.runs import cancel_runs, enqueue_runs, put, retry_now
+from cronograph.jobs.core.fairness import Candidate, FairnessState, take
 from cronograph.jobs.core.model import NewRun, NodeState, OverlapPolicy, Priority, Trigger
 from cronograph.jobs.core.outcome import Failed, Lost, Snoozed, Succeeded
 from cronograph.jobs.store.db.database import sync_engine
@@ -67,6 +68,30 @@ def test_a_batch_is_taken_in_the_order_of_single_takes(stored: Stored, size: int
     while claimed := worker.take(size).started:
         order += [started.run.description for started in claimed]
     assert " ".join(order) == "H1 H4 H2 L3 L1 L4 H3 L2"
+
+
+@pytest.mark.parametrize("unknown", [False, True])
+def test_what_is_looked_at_first_of_each_group_changes_no_order(stored: Stored, unknown: bool) -> None:
+    worker = stored.node(jobs=("play", "work"))
+    sizes = {"a": 17, "b": 1, "c": 6, "d": 2}
+    runs = [
+        NewRun(
+            "play" if place % 5 < 2 else "work",
+            Trigger.API,
+            group=group,
+            priority=Priority.HIGH if place % 3 == 0 else Priority.LOW,
+        )
+        for group, size in sizes.items()
+        for place in range(size)
+    ]
+    ids = [one.run.id for one in stored.do(enqueue_runs, runs)]
+    if unknown:
+        stored.node("other", jobs=("nobody knows it",))
+        stored.enqueue(job_name="nobody knows it", group="c")
+    queue = [Candidate(run_id, run.group, run.priority) for run_id, run in zip(ids, runs, strict=True)]
+    expected = [one.run_id for one in take(FairnessState(), queue, len(queue))]
+    # The first look tells how many groups there are, the next ones begin with their part of each.
+    assert [one.run.id for slots in (1, 12, 20) for one in worker.take(slots).started] == expected
 
 
 def test_two_nodes_alternating_serve_every_group_in_turn(stored: Stored) -> None:

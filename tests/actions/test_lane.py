@@ -20,13 +20,13 @@ from cronograph.jobs.actions.tasks import create_task
 from cronograph.jobs.core.defaults import JobInfo
 from cronograph.jobs.core.events import Change, spread
 from cronograph.jobs.core.fairness import FairnessState
+from cronograph.jobs.core.held import Place
 from cronograph.jobs.core.model import NewRun, NodeState, Priority, ScheduleSpec, TaskSpec, Trigger
 from cronograph.jobs.core.outcome import Failed, JobOutcome, Succeeded
 from cronograph.jobs.core.schedule import Syntax
 from cronograph.jobs.store.db.database import Database
 from cronograph.jobs.store.schema import tables
 from cronograph.jobs.store.write import nodes
-from cronograph.jobs.store.write.lane import Place
 from tests.support.postgres import PostgresServer
 from tests.support.schema import migrate
 

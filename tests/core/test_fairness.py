@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cronograph.jobs.core.fairness import Candidate, CountingScheme, FairnessState, take
+from cronograph.jobs.core.fairness import Candidate, CountingScheme, FairnessState, choose, take
 from cronograph.jobs.core.model import Priority
 
 
@@ -104,6 +104,34 @@ def test_taking_many_at_once_is_taking_one_many_times(
             one for one in left if one.run_id != more[0].run_id and (one.blocks is None or one.blocks != more[0].blocks)
         ]
     assert together == single
+
+
+def first_of_lanes(found: list[Candidate], depth: int) -> list[Candidate]:
+    """The first so many of each class of each group."""
+    seen: Counter[tuple[str, Priority | None]] = Counter()
+    first: list[Candidate] = []
+    for one in found:
+        lane = (one.group, None if one.stuck else one.priority)
+        seen[lane] += 1
+        first += [one] if seen[lane] <= depth else []
+    return first
+
+
+@given(queues, schemes, st.integers(0, 45), st.none() | st.sampled_from("abcde"), st.integers(1, 5))
+def test_looking_at_the_first_of_each_lane_again_and_again_is_looking_at_all(
+    found: list[Candidate], scheme: CountingScheme, count: int, last: str | None, depth: int
+) -> None:
+    whole, state = FairnessState(scheme, last), FairnessState(scheme, last)
+    expected = take(whole, found, count)
+    taken, left, goes_on = list[Candidate](), list(found), True
+    while goes_on:
+        chosen, goes_on = choose(state, first_of_lanes(left, depth), count - len(taken), depth=depth)
+        taken += chosen
+        gone, blocked = {one.run_id for one in chosen}, {one.blocks for one in chosen} - {None}
+        left = [one for one in left if one.run_id not in gone and one.blocks not in blocked]
+        depth *= 2
+    assert taken == expected
+    assert state == whole
 
 
 @given(st.integers(1, 30), st.integers(0, 35), st.sampled_from(Priority), st.booleans(), schemes)

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 from ...core.dispatch import Skip
 from ...core.events import STARTED
-from ...core.fairness import Candidate, FairnessState, take
+from ...core.fairness import Candidate, FairnessState, choose, take
 from ...core.held import HeldRun
 from ...core.model import TAKING_NODES, Json, Run, SkipReason, Task, Trigger
 from ...core.policies import earliest_start, effective_tolerance, interval_of
@@ -28,6 +28,8 @@ from ..skips import record_drop
 MAX_DEPTH = 500
 """How many runs one round looks for; larger claims take several rounds in the same transaction."""
 _ROUNDS = 20
+_DEEPER = 4
+"""How much deeper a lane is looked into where its part was not enough."""
 
 T = TypeVar("T")
 
@@ -144,25 +146,31 @@ def _rounds(
     elsewhere: set[int] = set()
     own = jobs_among_others(tx.conn, claimant.jobs)
     jobs = claimant.jobs if own is None else own
-    for _ in range(_ROUNDS):
+    # Groups take turns: of each lane, its part of what is wanted is looked at, and one more to see that it goes on.
+    lane = -(-min(wanted, MAX_DEPTH) // state.groups) + 1
+    for turn in range(_ROUNDS):
         count = min(wanted, MAX_DEPTH)
         if count <= 0:
             return
         depth = count + len(elsewhere)
-        want = Want(tx.now, jobs, depth, claimant.foreign, claimant.groups, by_job=own is not None)
+        part = lane if lane < count and not elsewhere else None
+        want = Want(tx.now, jobs, depth, claimant.foreign, claimant.groups, by_job=own is not None, lane=part)
         found = _not_taken(candidates(tx.conn, want, state.last_group), elsewhere)
+        if turn == 0:
+            state.groups = max(1, len({one.group for one in found}))
         if not found:
             return
         capacities = claims.free_capacities(tx.conn, sorted({one.group for one in found if one.limited}))
-        trial = take(state.copy(), found, count, capacities=capacities)
-        taken = enact(trial)
+        trial, goes_on = choose(state.copy(), found, count, capacities=capacities, depth=part)
+        taken: Mapping[int, T] = enact(trial) if trial else {}
         # Chosen again among what could be had, so that what others were faster to take costs no group its turn.
         chosen = take(state, [one for one in found if one.run_id in taken], count, capacities=capacities)
         yield [taken[one.run_id] for one in chosen]
         wanted -= len(taken)
         missed = {one.run_id for one in trial} - taken.keys()
         elsewhere |= missed
-        if not missed and len(taken) < count:
+        lane *= _DEEPER
+        if not missed and not goes_on and len(taken) < count:
             return
 
 

@@ -7,11 +7,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ...core.fairness import FairnessState
+from ...core.held import Place
 from ...core.outcome import Succeeded
 from ...store.db.line import Line
 from ...store.db.transaction import Wake
 from ...store.write import lane
-from ...store.write.lane import Lane, Place, Success
+from ...store.write.lane import Lane, Success
 from .claim import Claimant, Started
 from .finish import Finish
 

@@ -7,8 +7,8 @@ from typing import Final
 from ...actions.queue.claim import Claimant
 from ...actions.queue.lane import LaneClaim, claim_lane
 from ...core.fairness import FairnessState
+from ...core.held import Place
 from ...store.db.database import Database, Line
-from ...store.write.lane import Place
 
 WHOLE_LOOK: Final = 1.0
 """Seconds after which a lane is looked at from its beginning again, however much of it waits."""

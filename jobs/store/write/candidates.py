@@ -33,7 +33,7 @@ _FOUND = "r.id, r.group_name, r.priority, r.state, r.exclusive, r.task_id, r.ava
 def _lane(condition: str, jobs: str) -> str:
     return f"""SELECT {_FOUND}, {JUDGED} AS judged
         FROM cronograph.run r WHERE r.{CLAIMABLE_STATE} AND {condition} AND {jobs} AND {FREE}
-        ORDER BY r.available_at, r.id LIMIT :depth"""
+        ORDER BY r.available_at, r.id LIMIT :lane"""
 
 
 def _lanes(group: str, jobs: str) -> str:
@@ -56,8 +56,8 @@ def _lanes_by_job(group: str, more: str) -> str:
             CROSS JOIN LATERAL (
                 SELECT r.* FROM cronograph.run r
                 WHERE {of_job(group, state, "c.priority", ":now")} AND {more} AND {FREE}
-                ORDER BY {IN_ORDER_OF_JOBS} LIMIT :depth) r
-            ORDER BY r.available_at, r.id LIMIT :depth"""
+                ORDER BY {IN_ORDER_OF_JOBS} LIMIT :lane) r
+            ORDER BY r.available_at, r.id LIMIT :lane"""
             for state, priorities in (("stuck", "{high,low}"), ("waiting", "{high}"), ("waiting", "{low}"))
         )
     )
@@ -149,7 +149,7 @@ def _sqlite_lanes_by_job() -> str:
             f"""SELECT {_FOUND}, {JUDGED} AS judged FROM cronograph.run r {_BY_JOB}
             WHERE r.{OF_JOBS} AND r.job_name = :job AND r.group_name = :group AND r.state = '{state}'
                 AND r.priority = '{priority}' AND r.available_at {until} :now AND {FREE}
-            ORDER BY r.available_at, r.id LIMIT :depth"""
+            ORDER BY r.available_at, r.id LIMIT :lane"""
             for state, until in (("stuck", "<"), ("waiting", "<="))
             for priority in ("high", "low")
         )
@@ -178,8 +178,9 @@ def _postgres_find(*, foreign: bool, chosen: bool, by_job: bool) -> SchemaText:
 
 @dataclass(frozen=True, slots=True)
 class Want:
-    """What a node asks for: the time, the jobs it can run, how deep to look into each lane, and what to leave.
+    """What a node asks for: the time, the jobs it can run, how far to look, and what to leave.
 
+    ``depth``: how many groups are looked into; ``lane``: how many runs of each of their lanes, if not as many.
     ``foreign``: runs with these signatures are left to other nodes; while all nodes are of one version there are none,
     and on SQLite, where there is one node, never. ``groups``: the only ones to look into; empty = all. ``by_job``:
     each of ``jobs`` is looked for by itself, because runs of others are pending, too (``jobs_among_others``).
@@ -191,12 +192,13 @@ class Want:
     foreign: frozenset[str] = frozenset()
     groups: tuple[str, ...] = ()
     by_job: bool = False
+    lane: int | None = None
 
 
 def candidates(conn: Connection, want: Want, after: str | None) -> list[Candidate]:
     """What could be taken now, of the groups after ``after`` first, then wrapping to the start.
 
-    Enough groups and lanes are read that ``core.fairness.take`` of ``want.depth`` runs sees all that matter to it.
+    Enough groups are read that ``core.fairness.choose`` of ``want.depth`` runs sees all that matter to it.
     """
     if dialect.is_postgresql(conn):
         return _from_postgres(conn, want, after or "")
@@ -208,8 +210,9 @@ def _from_postgres(conn: Connection, want: Want, after: str) -> list[Candidate]:
         "now": want.now,
         "jobs": list(want.jobs),
         "depth": want.depth,
-        # A lane holds at most ``depth`` rows, so this many rows are at least ``depth`` whole groups.
-        "rows": 3 * want.depth * want.depth,
+        "lane": want.lane or want.depth,
+        # So many rows are at least ``depth`` whole groups.
+        "rows": 3 * (want.lane or want.depth) * want.depth,
     }
     if want.foreign:
         parameters["foreign"] = sorted(want.foreign)
@@ -235,11 +238,15 @@ def _from_sqlite(conn: Connection, want: Want, after: str) -> list[Candidate]:
 
 
 def _of_group(conn: Connection, want: Want, group: str) -> Sequence[Row[Any]]:
-    asked = {"now": dialect.bound_time(want.now), "depth": want.depth, "group": group}
+    asked = {"now": dialect.bound_time(want.now), "lane": want.lane or want.depth, "group": group}
     if not want.by_job:
         return conn.execute(_SQLITE_LANES, {**asked, "jobs": dialect.bound_list(want.jobs)}).all()
     rows = [row for job in want.jobs for row in conn.execute(_SQLITE_LANES_BY_JOB, {**asked, "job": job})]
-    return sorted(rows, key=lambda row: (row.available_at, row.id))
+    lanes: dict[str, list[Row[Any]]] = {}
+    for row in sorted(rows, key=lambda row: (row.available_at, row.id)):
+        lanes.setdefault(row.state if row.state == RunState.STUCK.value else row.priority, []).append(row)
+    # What is behind so many of one job may come before what is left of another one.
+    return [row for lane in lanes.values() for row in lane[: want.lane or want.depth]]
 
 
 def _pending_groups(conn: Connection, want: Want, after: str) -> Iterator[tuple[str, bool]]:

@@ -6,12 +6,11 @@ index is best there depends on how full the queue is, of which statistics know t
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from enum import Enum
 from typing import TYPE_CHECKING, NamedTuple
 
 from ...core.events import ENDED, STARTED
-from ...core.held import HeldRun
+from ...core.held import HeldRun, Place
 from ...core.later import Later
 from ...core.model import Json
 from ..db.line import Line
@@ -227,15 +226,6 @@ told AS (
     FROM moment m WHERE EXISTS (SELECT FROM ended))
 SELECT id FROM ended
 """
-
-
-class Place(NamedTuple):
-    """How far a lane has been taken: its group, whether it is that of high priority, and its last run that began."""
-
-    group: str
-    high: bool
-    available_at: datetime
-    run_id: int
 
 
 @dataclass(frozen=True, slots=True)

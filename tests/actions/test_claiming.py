@@ -73,13 +73,13 @@ def test_a_batch_is_taken_in_the_order_of_single_takes(stored: Stored, size: int
 @pytest.mark.parametrize("unknown", [False, True])
 def test_what_is_looked_at_first_of_each_group_changes_no_order(stored: Stored, unknown: bool) -> None:
     worker = stored.node(jobs=("play", "work"))
-    sizes = {"a": 17, "b": 1, "c": 6, "d": 2}
+    sizes = {"a": 60, "b": 1, "c": 6, "d": 2}
     runs = [
         NewRun(
             "play" if place % 5 < 2 else "work",
             Trigger.API,
             group=group,
-            priority=Priority.HIGH if place % 3 == 0 else Priority.LOW,
+            priority=Priority.HIGH if place % 7 == 0 else Priority.LOW,
         )
         for group, size in sizes.items()
         for place in range(size)
@@ -91,7 +91,7 @@ def test_what_is_looked_at_first_of_each_group_changes_no_order(stored: Stored, 
     queue = [Candidate(run_id, run.group, run.priority) for run_id, run in zip(ids, runs, strict=True)]
     expected = [one.run_id for one in take(FairnessState(), queue, len(queue))]
     # The first look tells how many groups there are, the next ones begin with their part of each.
-    assert [one.run.id for slots in (1, 12, 20) for one in worker.take(slots).started] == expected
+    assert [one.run.id for slots in (1, 40, 40) for one in worker.take(slots).started] == expected
 
 
 def test_two_nodes_alternating_serve_every_group_in_turn(stored: Stored) -> None:

@@ -1,8 +1,8 @@
 """Which events a change of a run, a task or an execution emits, and their place in the one order of all."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
-from ..core.events import CREATED, Change, EventKind, Listed
+from ..core.events import CREATED, Change, EventKind, Listed, created
 from ..core.held import HeldRun
 from ..core.model import Outcome, Run, Task
 from ..core.states import RunState
@@ -32,13 +32,13 @@ def run_change(
     )
 
 
-def created_changes(runs: Iterable[Run]) -> Listed:
+def created_changes(runs: Sequence[Run]) -> Listed:
     """The events of new runs that wait."""
-    listed = [
-        (run.id, run.job_name, run.group, *(() if run.task_id is None else (run.task_id, run.task_name)))
-        for run in runs
+    alone = created((run.id, run.job_name, run.group) for run in runs if run.task_id is None)
+    of_tasks = [
+        (run.id, run.job_name, run.group, run.task_id, run.task_name) for run in runs if run.task_id is not None
     ]
-    return Listed(CREATED, listed)
+    return Listed(CREATED, [*alone.runs, *of_tasks]) if of_tasks else alone
 
 
 def many_changes(entry: str, node: str, runs: Iterable[tuple[Run | HeldRun, int]]) -> Listed:

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
-from typing import Any, Self
+from typing import Any, Self, cast
 
 from .errors import InvalidInput
 from .states import RunState
@@ -114,8 +114,8 @@ def spread(stored: Iterable[Mapping[str, Any]]) -> Iterator[Change]:
     """The changes behind the entries of an outbox row, in order.
 
     An entry ``started`` or ``ended`` lists runs as ``[run, execution, job, group, task, task's name]``; each of them is
-    two changes: of the run and of its execution. An entry ``created`` lists runs as ``[run, job, group]``, and those of
-    tasks as ``[run, job, group, task, task's name]``.
+    two changes: of the run and of its execution. An entry ``created`` lists runs as ``[run, job, group]``, several that
+    are alike also as ``[[run, …], job, group]``, and those of tasks as ``[run, job, group, task, task's name]``.
     """
     for entry in stored:
         if STARTED in entry:
@@ -127,12 +127,21 @@ def spread(stored: Iterable[Mapping[str, Any]]) -> Iterator[Change]:
                 yield _of_listed(EventKind.EXECUTION_FINISHED, listed, entry["node"], RunState.SUCCESS)
                 yield _of_listed(EventKind.RUN_UPDATED, listed, entry["node"], RunState.SUCCESS)
         elif CREATED in entry:
-            for run_id, job_name, group, *task in entry[CREATED]:
+            for run, job_name, group, *task in entry[CREATED]:
                 task_id, task_name = task or (None, None)
-                waiting = RunState.WAITING.value
-                yield Change(EventKind.RUN_CREATED, task_id, task_name, run_id, None, job_name, group, None, waiting)
+                about = (None, job_name, group, None, RunState.WAITING.value)
+                for run_id in cast("list[int]", run) if isinstance(run, list) else (run,):
+                    yield Change(EventKind.RUN_CREATED, task_id, task_name, run_id, *about)
         else:
             yield Change.from_json(entry)
+
+
+def created(runs: Iterable[tuple[int, str, str]]) -> Listed:
+    """That new runs without a task wait: of each its id, its job and its group. Those that are alike stand together."""
+    alike: dict[tuple[str, str], list[int]] = {}
+    for run_id, job_name, group in runs:
+        alike.setdefault((job_name, group), []).append(run_id)
+    return Listed(CREATED, [(ids if len(ids) > 1 else ids[0], *about) for about, ids in alike.items()])
 
 
 def _of_listed(kind: EventKind, listed: Sequence[Any], node: str, state: RunState) -> Change:

@@ -47,6 +47,29 @@ def test_each_run_is_one_event(conn: Connection) -> None:
     ]
 
 
+def test_runs_of_several_kinds_keep_their_places(conn: Connection) -> None:
+    specs = [
+        RunSpec(
+            "ab"[place % 2],
+            {"n": place} if place % 3 else None,
+            group=f"g{place % 4}",
+            carried={"c": place} if place % 5 == 0 else None,
+        )
+        for place in range(40)
+    ]
+    ids = enqueue_many_sync(conn, specs)
+    rows = stored_runs(conn)
+    assert [row.id for row in rows] == ids
+    stored = [(row.job_name, row.args, row.group_name, row.carried) for row in rows]
+    assert stored == [(one.job_name, one.args or {}, one.group, one.carried) for one in specs]
+    (changes,) = conn.execute(select(tables.event.c.changes)).scalars()
+    # Those that are alike stand together, in the order of the first of each.
+    assert len(changes[0]["created"]) == 4
+    told = [(one.run_id, one.job_name, one.group) for one in spread(changes)]
+    first = [[place for place in range(40) if place % 4 == kind] for kind in range(4)]
+    assert told == [(ids[place], specs[place].job_name, specs[place].group) for kind in first for place in kind]
+
+
 def test_one_run_is_stored_as_one_of_many_is(conn: Connection) -> None:
     one = enqueue_sync(conn, "a", {"n": 1}, group="g", retries=7)
     enqueue_many_sync(conn, [RunSpec("a", {"n": 1}, group="g", retries=7)])

@@ -1,12 +1,11 @@
-"""Many new runs on PostgreSQL in one statement: their time, rows and event, and the notification of all nodes."""
+"""A new run on PostgreSQL in one statement: its time, row and event, and the notification of all nodes."""
 
 import json
-from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
-from sqlalchemy import BigInteger, Connection, Float, Integer, Text, TextualSelect, bindparam, column
-from sqlalchemy.dialects.postgresql import ARRAY, TIMESTAMP
+from sqlalchemy import Connection, Float, Integer, Text, TextualSelect, bindparam
+from sqlalchemy.dialects.postgresql import TIMESTAMP
 from sqlalchemy.types import TypeEngine
 
 from ...core.defaults import NOTHING_SAID, RUN_POLICIES, value_of
@@ -18,10 +17,7 @@ from ..db.transaction import Wake
 from ..schema.naming import SchemaText
 from ..schema.tables import run as r
 
-CHUNK = 5000
-"""Runs of one statement."""
-
-_COLUMNS: dict[str, TypeEngine[Any]] = {
+COLUMNS: dict[str, TypeEngine[Any]] = {
     "job_name": Text(),
     "args": Text(),
     "group_name": Text(),
@@ -33,13 +29,15 @@ _COLUMNS: dict[str, TypeEngine[Any]] = {
     "carried": Text(),
     "unique_key": Text(),
 }
-_CASTS = {"available_at": "timestamptz", "retries": "int", "retry_delay": "float8", "timeout": "float8"}
+"""What is said of a new run, with the types of the parameters."""
+CASTS = {"available_at": "timestamptz", "retries": "int", "retry_delay": "float8", "timeout": "float8"}
+"""The types of those that are no texts, as PostgreSQL calls them."""
 
 
 def _of_job(name: str) -> str:
     """A policy of a new run: as it says, else as its job says, else the product's default."""
     column = "group_name" if name == "group" else name
-    said = f"CAST(j.defaults->>'{name}' AS {_CASTS.get(column, 'text')})"
+    said = f"CAST(j.defaults->>'{name}' AS {CASTS.get(column, 'text')})"
     product = value_of(NOTHING_SAID, name)
     literal = f"'{product}'" if isinstance(product, str) else product
     return f"coalesce(n.{column}, {said})" if product is None else f"coalesce(n.{column}, {said}, {literal})"
@@ -57,51 +55,16 @@ _WAKES = (Wake.RUNS | Wake.EVENTS).value
 
 
 def _typed(name: str, parameter: str) -> str:
-    return f"CAST({parameter} AS {_CASTS.get(name, 'text')})"
+    return f"CAST({parameter} AS {CASTS.get(name, 'text')})"
 
 
-def _many() -> str:
-    """Many runs: of each column a list, or where all of them have the same value, that value and an empty list.
-
-    The shorter lists are filled up with nulls; the last one numbers the runs.
-    """
-    lists = ", ".join(f"unnest(CAST(:{name} AS {_CASTS.get(name, 'text')}[]))" for name in _COLUMNS)
-    values = ", ".join(f"coalesce(l.{name}, {_typed(name, f':each_{name}')})" for name in _COLUMNS)
-    rows = f"ROWS FROM ({lists}, generate_series(1, CAST(:runs AS int))) AS l({', '.join(_COLUMNS)}, place)"
-    return f"(SELECT {values}, l.place FROM {rows})"
-
-
-def _one(mark: str) -> str:
-    """One run, each of whose columns is a parameter that is marked in the way of the driver or of SQLAlchemy."""
-    values = (_typed(name, mark.format(name)) for name in _COLUMNS)
-    return f"(SELECT {', '.join(values)}, 1)"
-
-
-def _inserting(source: str, returned: str, answered: str, conflict: str = "") -> str:
-    return f"""
-        WITH moment AS MATERIALIZED (SELECT statement_timestamp() AS at),
-        inserted AS (
-            INSERT INTO cronograph.run (job_name, args, group_name, priority, available_at, retries, retry_delay,
-                timeout, carried, unique_key, submitted_at, state, trigger, attempt, failures, exclusive, description)
-            SELECT n.job_name, CAST(n.args AS jsonb), {OF_JOB["group"]}, {OF_JOB["priority"]},
-                coalesce(n.available_at, m.at), {OF_JOB["retries"]}, {OF_JOB["retry_delay"]}, {OF_JOB["timeout"]},
-                CAST(n.carried AS jsonb), n.unique_key, m.at, 'waiting', 'api', 0, 0, false, ''
-            FROM {source} AS n({", ".join(_COLUMNS)}, place)
-                LEFT JOIN cronograph.job j ON j.name = n.job_name, moment m
-            ORDER BY n.place {conflict} RETURNING {returned}),
-        {TOLD}
-        SELECT {answered} FROM inserted i, (SELECT pg_notify('cronograph', '{_WAKES}')) AS notified"""
-
-
-_LISTS = [bindparam(name, type_=ARRAY[Any](kind)) for name, kind in _COLUMNS.items()]
-_EACH = [bindparam(f"each_{name}", type_=kind) for name, kind in _COLUMNS.items()]
-_IDS: TextualSelect = (
-    SchemaText(_inserting(_many(), "id, job_name, group_name", "array_agg(i.id ORDER BY i.id)"))
-    .bindparams(*_LISTS, *_EACH)
-    .columns(column("ids", ARRAY(BigInteger())))
-)
-_IF_FREE = "ON CONFLICT DO NOTHING"
-_SINGLE = [bindparam(name, type_=kind) for name, kind in _COLUMNS.items()]
+INSERT = """INSERT INTO cronograph.run (job_name, args, group_name, priority, available_at, retries, retry_delay,
+            timeout, carried, unique_key, submitted_at, state, trigger, attempt, failures, exclusive, description)"""
+"""The beginning of an insertion of runs, whose last seven values are ``NEW``."""
+NEW = "m.at, 'waiting', 'api', 0, 0, false, ''"
+"""What is the same of all new runs at the time ``m.at``."""
+NOTIFIED = f"(SELECT pg_notify('cronograph', '{_WAKES}')) AS notified"
+"""What a statement reads from in order to wake the nodes once it is committed."""
 
 
 class Decided(NamedTuple):
@@ -119,12 +82,32 @@ class Decided(NamedTuple):
 
 _RETURNED = ", ".join(["job_name", *Decided._fields])
 _ANSWERED = ", ".join(f"i.{name}" for name in Decided._fields)
+
+
+def _inserting_one(mark: str) -> str:
+    """A run, each of whose columns is a parameter that is marked in the way of the driver or of SQLAlchemy."""
+    values = ", ".join(_typed(name, mark.format(name)) for name in COLUMNS)
+    return f"""
+        WITH moment AS MATERIALIZED (SELECT statement_timestamp() AS at),
+        inserted AS (
+            {INSERT}
+            SELECT n.job_name, CAST(n.args AS jsonb), {OF_JOB["group"]}, {OF_JOB["priority"]},
+                coalesce(n.available_at, m.at), {OF_JOB["retries"]}, {OF_JOB["retry_delay"]}, {OF_JOB["timeout"]},
+                CAST(n.carried AS jsonb), n.unique_key, {NEW}
+            FROM (SELECT {values}) AS n({", ".join(COLUMNS)})
+                LEFT JOIN cronograph.job j ON j.name = n.job_name, moment m
+            ON CONFLICT DO NOTHING RETURNING {_RETURNED}),
+        {TOLD}
+        SELECT {_ANSWERED} FROM inserted i, {NOTIFIED}"""
+
+
+_SINGLE = [bindparam(name, type_=kind) for name, kind in COLUMNS.items()]
+
+
 _ROW: TextualSelect = (
-    SchemaText(_inserting(_one(":{}"), _RETURNED, _ANSWERED, _IF_FREE))
-    .bindparams(*_SINGLE)
-    .columns(*(r.c[name] for name in Decided._fields))
+    SchemaText(_inserting_one(":{}")).bindparams(*_SINGLE).columns(*(r.c[name] for name in Decided._fields))
 )
-_ALONE = _inserting(_one("%({})s"), _RETURNED, _ANSWERED, _IF_FREE)
+_ALONE = _inserting_one("%({})s")
 
 
 class PlainRun(NamedTuple):
@@ -143,14 +126,6 @@ class PlainRun(NamedTuple):
     timeout: float | None
     carried: str | None = None
     unique_key: str | None = None
-
-
-def insert_plain(conn: Connection, runs: Sequence[PlainRun]) -> list[int]:
-    """Insert runs without unique keys, their event and a notification; their ids, in the same order."""
-    ids: list[int] = []
-    for first in range(0, len(runs), CHUNK):
-        ids += conn.execute(_IDS, _parameters(runs[first : first + CHUNK])).scalar_one()
-    return ids
 
 
 def insert_one(conn: Connection, run: PlainRun) -> Run | None:
@@ -207,14 +182,5 @@ def _stored(run: PlainRun, decided: Decided) -> Run:
     )
 
 
-def _parameters(runs: Sequence[PlainRun]) -> dict[str, Any]:
-    parameters: dict[str, Any] = {"runs": len(runs)}
-    for name, values in zip(_COLUMNS, zip(*runs, strict=True), strict=True):
-        same = values.count(values[0]) == len(values)
-        parameters[name] = [] if same else list(values)
-        parameters[f"each_{name}"] = values[0] if same else None
-    return parameters
-
-
 def _values(run: PlainRun) -> dict[str, Any]:
-    return dict(zip(_COLUMNS, run, strict=True))
+    return dict(zip(COLUMNS, run, strict=True))

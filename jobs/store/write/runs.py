@@ -1,7 +1,7 @@
 """Statements on ``run``: the durable queue."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any, Final
 
@@ -54,21 +54,38 @@ def new_values(run: NewRun, now: datetime) -> dict[str, Any]:
     }
 
 
-def _insert(conn: Connection, runs: Sequence[NewRun], now: datetime) -> list[int]:
-    stored = dialect.insert_rows(conn, r, [new_values(run, now) for run in runs], (r.c.id,))
-    return sorted(row.id for row in stored)
+def _insert(conn: Connection, rows: Sequence[Mapping[str, Any]]) -> list[int]:
+    return sorted(row.id for row in dialect.insert_rows(conn, r, rows, (r.c.id,)))
+
+
+def insert_alike(
+    conn: Connection,
+    kinds: Sequence[NewRun],
+    own: Iterable[tuple[int, dict[str, Json], dict[str, Json] | None]],
+    now: datetime,
+) -> list[int]:
+    """Insert runs without unique keys of a few kinds; their ids, in the same order.
+
+    Args:
+        conn: The transaction.
+        kinds: Runs whose arguments and what they carry are not read.
+        own: Of each run the place of its kind, its arguments, and what it carries.
+        now: When they are submitted.
+    """
+    values = [new_values(kind, now) for kind in kinds]
+    return _insert(conn, [{**values[kind], "args": args, "carried": carried} for kind, args, carried in own])
 
 
 def insert_all(conn: Connection, runs: Sequence[NewRun], now: datetime) -> list[Run]:
     """Insert runs without unique keys and occurrences, which nothing forbids; what is stored, in the same order."""
-    ids = _insert(conn, runs, now)
+    ids = _insert(conn, [new_values(run, now) for run in runs])
     assert len(ids) == len(runs), "a run that no unique constraint covers was left out"
     return [stored_as(run, key, now) for run, key in zip(runs, ids, strict=True)]
 
 
 def insert_unique(conn: Connection, run: NewRun, now: datetime) -> Run | None:
     """Insert a run with a unique key; None if an unfinished run has that key."""
-    ids = _insert(conn, [run], now)
+    ids = _insert(conn, [new_values(run, now)])
     return stored_as(run, ids[0], now) if ids else None
 
 

@@ -3,6 +3,7 @@
 Run it from the repository's root: ``python -m tests.bench.bench_reading``; ``--help`` lists the options. It judges
 nothing. "database" is the time of the statements alone, run again with the same parameters on the bare driver; "whole"
 is the read as a resolver calls it, statements put together and rows made into objects; "at first" is its first time.
+What is asked most stands beside statements written by hand at the end, see ``bare_reads``; ``--bare``: only that.
 """
 
 import argparse
@@ -37,9 +38,11 @@ from cronograph.jobs.store.read.listing.criteria import AllOf, AnyOf, Condition,
 from cronograph.jobs.store.read.listing.keyset import OrderKey, PageRequest
 from cronograph.jobs.store.read.listing.pages import count, counts_of, page, pages_of
 from cronograph.jobs.store.schema.tables import job_execution, node
+from tests.bench.bare_reads import compare_all
 from tests.bench.large_log import GROUPS, JOBS, RARE_JOB, RARE_TASK, Size, fill
 from tests.bench.large_log import TASKS as TASK_COUNT
 from tests.bench.measuring import DATABASES, fresh_database, load, milliseconds, percentile
+from tests.bench.recording import again, recorded
 
 NEWEST = (OrderKey("id", descending=True),)
 HOUR, DAY = timedelta(hours=1), timedelta(days=1)
@@ -190,21 +193,6 @@ def _failure_groups(conn: Connection, start: datetime, end: datetime) -> object:
     return merge(statistics.failures(conn, start, end, 1000), 6)
 
 
-@contextmanager
-def recorded(conn: Connection) -> Generator[list[tuple[str, Any]]]:
-    """The statements, with their parameters, that the block sends on this connection."""
-    sent: list[tuple[str, Any]] = []
-
-    def note(_conn: object, _cursor: object, statement: str, parameters: Any, *_rest: object) -> None:
-        sent.append((statement, parameters))
-
-    event.listen(conn, "before_cursor_execute", note)
-    try:
-        yield sent
-    finally:
-        event.remove(conn, "before_cursor_execute", note)
-
-
 def measure(engine: Engine, read: Read, seconds: float) -> str:
     """How long one read takes, in a transaction as the product reads; repeated for so many seconds."""
     chance = random.Random(1)
@@ -218,20 +206,10 @@ def measure(engine: Engine, read: Read, seconds: float) -> str:
             with recorded(conn) as sent:
                 read(conn, chance)
             whole.append(time.perf_counter() - began)
-            bare.append(sum(_again(conn, *one) for one in sent))
+            bare.append(sum(again(conn, *one) for one in sent))
     database = f"database p50 {percentile(bare, 0.5) * 1e3:8.2f}, p99 {percentile(bare, 0.99) * 1e3:8.2f} ms"
     read_whole = f"whole p50 {percentile(whole, 0.5) * 1e3:8.2f}, at first {whole[0] * 1e3:8.2f} ms"
     return f"{database}; {read_whole}; {len(sent)} statements"
-
-
-def _again(conn: Connection, statement: str, parameters: Any) -> float:
-    cursor = conn.connection.cursor()
-    began = time.perf_counter()
-    cursor.execute(statement, parameters)
-    cursor.fetchall()
-    took = time.perf_counter() - began
-    cursor.close()
-    return took
 
 
 def plans_of(engine: Engine, read: Read) -> str:
@@ -332,6 +310,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--days", type=int, default=30, help="how far back the log goes")
     parser.add_argument("--seconds", type=float, default=1.0, help="how long each read is repeated")
     parser.add_argument("--only", default="", help="reads whose name contains this")
+    parser.add_argument("--bare", action="store_true", help="only what stands beside statements written by hand")
     parser.add_argument("--plans", action="store_true", help="show the plans instead of the times")
     parser.add_argument("--prune", type=int, default=100_000, help="executions to prune at the end; 0 = none")
     chosen = parser.parse_args(arguments)
@@ -355,12 +334,14 @@ def report(url: str, kind: str, chosen: argparse.Namespace) -> None:
         fill(url, size)
         print(f"{kind:8} filled in {time.perf_counter() - began:.0f} s", flush=True)
         print(f"{kind:8} {asyncio.run(counting(url))}", flush=True)
-    for name, read in Reads(size).all().items():
+    for name, read in {} if chosen.bare else Reads(size).all().items():
         if chosen.only in name:
             shown = plans_of(engine, read) if chosen.plans else measure(engine, read, chosen.seconds)
             print(f"{kind:8} {name:44} {shown}", flush=True)
     engine.dispose()
-    if chosen.prune and not chosen.only and not chosen.plans:
+    for line in () if chosen.plans else compare_all(url, size, chosen.seconds, chosen.only):
+        print(f"{kind:8} {line}", flush=True)
+    if chosen.prune and not (chosen.only or chosen.plans or chosen.bare):
         print(f"{kind:8} pruning: {asyncio.run(pruning(url, chosen.prune))}", flush=True)
 
 

@@ -1,14 +1,15 @@
 """A database as it looks after a month: an execution log of any size, its runs, a long queue, tasks, jobs, skips.
 
 The rows go past the engine straight into the tables (COPY on PostgreSQL), the same for both databases and for equal
-sizes. Jobs and tasks are used unevenly, as in life: the first job is a sixth of the log, the last hardly in it.
+sizes. Jobs and tasks are used unevenly, as in life: the first job is a sixth of the log, the last hardly in it. Of a
+log of several million executions PostgreSQL itself makes all but the first: the same again, later.
 """
 
 import json
 import random
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from itertools import chain, islice
 from typing import Any
@@ -29,13 +30,16 @@ from cronograph.jobs.store.schema.tables import (
     run,
     skipped_occurrence,
 )
-from cronograph.jobs.store.schema.types import to_text
+from cronograph.jobs.store.schema.types import UtcDateTime, to_text
 from cronograph.jobs.store.write.jobs import publish
 
 JOBS, TASKS, GROUPS, NODES = 200, 300, 30, 40
 RARE_JOB, RARE_TASK = "rare-job", "rare-task"
 """Used a dozen times, at the beginning of the month only: whoever looks for them along the log reads all of it."""
 _RARE_ROWS = 12
+LAP = 1_000_000
+"""So many executions are made here; those of a longer log on PostgreSQL are copies of them."""
+_HISTORY = (run, job_execution, execution_log)
 _FAULTS = ("Connection to {} refused", "Order {}: the total is negative", "timeout after {} ms", "No space on disk {}")
 
 
@@ -50,6 +54,7 @@ class Size:
         days: How far back the log goes.
         tasks: How many tasks there are.
         groups: How many groups.
+        laps: Into how many equal parts the history falls, of which the first is made and the others are its copies.
     """
 
     executions: int
@@ -58,11 +63,20 @@ class Size:
     days: int = 30
     tasks: int = TASKS
     groups: int = GROUPS
+    laps: int = 1
+
+    @property
+    def made(self) -> int:
+        """How many executions are made here, the oldest; the rest are ``laps`` - 1 copies of them."""
+        return self.executions // self.laps
 
 
 def fill(url: str, size: Size) -> None:
     """Put the rows into a database that is migrated and empty, and let PostgreSQL count them for its plans."""
     chance = random.Random(size.executions)
+    engine = sync_engine(parse_url(url))
+    if engine.dialect.name == "postgresql" and size.executions > LAP and size.executions % LAP == 0:
+        size = replace(size, laps=size.executions // LAP)
     tables: list[tuple[Table, Iterable[dict[str, Any]]]] = [
         (job, _jobs(size)),
         (node, _nodes(size)),
@@ -73,8 +87,7 @@ def fill(url: str, size: Size) -> None:
         (skipped_occurrence, _skips(size, chance)),
     ]
     for table, rows in tables:
-        _insert(url, table, rows)
-    engine = sync_engine(parse_url(url))
+        _insert(url, table, rows, size)
     if engine.dialect.name == "postgresql":
         # As autovacuum would have done by then. On SQLite nothing does it, in the product either.
         with engine.connect().execution_options(isolation_level="AUTOCOMMIT") as conn:
@@ -82,7 +95,7 @@ def fill(url: str, size: Size) -> None:
     engine.dispose()
 
 
-def _insert(url: str, table: Table, rows: Iterable[dict[str, Any]]) -> None:
+def _insert(url: str, table: Table, rows: Iterable[dict[str, Any]], size: Size) -> None:
     iterator = iter(rows)
     first = next(iterator, None)
     if first is None:
@@ -93,7 +106,7 @@ def _insert(url: str, table: Table, rows: Iterable[dict[str, Any]]) -> None:
     if address.get_backend_name() == "sqlite":
         _insert_sqlite(str(sqlite_path(address)), table, columns, values)
     else:
-        _copy(address.set(drivername="postgresql").render_as_string(hide_password=False), table, columns, values)
+        _copy(address.set(drivername="postgresql").render_as_string(hide_password=False), table, columns, values, size)
 
 
 def _value(value: Any) -> Any:
@@ -113,14 +126,59 @@ def _insert_sqlite(path: str, table: Table, columns: Sequence[str], values: Iter
     conn.close()
 
 
-def _copy(address: str, table: Table, columns: Sequence[str], values: Iterable[Sequence[Any]]) -> None:
+def _copy(address: str, table: Table, columns: Sequence[str], values: Iterable[Sequence[Any]], size: Size) -> None:
     with psycopg.connect(address) as conn, conn.cursor() as cursor:
+        indexes = _take_indexes(cursor, table) if size.laps > 1 else []
         with cursor.copy(f"COPY {table.fullname} ({_names(columns)}) FROM STDIN".encode()) as copy:
             for row in values:
                 copy.write_row(row)
+        if size.laps > 1 and table in _HISTORY:
+            cursor.execute(_repetition(table, columns, size).encode())
+        for index in indexes:
+            cursor.execute(index.encode())
         if table.primary_key.columns.keys() == ["id"]:
             sequence = f"pg_get_serial_sequence('{table.fullname}', 'id')"
             cursor.execute(f"SELECT setval({sequence}, (SELECT max(id) FROM {table.fullname}))".encode())
+
+
+def _take_indexes(cursor: psycopg.Cursor[Any], table: Table) -> list[str]:
+    """Drop the indexes that are no constraints; the statements that make them again. What follows is not logged."""
+    cursor.execute(
+        "SELECT indexrelid::regclass::text, pg_get_indexdef(indexrelid) FROM pg_index WHERE indrelid = %s::regclass"
+        " AND NOT EXISTS (SELECT FROM pg_constraint WHERE conindid = indexrelid)",
+        [table.fullname],
+    )
+    found = cursor.fetchall()
+    # With wal_level=minimal nothing is logged that goes into a table which this transaction has emptied.
+    cursor.execute(f"TRUNCATE {table.fullname}".encode())
+    for name, _ in found:
+        cursor.execute(f"DROP INDEX {name}".encode())
+    cursor.execute("SET LOCAL maintenance_work_mem = '512MB'")
+    return [made for _, made in found]
+
+
+def _repetition(table: Table, columns: Sequence[str], size: Size) -> str:
+    """The statement that copies the first lap of the history: later, with other keys, and on other nodes."""
+    nodes = NODES // size.laps
+    span = timedelta(days=size.days) / size.laps
+    later = f"lap * interval '{span.total_seconds()} seconds'"
+
+    def shifted(name: str) -> str:
+        if name in ("id", "run_id", "execution_id"):
+            return f"{name} + lap * {size.made}"
+        if name == "node_id":
+            return f"node_id + lap * {nodes}"
+        if name == "node":
+            return f"'node-' || to_char(node_id - 1 + lap * {nodes}, 'FM00')"
+        return f"{name} + {later}" if isinstance(table.columns[name].type, UtcDateTime) else f'"{name}"'
+
+    key = "execution_id" if table is execution_log else "id"
+    usual = "" if table is execution_log else f" AND job_name <> '{RARE_JOB}'"
+    return (
+        f"INSERT INTO {table.fullname} ({_names(columns)}) SELECT {', '.join(map(shifted, columns))}"
+        f" FROM generate_series(1, {size.laps - 1}) AS lap, {table.fullname}"
+        f" WHERE {key} <= {size.made}{usual} ORDER BY lap, {key}"
+    )
 
 
 def _names(columns: Sequence[str]) -> str:
@@ -189,7 +247,7 @@ class _Past:
 def _past(size: Size) -> Iterator[_Past]:
     chance = random.Random(size.executions)
     weights = [1 / (number + 1) for number in range(size.tasks)]
-    chosen = chance.choices(range(size.tasks), weights, k=size.executions)
+    chosen = chance.choices(range(size.tasks), weights, k=size.made)
     begin, step = size.now - timedelta(days=size.days), timedelta(days=size.days) / size.executions
     failed_before = False
     for number, task in enumerate(chosen):
@@ -272,7 +330,7 @@ def _open(size: Size) -> Iterator[dict[str, Any]]:
 
 def _lines(size: Size) -> Iterator[dict[str, Any]]:
     at = size.now - timedelta(days=size.days)
-    for number in range(0, size.executions, 5):
+    for number in range(0, size.made, 5):
         for line in (1, 2):
             yield {"execution_id": number + 1, "line": line, "at": at, "level": "info", "message": "something was done"}
 

@@ -15,6 +15,7 @@ from cronograph.jobs.store.db.dialect import is_postgresql
 from cronograph.jobs.store.read import executions, facts
 from cronograph.jobs.store.read.figures import depth, reports, statistics
 from cronograph.jobs.store.read.figures import hours as stored_hours
+from cronograph.jobs.store.read.figures.percentiles import Series, percentiles
 from cronograph.jobs.store.read.figures.scope import Scope
 from cronograph.jobs.store.read.listing.aggregates import EXECUTIONS, OCCURRENCES, RUNS, TASKS, Listing
 from cronograph.jobs.store.read.listing.criteria import AllOf, Condition, Criteria, Operator, equal, one_of
@@ -90,6 +91,11 @@ def failed(*more: Criteria) -> AllOf:
     return AllOf((equal("success", value=False), *more))
 
 
+def as_job_logs(*more: Criteria) -> AllOf:
+    """The condition of `jobLogs(onlyFailures: true)`."""
+    return failed(one_of("outcome", tuple(FAILURES)), *more)
+
+
 CASES: list[tuple[str, Listing[Any], PageRequest]] = [
     ("the newest", EXECUTIONS, PageRequest(NEWEST, 50)),
     ("a deep page", EXECUTIONS, PageRequest(NEWEST, 50, after=DEEP)),
@@ -98,6 +104,13 @@ CASES: list[tuple[str, Listing[Any], PageRequest]] = [
     ("a deep page of a job", EXECUTIONS, PageRequest(NEWEST, 50, equal("job_name", "job 3"), after=DEEP)),
     ("the newest failures", EXECUTIONS, PageRequest(NEWEST, 50, failed())),
     ("the newest failures of a job", EXECUTIONS, PageRequest(NEWEST, 50, failed(equal("job_name", "job 0")))),
+    ("the newest failures, as jobLogs asks", EXECUTIONS, PageRequest(NEWEST, 50, as_job_logs())),
+    ("a deep page of the failures", EXECUTIONS, PageRequest(NEWEST, 50, as_job_logs(), after=DEEP)),
+    (
+        "a deep page of the failures of a job",
+        EXECUTIONS,
+        PageRequest(NEWEST, 50, as_job_logs(equal("job_name", "job 0")), after=DEEP),
+    ),
     ("the unfinished runs, next first", RUNS, PageRequest(NEXT, 50, one_of("state", tuple(UNFINISHED)))),
     *((f"the next runs that are {one}", RUNS, PageRequest(NEXT, 50, equal("state", one))) for one in UNFINISHED),
     *((f"the newest runs that are {one}", RUNS, PageRequest(NEWEST, 50, equal("state", one))) for one in RunState),
@@ -211,6 +224,8 @@ def test_figures_over_all_of_the_log_look_at_the_hours_that_are_counted(conn: Co
         # What is left is half an hour; of a job or a task it may be looked for by id, an hour to either side.
         assert work(conn, read) <= (8_000 if is_postgresql(conn) else 250_000), scope
         assert sum(point.figures.count for point in read().points) == len(mine(job_name, task_name))
+    # Of the rows the overview reads half an hour, to count it, and the last whole hour by minutes.
+    assert work(conn, partial(reports.overview, conn, end)) <= (8_000 if is_postgresql(conn) else 250_000)
 
 
 def mine(job_name: str | None, task_name: str | None) -> list[int]:
@@ -224,8 +239,10 @@ def mine(job_name: str | None, task_name: str | None) -> list[int]:
 
 def test_figures_of_an_hour_long_ago_look_at_its_rows_alone(conn: Connection) -> None:
     start = LONG_AGO + 2 * stored_hours.HOUR
+    of_job = Scope(start, start + stored_hours.HOUR, "job 3")
     cases: list[tuple[str, Callable[[], object], int]] = [
         ("the failures", partial(statistics.failures, conn, start, start + stored_hours.HOUR, 50), 200),
+        ("the percentiles of a job", partial(percentiles, conn, of_job, 3600, [Series.TOTAL]), 3 * 3_600),
         ("the rate", partial(statistics.completed_per_minute, conn, start, start + stored_hours.HOUR), 3_600),
     ]
     for name, read, rows in cases:

@@ -1,7 +1,8 @@
 """What an idle server costs: how soon it is ready, its memory, its processor time; with no task or very many.
 
 Run it from the repository's root: ``python -m tests.bench.bench_serve``; ``--help`` lists the options. A real
-``cronograph serve`` in a process of its own, with the built-in jobs. It judges nothing.
+``cronograph serve`` in a process of its own, with the built-in jobs; where there are tasks, by turns with one that has
+none. It judges nothing.
 """
 
 import argparse
@@ -11,6 +12,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Sequence
+from contextlib import ExitStack
 from pathlib import Path
 
 import httpx
@@ -95,6 +97,7 @@ def measure(url: str, seconds: float) -> str:
         process = psutil.Popen(list(map(str, command)), stdout=said, stderr=subprocess.STDOUT)
         try:
             ready = until_ready(process, port)
+            start = sum(process.cpu_times()[:2])
             time.sleep(SETTLING)
             began, used = time.perf_counter(), sum(process.cpu_times()[:2])
             time.sleep(seconds)
@@ -103,7 +106,8 @@ def measure(url: str, seconds: float) -> str:
         finally:
             process.terminate()
             process.wait(30)
-    return f"ready after {ready:5.2f} s, {memory:5.0f} MB, {share * 100:5.2f} % of a core"
+    began_in = f"ready after {ready:5.2f} s ({start:5.2f} s of processor time)"
+    return f"{began_in}, {memory:5.0f} MB, {share * 100:5.2f} % of a core"
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -116,11 +120,13 @@ def main(arguments: Sequence[str] | None = None) -> None:
     chosen = parser.parse_args(arguments)
     print(load())
     for kind in chosen.database or DATABASES:
-        with fresh_database(kind) as url:
+        with ExitStack() as stack:
+            urls = {tasks: stack.enter_context(fresh_database(kind)) for tasks in sorted({0, chosen.tasks})}
             if chosen.tasks:
-                fill(url, kind, chosen.tasks)
+                fill(urls[chosen.tasks], kind, chosen.tasks)
             for _ in range(chosen.rounds):
-                print(f"{kind:8} {chosen.tasks:9,} tasks: {measure(url, chosen.seconds)}", flush=True)
+                for tasks, url in urls.items():
+                    print(f"{kind:8} {tasks:9,} tasks: {measure(url, chosen.seconds)}", flush=True)
 
 
 if __name__ == "__main__":

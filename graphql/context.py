@@ -14,6 +14,8 @@ from ..jobs.core.auth.sealing import KeySource, no_keys
 from ..jobs.core.events import Cursor, Event, EventFilter
 from ..jobs.store.db.database import Database
 from ..jobs.store.db.transaction import Tx
+from ..jobs.store.read.figures import reports
+from ..jobs.store.read.figures.reports import Overview
 from .enums import Role
 from .loaders import Loaders
 from .slices import Slices
@@ -47,6 +49,14 @@ class LogSource(Protocol):
 
     def follow(self, execution_id: int, /) -> AbstractContextManager[LogFollower]:
         """A follower of an execution's log; what is written once the block has begun is noticed."""
+        ...
+
+
+class OverviewSource(Protocol):
+    """Who reads the overview for all who look."""
+
+    async def latest(self, database: Database, /) -> Overview:
+        """How things are, or were a moment ago."""
         ...
 
 
@@ -104,6 +114,7 @@ class Context:
         keys: Those that secrets are encrypted with.
         as_of: The event cursor taken before anything was read, once the operation asks for it.
         slices: Where its resolvers that compute take turns.
+        overviews: Reads the overview for all subscribers; None = each reads it for itself.
     """
 
     database: Database
@@ -114,6 +125,7 @@ class Context:
     keys: KeySource = no_keys
     as_of: str | None = None
     slices: Slices = field(default_factory=Slices)
+    overviews: OverviewSource | None = None
     _loaders: Loaders | None = None
 
     @property
@@ -125,11 +137,23 @@ class Context:
 
     def behind(self) -> "Context":
         """The context of a subscription that goes on for a reader that was too slow."""
-        return Context(self.database, self.bus, self.logs, self.person, fell_behind=True, keys=self.keys)
+        return self._of(self.database, fell_behind=True)
 
     def within(self, database: Database) -> "Context":
         """The context of an operation that reads and writes by another access to the same database."""
-        return Context(database, self.bus, self.logs, self.person, self.fell_behind, self.keys)
+        return self._of(database, fell_behind=self.fell_behind)
+
+    def _of(self, database: Database, *, fell_behind: bool) -> "Context":
+        """Another context of the same reader."""
+        return Context(
+            database,
+            self.bus,
+            self.logs,
+            self.person,
+            fell_behind=fell_behind,
+            keys=self.keys,
+            overviews=self.overviews,
+        )
 
     def renew(self) -> None:
         """Forget what was read, so that the next event of a subscription shows what is there then."""
@@ -138,6 +162,12 @@ class Context:
     async def now(self) -> datetime:
         """The database's time, read once per operation."""
         return await self.loaders.now()
+
+    async def overview(self) -> Overview:
+        """How things are, as subscribers are shown it again and again."""
+        if self.overviews is not None:
+            return await self.overviews.latest(self.database)
+        return await self.database.read(reports.overview, await self.now())
 
     async def write(self, action: Callable[Concatenate[Tx, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Run an action of ``jobs.actions`` in a transaction; later reads of this operation see what it did."""

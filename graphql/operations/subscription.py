@@ -10,7 +10,6 @@ import strawberry
 from ...jobs.core import events
 from ...jobs.core.states import FINAL
 from ...jobs.core.wording import number_text
-from ...jobs.store.read.figures import reports
 from ..arguments import ID_ARGUMENT, checked_range, checked_text, parse_id, refused
 from ..context import Info
 from ..enums import Role
@@ -124,6 +123,5 @@ class Subscription:
             )
         while True:
             info.context.renew()
-            now = await info.context.now()
-            yield Overview.from_report(await info.context.database.read(reports.overview, now))
+            yield Overview.from_report(await info.context.overview())
             await asyncio.sleep(seconds)

@@ -139,7 +139,8 @@ def build_app(parts: Parts) -> Starlette:
             message = "The server is starting and brings its database up to date; try again in a moment."
             raise UserFacingError(message, code="STARTING", http_status=503)
         who = await person(connection)
-        return Context(parts.database, parts.feeds.bus, parts.feeds.log_feed, who, keys=parts.keys)
+        feeds = parts.feeds
+        return Context(parts.database, feeds.bus, feeds.log_feed, who, keys=parts.keys, overviews=feeds.overviews)
 
     def lane(found: Context, reads: Reads) -> Context:
         database = parts.costly if reads.costly else parts.database

@@ -1,4 +1,4 @@
-"""What a process tells its readers while it serves an API: events and log lines, of every node."""
+"""What a process tells its readers while it serves an API: events, log lines and the overview, of every node."""
 
 import logging
 
@@ -8,6 +8,7 @@ from ..service import log_fault
 from ..wakeup import Wakeup
 from .bus import EventBus
 from .log_feed import LogFeed
+from .overviews import Overviews
 
 log = logging.getLogger(__name__)
 
@@ -23,12 +24,14 @@ class LiveFeeds:
     Attributes:
         bus: Live events.
         log_feed: Tells followers of the lines of executions.
+        overviews: How things are, read once for all who look.
     """
 
     def __init__(self, database: Database, wakeup: Wakeup, *, poll: float) -> None:
         self._wakeup = wakeup
         self.bus = EventBus(database, poll=poll)
         self.log_feed = LogFeed(database, poll=poll)
+        self.overviews = Overviews()
         self._subscribed = False
 
     def start(self) -> None:

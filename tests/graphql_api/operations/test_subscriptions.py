@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
@@ -13,6 +14,7 @@ from cronograph.jobs.actions.queue.claim import Started
 from cronograph.jobs.core.events import Change, EventKind
 from cronograph.jobs.core.outcome import Failed, Succeeded
 from cronograph.jobs.runtime.live.bus import EventBus
+from cronograph.jobs.runtime.live.overviews import Overviews
 from cronograph.jobs.store.write import events as event_store
 from tests.graphql_api.api import Api, counted_statements, next_of, take
 from tests.support.waiting import eventually
@@ -297,6 +299,19 @@ async def test_the_overview_ticks(api: Api) -> None:
         assert await next_of(source) == {"statisticsTick": {"waiting": 0}}
         api.stored.enqueue()
         assert await next_of(source) == {"statisticsTick": {"waiting": 1}}
+
+
+async def test_the_overview_of_all_who_subscribe_is_read_once(api: Api) -> None:
+    context = replace(api.context(), overviews=Overviews())
+    assert context.within(api.database).overviews is context.behind().overviews is context.overviews
+    document = "subscription { statisticsTick { at } }"
+    with counted_statements() as sent:
+        sources: list[Any] = [await api.schema.subscribe(document, context_value=replace(context)) for _ in range(5)]
+        ticks = await asyncio.gather(*map(next_of, sources))
+        for source in sources:
+            await source.aclose()
+    assert len({tick["statisticsTick"]["at"] for tick in ticks}) == 1
+    assert len([one for one in sent if "FROM node" in one]) == 1
 
 
 @pytest.mark.parametrize("seconds", [0.9, 3601.0])

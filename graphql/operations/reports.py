@@ -288,11 +288,12 @@ def _text(value: str | None, argument: str) -> str | None:
 
 
 def _wanted(asked: frozenset[str]) -> reports.Wanted:
-    """Percentiles cost a look at every execution; they are computed only if somebody asks."""
+    """Percentiles cost a look at every execution, stalled tasks one at every task: only if somebody asks."""
     return reports.Wanted(
         total=not asked.isdisjoint({"p50", "p95", "p99"}),
         points=not asked.isdisjoint({"points.p50", "points.p95"}),
         lateness=not asked.isdisjoint({"latenessP50", "latenessP95", "latenessP99"}),
+        stalled="stalled" in asked,
     )
 
 

@@ -131,8 +131,8 @@ def _figures(size: Size, dialect: str) -> Iterator[Pair]:
     unit, now = _UNITS[dialect], size.now
     log = "FROM cronograph.job_execution"
     whole, of_job = Scope(now - DAY, now), Scope(now - DAY, now, "job-007")
-    chart = reports.Wanted(total=False, points=False, lateness=False)
-    usual = reports.Wanted(total=True, points=False, lateness=False)
+    chart = reports.Wanted(total=False, points=False, lateness=False, stalled=False)
+    usual = reports.Wanted(total=True, points=False, lateness=False, stalled=False)
     for name, scope, where in ((" of a job", of_job, f"{_SPAN} AND {_JOB}"), ("", whole, _SPAN)):
         by_hour = f"SELECT {unit['hour']}, {_COUNTS} {log} WHERE {where} GROUP BY 1"
         yield Pair(f"statistics of 24 h{name}", partial(_statistics, scope, now, chart), (by_hour,))

@@ -46,9 +46,9 @@ from tests.bench.recording import again, recorded
 
 NEWEST = (OrderKey("id", descending=True),)
 HOUR, DAY = timedelta(hours=1), timedelta(days=1)
-CHART = reports.Wanted(total=False, points=False, lateness=False)
+CHART = reports.Wanted(total=False, points=False, lateness=False, stalled=False)
 """What the log's charts show."""
-USUAL = reports.Wanted(total=True, points=False, lateness=False)
+USUAL = reports.Wanted(total=True, points=False, lateness=False, stalled=False)
 """How long a run usually takes."""
 
 Read = Callable[[Connection, random.Random], object]
@@ -334,8 +334,8 @@ def report(url: str, kind: str, chosen: argparse.Namespace) -> None:
         fill(url, size)
         print(f"{kind:8} filled in {time.perf_counter() - began:.0f} s", flush=True)
         print(f"{kind:8} {asyncio.run(counting(url))}", flush=True)
-    for name, read in {} if chosen.bare else Reads(size).all().items():
-        if chosen.only in name:
+    for name, read in Reads(size).all().items():
+        if chosen.only in name and not chosen.bare:
             shown = plans_of(engine, read) if chosen.plans else measure(engine, read, chosen.seconds)
             print(f"{kind:8} {name:44} {shown}", flush=True)
     engine.dispose()

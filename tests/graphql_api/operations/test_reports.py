@@ -148,6 +148,19 @@ async def test_percentiles_that_nobody_asks_for_are_not_computed(api: Api) -> No
         assert any(word in statement for statement in statements for word in words) == computed, document
 
 
+async def test_stalled_tasks_are_looked_for_only_if_somebody_asks(api: Api) -> None:
+    documents = {
+        "{ statistics { count p50 points { count } } }": False,
+        "{ statistics { stalled } }": True,
+        "{ statistics { late: stalled } }": True,
+        "{ statistics { ...F } } fragment F on Statistics { stalled }": True,
+    }
+    for document, looked in documents.items():
+        with counted_statements() as statements:
+            await api.ask(document)
+        assert any("FROM periodic_task" in statement for statement in statements) == looked, document
+
+
 async def test_counted_hours_change_no_figure(api: Api) -> None:
     worker = api.stored.node("w")
     for minutes in (1, 50, 70, 200):

@@ -23,7 +23,9 @@ async def test_those_who_look_at_the_same_time_are_shown_one_reading_and_later_a
         latest = await overviews.latest(database)
         return None if latest is first else latest
 
-    assert (await eventually(newer)).at > first.at
+    latest = await eventually(newer)
+    assert latest is not None
+    assert latest.at > first.at
     await database.close()
 
 

@@ -57,24 +57,32 @@ class Overview:
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What of the statistics costs a look at every execution: the percentiles of everything, and of each point."""
+    """What of the statistics costs a look at every execution, or at every task.
+
+    Attributes:
+        total: The percentiles of everything.
+        points: Those of each point.
+        lateness: Those of the lateness.
+        stalled: How many tasks are stalled.
+    """
 
     total: bool = True
     points: bool = True
     lateness: bool = True
+    stalled: bool = True
 
 
 @dataclass(frozen=True, slots=True)
 class Statistics:
     """Figures of a scope: durations in all, over time, lateness, and how many of its tasks are stalled.
 
-    With ``estimated`` the counts are those of an even sample, scaled up.
+    With ``estimated`` the counts are those of an even sample, scaled up. What was not wanted is None.
     """
 
     total: Figures
     points: tuple[Point, ...]
     lateness: Percentiles
-    stalled: int
+    stalled: int | None
     estimated: bool
 
 
@@ -113,7 +121,7 @@ def statistics(
     *,
     examined: int = EXAMINED,
 ) -> Statistics:
-    """The figures of a scope, in all and per bucket of ``seconds``; percentiles that are not wanted are None.
+    """The figures of a scope, in all and per bucket of ``seconds``; what is not wanted is None.
 
     Everything is counted; percentiles of more than ``SAMPLE`` executions are those of an even sample of about so many,
     or of fewer where more than ``examined`` would have to be looked at. What has several names is searched for among
@@ -138,9 +146,13 @@ def statistics(
         total=judged(total, Series.TOTAL),
         points=tuple(Point(point.at, judged(point.figures, Series.POINTS, point.at)) for point in counted),
         lateness=found.get((Series.LATENESS, 0), Percentiles()),
-        stalled=len(stalled(conn, now, job_name=scope.job_name, task_name=scope.task_name, group=scope.group)),
+        stalled=_stalled(conn, scope, now) if wanted.stalled else None,
         estimated=is_estimated,
     )
+
+
+def _stalled(conn: Connection, scope: Scope, now: datetime) -> int:
+    return len(stalled(conn, now, job_name=scope.job_name, task_name=scope.task_name, group=scope.group))
 
 
 def _found(scope: Scope) -> Scope:

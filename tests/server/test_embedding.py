@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import httpx
+import psycopg
 import pytest
 from starlette.applications import Starlette
 from starlette.requests import HTTPConnection
@@ -22,9 +23,11 @@ from cronograph.jobs.core.auth.roles import Role
 from cronograph.jobs.core.errors import ConfigurationError
 from cronograph.jobs.registry import Registry
 from cronograph.jobs.store.db.database import Database
+from cronograph.jobs.store.db.postgres import POOL
 from cronograph.server import Cronograph, Visitor
 from tests.server.auth.serving import PASSWORD, hashed
 from tests.support.databases import sqlite_address
+from tests.support.waiting import eventually
 
 JOBS = Registry()
 PATH = "/ops/jobs"
@@ -78,6 +81,28 @@ async def test_a_node_with_its_api_runs_within_an_application(empty_database_url
     assert JOBS.queue is None
     now = [signal.getsignal(one) for one in (signal.SIGINT, signal.SIGTERM)]
     assert (now, sys.getswitchinterval()) == before
+
+
+@pytest.mark.postgres
+async def test_whatever_the_api_reads_runs_get_the_connections_of_the_engine(postgres_url: str) -> None:
+    cheap = "{ skippedOccurrences { nodes { id } } }"
+    costly = "{ skippedOccurrences(first: 200) { nodes { id taskName reason node at } totalCount } }"
+    url = f"{postgres_url}?application_name=server"
+    async with Cronograph(url, jobs=[add_up], no_auth=True) as cron, asking((PATH, cron)) as client:
+        with psycopg.connect(postgres_url) as holder, psycopg.connect(postgres_url, autocommit=True) as watcher:
+            holder.execute("LOCK TABLE cronograph.skipped_occurrence IN ACCESS EXCLUSIVE MODE")
+
+            def standing() -> int:
+                asked = "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'"
+                ((number,),) = watcher.execute(f"{asked} AND application_name = 'server'").fetchall()
+                return int(number)
+
+            reads = [asyncio.create_task(asked(client, one)) for one in (cheap, costly) for _ in range(POOL + 2)]
+            assert await eventually(lambda: standing() == 2 * POOL, message="all connections of the API to stand")
+            handle = await add_up.enqueue(None, 2, 3)
+            assert await handle.result(timeout=60) is None
+        for answer in await asyncio.gather(*reads):
+            assert "skippedOccurrences" in str(answer)
 
 
 def make_administrator(url: str, name: str) -> None:

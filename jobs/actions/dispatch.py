@@ -68,7 +68,7 @@ def dispatch_due(tx: Tx, node: str | None, *, batch: int = BATCH) -> Dispatched:
 def rehearse(tx: Tx) -> None:
     """Send what a visit sends, about no task: the first that comes due need not wait for statements to be prepared."""
     stored_runs.unfinished_counts(tx.conn, [])
-    occurrences.write(tx.conn, [], [], tx.now)
+    occurrences.write(tx.conn, [], [], tx.now, tell=True)
 
 
 def catch_up(tx: Tx, task: Task, node: str | None = None) -> Task:
@@ -200,11 +200,13 @@ def _write(tx: Tx, pairs: Sequence[tuple[DueTask, Decision]]) -> int:
         Moved(task.id, after.next_nominal, after.next_execution, after.last_due_at, len(after.runs))
         for task, after in pairs
     ]
-    made = occurrences.write(tx.conn, wanted, moved, tx.now)
+    alone = not tx.changes and not any(decision.skips for _, decision in pairs)
+    tell = alone and not any(one.replaced for one in wanted)
+    written = occurrences.write(tx.conn, wanted, moved, tx.now, tell=tell)
     if wanted:
-        tx.emit(_created({task.id: task for task, _ in pairs}, made))
-        tx.wake(Wake.RUNS)
-    return len(made)
+        tx.emit(_created({task.id: task for task, _ in pairs}, written.untold))
+        tx.wake(Wake.RUNS | Wake.EVENTS)
+    return written.runs
 
 
 def _created(about: Mapping[int, DueTask], made: Sequence[Made]) -> Iterator[Change | Listed]:

@@ -171,6 +171,38 @@ def test_of_several_late_occurrences_under_replace_the_newest_waits_and_the_even
     ]
 
 
+@pytest.mark.parametrize("skipping", [False, True])
+def test_one_event_tells_of_all_runs_of_a_visit(stored: Stored, *, skipping: bool) -> None:
+    stored.node()
+    for name, group in (("b", "acme"), ("a", "default")):
+        stored.task("* * * * * *", name=name, group=group)
+    if skipping:
+        stored.task("* * * * * *", name="c", enabled=False)
+    stored.do(lambda tx: tx.conn.execute(tables.event.delete()))
+    stored.at(1)
+    assert stored.do(dispatch_due, "node-a").made == 2
+    runs = {run.task_name: run for run in stored.rows(tables.run)}
+    (told,) = stored.rows(tables.event)
+    assert told.at == stored.now
+    created = [change for change in spread(told.changes) if change.kind is EventKind.RUN_CREATED]
+    assert created == [
+        Change(EventKind.RUN_CREATED, runs[name].task_id, name, runs[name].id, None, "work", group, None, "waiting")
+        for name, group in (("b", "acme"), ("a", "default"))
+    ]
+    assert len(list(spread(told.changes))) == 2 + skipping
+
+
+def test_a_visit_that_makes_no_run_tells_of_none(stored: Stored) -> None:
+    stored.node()
+    task = stored.task("* * * * * *", overlap=OverlapPolicy.ALLOW)
+    stored.at(1)
+    stored.dispatch()
+    stored.do(lambda tx: tasks.advance(tx.conn, [(task.id, stored.now, stored.now, None, 0)]))
+    stored.do(lambda tx: tx.conn.execute(tables.event.delete()))
+    assert stored.do(dispatch_due, "node-a").made == 0
+    assert [change for row in stored.rows(tables.event) for change in spread(row.changes)] == []
+
+
 def test_a_due_task_is_read_as_it_was_stored(stored: Stored) -> None:
     stored.node()
     stored.task(

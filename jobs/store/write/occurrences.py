@@ -12,6 +12,7 @@ from typing import Any, Final, NamedTuple
 from sqlalchemy import Boolean, Connection, TextClause, TextualSelect, bindparam, column
 
 from ...core.due import DueTask
+from ...core.events import CREATED
 from ...core.model import MisfirePolicy, OverlapPolicy, ScheduleSpec, Trigger
 from ...core.schedule import Syntax
 from ...core.states import RunState
@@ -65,6 +66,13 @@ class Made(NamedTuple):
     run_id: int
     task_id: int
     state: RunState
+
+
+class Written(NamedTuple):
+    """``runs`` were made; ``untold``: those of them of which no event tells yet, in their order."""
+
+    runs: int
+    untold: list[Made]
 
 
 _COLUMN: Final = {"group": "group_name", "schedule": "schedule_value"}
@@ -144,7 +152,8 @@ def _made(occurrences: str) -> str:
     INSERT INTO cronograph.run ({", ".join(_NEW)})
     SELECT {", ".join(_NEW.values())}
     FROM {occurrences} CROSS JOIN moment m CROSS JOIN cronograph.periodic_task t WHERE t.id = o.task_id
-    ORDER BY o.place ON CONFLICT DO NOTHING RETURNING id, task_id, state"""
+    ORDER BY o.place ON CONFLICT DO NOTHING
+    RETURNING id, task_id, state, job_name, group_name, task_name"""
 
 
 def _lines(*, postgres: bool) -> tuple[str, str]:
@@ -152,38 +161,54 @@ def _lines(*, postgres: bool) -> tuple[str, str]:
     return lines(_OCCURRENCES, "o"), f"{_MOVED} FROM {lines(_TASKS, 'v')} WHERE t.id = v.task_id"
 
 
-def _on_postgres() -> SchemaText:
+def _on_postgres(seen: str) -> TextClause:
     runs, moving = _lines(postgres=True)
     return SchemaText(f"""
         WITH moment AS MATERIALIZED (SELECT CAST(:now AS timestamptz) AS at),
-        made AS ({_made(runs)}),
-        moved AS ({moving})
-        SELECT id, task_id, state FROM made""")
+        moved AS ({moving}),
+        made AS ({_made(runs)}) {seen}""").bindparams(_NOW)
 
 
-def _on_sqlite() -> tuple[TextClause, SchemaText]:
+def _on_sqlite() -> tuple[TextClause, TextClause]:
     runs, moving = _lines(postgres=False)
     making = SchemaText(f"WITH moment AS MATERIALIZED (SELECT :now AS at) {_made(runs)}")
     return making.bindparams(_NOW), SchemaText(moving)
 
 
-_WRITING: Final = _on_postgres().bindparams(_NOW)
+_WRITING: Final = _on_postgres("SELECT id, task_id, state FROM made")
+# The event is that of ``actions.dispatch``.
+_TELLING: Final = _on_postgres(f""",
+        told AS (
+            INSERT INTO cronograph.event (at, changes)
+            SELECT m.at, jsonb_build_array(jsonb_build_object('{CREATED}', (
+                SELECT jsonb_agg(jsonb_build_array(id, job_name, group_name, task_id, task_name) ORDER BY id)
+                FROM made))) FROM moment m WHERE EXISTS (SELECT FROM made))
+        SELECT count(*) FROM made""")
 _MAKING, _MOVING = _on_sqlite()
 
 
-def write(conn: Connection, occurrences: Sequence[Occurrence], moved: Sequence[Moved], now: datetime) -> list[Made]:
+def write(
+    conn: Connection, occurrences: Sequence[Occurrence], moved: Sequence[Moved], now: datetime, *, tell: bool
+) -> Written:
     """Insert a run for each occurrence that nobody had inserted before, and move the tasks on.
 
-    Returns:
-        The runs, in their order.
+    Args:
+        conn: The transaction.
+        occurrences: What becomes runs.
+        moved: How their tasks go on, and others.
+        now: The database's time.
+        tell: Whether all of them wait and an event may tell of them now, where that saves a statement.
     """
     postgres = dialect.is_postgresql(conn)
     placed = [(*one, place) for place, one in enumerate(occurrences)]
     runs = {**dialect.batch_rows(_OCCURRENCES, placed, "o", postgres=postgres), "now": now}
     tasks = dialect.batch_rows(_TASKS, moved, "v", postgres=postgres)
+    if postgres and tell:
+        return Written(conn.execute(_TELLING, {**runs, **tasks}).scalar_one(), [])
     if postgres:
-        made = conn.execute(_WRITING, {**runs, **tasks}).all()
+        found = conn.execute(_WRITING, {**runs, **tasks}).all()
     else:
-        made = conn.execute(_MAKING, runs).all()
+        found = conn.execute(_MAKING, runs).all()
         conn.execute(_MOVING, tasks)
-    return sorted(Made(run_id, task_id, _STATES[state]) for run_id, task_id, state in made)
+    made = sorted(Made(run_id, task_id, _STATES[state]) for run_id, task_id, state, *_ in found)
+    return Written(len(made), made)

@@ -5,7 +5,8 @@ import re
 from typing import Final, cast
 
 from typing_extensions import override
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+
+from .plain_uvicorn import HttpToolsProtocol
 
 HEAD_SECONDS: Final = 10.0
 """A connection has so long to send the head of its first request, and each further head once it has begun."""

@@ -5,10 +5,10 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
 
-import uvicorn
 from starlette.types import ASGIApp
 from typing_extensions import override
 
+from .plain_uvicorn import Config, Server
 from .protocol import BoundedHeadProtocol
 from .websockets import GatheringProtocol
 
@@ -22,7 +22,7 @@ TICK = 1.0
 """Seconds between two refreshes of the Date header."""
 
 
-class HttpServer(uvicorn.Server):
+class HttpServer(Server):
     """uvicorn's server without its signal handlers and without its ten wake-ups a second.
 
     uvicorn ends its process by the signal that it caught and stops listening before jobs have drained; here the process
@@ -32,7 +32,7 @@ class HttpServer(uvicorn.Server):
     def __init__(self, app: ASGIApp, *, message_bytes: int, tls: tuple[Path, Path] | None = None) -> None:
         """Serve ``app``; WebSocket messages may have ``message_bytes``; ``tls`` are certificate and key."""
         super().__init__(
-            uvicorn.Config(
+            Config(
                 app,
                 http=BoundedHeadProtocol,
                 ws=GatheringProtocol,

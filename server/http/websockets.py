@@ -8,7 +8,8 @@ import asyncio
 from typing import Any, cast
 
 from typing_extensions import override
-from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
+
+from .plain_uvicorn import WebSocketsSansIOProtocol
 
 GATHERED_BYTES = 32 * 1024
 """Bytes that are sent without waiting for the end of the turn, so that the transport's own bound is soon noticed."""

@@ -1,22 +1,22 @@
-"""structlog without Rich, which it imports wherever that is installed, with a third of a highlighter of source code.
+"""structlog without what it imports wherever that is installed: Rich with a third of a highlighter, and greenlet.
 
-Nothing here shows what Rich makes of a traceback: it prints every local variable, secrets among them. Where the code of
-a job has imported Rich before, nothing is hidden from anybody.
+Nothing here shows what Rich makes of a traceback: it prints every local variable, secrets among them. greenlet is for
+contexts of structlog that are bound to a greenlet (``structlog.threadlocal``); here they are bound to the thread. Where
+the code of a job has imported one of them before, that is hidden from nobody.
 """
 
 import sys
-from typing import Any, cast
+from typing import Any, Final, cast
 
 __all__ = ["structlog"]
 
-_RICH = "rich"
-_HIDDEN = _RICH not in sys.modules
+_HIDDEN: Final = {"rich", "greenlet"}.difference(sys.modules)
 
-if _HIDDEN:
+for one in _HIDDEN:
     # Python's own way to say that there is no such module.
-    cast("dict[str, Any]", sys.modules)[_RICH] = None
+    cast("dict[str, Any]", sys.modules)[one] = None
 try:
     import structlog
 finally:
-    if _HIDDEN:
-        del sys.modules[_RICH]
+    for one in _HIDDEN:
+        del sys.modules[one]

@@ -8,9 +8,9 @@ import pytest
 
 HEAVY = frozenset(
     {
-        "alembic", "argon2", "authlib", "cbor2", "cryptography", "httpx", "joserfc", "jsonschema", "opentelemetry",
-        "prometheus_client", "psycopg", "pygments", "rich", "sqlalchemy", "sqlalchemy.orm", "starlette", "strawberry",
-        "structlog", "typer", "uvicorn", "webauthn",
+        "alembic", "argon2", "authlib", "cbor2", "click", "cryptography", "greenlet", "httpx", "joserfc", "jsonschema",
+        "opentelemetry", "prometheus_client", "psycopg", "pygments", "rich", "sqlalchemy", "sqlalchemy.orm", "sqlite3",
+        "starlette", "strawberry", "structlog", "typer", "uvicorn", "watchfiles", "webauthn",
     }
 )  # fmt: skip
 DEFINES = """
@@ -43,3 +43,14 @@ def loaded_by(program: str, folder: Path) -> frozenset[str]:
 )
 def test_what_is_not_needed_is_not_loaded(program: str, needed: frozenset[str], tmp_path: Path) -> None:
     assert loaded_by(program, tmp_path) <= needed
+
+
+def test_whoever_calls_uvicorn_himself_beside_the_server_gets_all_of_it(tmp_path: Path) -> None:
+    program = """
+import cronograph.server.http.server, uvicorn
+
+assert uvicorn.Server is cronograph.server.http.server.Server
+uvicorn.main(["--version"])
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, cwd=tmp_path)
+    assert done.stdout.startswith("Running uvicorn ")

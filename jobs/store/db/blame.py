@@ -1,7 +1,7 @@
 """Whose fault an error is: the value's that was to be stored, the database's, for now or for good, or our own."""
 
-import sqlite3
 from collections.abc import Iterator
+from functools import cache
 from typing import TYPE_CHECKING
 
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
@@ -10,9 +10,12 @@ from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 from ...core.later import Later
 
 if TYPE_CHECKING:
+    import sqlite3
+
     import psycopg
 else:
     psycopg = Later("psycopg")
+    sqlite3 = Later("sqlite3")
 
 _DATA_EXCEPTION = "22"
 """Class of SQLSTATE: a number out of range, a text with a character that cannot be stored, JSON that is none."""
@@ -23,15 +26,6 @@ _CLASSES = ("08", "53", "57P", "58")
 # a deadlock, a conflict with another transaction, a lock or a statement that took longer than it may, or a client that
 # said nothing for so long within a transaction that the server ended it.
 _STATES = frozenset({"25006", "25P03", "3D000", "40P01", "40001", "55P03", "57014"})
-_SQLITE = frozenset(
-    {
-        sqlite3.SQLITE_BUSY,
-        sqlite3.SQLITE_CANTOPEN,
-        sqlite3.SQLITE_FULL,
-        sqlite3.SQLITE_IOERR,
-        sqlite3.SQLITE_READONLY,
-    }
-)
 
 
 def is_unstorable(error: BaseException) -> bool:
@@ -59,6 +53,12 @@ def is_away(error: BaseException) -> bool:
     return any(_says_away(one) for one in _chain(error))
 
 
+@cache
+def _away_on_sqlite() -> frozenset[int]:
+    busy, full = sqlite3.SQLITE_BUSY, sqlite3.SQLITE_FULL
+    return frozenset({busy, full, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_READONLY})
+
+
 def _chain(error: BaseException | None) -> Iterator[BaseException]:
     while error is not None:
         yield error
@@ -82,6 +82,6 @@ def _says_away(error: BaseException) -> bool:
             )
         case sqlite3.OperationalError():
             # The low byte is the kind of error; the others say more about it.
-            return (getattr(error, "sqlite_errorcode", 0) & 0xFF) in _SQLITE
+            return (getattr(error, "sqlite_errorcode", 0) & 0xFF) in _away_on_sqlite()
         case _:
             return False

@@ -1,6 +1,5 @@
 """A connection of the user's application, on which some statements of ours are sent within its transaction."""
 
-import sqlite3
 from collections.abc import Generator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
@@ -14,9 +13,12 @@ from ..schema.naming import SCHEMA, SQLITE_SCHEMA
 from . import dialect
 
 if TYPE_CHECKING:
+    import sqlite3
+
     import psycopg
 else:
     psycopg = Later("psycopg")
+    sqlite3 = Later("sqlite3")
 
 _MAP = "schema_translate_map"
 

@@ -1,16 +1,21 @@
 """How a connection is made, on both databases: with this product's settings, whatever it is for, and kept usable."""
 
-import sqlite3
 import time
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import URL, Connection, Engine, create_engine, event
 from sqlalchemy.exc import InvalidatePoolError
 from sqlalchemy.pool import NullPool
 
+from ...core.later import Later
 from ..schema.naming import SCHEMA
 from ..schema.types import loads
 from .address import KEEPALIVES, for_drivers, is_pooled, is_sqlite, schema_in
+
+if TYPE_CHECKING:
+    import sqlite3
+else:
+    sqlite3 = Later("sqlite3")
 
 IDLE_SECONDS = 1.0
 """A connection used within so many seconds is taken to be alive; if it is not, its transaction fails and says so."""
@@ -128,7 +133,7 @@ def _prepare_sqlite(engine: Engine, *, read_only: bool) -> None:
     """WAL, full durability, and explicit BEGIN IMMEDIATE (or a plain snapshot for readers) on every connection."""
 
     @event.listens_for(engine, "connect")
-    def configure(connection: sqlite3.Connection, _record: Any) -> None:  # pyright: ignore[reportUnusedFunction]
+    def configure(connection: "sqlite3.Connection", _record: Any) -> None:  # pyright: ignore[reportUnusedFunction]
         # Python's own transaction control begins too late and never IMMEDIATE.
         connection.isolation_level = None
         for pragma in ("busy_timeout=30000", "synchronous=FULL", "foreign_keys=ON"):
@@ -142,7 +147,7 @@ def _prepare_sqlite(engine: Engine, *, read_only: bool) -> None:
         conn.exec_driver_sql("BEGIN" if read_only else "BEGIN IMMEDIATE")
 
 
-def _use_wal(connection: sqlite3.Connection) -> None:
+def _use_wal(connection: "sqlite3.Connection") -> None:
     """Have the file of this connection use a write-ahead log; the file remembers it.
 
     Of several connections that open a new file at once one switches it over. SQLite refuses the others while that one

@@ -20,13 +20,15 @@ from .blame import is_away
 from .connecting import sync_engine
 from .line import Line, ThreadLine
 from .postgres import PostgresAccess, Send
-from .sqlite.access import SqliteAccess
 from .transaction import Clock, Tx, Wake
 
 if TYPE_CHECKING:
     import psycopg
+
+    from .sqlite import access as sqlite_access
 else:
     psycopg = Later("psycopg")
+    sqlite_access = Later(f"{__package__}.sqlite.access")
 
 __all__ = [
     "Connection",
@@ -289,4 +291,4 @@ class Database:
 
 
 def _new_access(url: URL) -> Access:
-    return SqliteAccess(url) if is_sqlite(url) else PostgresAccess(url)
+    return sqlite_access.SqliteAccess(url) if is_sqlite(url) else PostgresAccess(url)

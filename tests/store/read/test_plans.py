@@ -12,7 +12,7 @@ from cronograph.jobs.core.model import FAILURES, Outcome, Trigger
 from cronograph.jobs.core.states import UNFINISHED, RunState
 from cronograph.jobs.store.db.database import parse_url, sync_engine
 from cronograph.jobs.store.db.dialect import is_postgresql
-from cronograph.jobs.store.read import executions, facts
+from cronograph.jobs.store.read import executions, facts, groups
 from cronograph.jobs.store.read.figures import depth, reports, statistics
 from cronograph.jobs.store.read.figures import hours as stored_hours
 from cronograph.jobs.store.read.figures.percentiles import Series, percentiles
@@ -137,6 +137,16 @@ def test_counting_the_runs_of_a_state_does_not_look_at_those_that_succeeded(conn
     for state in set(RunState) - {RunState.SUCCESS}:
         touched = work(conn, partial(count, conn, RUNS, equal("state", state)))
         assert touched <= (FEW_ROWS if is_postgresql(conn) else FEW_STEPS), state
+
+
+def test_the_depth_of_groups_does_not_look_at_what_is_over(conn: Connection) -> None:
+    waiting = add_run(conn, None, 1, group_name="default", available_at=LONG_AGO)
+    assert waiting > ROWS
+    read = partial(groups.depths, conn, ["default", "none"], LONG_AGO + timedelta(minutes=1))
+    assert work(conn, read) <= (FEW_ROWS if is_postgresql(conn) else FEW_STEPS)
+    found = read()
+    assert found["default"] == groups.Depth({RunState.WAITING: 1}, 60.0)
+    assert found["none"] == groups.Depth({}, None)
 
 
 def test_an_hour_of_the_queue_over_time_looks_at_its_minutes_and_one_job_at_its_own_rows(conn: Connection) -> None:

@@ -6,7 +6,6 @@ Run, event and notification are committed with the user's data, or not at all.
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -35,6 +34,7 @@ AsyncTransaction: TypeAlias = "AsyncSession | AsyncConnection"
 _NUL = re.compile(r"(?<!\\)(?:\\\\)*\\u0000")
 """In JSON text, the escaped U+0000, which PostgreSQL cannot store."""
 _ESCAPED = "\\u0000"
+_PRIORITIES = frozenset(priority.value for priority in Priority)
 _encode = json.JSONEncoder(allow_nan=False, ensure_ascii=False).encode
 
 
@@ -120,18 +120,22 @@ def new_run(
     """
     chosen: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
     priority = chosen.pop("priority", Priority.LOW)
-    inherits = frozenset(name for name, value in given.items() if value is None)
-    settings = NewRun(job_name, Trigger.API, unique_key=unique_key, inherits=inherits, **chosen)
-    refuse(_faults(settings, args, priority, run_at))
+    named = _is_priority(priority)
+    run = NewRun(
+        job_name,
+        Trigger.API,
+        args=dict(args) if isinstance(args, Mapping) else {},
+        priority=Priority(priority.lower()) if named else Priority.LOW,
+        available_at=run_at,
+        unique_key=unique_key,
+        inherits=frozenset(name for name, value in given.items() if value is None),
+        carried=dict(carried) if isinstance(carried, Mapping) and carried else None,
+        **chosen,
+    )
+    refuse(_faults(run, args, priority, run_at))
     if carried:
         args_text(carried, "carried")
-    return replace(
-        settings,
-        args=dict(args or {}),
-        priority=Priority(priority.lower()),
-        available_at=run_at,
-        carried=dict(carried) if carried else None,
-    )
+    return run
 
 
 def plain_run(run: NewRun, args: str) -> PlainRun:
@@ -194,8 +198,12 @@ def _faults(
     yield from _args_faults(args)
 
 
+def _is_priority(value: object) -> bool:
+    return isinstance(value, str) and value.lower() in _PRIORITIES
+
+
 def _priority_faults(value: object) -> Iterator[InvalidInput]:
-    if not isinstance(value, str) or value.lower() not in tuple(Priority):
+    if not _is_priority(value):
         yield InvalidInput(f"priority: must be 'high' or 'low', got {value!r:.60}", path=("priority",))
 
 

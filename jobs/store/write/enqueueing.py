@@ -45,12 +45,14 @@ def _of_job(name: str) -> str:
 
 OF_JOB = {name: _of_job(name) for name in RUN_POLICIES}
 """The expression for each policy of a new run ``n`` whose job is ``j``."""
+NOW = "statement_timestamp()"
+"""The time of a statement, which is the same wherever it stands in it."""
 TOLD = f"""told AS (
             INSERT INTO cronograph.event (at, changes)
-            SELECT m.at, jsonb_build_array(jsonb_build_object('{CREATED}', (
-                SELECT jsonb_agg(jsonb_build_array(id, job_name, group_name) ORDER BY id) FROM inserted)))
-            FROM moment m WHERE EXISTS (SELECT FROM inserted))"""
-"""The part of a statement that writes the event of the runs which its part ``inserted`` has returned."""
+            SELECT {NOW}, jsonb_build_array(jsonb_build_object('{CREATED}', jsonb_build_array(
+                jsonb_build_array(id, job_name, group_name))))
+            FROM inserted)"""
+"""The part of a statement that writes the event of the run which its part ``inserted`` has returned."""
 _WAKES = (Wake.RUNS | Wake.EVENTS).value
 
 
@@ -61,8 +63,8 @@ def _typed(name: str, parameter: str) -> str:
 INSERT = """INSERT INTO cronograph.run (job_name, args, group_name, priority, available_at, retries, retry_delay,
             timeout, carried, unique_key, submitted_at, state, trigger, attempt, failures, exclusive, description)"""
 """The beginning of an insertion of runs, whose last seven values are ``NEW``."""
-NEW = "m.at, 'waiting', 'api', 0, 0, false, ''"
-"""What is the same of all new runs at the time ``m.at``."""
+NEW = f"{NOW}, 'waiting', 'api', 0, 0, false, ''"
+"""What is the same of all new runs."""
 NOTIFIED = f"(SELECT pg_notify('cronograph', '{_WAKES}')) AS notified"
 """What a statement reads from in order to wake the nodes once it is committed."""
 
@@ -88,14 +90,13 @@ def _inserting_one(mark: str) -> str:
     """A run, each of whose columns is a parameter that is marked in the way of the driver or of SQLAlchemy."""
     values = ", ".join(_typed(name, mark.format(name)) for name in COLUMNS)
     return f"""
-        WITH moment AS MATERIALIZED (SELECT statement_timestamp() AS at),
-        inserted AS (
+        WITH inserted AS (
             {INSERT}
             SELECT n.job_name, CAST(n.args AS jsonb), {OF_JOB["group"]}, {OF_JOB["priority"]},
-                coalesce(n.available_at, m.at), {OF_JOB["retries"]}, {OF_JOB["retry_delay"]}, {OF_JOB["timeout"]},
+                coalesce(n.available_at, {NOW}), {OF_JOB["retries"]}, {OF_JOB["retry_delay"]}, {OF_JOB["timeout"]},
                 CAST(n.carried AS jsonb), n.unique_key, {NEW}
             FROM (SELECT {values}) AS n({", ".join(COLUMNS)})
-                LEFT JOIN cronograph.job j ON j.name = n.job_name, moment m
+                LEFT JOIN cronograph.job j ON j.name = n.job_name
             ON CONFLICT DO NOTHING RETURNING {_RETURNED}),
         {TOLD}
         SELECT {_ANSWERED} FROM inserted i, {NOTIFIED}"""

@@ -11,7 +11,7 @@ from sqlalchemy.types import TypeEngine
 from ...core.defaults import RUN_POLICIES
 from ...core.events import CREATED
 from ..schema.naming import SchemaText
-from .enqueueing import CASTS, COLUMNS, INSERT, NEW, NOTIFIED, OF_JOB, PlainRun
+from .enqueueing import CASTS, COLUMNS, INSERT, NEW, NOTIFIED, NOW, OF_JOB, PlainRun
 
 T = TypeVar("T")
 
@@ -55,27 +55,25 @@ def _inserting() -> str:
     objects = ", ".join(f"json_array_elements(CAST(:{name} AS json))" for name in ("args", "carried"))
     policies = ", ".join(f"{OF_JOB[name]} AS {name}" for name in RUN_POLICIES if name != "group")
     return f"""
-        WITH moment AS MATERIALIZED (SELECT statement_timestamp() AS at),
-        settled AS MATERIALIZED (
+        WITH settled AS MATERIALIZED (
             SELECT n.kind, n.job_name, {OF_JOB["group"]} AS group_name, {policies}, n.available_at
             FROM ROWS FROM ({settings}) WITH ORDINALITY AS n({", ".join(_SETTINGS)}, kind)
                 LEFT JOIN cronograph.job j ON j.name = n.job_name),
         inserted AS (
             {INSERT}
             SELECT s.job_name, CAST(coalesce(CAST(l.args AS text), :each_args) AS jsonb), s.group_name, s.priority,
-                coalesce(s.available_at, m.at), s.retries, s.retry_delay, s.timeout,
+                coalesce(s.available_at, {NOW}), s.retries, s.retry_delay, s.timeout,
                 CAST(nullif(coalesce(CAST(l.carried AS text), :each_carried), '{NOTHING}') AS jsonb), NULL, {NEW}
             FROM ROWS FROM (unnest(CAST(:kind AS int[])), {objects}, generate_series(1, CAST(:runs AS int)))
                 AS l(kind, args, carried, place)
-                JOIN settled s ON s.kind = coalesce(l.kind, :each_kind), moment m
+                JOIN settled s ON s.kind = coalesce(l.kind, :each_kind)
             ORDER BY l.place RETURNING id, job_name, group_name),
         told AS (
             INSERT INTO cronograph.event (at, changes)
-            SELECT m.at, jsonb_build_array(jsonb_build_object('{CREATED}', (
+            SELECT {NOW}, jsonb_build_array(jsonb_build_object('{CREATED}', (
                 SELECT jsonb_agg(jsonb_build_array(ids, job_name, group_name) ORDER BY first)
                 FROM (SELECT array_agg(id ORDER BY id) AS ids, min(id) AS first, job_name, group_name
-                    FROM inserted GROUP BY job_name, group_name) AS alike)))
-            FROM moment m)
+                    FROM inserted GROUP BY job_name, group_name) AS alike))))
         SELECT array_agg(i.id ORDER BY i.id) FROM inserted i, {NOTIFIED}"""
 
 

@@ -9,7 +9,7 @@ from ...core.defaults import RUN_POLICIES
 from ...core.model import NewRun, Priority, Run
 from ..db.audit import link_values, linking
 from ..db.database import Send
-from .enqueueing import OF_JOB, TOLD, Decided
+from .enqueueing import NOW, OF_JOB, TOLD, Decided
 from .runs import stored_as
 
 _CASTS: Final = {
@@ -31,19 +31,18 @@ _RETURNED = ", ".join(["job_name", *Decided._fields])
 _ANSWERED = ", ".join(f"i.{name}" for name in Decided._fields)
 
 _INSERT = f"""
-    WITH moment AS MATERIALIZED (SELECT statement_timestamp() AS at),
-    inserted AS (
+    WITH inserted AS (
         INSERT INTO cronograph.run (job_name, signature, args, trigger, group_name, priority, available_at, retries,
             retry_delay, timeout, submitter, submitter_id, submitted_at, state, attempt, failures, exclusive,
             description)
         SELECT n.job_name, n.signature, CAST(n.args AS jsonb), n.trigger, {OF_JOB["group"]}, {OF_JOB["priority"]},
-            coalesce(n.available_at, m.at), {OF_JOB["retries"]}, {OF_JOB["retry_delay"]}, {OF_JOB["timeout"]},
-            n.submitter, n.submitter_id, m.at, 'waiting', 0, 0, false, ''
+            coalesce(n.available_at, {NOW}), {OF_JOB["retries"]}, {OF_JOB["retry_delay"]}, {OF_JOB["timeout"]},
+            n.submitter, n.submitter_id, {NOW}, 'waiting', 0, 0, false, ''
         FROM (SELECT {_VALUES}) AS n({", ".join(_CASTS)})
-            JOIN cronograph.job j ON j.name = n.job_name AND j.signature = n.signature, moment m
+            JOIN cronograph.job j ON j.name = n.job_name AND j.signature = n.signature
         WHERE EXISTS (SELECT FROM cronograph.audit_head) RETURNING {_RETURNED}),
     {TOLD},
-    {linking("%({})s", "(SELECT at FROM moment)", "EXISTS (SELECT FROM inserted)")}
+    {linking("%({})s", NOW, "EXISTS (SELECT FROM inserted)")}
     SELECT {_ANSWERED} FROM inserted i, audited"""
 
 

@@ -137,13 +137,15 @@ def _commonest(statements: Statements, runs: int) -> str:
 async def latency(bench: Bench, runs: int) -> str:
     """Seconds from the beginning of an enqueue to the first line of the job, nothing else going on."""
     await bench.engine.start()
+    # The first one waits until the statements of the enqueueing have been put together.
+    first = await _start_after(bench, "first", _enqueue_here)
     own = [await _start_after(bench, str(place), _enqueue_here) for place in range(runs)]
-    here = f"enqueued by this node:          {milliseconds(own)}"
+    here = f"enqueued by this node:          {milliseconds(own)}; the first of all {first * 1000:.0f} ms"
     if bench.database.is_sqlite:
         return here
     with connect(bench.url, registry=bench.recorder.registry) as connection:
         elsewhere = partial(_enqueue_elsewhere, connection)
-        await _start_after(bench, "first", elsewhere)
+        await _start_after(bench, "first other", elsewhere)
         foreign = [await _start_after(bench, f"other-{place}", elsewhere) for place in range(runs)]
     return f"{here}\n{'':20}enqueued by `connect(…)`:       {milliseconds(foreign)}"
 

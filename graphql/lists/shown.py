@@ -113,6 +113,7 @@ class Fields:
             else:
                 further.append((name, needed, made.by))
         if len(columns) == 1:
+            # A list gives two columns at least.
             columns["job_name"] = 1
         return _cut(kind, columns, plain, further)
 

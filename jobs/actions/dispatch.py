@@ -116,8 +116,8 @@ def visit(tx: Tx, due: Sequence[DueTask], node: str | None, known: Collection[st
         node: Which node decides.
         known: Those of their jobs that any node has published.
     """
-    # By a statement of its own, which sees what was committed until the tasks were locked: whoever makes a run of a task
-    # by hand holds the same lock.
+    # By a statement of its own, which sees what was committed until the tasks were locked: whoever makes a run by hand
+    # holds the lock of its task.
     unfinished = stored_runs.unfinished_counts(tx.conn, [task.id for task in due])
     decided = _decide_each(tx, due, unfinished, known)
     pairs = _within_bounds(decided)

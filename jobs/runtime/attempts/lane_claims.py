@@ -35,6 +35,11 @@ class LaneClaims:
         self._jobs: tuple[str, ...] = ()
         self._looked_at = 0.0
 
+    @property
+    def is_behind(self) -> bool:
+        """Whether the last claim brought as many as it wanted, so that more may wait."""
+        return self._place is not None
+
     async def claim(self, claimant: Claimant, fairness: FairnessState, slots: int) -> LaneClaim:
         """See ``claim_lane``; one at a time."""
         now = self._clock()

@@ -64,7 +64,8 @@ class Worker(Service):
         super().__init__("worker")
         self._database = services.database
         self._slots = settings.slots
-        # Two halves take turns: while the ends of one are stored, the other is claimed and executed.
+        # Two halves take turns: while the ends of one are stored, the other is claimed and executed. What comes to a
+        # node that was waiting begins at once.
         self._at_once = -(-settings.slots // 2)
         self._thread_slots = min(settings.slots, settings.thread_slots)
         taken = [one for one in registry if settings.choice.takes_job(one.name, one.tags)]
@@ -214,7 +215,7 @@ class Worker(Service):
         if not order.ended and not order.reserved and order.slots <= 0 and order.prefetch == 0:
             return False
         if self._lane is not None and _is_common(order) and not (claimant.foreign or claimant.groups):
-            wanted = min(order.slots, self._at_once)
+            wanted = min(order.slots, self._at_once) if self._lane.is_behind else order.slots
             claim = await self._lane.claim(claimant, self._fairness, wanted)
             if claim.served:
                 return self._follow_lane(wanted, claim)

@@ -83,8 +83,6 @@ class Query(ReportQueries, HistoryQueries, AccountQueries, SecretQueries):
         if job_name is not None:
             conditions.append(equal("job_name", checked_text(job_name, "jobName")))
         if only_failures:
-            # Says nothing new, but the index over failures is made for it.
-            conditions.append(equal("success", value=False))
             conditions.append(Condition("outcome", Operator.IN, tuple(sorted(FAILURES))))
         request = PageRequest(EXECUTIONS.order, limit, AllOf(tuple(conditions)))
         reading = reading_of(EXECUTIONS, JobExecution, asked_of(info))

@@ -303,6 +303,19 @@ def test_a_thousand_due_tasks_are_dispatched_in_batches(stored: Stored) -> None:
     assert {run.trigger for run in stored.rows(tables.run)} == {Trigger.SCHEDULE.value}
 
 
+@pytest.mark.parametrize(
+    ("tasks", "seen"), [(2, [(2, False)]), (3, [(2, True), (1, False)]), (4, [(2, True), (2, False)])]
+)
+def test_a_visit_sees_whether_there_are_more(stored: Stored, tasks: int, seen: list[tuple[int, bool]]) -> None:
+    stored.node()
+    for place in range(tasks):
+        stored.task("* * * * * *", name=f"task-{place}")
+    stored.at(1)
+    visits = [stored.do(dispatch_due, "node-a", batch=2) for _ in seen]
+    assert [(visit.visited, visit.more) for visit in visits] == seen
+    assert len(stored.rows(tables.run)) == tasks
+
+
 def test_cancelled_runs_free_their_task(stored: Stored) -> None:
     stored.node()
     stored.task("* * * * * *")

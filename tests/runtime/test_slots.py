@@ -3,8 +3,14 @@
 import asyncio
 import threading
 
+from sqlalchemy import Connection, select
+
+from cronograph.jobs.actions.runs import enqueue_runs
+from cronograph.jobs.core.events import Change, EventKind, spread
+from cronograph.jobs.core.model import NewRun, Trigger
 from cronograph.jobs.core.states import RunState
 from cronograph.jobs.registry import Registry, define
+from cronograph.jobs.store.schema.tables import event
 from tests.support.engines import RunningEngine, StartEngine
 from tests.support.waiting import eventually
 
@@ -37,3 +43,28 @@ async def test_threads_take_their_share_of_the_slots_and_coroutines_the_rest(sta
         gate.set()
     for run_id in threads + coroutines:
         assert (await engine.run_until_finished(run_id)).state is RunState.SUCCESS
+
+
+async def test_a_node_that_was_waiting_begins_all_that_it_can_at_once(start_engine: StartEngine) -> None:
+    async def nothing() -> None:
+        pass
+
+    registry = Registry()
+    registry.add(define("nothing", nothing))
+    engine = await start_engine(registry, slots=6)
+    enqueued = await engine.database.write(enqueue_runs, [NewRun("nothing", Trigger.API)] * 6)
+    ids = [one.run.id for one in enqueued]
+    for run_id in ids:
+        await engine.run_until_finished(run_id)
+    assert await began_together(engine, ids[0]) == ids
+
+
+async def began_together(engine: RunningEngine, run_id: int) -> list[int]:
+    """The runs that began in the same transaction as this one."""
+
+    def told(conn: Connection) -> list[list[Change]]:
+        stored = conn.execute(select(event.c.changes).order_by(event.c.id)).scalars()
+        return [[one for one in spread(changes) if one.kind is EventKind.EXECUTION_STARTED] for changes in stored]
+
+    (begun,) = [some for some in await engine.database.read(told) if run_id in {one.run_id for one in some}]
+    return [one.run_id or 0 for one in begun]

@@ -93,7 +93,7 @@ def failed(*more: Criteria) -> AllOf:
 
 def as_job_logs(*more: Criteria) -> AllOf:
     """The condition of `jobLogs(onlyFailures: true)`."""
-    return failed(one_of("outcome", tuple(FAILURES)), *more)
+    return AllOf((one_of("outcome", tuple(FAILURES)), *more))
 
 
 CASES: list[tuple[str, Listing[Any], PageRequest]] = [

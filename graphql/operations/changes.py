@@ -72,7 +72,8 @@ async def perform(
         chosen = key or getattr(input, "idempotency_key", None) or None
         request = None if chosen is None else Request(chosen, info.field_name, digest(info, input))
         if request is None and shorter is not None:
-            done = await shorter(Record(info.context.person.actor, info.field_name, *_asked(input)))
+            subject, asked = _asked(input)
+            done = await shorter(Record(info.context.person.actor, info.field_name, subject, after=asked))
             if done is not None:
                 info.context.renew()
                 return done
@@ -98,15 +99,15 @@ def _audited(action: Callable[[Tx], T], operation: str, input: object, tx: Tx) -
     """Run an action; unless it says itself what it changed, the audit log gets what was asked for."""
     result = action(tx)
     if not tx.records and not getattr(input, "dry_run", None):
-        subject, _, asked = _asked(input)
+        subject, asked = _asked(input)
         tx.record(operation, subject, before=_before(tx), after=asked)
     return result
 
 
-def _asked(input: object) -> tuple[str | None, None, Json]:
-    """What an entry of the audit log says of a request: what it names, nothing about before, and all of it."""
+def _asked(input: object) -> tuple[str | None, Json]:
+    """What an entry of the audit log says of a request: what it names, and all of it."""
     asked = audited_input(input)
-    return next((str(asked[name]) for name in NAMING if asked.get(name)), None), None, asked
+    return next((str(asked[name]) for name in NAMING if asked.get(name)), None), asked
 
 
 def _before(tx: Tx) -> Json:

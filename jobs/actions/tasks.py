@@ -24,6 +24,7 @@ from ..store.read import tasks as stored_tasks
 from ..store.read.jobs import Schema
 from ..store.schema.specs import declared_values, spec_values
 from ..store.write import tasks
+from ..store.write.occurrences import Moved, move
 from .acting import account_of, check_submitter
 from .changes import task_change
 from .dispatch import catch_up, new_run
@@ -339,13 +340,15 @@ def _insert(tx: Tx, rows: Sequence[Mapping[str, Any]]) -> list[Task]:
     """Store new tasks; those whose names are free, in their order."""
     created = tasks.create(tx.conn, rows) if rows else []
     delayed = {
-        one.id: (one.id, one.next_nominal, effective(one.id, one.spec.jitter, one.next_nominal), None, 0)
+        one.id: Moved(one.id, one.next_nominal, effective(one.id, one.spec.jitter, one.next_nominal), None, 0)
         for one in created
         if one.spec.jitter > 0
     }
     if delayed:
-        tasks.advance(tx.conn, list(delayed.values()))
-        created = [replace(one, next_execution=delayed[one.id][2]) if one.id in delayed else one for one in created]
+        move(tx.conn, list(delayed.values()))
+        created = [
+            replace(one, next_execution=delayed[one.id].next_execution) if one.id in delayed else one for one in created
+        ]
     tx.emit(task_change(EventKind.TASK_CREATED, one) for one in created)
     if created:
         tx.wake(Wake.TASKS)

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from datetime import datetime, timedelta
 
 from .model import Task, TaskSpec
-from .policies import jitter_offset, schedule_of
+from .policies import jitter_offset, schedule_of, within
 from .schedule import Schedule
 
 _TICK = timedelta(microseconds=1)
@@ -20,10 +20,7 @@ def first_occurrence(spec: TaskSpec, schedule: Schedule, now: datetime) -> datet
 
 def following(spec: TaskSpec, schedule: Schedule, occurrence: datetime) -> datetime | None:
     """The nominal time after ``occurrence``, or None once ``endAt`` (inclusive) is passed or nothing is left."""
-    found = schedule.next_after(occurrence)
-    if found is None or (spec.end_at is not None and found > spec.end_at):
-        return None
-    return found
+    return within(spec.end_at, schedule.next_after(occurrence))
 
 
 def occurrences(spec: TaskSpec, schedule: Schedule, first: datetime | None) -> Iterator[datetime]:

@@ -17,7 +17,7 @@ from cronograph.jobs.store.read import runs as run_store
 from cronograph.jobs.store.read import tasks as stored_tasks
 from cronograph.jobs.store.schema import tables
 from cronograph.jobs.store.write import occurrences, tasks
-from cronograph.jobs.store.write.occurrences import REPLACED
+from cronograph.jobs.store.write.occurrences import REPLACED, Moved, move
 from tests.support.storage import START, Stored
 
 
@@ -46,7 +46,7 @@ def test_the_database_refuses_a_second_run_of_an_occurrence(stored: Stored) -> N
     stored.at(1)
     stored.dispatch()
     # A task that is set back (a restored backup, a bug) must not repeat what ran already.
-    stored.do(lambda tx: tasks.advance(tx.conn, [(task.id, stored.now, stored.now, None, 0)]))
+    stored.do(lambda tx: move(tx.conn, [Moved(task.id, stored.now, stored.now, None, 0)]))
     assert stored.dispatch() == 0
     assert len(stored.rows(tables.run)) == 1
 
@@ -197,7 +197,7 @@ def test_a_visit_that_makes_no_run_tells_of_none(stored: Stored) -> None:
     task = stored.task("* * * * * *", overlap=OverlapPolicy.ALLOW)
     stored.at(1)
     stored.dispatch()
-    stored.do(lambda tx: tasks.advance(tx.conn, [(task.id, stored.now, stored.now, None, 0)]))
+    stored.do(lambda tx: move(tx.conn, [Moved(task.id, stored.now, stored.now, None, 0)]))
     stored.do(lambda tx: tx.conn.execute(tables.event.delete()))
     assert stored.do(dispatch_due, "node-a").made == 0
     assert [change for row in stored.rows(tables.event) for change in spread(row.changes)] == []

@@ -169,10 +169,9 @@ def _on_postgres(seen: str) -> TextClause:
         made AS ({_made(runs)}) {seen}""").bindparams(_NOW)
 
 
-def _on_sqlite() -> tuple[TextClause, TextClause]:
-    runs, moving = _lines(postgres=False)
-    making = SchemaText(f"WITH moment AS MATERIALIZED (SELECT :now AS at) {_made(runs)}")
-    return making.bindparams(_NOW), SchemaText(moving)
+def _on_sqlite() -> TextClause:
+    runs, _ = _lines(postgres=False)
+    return SchemaText(f"WITH moment AS MATERIALIZED (SELECT :now AS at) {_made(runs)}").bindparams(_NOW)
 
 
 _WRITING: Final = _on_postgres("SELECT id, task_id, state FROM made")
@@ -184,7 +183,19 @@ _TELLING: Final = _on_postgres(f""",
                 SELECT jsonb_agg(jsonb_build_array(id, job_name, group_name, task_id, task_name) ORDER BY id)
                 FROM made))) FROM moment m WHERE EXISTS (SELECT FROM made))
         SELECT count(*) FROM made""")
-_MAKING, _MOVING = _on_sqlite()
+_MAKING: Final = _on_sqlite()
+
+
+@cache
+def _moving(*, postgres: bool) -> TextClause:
+    _, moving = _lines(postgres=postgres)
+    return SchemaText(moving)
+
+
+def move(conn: Connection, moved: Sequence[Moved]) -> None:
+    """Move tasks on, of which no occurrence becomes a run."""
+    postgres = dialect.is_postgresql(conn)
+    conn.execute(_moving(postgres=postgres), dialect.batch_rows(_TASKS, moved, "v", postgres=postgres))
 
 
 def write(
@@ -202,13 +213,13 @@ def write(
     postgres = dialect.is_postgresql(conn)
     placed = [(*one, place) for place, one in enumerate(occurrences)]
     runs = {**dialect.batch_rows(_OCCURRENCES, placed, "o", postgres=postgres), "now": now}
-    tasks = dialect.batch_rows(_TASKS, moved, "v", postgres=postgres)
-    if postgres and tell:
-        return Written(conn.execute(_TELLING, {**runs, **tasks}).scalar_one(), [])
     if postgres:
-        found = conn.execute(_WRITING, {**runs, **tasks}).all()
+        both = {**runs, **dialect.batch_rows(_TASKS, moved, "v", postgres=True)}
+        if tell:
+            return Written(conn.execute(_TELLING, both).scalar_one(), [])
+        found = conn.execute(_WRITING, both).all()
     else:
         found = conn.execute(_MAKING, runs).all()
-        conn.execute(_MOVING, tasks)
+        move(conn, moved)
     made = sorted(Made(run_id, task_id, _STATES[state]) for run_id, task_id, state, *_ in found)
     return Written(len(made), made)

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Connection, delete, func, select, update
+from sqlalchemy import Connection, delete, select, update
 
 from ...core.model import Json, Task, TaskSource
 from ..db import dialect
@@ -37,31 +37,6 @@ def change(conn: Connection, task_id: int, values: Mapping[str, Any]) -> Task:
 def remove(conn: Connection, task_id: int) -> None:
     """Delete one task."""
     conn.execute(delete(t).where(t.c.id == task_id))
-
-
-def advance(
-    conn: Connection, rows: Sequence[tuple[int, datetime | None, datetime | None, datetime | None, int]]
-) -> None:
-    """Move tasks on: (id, next occurrence, next run, newest due occurrence or None, runs made)."""
-    columns = {
-        "id": dialect.KINDS[int],
-        "next_nominal": dialect.KINDS[datetime],
-        "next_execution": dialect.KINDS[datetime],
-        "last_due_at": dialect.KINDS[datetime],
-        "made": dialect.KINDS[int],
-    }
-    batch, parameters = dialect.batch(conn, columns, rows)
-    statement = (
-        update(t)
-        .where(t.c.id == batch.c.id)
-        .values(
-            next_nominal=batch.c.next_nominal,
-            next_execution=batch.c.next_execution,
-            last_due_at=func.coalesce(batch.c.last_due_at, t.c.last_due_at),
-            counter=t.c.counter + batch.c.made,
-        )
-    )
-    conn.execute(statement, parameters)
 
 
 def mark_started(conn: Connection, task_ids: Sequence[int], now: datetime) -> dict[int, Json]:

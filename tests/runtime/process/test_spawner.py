@@ -10,12 +10,14 @@ from contextlib import contextmanager
 import psutil
 import pytest
 
-from cronograph.jobs.runtime.process.killing import CHILD_MARK, kill_marked
+from cronograph.jobs.runtime.process.killing import CHILD_MARK, Verdict, kill_marked, kill_strays, mark_of
 from cronograph.jobs.runtime.process.spawner import LAUNCHER, LauncherError, Spawner
 from tests.support.waiting import wait_until
 
 BURST = 400
 """More orders than a socket holds."""
+STARTS = 40
+"""Of which some are seen in the very moment."""
 
 
 @pytest.fixture
@@ -112,10 +114,62 @@ async def test_a_launcher_that_was_killed_before_it_read_its_orders_is_missed_at
     assert await third.close(within=0.0) == -9
 
 
+MARK = f"{CHILD_MARK}={mark_of(7, 1)}".encode()
+
+
+def end_at_last(process: "subprocess.Popen[bytes]") -> None:
+    """Whatever the test found, nothing of it goes on."""
+    process.kill()
+    process.wait(timeout=30)
+
+
+def verdict_on(process: "subprocess.Popen[bytes]", mark: bytes) -> Verdict:
+    """What is found once the kernel shows the environment of the program that has just started."""
+    seen: list[Verdict] = []
+
+    def visible() -> bool:
+        seen.append(kill_marked(process.pid, {mark}))
+        return seen[-1] is not Verdict.NOT_YET_VISIBLE
+
+    wait_until(visible, within=30)
+    return seen[-1]
+
+
+@contextmanager
+def sleeping(environment: dict[str, str]) -> Generator["subprocess.Popen[bytes]"]:
+    """A process that ends no later than the block."""
+    process = subprocess.Popen(["sleep", "600"], env=environment)
+    try:
+        yield process
+    finally:
+        end_at_last(process)
+
+
 def test_only_what_carries_the_mark_of_a_child_is_killed() -> None:
-    with subprocess.Popen(["sleep", "600"], env={CHILD_MARK: "7"}) as marked:
-        assert not kill_marked(marked.pid, {f"{CHILD_MARK}=77".encode()})
-        assert kill_marked(marked.pid, {f"{CHILD_MARK}=7".encode()})
-    assert marked.returncode == -signal.SIGKILL
+    with sleeping({CHILD_MARK: mark_of(7, 1)}) as marked:
+        assert verdict_on(marked, MARK + b"1") is Verdict.LEFT_ALONE
+        assert verdict_on(marked, MARK) is Verdict.KILLED
+        assert marked.wait(timeout=30) == -signal.SIGKILL
     # It has ended by now.
-    assert not kill_marked(marked.pid, {f"{CHILD_MARK}=7".encode()})
+    assert kill_marked(marked.pid, {MARK}) is Verdict.LEFT_ALONE
+
+
+def test_a_process_without_environment_is_left_alone() -> None:
+    with sleeping({}) as bare:
+        assert verdict_on(bare, MARK) is Verdict.LEFT_ALONE
+
+
+def test_what_has_ended_and_was_not_collected_is_left_alone() -> None:
+    with sleeping({CHILD_MARK: mark_of(7, 1)}) as ended:
+        ended.kill()
+        wait_until(lambda: psutil.Process(ended.pid).status() == psutil.STATUS_ZOMBIE, within=30)
+        assert kill_marked(ended.pid, {MARK}) is Verdict.LEFT_ALONE
+
+
+def test_what_is_just_starting_another_program_is_never_taken_for_somebody_else() -> None:
+    for _ in range(STARTS):
+        # Its environment cannot be read for a moment, which on a busy machine lasts.
+        with sleeping({CHILD_MARK: mark_of(7, 1)}) as starting:
+            assert kill_marked(starting.pid, {MARK}) is not Verdict.LEFT_ALONE
+            kill_strays(7, [1])
+            assert starting.wait(timeout=30) == -signal.SIGKILL

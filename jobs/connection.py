@@ -1,14 +1,16 @@
 """The queue of a process that only enqueues: its own connection to the database that the nodes use."""
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
-from .actions.queue.enqueue import enqueue_alone, enqueue_sync
+from .actions.queue.enqueue import Transaction, enqueue_alone, enqueue_sync
+from .actions.queue.enqueue_many import enqueue_many_sync
 from .actions.runs import cancel_runs
 from .core.errors import ConfigurationError
 from .core.model import Json, Run
+from .core.run_spec import RunSpec
 from .registry import Registry, default_registry
 from .registry.queue import RunQueue
 from .store.db import dialect
@@ -64,6 +66,20 @@ class Connection:
             if stored is not None:
                 return stored
         return self._write(lambda tx: enqueue_sync(tx.conn, job_name, args, **options))
+
+    def put_in(
+        self, session: Transaction, job_name: str, args: Mapping[str, Json] | None, options: Mapping[str, Any]
+    ) -> Run:
+        """See ``RunQueue``; for errors see ``put``."""
+        return enqueue_sync(session, job_name, args, schema=self._schema_of_sessions, **options)
+
+    def put_many_in(self, session: Transaction, runs: Iterable[RunSpec]) -> list[int]:
+        """See ``RunQueue``; for errors see ``put``."""
+        return enqueue_many_sync(session, runs, schema=self._schema_of_sessions)
+
+    @property
+    def _schema_of_sessions(self) -> str:
+        return _named_schema() if self.schema == SQLITE_SCHEMA else self.schema
 
     def find(self, run_id: int) -> Run | None:
         """The run as it is now; None if it has been pruned."""
@@ -125,15 +141,36 @@ def queue_of(registry: Registry) -> RunQueue | None:
     return registry.queue
 
 
-def schema_of(registry: Registry) -> str:
-    """The schema in which a session that the jobs of a registry are enqueued in finds the tables on PostgreSQL.
+def put_in_session(
+    registry: Registry,
+    session: Transaction,
+    job_name: str,
+    args: Mapping[str, Json] | None,
+    options: Mapping[str, Any],
+) -> Run:
+    """Put a run of a job of ``registry`` into the queue as part of the transaction of ``session``.
 
     Raises:
-        ConfigurationError: what the variable says is no name of a schema.
+        UserError: values are not what they must be.
+        StorageError: the database has no tables.
+        ConfigurationError: what ``CRONOGRAPH_DATABASE_SCHEMA`` says is no name of a schema.
     """
     queue = queue_of(registry)
-    if queue is not None and queue.schema != SQLITE_SCHEMA:
-        return queue.schema
+    if queue is not None:
+        return queue.put_in(session, job_name, args, options)
+    return enqueue_sync(session, job_name, args, schema=_named_schema(), **options)
+
+
+def put_many_in_session(registry: Registry, session: Transaction, runs: Iterable[RunSpec]) -> list[int]:
+    """``put_in_session`` for many runs, all or none; their ids, in order."""
+    queue = queue_of(registry)
+    if queue is not None:
+        return queue.put_many_in(session, runs)
+    return enqueue_many_sync(session, runs, schema=_named_schema())
+
+
+def _named_schema() -> str:
+    """Where a session finds the tables on PostgreSQL if the process has not called ``connect``."""
     named = os.environ.get(SCHEMA_VARIABLE) or SCHEMA
     fault = schema_fault(named)
     if fault is not None:

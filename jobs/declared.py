@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, Protocol
 from . import late
 from .context import JobContext
 from .core.defaults import RUN_POLICIES
+from .core.model import Run
 from .core.run_spec import RunSpec
 from .handle import RunHandle, no_database
 from .registry import JobDefinition, JobOptions, Registry, default_registry, define
@@ -93,8 +94,7 @@ class Job(Generic[F, P, R]):
         self._check_session(session, "enqueue")
         asked, queue = self._asked(args, kwargs), late.queue_of(self.registry)
         if session is not None:
-            schema = late.schema_of(self.registry)
-            run = await session.run_sync(lambda inner: late.put_sync(inner, self.name, schema=schema, **asked))
+            run = await session.run_sync(lambda inner: self._put_in(inner, asked))
             return RunHandle(run, queue)
         return await asyncio.to_thread(self._put, queue, asked)
 
@@ -103,13 +103,17 @@ class Job(Generic[F, P, R]):
         self._check_session(session, "enqueue_sync")
         asked, queue = self._asked(args, kwargs), late.queue_of(self.registry)
         if session is not None:
-            return RunHandle(late.put_sync(session, self.name, schema=late.schema_of(self.registry), **asked), queue)
+            return RunHandle(self._put_in(session, asked), queue)
         return self._put(queue, asked)
 
     def _check_session(self, session: object, method: str) -> None:
         first = next(iter(self.definition.parameters), None)
         called = f"{getattr(self, '__name__', self.name)}.{method}"
         check_session(session, called, asynchronous=method == "enqueue", first=first)
+
+    def _put_in(self, session: "Transaction", asked: dict[str, Any]) -> Run:
+        args = asked.pop("args")
+        return late.put_in_session(self.registry, session, self.name, args, asked)
 
     def _put(self, queue: RunQueue | None, asked: dict[str, Any]) -> RunHandle:
         if queue is None:

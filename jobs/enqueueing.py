@@ -3,10 +3,8 @@
 from collections.abc import Iterable, Mapping
 from typing import Unpack
 
-from .actions.queue import enqueue as one
-from .actions.queue import enqueue_many as many
 from .actions.queue.enqueue import AsyncTransaction, Transaction
-from .connection import schema_of
+from .connection import put_in_session, put_many_in_session
 from .core.model import Json, Run
 from .core.run_spec import RunSpec
 from .registry import default_registry
@@ -42,8 +40,7 @@ def enqueue_sync(
         StorageError: the database has no tables of Cronograph in that schema.
     """
     _check_session(session, "enqueue_sync", asynchronous=False)
-    schema = schema_of(default_registry())
-    return one.enqueue_sync(session, job_name, args, schema=schema, carried=carried, **in_seconds(options))
+    return put_in_session(default_registry(), session, job_name, args, {"carried": carried, **in_seconds(options)})
 
 
 async def enqueue(
@@ -74,7 +71,7 @@ def enqueue_many_sync(session: Transaction, runs: Iterable[RunSpec]) -> list[int
         StorageError: the database has no tables of Cronograph.
     """
     _check_session(session, "enqueue_many_sync", asynchronous=False)
-    return many.enqueue_many_sync(session, runs, schema=schema_of(default_registry()))
+    return put_many_in_session(default_registry(), session, runs)
 
 
 async def enqueue_many(session: AsyncTransaction, runs: Iterable[RunSpec]) -> list[int]:

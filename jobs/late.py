@@ -5,8 +5,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from .actions.queue.enqueue import enqueue_sync as put_sync
-    from .connection import connect, queue_of, schema_of
+    from .connection import connect, put_in_session, queue_of
     from .enqueueing import enqueue, enqueue_many, enqueue_many_sync, enqueue_sync
 
 __all__ = [
@@ -15,9 +14,8 @@ __all__ = [
     "enqueue_many",
     "enqueue_many_sync",
     "enqueue_sync",
-    "put_sync",
+    "put_in_session",
     "queue_of",
-    "schema_of",
 ]
 
 _HOMES: Final = MappingProxyType(
@@ -27,9 +25,8 @@ _HOMES: Final = MappingProxyType(
         "enqueue_many": (".enqueueing", "enqueue_many"),
         "enqueue_many_sync": (".enqueueing", "enqueue_many_sync"),
         "enqueue_sync": (".enqueueing", "enqueue_sync"),
-        "put_sync": (".actions.queue.enqueue", "enqueue_sync"),
+        "put_in_session": (".connection", "put_in_session"),
         "queue_of": (".connection", "queue_of"),
-        "schema_of": (".connection", "schema_of"),
     }
 )
 

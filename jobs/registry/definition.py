@@ -115,6 +115,15 @@ class JobDefinition:
             message = f"argument '{place}' of job '{self.name}': {fault['msg']}"
             raise InvalidInput(message, path=("args", place), code=ErrorCode.INVALID_ARGS) from error
 
+    def unique_key_of(self, args: Mapping[str, Json]) -> str | None:
+        """The unique key of a run with these arguments; None if the job makes none.
+
+        Raises:
+            InvalidInput: the arguments do not fit.
+        """
+        make = self.policies.unique_key
+        return None if make is None else make(**self._by_parameter(self._model(args)))
+
     def bind(self, args: Mapping[str, Json], context: JobContext | None) -> dict[str, Any]:
         """The keyword arguments of the handler: validated, converted, and with the context injected if it takes one.
 

@@ -1,10 +1,14 @@
 """Where the jobs of a registry put their runs, unless they are given a session."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import datetime, timedelta
-from typing import Any, Protocol, TypedDict
+from typing import Any, Protocol, TypeAlias, TypedDict
 
 from ..core.model import Json, Priority, Run
+from ..core.run_spec import RunSpec
+
+AnySession: TypeAlias = Any
+"""A synchronous SQLAlchemy session or connection; this module must not need SQLAlchemy to say so."""
 
 
 class RunOptions(TypedDict, total=False):
@@ -39,6 +43,20 @@ class RunQueue(Protocol):
 
     def put(self, job_name: str, args: Mapping[str, Json], options: Mapping[str, Any]) -> Run:
         """Put a run into the queue."""
+        ...
+
+    def put_in(
+        self,
+        session: AnySession,
+        job_name: str,
+        args: Mapping[str, Json] | None,
+        options: Mapping[str, Any],
+    ) -> Run:
+        """Put a run into the queue as part of the transaction of ``session``, which its owner commits."""
+        ...
+
+    def put_many_in(self, session: AnySession, runs: Iterable[RunSpec]) -> list[int]:
+        """Put runs into the queue as part of the transaction of ``session``, all or none; their ids, in order."""
         ...
 
     def find(self, run_id: int) -> Run | None:

@@ -1,4 +1,4 @@
-"""A real queue in a temporary SQLite file, worked off by moving a clock."""
+"""A real queue in a temporary SQLite file, with a clock that the test moves."""
 
 import tempfile
 from collections.abc import Mapping, Sequence
@@ -9,13 +9,14 @@ from types import MappingProxyType, TracebackType
 from typing import Any, Self, TypedDict, Unpack
 
 from ..actions.checkpoints import save_checkpoint
+from ..actions.declarations import declare_tasks
 from ..actions.dispatch import dispatch_due, next_due
 from ..actions.nodes import NewNode, join
 from ..actions.queue.claim import Claimant, Started, claim
 from ..actions.queue.enqueue import new_run
-from ..actions.queue.enqueue_many import put_many
+from ..actions.queue.enqueue_many import new_runs
 from ..actions.queue.finish import Finish, finish
-from ..actions.runs import enqueue_runs
+from ..actions.runs import enqueue_runs, put
 from ..actions.tasks import create_task, trigger_task
 from ..core.defaults import RUN_POLICIES, TASK_POLICIES
 from ..core.fairness import FairnessState
@@ -25,14 +26,18 @@ from ..core.run_spec import RunSpec
 from ..core.schedule import Syntax
 from ..core.states import RunState
 from ..registry import Registry, default_registry
-from ..registry.queue import RunOptions, in_seconds
+from ..registry.queue import RunOptions, RunQueue, in_seconds
 from ..runtime.attempts.afterwards import call_on_failure, failure_for
+from ..runtime.duties.declarer import declarations
 from ..services import Services
 from ..store.db.database import Connection, Database
 from ..store.db.opening import create_tables
 from ..store.db.transaction import Tx
 from ..store.read import runs as run_store
 from ..store.read import tasks as task_store
+from ..store.read.listing.criteria import EVERYTHING, equal
+from .asserting import explanation, find_enqueued
+from .capture import CapturedQueue
 from .clock import FakeClock
 from .results import AttemptResult
 from .single import AnyJob, Recorder, carry, find
@@ -60,10 +65,6 @@ class TaskSettings(TypedDict, total=False):
     jitter: float
     start_at: datetime | None
     end_at: datetime | None
-
-
-class DrainError(Exception):
-    """The queue does not become empty."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +96,11 @@ class DrainedRun:
 
 
 class Queue:
-    """A queue of its own, with one node that knows the jobs of ``registry``; use it in ``async with``.
+    """A queue of its own, with one node that knows the jobs of ``registry``; use it in ``async with``, or in ``with``.
+
+    Within the block all that enqueues puts its runs there: ``job.enqueue(…)``, ``enqueue_sync``, and by name
+    ``enqueue(session, …)``; from code that has called ``connect`` or not, whichever database its session is of. What
+    the jobs declare holds: schedules, policies, unique keys, hooks and resources.
 
     Args:
         registry: The jobs; the default registry unless given.
@@ -126,18 +131,80 @@ class Queue:
         self._fairness = FairnessState()
         self._claimant = Claimant(0, "test", self.registry.names())
         self._attempts: dict[int, list[AttemptResult]] = {}
+        self._captured = CapturedQueue(self.database)
+        self._before: list[tuple[Registry, RunQueue | None]] = []
 
     async def __aenter__(self) -> Self:
-        new = NewNode("test", 1, "0", tuple(job.info for job in self.registry), _FOREVER)
-        node = await self.database.write(join, new, alone=True)
-        self._claimant = Claimant(node.id, node.name, self.registry.names())
-        return self
+        return self.__enter__()
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        await self.database.close()
+        self.__exit__(kind, error, trace)
+
+    def __enter__(self) -> Self:
+        new = NewNode("test", 1, "0", tuple(job.info for job in self.registry), _FOREVER)
+        node = self.database.write_sync(join, new, alone=True)
+        self._claimant = Claimant(node.id, node.name, self.registry.names())
+        self.database.write_sync(declare_tasks, declarations(self.registry), self.registry.names())
+        # Runs that are enqueued by name belong to the jobs of the default registry.
+        self._before = [(one, one.queue) for one in (self.registry, default_registry())]
+        for registry, _ in self._before:
+            registry.queue = self._captured
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        for registry, before in self._before:
+            registry.queue = before
+        self._before = []
+        self.database.close_sync()
         self._folder.cleanup()
+
+    def enqueued(self, job: AnyJob | None = None) -> list[Run]:
+        """The runs that were put into the queue so far, the oldest first; also those that have ended since.
+
+        Args:
+            job: Only those of this job; all unless given. A name need not be registered, as for ``enqueue``.
+        """
+        return self._captured.found(EVERYTHING if job is None else equal("job_name", self._name_of(job)))
+
+    def assert_enqueued(
+        self, job: AnyJob, args: Mapping[str, object] | None = None, **options: Unpack[RunOptions]
+    ) -> Run:
+        """Assert that a run of a job was put into the queue; the first that is as wanted.
+
+        It does not matter what has become of it since, nor whether code, a trigger or a schedule has made it.
+
+        Args:
+            job: The job, or its name.
+            args: Arguments that it must have, as the function takes them; further ones do not matter.
+            options: What else must be so, see ``RunOptions``: ``group="vip"``.
+
+        Raises:
+            AssertionError: there is none; says how each run of the job differs.
+        """
+        runs = self.enqueued(job)
+        found = find_enqueued(runs, args, options)
+        if found is None:
+            raise AssertionError(explanation(self._name_of(job), runs, self.enqueued(), args, options))
+        return found
+
+    def refute_enqueued(
+        self, job: AnyJob, args: Mapping[str, object] | None = None, **options: Unpack[RunOptions]
+    ) -> None:
+        """Assert the opposite of ``assert_enqueued``.
+
+        Raises:
+            AssertionError: there is such a run; names it.
+        """
+        found = find_enqueued(self.enqueued(job), args, options)
+        if found is not None:
+            raise AssertionError(f"run {found.id} of job '{found.job_name}' was enqueued with {found.args!r}")
+
+    def _name_of(self, job: AnyJob) -> str:
+        return job if isinstance(job, str) else find(job, self.registry).name
 
     async def enqueue(self, job: AnyJob, args: Mapping[str, Json] | None = None, **options: Unpack[RunOptions]) -> int:
         """Put a run into the queue; its id.
@@ -152,8 +219,9 @@ class Queue:
         """
         seconds = in_seconds(options)
         given = {name: seconds.get(name) for name in RUN_POLICIES}
-        run_at, key = options.get("run_at"), options.get("unique_key")
-        new = new_run(find(job, self.registry).name, given, args, run_at=run_at, unique_key=key)
+        definition = find(job, self.registry)
+        run_at, key = options.get("run_at"), options.get("unique_key", definition.unique_key_of(args or {}))
+        new = new_run(definition.name, given, args, run_at=run_at, unique_key=key)
         (enqueued,) = await self.database.write(enqueue_runs, [new])
         return enqueued.run.id
 
@@ -164,21 +232,29 @@ class Queue:
         args: Mapping[str, Json] | None = None,
         *,
         name: str | None = None,
+        timezone: str | None = None,
         **settings: Unpack[TaskSettings],
     ) -> str:
         """Make a task; its name. Its occurrences become runs while ``drain`` moves the clock.
 
         Args:
             job: The job, or its name.
-            schedule: A six-field cron string in UTC, or a ``ScheduleSpec``.
+            schedule: A six-field cron string, or a ``ScheduleSpec``.
             args: The job's arguments.
-            name: The task's name; the job's unless given.
+            name: The task's name; the job's unless given. A job that declares a schedule has a task of its name.
+            timezone: Of a cron string, an IANA name; UTC unless given.
             settings: See ``TaskSettings``.
 
         Raises:
             UserError: what the API would refuse.
+            ValueError: a ``ScheduleSpec`` has a time zone of its own.
         """
-        spec = ScheduleSpec(Syntax.CRON, schedule) if isinstance(schedule, str) else schedule
+        if isinstance(schedule, str):
+            spec = ScheduleSpec(Syntax.CRON, schedule, timezone or "UTC")
+        elif timezone is None:
+            spec = schedule
+        else:
+            raise ValueError("timezone: a ScheduleSpec has a time zone of its own; write it there")
         job_name = find(job, self.registry).name
         policies = {"overlap": OverlapPolicy, "misfire": MisfirePolicy, "priority": Priority}
         given: dict[str, Any] = {
@@ -244,7 +320,7 @@ class Queue:
             await call_on_failure(definition, failure)
 
     async def _enqueue_specs(self, runs: Sequence[RunSpec]) -> list[int]:
-        return await self.database.write(put_many, runs)
+        return [one.run.id for one in await self.database.write(put, new_runs(runs))]
 
     async def _save(self, started: Started, value: Json) -> None:
         await self.database.write(save_checkpoint, started.run, value)
@@ -252,45 +328,6 @@ class Queue:
     async def next_time(self, *, schedules: bool) -> datetime | None:
         """When something becomes due by time alone: a retry, a later run, and with ``schedules`` an occurrence."""
         return await self.database.write(_next_time, schedules)
-
-
-async def drain(queue: Queue, *, until: datetime | None = None, limit: int = 1000) -> list[DrainedRun]:
-    """Carry out attempt after attempt until nothing is left, moving the clock to whatever is due next.
-
-    Args:
-        queue: The queue.
-        until: Work up to this time and leave the clock there; occurrences of tasks count too. None = until no run is
-            waiting for anything but a schedule.
-        limit: How many attempts at most.
-
-    Returns:
-        Every run that was attempted, in the order of their first attempts.
-
-    Raises:
-        DrainError: more than ``limit`` attempts; perhaps a job snoozes for ever.
-    """
-    seen: dict[int, None] = {}
-    for _ in range(limit):
-        run_id = await _attempt_next(queue, until)
-        if run_id is None:
-            break
-        seen[run_id] = None
-    else:
-        raise DrainError(f"drain: still not empty after {limit} attempts; does a job snooze for ever? See ``limit``")
-    if until is not None:
-        queue.clock.set(max(until, queue.clock.now()))
-    return [await queue.run(run_id) for run_id in seen]
-
-
-async def _attempt_next(queue: Queue, until: datetime | None) -> int | None:
-    """Carry out the next attempt, once it is due; None if there is none before ``until``."""
-    while (run_id := await queue.step()) is None:
-        due = await queue.next_time(schedules=until is not None)
-        if due is None or (until is not None and due > until):
-            return None
-        # A retry is due strictly after its time.
-        queue.clock.set(due if due > queue.clock.now() else queue.clock.now() + _TICK)
-    return run_id
 
 
 def _checkpoint(conn: Connection, task: str) -> Json:

@@ -1,6 +1,7 @@
 """One attempt of a job in a test, and what became of it."""
 
 import logging
+import sys
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, fields, replace
@@ -43,6 +44,7 @@ from ..runtime.attempts.secrets import UNAVAILABLE
 from ..runtime.job.hiding import Hiding
 from ..runtime.job.host import Enqueue, LocalHost, SaveCheckpoint
 from ..runtime.job.lines import JobLogHandler, RawLine, level_name
+from ..runtime.job.printing import JobPrints
 from ..runtime.job.stopping import StopSignal
 from ..runtime.job.surroundings import surroundings_of
 from ..runtime.process.spawner import Spawner
@@ -179,8 +181,9 @@ async def carry(  # noqa: PLR0913 - what a test can set has a name each
     attempt = Attempt(started, here, signal, host, surroundings=around)
     outcome: JobOutcome | None = _without_secrets(attempt, secrets)
     if outcome is None:
-        with _ordinary_logging(host):
+        with _ordinary_logging(host), _prints():
             outcome = retried(attempt, await execute(attempt, services, Spawner(), grace=GRACE))
+        host.end_prints()
     fault = await host.await_checkpoints()
     if fault is not None:
         raise fault
@@ -209,6 +212,17 @@ def _ordinary_logging(host: LocalHost) -> Generator[None]:
         yield
     finally:
         logging.getLogger().removeHandler(handler)
+
+
+@contextmanager
+def _prints() -> Generator[None]:
+    """Let what jobs print be kept with their lines, and appear where it would have."""
+    before = sys.stdout
+    sys.stdout = JobPrints(before)
+    try:
+        yield
+    finally:
+        sys.stdout = before
 
 
 def hooks_of(job: AnyJob, registry: Registry | None) -> Hooks:

@@ -36,7 +36,7 @@ class Declarer(Service):
 
     async def start_declaring(self) -> None:
         """Write what is declared; tasks that are far behind follow later, while the node serves already."""
-        declared = await self._database.write(declare_tasks, self._declarations(), self._registry.names())
+        declared = await self._database.write(declare_tasks, declarations(self._registry), self._registry.names())
         for warning in declared.warnings:
             log.warning("%s", warning)
         if declared.postponed:
@@ -60,15 +60,15 @@ class Declarer(Service):
             timer.cancel()
             await asyncio.sleep(_SHORTEST_GAP)
             self._moved.clear()
-            declared = await self._database.write(declare_tasks, self._declarations(), self._registry.names())
+            declared = await self._database.write(declare_tasks, declarations(self._registry), self._registry.names())
             postponed = bool(declared.postponed)
 
-    def _declarations(self) -> list[TaskSpec]:
-        return [
-            task_of_job(_declared(job, job.schedule), job.policies.defaults)
-            for job in self._registry
-            if job.schedule is not None
-        ]
+
+def declarations(registry: Registry) -> list[TaskSpec]:
+    """The tasks of the schedules that the jobs of a registry declare."""
+    return [
+        task_of_job(_declared(job, job.schedule), job.policies.defaults) for job in registry if job.schedule is not None
+    ]
 
 
 def _declared(job: JobDefinition, schedule: ScheduleSpec) -> TaskSpec:

@@ -1,0 +1,102 @@
+"""What a transaction of the user's takes back when it, or a savepoint in it, is rolled back."""
+
+import re
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Final
+from weakref import WeakKeyDictionary
+
+from sqlalchemy import Connection, event
+
+if TYPE_CHECKING:
+    from sqlalchemy.orm import Session
+
+_SAVEPOINT: Final = re.compile(
+    r"\s*(?P<verb>SAVEPOINT|RELEASE|ROLLBACK)(?:\s+TO)?(?:\s+SAVEPOINT)?\s+(?P<name>[^\s;]+)", re.IGNORECASE
+)
+"""The three statements about savepoints."""
+
+
+class Rollbacks:
+    """Tells which of the numbers that belong to a transaction are taken back.
+
+    Args:
+        on_rollback: Called with them, in the thread that rolls back.
+    """
+
+    def __init__(self, on_rollback: Callable[[Sequence[int]], None]) -> None:
+        self._on_rollback = on_rollback
+        self._open: WeakKeyDictionary[Connection, _Levels] = WeakKeyDictionary()
+
+    def watch(self, session: "Session | Connection", numbers: Sequence[int]) -> None:
+        """These numbers belong to the transaction of a session; one begins if there is none yet."""
+        connection = session if isinstance(session, Connection) else session.connection()
+        if not connection.in_transaction():
+            # As the first statement would have done.
+            connection.begin()
+        levels = self._open.get(connection)
+        if levels is None:
+            levels = self._open[connection] = _Levels()
+            self._listen(connection, levels)
+        levels.add(numbers)
+
+    def _listen(self, connection: Connection, levels: "_Levels") -> None:
+        """Hear how the transactions of a connection end; the connection keeps its listeners as long as it lives."""
+
+        def on_statement(_connection: Connection, _cursor: object, statement: str, *_: object) -> None:
+            found = _SAVEPOINT.match(statement)
+            if found is not None:
+                self._tell(levels.after(found["verb"].upper(), found["name"]))
+
+        def on_commit(_connection: Connection) -> None:
+            levels.end()
+
+        def on_rollback(_connection: Connection) -> None:
+            self._tell(levels.end())
+
+        # The events for savepoints do not tell the name of one that begins.
+        event.listen(connection, "before_cursor_execute", on_statement)
+        event.listen(connection, "commit", on_commit)
+        event.listen(connection, "rollback", on_rollback)
+
+    def _tell(self, numbers: Sequence[int]) -> None:
+        if numbers:
+            self._on_rollback(numbers)
+
+
+class _Levels:
+    """The numbers that belong to a transaction, and to which of its savepoints."""
+
+    def __init__(self) -> None:
+        self._names: list[str] = []
+        self._runs: list[list[int]] = [[]]
+
+    def add(self, numbers: Sequence[int]) -> None:
+        """They belong to the innermost savepoint."""
+        self._runs[-1] += numbers
+
+    def after(self, verb: str, name: str) -> list[int]:
+        """What a statement about a savepoint takes back."""
+        if verb == "SAVEPOINT":
+            self._names.append(name)
+            self._runs.append([])
+        elif verb == "ROLLBACK":
+            return self._since(name)
+        elif name in self._names:
+            # What belongs to a savepoint that is released belongs to what is around it.
+            inner = self._since(name)
+            self._runs[-1] += inner
+        return []
+
+    def _since(self, name: str) -> list[int]:
+        """All since a savepoint began; everything where it began before the first number."""
+        place = self._names.index(name) if name in self._names else -1
+        gone = [number for level in self._runs[place + 1 :] for number in level]
+        self._names = self._names[: max(place, 0)]
+        self._runs = self._runs[: place + 1] or [[]]
+        return gone
+
+    def end(self) -> list[int]:
+        """All of the transaction; the next one begins."""
+        gone = [number for level in self._runs for number in level]
+        self._names, self._runs = [], [[]]
+        return gone

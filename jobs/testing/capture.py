@@ -1,0 +1,100 @@
+"""Where jobs put their runs while a test has a queue: into that queue, whatever session or database they name."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from ..actions.queue.enqueue import Transaction, new_run
+from ..actions.queue.enqueue_many import new_runs
+from ..actions.runs import cancel_runs, put
+from ..core.defaults import RUN_POLICIES
+from ..core.model import Json, NewRun, Run
+from ..core.run_spec import RunSpec
+from ..store.db.database import Database
+from ..store.db.rollbacks import Rollbacks
+from ..store.db.transaction import Tx
+from ..store.read import runs as stored_runs
+from ..store.read.listing.aggregates import RUNS
+from ..store.read.listing.criteria import EVERYTHING, Criteria, equal
+from ..store.read.listing.pages import ids
+from ..store.schema.naming import SQLITE_SCHEMA
+
+_ROLLED_BACK = "the transaction that it was enqueued in was rolled back"
+_MOST = 1_000_000
+
+
+class CapturedQueue:
+    """The queue of a test, as the jobs see it (a ``RunQueue``).
+
+    A run that is enqueued in a session is there at once, so that a test need not commit, and is withdrawn if the
+    session, or the savepoint within it, is rolled back.
+
+    Args:
+        database: The database of the test's queue.
+    """
+
+    schema = SQLITE_SCHEMA
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._rollbacks = Rollbacks(self._withdraw)
+        self._withdrawn: set[int] = set()
+
+    def put(self, job_name: str, args: Mapping[str, Json], options: Mapping[str, Any]) -> Run:
+        """Put a run there.
+
+        Raises:
+            UserError: values are not what they must be.
+        """
+        given = {name: options.get(name) for name in RUN_POLICIES}
+        others = {name: options.get(name) for name in ("run_at", "unique_key", "carried")}
+        return self._put([new_run(job_name, given, args, **others)])[0]
+
+    def put_in(
+        self, session: Transaction, job_name: str, args: Mapping[str, Json] | None, options: Mapping[str, Any]
+    ) -> Run:
+        """The same, until the transaction of ``session`` is rolled back."""
+        run = self.put(job_name, args or {}, options)
+        self._rollbacks.watch(session, [run.id])
+        return run
+
+    def put_many(self, runs: Iterable[RunSpec]) -> list[int]:
+        """Put runs there, all or none; their ids, in order.
+
+        Raises:
+            UserError: the first run that is not what it must be, with its place in the path.
+        """
+        return [run.id for run in self._put(new_runs(runs))]
+
+    def put_many_in(self, session: Transaction, runs: Iterable[RunSpec]) -> list[int]:
+        """The same, until the transaction of ``session`` is rolled back."""
+        numbers = self.put_many(runs)
+        self._rollbacks.watch(session, numbers)
+        return numbers
+
+    def find(self, run_id: int) -> Run | None:
+        """The run as it is now; None if there is none, or it was withdrawn."""
+        return next((run for run in self.found(equal("id", run_id))), None)
+
+    def found(self, criteria: Criteria = EVERYTHING) -> list[Run]:
+        """All runs but those that were withdrawn, the oldest first."""
+
+        def read(tx: Tx) -> list[Run]:
+            numbers = ids(tx.conn, RUNS, criteria, _MOST)
+            return list(stored_runs.by_ids(tx.conn, numbers).values())
+
+        return [run for run in self._database.write_sync(read) if run.id not in self._withdrawn]
+
+    def cancel(self, run_id: int, reason: str | None) -> Run:
+        """Cancel a run as far as it is unfinished; the run afterwards.
+
+        Raises:
+            NotFound: there is none.
+        """
+        return self._database.write_sync(lambda tx: cancel_runs(tx, [run_id], reason=reason))[0]
+
+    def _put(self, runs: Sequence[NewRun]) -> list[Run]:
+        return [one.run for one in self._database.write_sync(put, runs)]
+
+    def _withdraw(self, numbers: Sequence[int]) -> None:
+        self._withdrawn.update(numbers)
+        self._database.write_sync(lambda tx: cancel_runs(tx, list(numbers), reason=_ROLLED_BACK))

@@ -1,0 +1,72 @@
+"""The pytest plugin: fixtures for tests of jobs and of code that enqueues. It comes with Cronograph; import nothing.
+
+- ``cronograph_queue``: a ``Queue``; all that is enqueued in the test goes there. Works in plain and in async tests.
+- ``frozen_clock``: its clock, a ``FakeClock``.
+- ``cronograph_server``: a real server (``Server``), for what only the whole can show.
+
+``@pytest.mark.cronograph(registry=…, resources=…, secrets=…)`` says what ``Queue`` takes, ``@pytest.mark.cronograph(
+jobs=["shop.jobs"], arguments=["--slots", "1"])`` what ``Server`` does. The option ``cronograph_jobs`` of pytest's
+configuration names modules for the servers of all tests.
+"""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import pytest
+
+from .. import testing
+
+if TYPE_CHECKING:
+    from .clock import FakeClock
+    from .queue import Queue
+    from .server import Server
+
+_MARKER: Final = "cronograph"
+_INI: Final = "cronograph_jobs"
+_OF_QUEUE: Final = frozenset({"registry", "resources", "secrets"})
+_OF_SERVER: Final = frozenset({"jobs", "arguments", "within"})
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """The option that names modules."""
+    parser.addini(_INI, "modules whose jobs the fixture cronograph_server runs", type="args", default=[])
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """The marker is known."""
+    config.addinivalue_line("markers", f"{_MARKER}(registry, resources, secrets, jobs, arguments): see its fixtures")
+
+
+def _settings(request: pytest.FixtureRequest, names: frozenset[str]) -> dict[str, Any]:
+    """What the markers of a test say; the nearest one decides."""
+    chosen: dict[str, Any] = {}
+    for marker in request.node.iter_markers(_MARKER):
+        unknown = sorted(set(marker.kwargs) - _OF_QUEUE - _OF_SERVER)
+        if unknown or marker.args:
+            known = ", ".join(sorted(_OF_QUEUE | _OF_SERVER))
+            wrong = unknown[0] if unknown else repr(marker.args[0])
+            raise pytest.UsageError(f"@pytest.mark.{_MARKER} takes {known} by name, got {wrong}")
+        chosen = {name: value for name, value in marker.kwargs.items() if name in names} | chosen
+    return chosen
+
+
+@pytest.fixture
+def frozen_clock() -> "FakeClock":
+    """A clock that moves only when it is told to; it starts on 1 January 2026, 00:00 UTC."""
+    return testing.FakeClock()
+
+
+@pytest.fixture
+def cronograph_queue(request: pytest.FixtureRequest, frozen_clock: "FakeClock") -> "Iterator[Queue]":
+    """A queue of the test's own; see ``cronograph.jobs.testing.Queue``."""
+    with testing.Queue(clock=frozen_clock, **_settings(request, _OF_QUEUE)) as queue:
+        yield queue
+
+
+@pytest.fixture
+def cronograph_server(request: pytest.FixtureRequest, tmp_path: Path) -> "Iterator[Server]":
+    """A real server on a free port; see ``cronograph.jobs.testing.Server``."""
+    settings = {"jobs": request.config.getini(_INI), **_settings(request, _OF_SERVER)}
+    with testing.Server(tmp_path, **settings) as server:
+        yield server

@@ -47,7 +47,7 @@ def judged(cluster: Cluster) -> History:
     return history
 
 
-@pytest.mark.timeout(300 + 2 * SOAK)
+@pytest.mark.timeout(120 + 2 * SOAK)
 def test_two_nodes_make_of_every_occurrence_exactly_one_run(cluster: Cluster) -> None:
     cluster.start("ada", "bob", **FEW_SLOTS)
     create_tasks(cluster, seconds=0.3)

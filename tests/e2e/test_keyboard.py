@@ -84,6 +84,7 @@ class Hands:
         expect(heading).to_be_focused()
 
 
+@pytest.mark.timeout(180)
 def test_everything_is_done_by_keyboard_alone(cluster: Site, new_page: PageOpener) -> None:
     page = new_page(cluster.url)
     hands = Hands(page)

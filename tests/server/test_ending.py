@@ -27,6 +27,6 @@ def test_a_thread_that_python_would_wait_for_is_cut_off_when_it_has_had_its_time
     seconds: float, daemon: bool, patience: float, status: int
 ) -> None:
     script = SOURCE.format(seconds=seconds, daemon=daemon, patience=patience)
-    ended = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=100, check=False)
+    ended = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=50, check=False)
     assert ended.returncode == status, ended.stderr
     assert ("thread-of-a-job" in ended.stderr) is (status == 5)

@@ -57,7 +57,7 @@ def test_the_command_says_what_it_found(tmp_path: Path) -> None:
     small = ("--runs", "20", "--latencies", "2", "--tasks", "2")
     command = [sys.executable, "-c", "from cronograph.server.cli import main; main()", "bench", "--json", *small]
     command += ["--database-url", address]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False, cwd=tmp_path)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=50, check=False, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)
     assert found["ok"]

@@ -18,7 +18,7 @@ from tests.support.web import get
 COMMAND = Path(sys.executable).with_name("cronograph")
 """The console script that the installation put beside this interpreter."""
 
-START_TIMEOUT = 120.0
+START_TIMEOUT = 50.0
 """Seconds from the start of a process to `/health/ready`, on a machine that runs the whole suite."""
 
 

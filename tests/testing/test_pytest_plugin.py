@@ -59,7 +59,7 @@ def test_a_misspelt_setting(cronograph_queue):
 
 def run_pytest(folder: Path, *arguments: str) -> "subprocess.CompletedProcess[str]":
     command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-p", "no:anyio", *arguments]
-    return subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=180, check=False)
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=110, check=False)
 
 
 @pytest.fixture
@@ -70,6 +70,7 @@ def project(tmp_path: Path) -> Path:
     return tmp_path
 
 
+@pytest.mark.timeout(120)
 def test_the_fixtures_work_in_a_project_without_any_further_plugin(project: Path) -> None:
     ran = run_pytest(project, "-q")
     assert "3 passed, 1 error" in ran.stdout, ran.stdout + ran.stderr
@@ -78,6 +79,7 @@ def test_the_fixtures_work_in_a_project_without_any_further_plugin(project: Path
     )
 
 
+@pytest.mark.timeout(120)
 def test_a_server_that_does_not_start_says_why(project: Path) -> None:
     (project / "pytest.ini").write_text("[pytest]\ncronograph_jobs = no_such_module\n")
     (project / "test_shop.py").write_text("def test_it(cronograph_server):\n    pass\n")

@@ -38,6 +38,7 @@ def fuzzed(tmp_path: Path, nursery: Nursery) -> Iterator[CronographProcess]:
         starter.end_all()
 
 
+@pytest.mark.timeout(240)
 def test_the_stock_command_finds_no_server_error(fuzzed: CronographProcess, tmp_path: Path) -> None:
     # The check that is left out wants nothing that the types allow to be refused: no page size, cursor or id.
     options = ["--max-examples", str(EXAMPLES), "--seed", "1", "--exclude-checks", "positive_data_acceptance"]
@@ -47,7 +48,7 @@ def test_the_stock_command_finds_no_server_error(fuzzed: CronographProcess, tmp_
         env={**os.environ, "SCHEMATHESIS_HOOKS": HOOKS, "PYTHONPATH": str(ROOT)},
         capture_output=True,
         text=True,
-        timeout=300,
+        timeout=220,
         check=False,
     )
     assert done.returncode == 0, done.stdout + done.stderr

@@ -146,7 +146,7 @@ def parse_url(text: str) -> httpx.URL:
     if url.scheme not in DEFAULT_PORTS or not _HOST.fullmatch(host):
         raise ValueError(
             "must be an absolute http or https address such as https://example.com/hook, "
-            f"got the scheme '{url.scheme[:20]}' and the host '{url.raw_host.decode('ascii')[:80]}'"
+            f"got the scheme '{url.scheme[:20]}' and the host '{host[:80]}'"
         )
     if not 0 < port_of(url) < 65536:
         raise ValueError(f"must have a port from 1 to 65535, got {url.port}")

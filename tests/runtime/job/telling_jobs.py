@@ -35,7 +35,7 @@ def tell(key: str) -> None:
     sys.stderr.write(f"{key}\n")
     sys.stdout.writelines([key, "\n"])
     sys.stdout.buffer.write(f"{key}\n".encode())
-    sys.__stderr__.write(f"{key}\n")
+    print(key, file=sys.__stderr__)
     own.error("own handler: %s", key)
     queued.error("queued: %s", key)
     logging.getLogger("plain").error("plain: %s", key)

@@ -5,9 +5,12 @@ from collections.abc import Collection, Mapping
 from typing import Final
 
 from starlette.requests import Request
-from starlette.responses import PlainTextResponse
+from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route, WebSocketRoute
 
+from graphql import GraphQLError
+
+from .errors import UserFacingError, error_answer, mask
 from .schema_factory import GuardedSchema
 from .transport.bounds import Bounds
 from .transport.door import FrontDoor, GetContext, Watch, cursor_of_answer, unwatched
@@ -20,6 +23,7 @@ from .transport.site import SitePolicy
 from .transport.streams import OpenStreams
 from .transport.websocket import WebSocketEndpoint
 
+ONLY_LISTED: Final = "This server runs listed documents only, and so does not show its schema."
 PATH: Final = "/graphql"
 """Where the API is."""
 
@@ -65,7 +69,14 @@ def graphql_routes(
         bounds=bounds or Bounds(schema.limits),
     )
 
-    async def schema_text(_request: Request) -> PlainTextResponse:
+    async def schema_text(request: Request) -> Response:
+        # The same as an introspection query, so by the same rule: who asks, and whether any document may.
+        try:
+            await get_context(request)
+        except Exception as error:  # noqa: BLE001 - masked and logged; a deliberate one passes unchanged
+            return _refused(mask(error))
+        if allow_list is not None:
+            return _refused(UserFacingError(ONLY_LISTED, code="DOCUMENT_NOT_ALLOWED", http_status=403))
         # In a thread: the first time it is put together, which takes a tenth of a second.
         sdl = await to_thread(lambda: schema.sdl)
         return PlainTextResponse(sdl, headers={"cache-control": "no-cache", "x-content-type-options": "nosniff"})
@@ -75,3 +86,8 @@ def graphql_routes(
         WebSocketRoute(PATH, WebSocketEndpoint(door)),
         Route("/schema.graphql", schema_text),
     ]
+
+
+def _refused(error: GraphQLError) -> Response:
+    status = error.http_status if isinstance(error, UserFacingError) else None
+    return JSONResponse(error_answer([error]), status or 500, headers={"cache-control": "no-store"})

@@ -2,7 +2,7 @@
 
 import logging
 import traceback
-from collections.abc import Awaitable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass
 from datetime import datetime
@@ -72,8 +72,8 @@ class Host(Protocol):
         """Keep a checkpoint durably with the task."""
         ...
 
-    def printed(self, text: str) -> None:
-        """Keep what the job printed, line by line."""
+    def printed(self, text: str, show: Callable[[str], object], *, keep: bool) -> None:
+        """Show what the job printed, without its secrets; and keep it with the execution, line by line, if asked."""
         ...
 
     def enqueue(self, runs: Sequence[RunSpec]) -> Awaitable[list[int]]:

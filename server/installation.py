@@ -145,6 +145,8 @@ class Installation:
         self.lifecycle.enter(Phase.RECOVERING)
         parts.wakeup.start()
         parts.feeds.start()
+        if parts.sign_in is not None:
+            parts.wakeup.subscribe(parts.sign_in.on_wake)
         await parts.engine.start()
         if prepare is not None:
             await prepare(parts.database)
@@ -183,6 +185,7 @@ class Installation:
             # Callbacks run last in, first out.
             if parts.sign_in is not None:
                 steps.callback(parts.sign_in.close)
+                steps.callback(parts.wakeup.unsubscribe, parts.sign_in.on_wake)
             for step in reversed(first_to_last):
                 steps.push_async_callback(step)
 

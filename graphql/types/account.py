@@ -1,6 +1,5 @@
 """Accounts, what they sign in with, and what they did."""
 
-import json
 from datetime import datetime
 from typing import Self
 
@@ -9,7 +8,7 @@ from strawberry.scalars import JSON
 
 from ...jobs.core.auth import accounts as model
 from ...jobs.core.auth.accounts import CredentialKind
-from ...jobs.core.auth.audit import Entry
+from ...jobs.core.auth.audit import Entry, described
 from ...jobs.core.auth.passkeys import Passkey as PasskeyModel
 from ...jobs.core.auth.providers import ProviderIdentity as ProviderIdentityModel
 from ...jobs.store.read.auth import accounts, passkeys, providers, sessions
@@ -183,8 +182,8 @@ class AuditEntry:
         return mirror(
             cls,
             entry,
-            before=None if entry.before is None else json.loads(entry.before),
-            after=None if entry.after is None else json.loads(entry.after),
+            before=described(entry.before),
+            after=described(entry.after),
         )
 
 

@@ -9,6 +9,7 @@ import re
 import ssl
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from email.message import Message
 from functools import cache
 
 import httpx
@@ -48,7 +49,7 @@ class HttpRequest:
     @property
     def origin(self) -> tuple[str, str, int]:
         """Scheme, host and port: whom the request speaks to."""
-        return self.url.scheme, self.url.host, port_of(self.url)
+        return self.url.scheme, self.url.raw_host.decode("ascii"), port_of(self.url)
 
     @property
     def shown(self) -> str:
@@ -69,10 +70,18 @@ class HttpAnswer:
     @property
     def text(self) -> str:
         """The body as text; what cannot be decoded is replaced."""
-        return httpx.Response(self.status, headers=self._type(), content=self.body).text
+        try:
+            return self.body.decode(_charset(self.headers), "replace")
+        except (LookupError, ValueError):
+            # A name of no encoding, of one that makes no text (``zlib``), or of one that knows no replacement.
+            return self.body.decode("utf-8", "replace")
 
-    def _type(self) -> dict[str, str]:
-        return {"content-type": kind} if (kind := self.headers.get("content-type")) else {}
+
+def _charset(headers: httpx.Headers) -> str:
+    """The encoding that a server names for its answer; UTF-8 where it names none."""
+    kind = Message()
+    kind["Content-Type"] = headers.get("content-type", "")
+    return str(kind.get_param("charset", "")) or "utf-8"
 
 
 def shown(url: httpx.URL) -> str:
@@ -104,13 +113,23 @@ async def send(request: HttpRequest, guard: AddressGuard, tls: ssl.SSLContext | 
         PermanentFailure: a redirect leads where no request can go.
         HttpFailedError: no connection, no answer, or too many redirects.
     """
+    verifying = tls or _usual_tls(request)
     for _ in range(MAX_REDIRECTS + 1):
-        answer = await _exchange(request, guard, tls or default_tls())
+        answer = await _exchange(request, guard, verifying)
         target = answer.headers.get("location")
         if not request.follow_redirects or answer.status not in _REDIRECTS or target is None:
             return answer
         request = _redirected(request, answer.status, target)
     raise HttpFailedError(f"{request.shown}: more than {MAX_REDIRECTS} redirects")
+
+
+def _usual_tls(request: HttpRequest) -> ssl.SSLContext:
+    try:
+        return default_tls()
+    except OSError as error:
+        raise HttpFailedError(
+            f"{request.shown}: the certificates of this machine (SSL_CERT_FILE, SSL_CERT_DIR) cannot be loaded: {error}"
+        ) from error
 
 
 def parse_url(text: str) -> httpx.URL:
@@ -123,10 +142,11 @@ def parse_url(text: str) -> httpx.URL:
         url = httpx.URL(text)
     except httpx.InvalidURL as error:
         raise ValueError(f"must be an absolute http or https address: {error}") from error
-    if url.scheme not in DEFAULT_PORTS or not _HOST.fullmatch(url.raw_host.decode("ascii")):
+    host = url.raw_host.decode("ascii")
+    if url.scheme not in DEFAULT_PORTS or not _HOST.fullmatch(host):
         raise ValueError(
             "must be an absolute http or https address such as https://example.com/hook, "
-            f"got the scheme '{url.scheme[:20]}' and the host '{url.host[:80]}'"
+            f"got the scheme '{url.scheme[:20]}' and the host '{host[:80]}'"
         )
     if not 0 < port_of(url) < 65536:
         raise ValueError(f"must have a port from 1 to 65535, got {url.port}")
@@ -156,11 +176,11 @@ def _redirected(request: HttpRequest, status: int, target: str) -> HttpRequest:
 
 async def _exchange(request: HttpRequest, guard: AddressGuard, tls: ssl.SSLContext) -> HttpAnswer:
     """One request and its answer, over the first of the host's addresses that takes the connection."""
-    _, _, port = request.origin
-    host = request.url.raw_host.decode("ascii")
+    _, host, port = request.origin
     try:
         addresses = await guard.addresses(host, port)
-    except OSError as error:
+    except (OSError, UnicodeError) as error:
+        # Python refuses a name with an empty or too long part before anybody is asked.
         raise HttpFailedError(f"{request.shown}: host '{host}' cannot be resolved: {error}") from error
     transport = httpx.AsyncHTTPTransport(verify=tls, trust_env=False)
     failure: httpx.ConnectError | None = None
@@ -170,7 +190,8 @@ async def _exchange(request: HttpRequest, guard: AddressGuard, tls: ssl.SSLConte
                 return await _over(client, request, address)
             except httpx.ConnectError as error:
                 failure = error
-            except httpx.HTTPError as error:
+            except Exception as error:
+                # Not ``HTTPError`` alone: what a server sends can make the libraries raise anything.
                 raise HttpFailedError(f"{request.shown}: {_reason(error)}") from error
     raise HttpFailedError(f"{request.shown}: no connection: {failure}") from failure
 
@@ -205,6 +226,6 @@ async def _bounded_body(response: httpx.Response) -> tuple[bytes, bool]:
     return bytes(body), False
 
 
-def _reason(error: httpx.HTTPError) -> str:
+def _reason(error: Exception) -> str:
     """What went wrong, in words; some errors carry none."""
     return f"{type(error).__name__}: {error}" if str(error) else type(error).__name__

@@ -14,7 +14,7 @@ from .clock import Clock
 from .duties.declarer import Declarer
 from .job.inheritance import let_threads_belong_to_jobs
 from .job.lines import JobLogHandler
-from .job.printing import let_prints_belong_to_jobs
+from .job.printing import guard_output, let_prints_belong_to_jobs
 from .live.log_writer import LogWriter
 from .live.progress import ProgressWriter
 from .node import NodeLife, register, take_back
@@ -114,6 +114,7 @@ class Engine:
             return
         if self._settings.thread_logs:
             let_threads_belong_to_jobs()
+        guard_output()
         if self._settings.print_logs:
             let_prints_belong_to_jobs()
         logging.getLogger().addHandler(self._log_handler)

@@ -41,7 +41,6 @@ from ..runtime.attempts.attempt import Attempt
 from ..runtime.attempts.executor import execute
 from ..runtime.attempts.retrying import retried
 from ..runtime.attempts.secrets import UNAVAILABLE
-from ..runtime.job.hiding import Hiding
 from ..runtime.job.host import Enqueue, LocalHost, SaveCheckpoint
 from ..runtime.job.lines import JobLogHandler, RawLine, level_name
 from ..runtime.job.printing import JobPrints
@@ -198,7 +197,7 @@ def _without_secrets(attempt: Attempt, secrets: Mapping[str, str]) -> Failed | N
     if missing is not None:
         return Failed(UNAVAILABLE, unknown("secret", missing, list(secrets)).message)
     attempt.secrets = {name: secrets[name] for name in names}
-    attempt.host.hiding = Hiding(attempt.secrets)
+    attempt.host.hide(attempt.secrets)
     return None
 
 

@@ -13,13 +13,14 @@ from ...jobs.actions.auth.sessions import is_use_due, note_use
 from ...jobs.core.auth.accounts import Identity
 from ...jobs.core.auth.credentials import Prefix, prefix_of, stored_form
 from ...jobs.store.db.database import Database
+from ...jobs.store.db.transaction import Wake
 from ...jobs.store.read.auth import identities
 from ...jobs.store.read.auth.identities import Found
 from ...jobs.store.read.clock import server_time
 from .cookies import SessionCookie
 
-REMEMBERED: Final = 5.0
-"""Seconds for which a credential that was good is taken for good."""
+REMEMBERED: Final = 0.9
+"""Seconds for which a credential that was good is taken for good, where nobody says that one may be worth less."""
 
 MOST_REMEMBERED: Final = 10_000
 BEARER: Final = re.compile(r"bearer +(\S{1,200})", re.IGNORECASE)
@@ -48,6 +49,7 @@ class Authenticator:
         self._database = database
         self._clock = clock
         self._known: OrderedDict[str, tuple[Identity, float]] = OrderedDict()
+        self._forgotten = 0
 
     async def identity(self, connection: HTTPConnection) -> Identity | None:
         """Whose credential the connection shows; None when it shows none.
@@ -82,8 +84,14 @@ class Authenticator:
         self._known.pop(stored_form(secret), None)
 
     def forget_all(self) -> None:
-        """Look everything up anew."""
+        """Look everything up anew; what is being read just now is not remembered either."""
         self._known.clear()
+        self._forgotten += 1
+
+    def on_wake(self, wakes: Wake) -> None:
+        """Some node has committed what may have made a credential worth less."""
+        if wakes & Wake.RIGHTS:
+            self.forget_all()
 
     async def still_good(self, asked: Collection[Identity]) -> set[Identity]:
         """Those of some identities whose credentials are worth the same as before; the others are not remembered."""
@@ -103,7 +111,7 @@ class Authenticator:
         prefix = prefix_of(secret)
         if prefix not in accepted:
             return None
-        asked = self._clock()
+        asked, forgotten = self._clock(), self._forgotten
         now = await server_time(self._database)
         read = identities.by_token if prefix is Prefix.API_TOKEN else identities.by_session
         found = await self._database.read(read, key, now)
@@ -112,7 +120,8 @@ class Authenticator:
             return None
         if is_use_due(found, now):
             await self._database.write(note_use, found)
-        self._remember(key, found, asked)
+        if forgotten == self._forgotten:
+            self._remember(key, found, asked)
         return found.identity
 
     def _remember(self, key: str, found: Found, asked: float) -> None:

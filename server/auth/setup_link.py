@@ -1,5 +1,6 @@
 """The link by which the first administrator is made: on standard error, and in a file that only its owner reads."""
 
+import logging
 import os
 import sys
 from pathlib import Path
@@ -8,6 +9,8 @@ from ...jobs.actions.auth.accounts import prepare_setup
 from ...jobs.actions.auth.fresh import fresh_secret
 from ...jobs.core.auth.credentials import Prefix, stored_form
 from ...jobs.store.db.database import Database, sqlite_path
+
+log = logging.getLogger("cronograph.sign_in")
 
 
 def link_file(database: Database) -> Path:
@@ -26,15 +29,24 @@ async def offer_setup(database: Database, url: str) -> str | None:
         url: The address under which people open the server.
     """
     secret = fresh_secret(Prefix.LINK)
-    path = link_file(database)
     if not await database.write(prepare_setup, stored_form(secret)):
-        path.unlink(missing_ok=True)
+        remove_link(database)
         return None
+    path = link_file(database)
     link = f"{url}/setup?token={secret}"
     _write_private(path, f"{link}\n")
     sys.stderr.write(f"There is no administrator yet. Open this link once to make one (also in {path}):\n  {link}\n")
     sys.stderr.flush()
     return link
+
+
+def remove_link(database: Database) -> None:
+    """Remove the file of the set-up link: it was used, and is worth nothing."""
+    path = link_file(database)
+    try:
+        path.unlink(missing_ok=True)
+    except OSError as error:
+        log.warning("the set-up link was used; '%s' could not be removed: %s", path, error.strerror)
 
 
 def _write_private(path: Path, text: str) -> None:

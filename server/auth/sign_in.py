@@ -14,6 +14,7 @@ from ...jobs.core.auth.devices import POLL_EVERY
 from ...jobs.core.auth.roles import Role
 from ...jobs.core.later import Later
 from ...jobs.store.db.database import Database
+from ...jobs.store.db.transaction import Wake
 from ...jobs.store.read.auth import accounts
 from ..configuration.provider_settings import ProviderSettings
 from .authenticator import Authenticator
@@ -78,6 +79,11 @@ class SignIn:
     def routes(self) -> list[Route]:
         """All addresses of sign-in."""
         return [*self.pages.routes(), *self._passkeys.routes(), *self._oauth.routes(), *self._providers.routes()]
+
+    def on_wake(self, wakes: Wake) -> None:
+        """Some node has committed something."""
+        self.authenticator.on_wake(wakes)
+        self.watch.on_wake(wakes)
 
     def close(self) -> None:
         """End the threads that hash passwords."""

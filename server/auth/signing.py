@@ -21,6 +21,7 @@ from ...jobs.store.read.auth import links
 from ...jobs.store.read.auth.links import Purpose
 from ...jobs.store.read.clock import server_time
 from .passwords import Passwords
+from .setup_link import remove_link
 
 WRONG = "The name or the password is wrong."
 
@@ -114,7 +115,9 @@ class Signing:
             raise account_actions.bad_link("a new one is printed at each start until there is an administrator")
         hashed = await self._passwords.hash(password)
         secret = fresh_secret(Prefix.SESSION)
-        return SignedIn(await self._database.write(_set_up, link, stored, hashed, secret, place), secret)
+        account = await self._database.write(_set_up, link, stored, hashed, secret, place)
+        remove_link(self._database)
+        return SignedIn(account, secret)
 
     async def recover(self, link: str, password: str, place: Place) -> SignedIn:
         """Set a new password, by which its owner is signed in.

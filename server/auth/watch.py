@@ -1,28 +1,31 @@
 """Ends open streams whose owner has lost what opened them: the session, the token, the role or the account."""
 
-import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Collection, Generator
 from contextlib import contextmanager
 from typing import Final
 
+from typing_extensions import override
+
 from ...graphql.context import Context
 from ...graphql.errors import UserFacingError
 from ...jobs.core.auth.accounts import Identity
+from ...jobs.runtime.service import Watch
 from ...jobs.store.db.database import SQLAlchemyError
+from ...jobs.store.db.transaction import Wake
 from .authenticator import unauthenticated
 
 log = logging.getLogger("cronograph.sign_in")
 
-EVERY: Final = 5.0
-"""Seconds between two looks. With what the authenticator remembers, a loss is noticed within ten."""
+EVERY: Final = 0.5
+"""Seconds between two looks while streams are open, where nobody says that a right may be lost."""
 
 StillGood = Callable[[Collection[Identity]], Awaitable[set[Identity]]]
 Lost = Callable[[UserFacingError], None]
 
 
-class RightsWatch:
-    """Knows the streams that are open and looks again and again whether their owners still may read.
+class RightsWatch(Watch):
+    """Knows the streams that are open, and looks whether their owners still may read: when told, and now and then.
 
     One statement for all streams of this node: it costs the same however many dashboards are open.
     """
@@ -34,8 +37,8 @@ class RightsWatch:
             still_good: Which of some identities are worth what they were.
             every: Seconds between two looks.
         """
+        super().__init__("rights-watch", hints=Wake.RIGHTS, poll=every, worth=lambda: bool(self._open))
         self._still_good = still_good
-        self._every = every
         self._open: dict[object, tuple[Identity, Lost]] = {}
 
     @contextmanager
@@ -57,22 +60,18 @@ class RightsWatch:
         finally:
             self._open.pop(key, None)
 
-    async def run(self) -> None:
-        """Look until cancelled."""
-        while True:
-            await asyncio.sleep(self._every)
-            try:
-                await self.look()
-            except SQLAlchemyError as error:
-                # Without a database no stream has anything to tell either.
-                log.warning("cannot see whether the readers of open streams still may read: %s", error)
-
+    @override
     async def look(self) -> None:
         """End the streams whose owners have lost their rights."""
         seen = list(self._open.items())
         if not seen:
             return
-        good = await self._still_good({identity for _, (identity, _) in seen})
+        try:
+            good = await self._still_good({identity for _, (identity, _) in seen})
+        except SQLAlchemyError as error:
+            # Without a database no stream has anything to tell either.
+            log.warning("cannot see whether the readers of open streams still may read: %s", error)
+            return
         for key, (identity, lost) in seen:
             if identity not in good and self._open.pop(key, None) is not None:
                 lost(unauthenticated("The sign-in has ended or its rights have changed; sign in and connect again."))

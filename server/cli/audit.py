@@ -5,9 +5,9 @@ from typing import Annotated
 
 import typer
 
-from ...jobs.core.auth.audit import Entry
+from ...jobs.core.auth.audit import Entry, described
 from ...jobs.store.db.opening import connected
-from ...jobs.store.read.auth.audit import chain
+from ...jobs.store.read.auth.audit import Unreadable, chain
 from ...jobs.store.read.auth.audit import verify as verify_chain
 from ..process.ending import ExitCode
 from .desk import Desk, at_desk
@@ -42,10 +42,21 @@ def verify(
 @audit.command()
 @at_desk
 def export(desk: Desk) -> None:
-    """Write all entries to standard output, the oldest first, one JSON object a line."""
+    """Write all entries to standard output, the oldest first, one JSON object a line.
+
+    An entry that cannot be read has `unreadable` in the place of its contents, and the status is 1.
+    """
+    faults: list[str] = []
     with connected(desk.settings.database_url) as connection:
         for entry, stored in chain(connection):
-            print_line(json.dumps({**_line(entry), "hash": stored}))
+            if isinstance(entry, Unreadable):
+                faults.append(f"audit log: entry {entry.id} cannot be read: {entry.fault}")
+                print_line(json.dumps({"id": entry.id, "unreadable": entry.fault, "hash": stored}))
+            else:
+                print_line(json.dumps({**_line(entry), "hash": stored}))
+    if faults:
+        desk.output.failed(faults, ExitCode.REFUSED)
+        raise typer.Exit(ExitCode.REFUSED)
 
 
 def _line(entry: Entry) -> dict[str, object]:
@@ -57,6 +68,6 @@ def _line(entry: Entry) -> dict[str, object]:
         "address": entry.address,
         "action": entry.action,
         "subject": entry.subject,
-        "before": None if entry.before is None else json.loads(entry.before),
-        "after": None if entry.after is None else json.loads(entry.after),
+        "before": described(entry.before),
+        "after": described(entry.after),
     }

@@ -10,6 +10,7 @@ from ...jobs.builtin import builtin_jobs
 from ...jobs.connection import connect
 from ...jobs.core.errors import ConfigurationError
 from ...jobs.registry import default_registry
+from ...jobs.runtime.job.printing import guard_output
 from ...jobs.store.db.address import without_password
 from ...jobs.store.db.database import Database
 from ..configuration.reading import InvalidSettingsError, load
@@ -73,6 +74,8 @@ def run_server(
         before_ready: See ``Service.prepare``.
         greeting: What is ready, in the line that tells the address.
     """
+    # Before the modules of jobs are imported: their own handlers of logging write to what is there by then.
+    guard_output()
     output = Output(as_json=as_json)
     with output.errors():
         prepared = prepare(flags, config)

@@ -6,7 +6,7 @@ from ...jobs.core.errors import SchemaTooNew
 from ...jobs.core.later import Later
 from ...jobs.store.db.address import parse_url, schema_in
 from ...jobs.store.db.database import Connection
-from ...jobs.store.db.opening import connected, exists, make_private
+from ...jobs.store.db.opening import connected, exists
 from ...jobs.store.db.place import check_folder, check_place
 from ...migrations.revision import is_newest
 
@@ -24,7 +24,6 @@ def migrate(database_url: str) -> list[str]:
         SchemaTooNew: a newer version of Cronograph has migrated it.
         StorageError: it cannot be reached or used, or there is no place for the tables.
     """
-    make_private(database_url)
     try:
         with connected(database_url) as connection:
             if _is_newest(connection, database_url):

@@ -85,7 +85,7 @@ class Parts:
 
 def _middleware(parts: Parts) -> list[Middleware]:
     """What every request passes, the outermost first."""
-    inner = [Middleware(SecurityHeaders), Middleware(KnownHost, hosts=parts.hosts)]
+    inner = [Middleware(SecurityHeaders, own_host=parts.host is None), Middleware(KnownHost, hosts=parts.hosts)]
     if not parts.proxies:
         return inner
     return [Middleware(ForwardedHeaders, proxies=parts.proxies), Middleware(OnlyOverTls), *inner]

@@ -20,6 +20,9 @@ HEADERS = {
 }
 """On every answer, unless the route sets its own."""
 
+OVER_TLS_ONLY = "max-age=31536000"
+"""``Strict-Transport-Security`` for a year. Other names of the same domain may be anybody's, so not for these."""
+
 NOTHING_ALLOWED = "default-src 'none'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'"
 """The Content-Security-Policy of answers that are no page: JSON and text load nothing."""
 
@@ -27,8 +30,10 @@ NOTHING_ALLOWED = "default-src 'none'; frame-ancestors 'none'; base-uri 'none'; 
 class SecurityHeaders:
     """Adds the headers to every HTTP answer."""
 
-    def __init__(self, app: ASGIApp) -> None:
+    def __init__(self, app: ASGIApp, *, own_host: bool = True) -> None:
+        """Guard ``app``; ``own_host`` is False where the name belongs to an application that has mounted us."""
         self._app = app
+        self._own_host = own_host
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass the request on; complete the answer."""
@@ -36,12 +41,16 @@ class SecurityHeaders:
             await self._app(scope, receive, send)
             return
 
+        over_tls = self._own_host and scope["scheme"] == "https" and not _is_local(Headers(scope=scope))
+
         async def send_with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
                 headers = MutableHeaders(scope=message)
                 for name, value in HEADERS.items():
                     headers.setdefault(name, value)
                 headers.setdefault("Content-Security-Policy", NOTHING_ALLOWED)
+                if over_tls:
+                    headers.setdefault("Strict-Transport-Security", OVER_TLS_ONLY)
             await send(message)
 
         await self._app(scope, receive, send_with_headers)
@@ -75,6 +84,12 @@ class KnownHost:
             got = ", ".join(headers.getlist("host"))[:100]
             refusal = PlainTextResponse(f"Host: must be one of {names}, got '{got}'.\n", status_code=421)
             await refusal(scope, receive, send)
+
+
+def _is_local(headers: Headers) -> bool:
+    """Whether the name is that of every machine: what holds for it would hold for all that is developed there."""
+    name = host_name(headers)
+    return name is None or name == "localhost" or name.endswith(".localhost")
 
 
 def _by_load_balancer(scope: Scope, headers: Headers) -> bool:

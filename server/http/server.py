@@ -1,9 +1,11 @@
 """The HTTP server: uvicorn on sockets that listen already, stopped by us and not by its own signal handlers."""
 
 import asyncio
+import socket
 from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import cast
 
 from starlette.types import ASGIApp
 from typing_extensions import override
@@ -18,6 +20,9 @@ CLOSE_TIMEOUT = 3
 KEEP_ALIVE = 30
 """Seconds that an idle connection stays open."""
 
+HANDSHAKE_SECONDS = 10.0
+"""A connection has so long to complete its TLS handshake."""
+
 TICK = 1.0
 """Seconds between two refreshes of the Date header."""
 
@@ -28,6 +33,8 @@ class HttpServer(Server):
     uvicorn ends its process by the signal that it caught and stops listening before jobs have drained; here the process
     drains first, answering as long, and then calls ``finish``.
     """
+
+    handshake_seconds = HANDSHAKE_SECONDS
 
     def __init__(self, app: ASGIApp, *, message_bytes: int, tls: tuple[Path, Path] | None = None) -> None:
         """Serve ``app``; WebSocket messages may have ``message_bytes``; ``tls`` are certificate and key."""
@@ -52,11 +59,29 @@ class HttpServer(Server):
             )
         )
         self._finishing = asyncio.Event()
+        self.servers = []
 
     def finish(self) -> None:
         """Stop listening, end the connections, and let ``serve`` return."""
         self.should_exit = True
         self._finishing.set()
+
+    @override
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Listen on sockets. As uvicorn does it, which leaves a connection a minute to say nothing at all."""
+        config, loop = self.config, asyncio.get_running_loop()
+
+        def connected() -> asyncio.Protocol:
+            kind = cast("type[BoundedHeadProtocol]", config.http_protocol_class)
+            return kind(config=config, server_state=self.server_state, app_state=self.lifespan.state)
+
+        patience = None if config.ssl is None else self.handshake_seconds
+        for one in sockets or ():
+            listening = await loop.create_server(
+                connected, sock=one, ssl=config.ssl, ssl_handshake_timeout=patience, backlog=config.backlog
+            )
+            self.servers.append(listening)
+        self.started = True
 
     @override
     async def main_loop(self) -> None:

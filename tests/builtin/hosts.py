@@ -48,8 +48,10 @@ class KeepingHost:
         self.saved = value
         return anyio.lowlevel.checkpoint()
 
-    def printed(self, text: str) -> None:
-        self.lines.append(("INFO", text, None))
+    def printed(self, text: str, show: Callable[[str], object], *, keep: bool) -> None:
+        show(text)
+        if keep:
+            self.lines.append(("INFO", text, None))
 
     async def enqueue(self, runs: Sequence[RunSpec]) -> list[int]:
         self.enqueued += runs

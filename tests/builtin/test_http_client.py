@@ -13,6 +13,7 @@ from cronograph.jobs.builtin.http_client import (
     HttpAnswer,
     HttpFailedError,
     HttpRequest,
+    default_tls,
     parse_url,
     send,
 )
@@ -261,3 +262,94 @@ def test_an_address_that_cannot_be_used_is_refused_with_the_reason(text: str, re
 def test_a_body_is_text_whatever_its_bytes(kind: str | None, body: bytes, text: str) -> None:
     headers = httpx.Headers({"content-type": kind, "content-encoding": "gzip"} if kind else {})
     assert HttpAnswer(200, httpx.URL("http://a.test/"), headers, body, cut=False).text == text
+
+
+CHARSETS = ["zlib", "zip", "rot13", "undefined", "idna", "punycode", "nothing", "a\\0b", "x" * 999]
+
+
+@pytest.mark.parametrize("charset", CHARSETS)
+async def test_an_encoding_that_makes_no_text_is_read_as_utf_8(charset: str) -> None:
+    kind = f'text/plain; charset="{charset}"'
+    async with answering(lambda _: reply(200, "zählt".encode() + b"\xff", content_type=kind)) as server:
+        answer = await send(request(f"http://site.test:{server.port}/"), guard())
+    assert answer.text == "zählt\ufffd"
+
+
+async def test_the_encoding_that_the_server_names_is_used() -> None:
+    kind = "text/plain; charset=latin-1"
+    async with answering(lambda _: reply(200, "zählt".encode("latin-1"), content_type=kind)) as server:
+        answer = await send(request(f"http://site.test:{server.port}/"), guard())
+    assert answer.text == "zählt"
+
+
+HEAD = b"HTTP/1.1 200 OK\r\n"
+STRANGE = {
+    "no HTTP": b"\x15\x03\x01\x00\x02\x02\x0a",
+    "huge header": HEAD + b"X-Big: " + b"x" * 200_000 + b"\r\n\r\n",
+    "many headers": HEAD + b"".join(b"X-%d: y\r\n" % number for number in range(20_000)) + b"\r\n",
+    "two lengths": HEAD + b"Content-Length: 3\r\nContent-Length: 5\r\n\r\nabc",
+    "a length that is none": HEAD + b"Content-Length: x\r\n\r\n",
+    "a length that is not met": HEAD + b"Content-Length: 30\r\n\r\nabc",
+    "chunks that are none": HEAD + b"Transfer-Encoding: chunked\r\n\r\nzz\r\n",
+    "an unknown transfer encoding": HEAD + b"Transfer-Encoding: gzip, identity\r\n\r\nabc",
+    "a status that is none": b"HTTP/1.1 9999 Odd\r\n\r\n",
+    "a status line that is none": b"HTTP/1.1\r\n\r\n",
+    "a header with a NUL": HEAD + b"X: \x00\r\n\r\n",
+    "a header without a name": HEAD + b": y\r\n\r\n",
+    "nothing": b"",
+    "half a head": b"HTTP/1.1 200 OK\r\nX-",
+}
+
+
+@pytest.mark.parametrize("answer", STRANGE.values(), ids=STRANGE)
+async def test_whatever_a_server_sends_a_failure_is_a_sentence(answer: bytes) -> None:
+    async with answering(lambda _: answer) as server:
+        url = f"http://site.test:{server.port}/"
+        with pytest.raises(HttpFailedError, match=rf"^GET {url}: \w+"):
+            await send(request(url), guard())
+
+
+async def test_an_answer_that_is_compressed_all_the_same_fails_nothing() -> None:
+    answer = HEAD + b"Content-Encoding: gzip, br, nonsense\r\nContent-Length: 4\r\n\r\n\x1f\x8b\x00\x00"
+    async with answering(lambda _: answer) as server:
+        found = await send(request(f"http://site.test:{server.port}/"), guard())
+    assert (found.status, found.body) == (200, b"\x1f\x8b\x00\x00")
+
+
+TARGETS = {
+    "a host that is none": b"http://[::1",
+    "a port that is none": b"http://site.test:port/",
+    "another scheme": b"gopher://site.test/",
+    "a user": b"http://user:secret@site.test/",
+    "spaces": b"http://a b/",
+}
+
+
+@pytest.mark.parametrize("target", TARGETS.values(), ids=TARGETS)
+async def test_a_redirect_that_leads_nowhere_is_a_sentence(target: bytes) -> None:
+    head = b"HTTP/1.1 302 Found\r\nContent-Length: 0\r\nLocation: " + target + b"\r\n\r\n"
+    async with answering(lambda _: head) as server:
+        with pytest.raises((PermanentFailure, HttpFailedError), match=r"redirected to an address|in location header"):
+            await send(request(f"http://site.test:{server.port}/"), guard())
+
+
+@pytest.mark.parametrize("host", [f"{'x' * 64}.test", "a..test", "xn--xt_.test"])
+async def test_a_name_that_cannot_be_asked_for_is_a_sentence(host: str) -> None:
+    with pytest.raises(HttpFailedError, match="cannot be resolved"):
+        await send(request(f"http://{host}/"), AddressGuard(AllowList.parse(["*"])))
+
+
+async def test_a_fault_of_the_libraries_is_a_sentence() -> None:
+    # A name that TLS refuses to ask for, which is not one of the errors that the library knows.
+    async with answering(lambda _: reply(200, b"")) as server:
+        with pytest.raises(HttpFailedError, match=r"^GET https://.*: \w+"):
+            await send(request(f"https://.site.test:{server.port}/"), guard("*"))
+
+
+async def test_certificates_that_cannot_be_loaded_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SSL_CERT_FILE", "/nowhere/at/all.pem")
+    default_tls.cache_clear()
+    with pytest.raises(HttpFailedError, match="SSL_CERT_FILE"):
+        await send(request("http://site.test/"), guard())
+    monkeypatch.undo()
+    default_tls.cache_clear()

@@ -153,7 +153,7 @@ def lines_of(block: Block) -> list[str]:
 
 
 def test_a_back_up_that_is_made_while_it_serves_can_be_served(my_server: CronographProcess) -> None:
-    block = block_of("docs/deployment.md", "python3 -c")
+    block = block_of("docs/deployment.md", "umask 077")
     subprocess.run(["sh", "-c", block.text], cwd=my_server.output_file.parent, check=True)
     report = check_database(f"sqlite:///{my_server.output_file.parent / 'backup.db'}", Registry())
     assert (report.faults, report.pending) == ([], [])

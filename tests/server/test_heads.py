@@ -1,9 +1,12 @@
 """The heads of requests: one host with one name, targets that name it, and heads that never end."""
 
 import asyncio
+import ssl
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager, closing
+from pathlib import Path
 
+import httpx
 import pytest
 from starlette.applications import Starlette
 from starlette.datastructures import Headers
@@ -15,8 +18,9 @@ from starlette.routing import Route
 from cronograph.graphql.transport.site import host_name
 from cronograph.server.http.bind import listen
 from cronograph.server.http.protocol import BoundedHeadProtocol
-from cronograph.server.http.security import KnownHost
+from cronograph.server.http.security import KnownHost, SecurityHeaders
 from cronograph.server.http.server import HttpServer
+from tests.support.certificates import make_certificate
 
 SECONDS = 0.3
 
@@ -27,16 +31,28 @@ class QuickProtocol(BoundedHeadProtocol):
     head_seconds = SECONDS
 
 
+class QuickServer(HttpServer):
+    """A server with as little."""
+
+    handshake_seconds = SECONDS
+
+
 async def hello(_request: Request) -> PlainTextResponse:
     return PlainTextResponse("hello")
 
 
 @asynccontextmanager
-async def serving() -> AsyncGenerator[int]:
+async def serving(tls: tuple[Path, Path] | None = None) -> AsyncGenerator[int]:
     """The port of a server that knows the host ``localhost``."""
     routes = [Route("/", hello), Route("/health/ready", hello)]
-    app = Starlette(routes=routes, middleware=[Middleware(KnownHost, hosts={"localhost", "[::1]"})])
-    server = HttpServer(app, message_bytes=1_000)
+    app = Starlette(
+        routes=routes,
+        middleware=[
+            Middleware(SecurityHeaders),
+            Middleware(KnownHost, hosts={"localhost", "[::1]", "cron.example.com"}),
+        ],
+    )
+    server = QuickServer(app, message_bytes=1_000, tls=tls)
     server.config.http = QuickProtocol
     with closing(listen("localhost", 0)) as listener:
         running = asyncio.create_task(server.serve(list(listener.sockets)))
@@ -107,3 +123,33 @@ async def test_a_second_head_that_never_ends_is_cut_off_as_well() -> None:
 )
 def test_a_name_is_taken_only_from_what_is_one(values: list[str], name: str | None) -> None:
     assert host_name(Headers(raw=[(b"host", value.encode()) for value in values])) == name
+
+
+@pytest.mark.parametrize("said", [b"", b"\x16\x03\x01\x02\x00\x01"], ids=["nothing", "half a greeting"])
+async def test_a_connection_that_never_completes_its_tls_handshake_is_closed(tmp_path: Path, said: bytes) -> None:
+    made = make_certificate(tmp_path)
+    async with serving((made.certificate, made.key)) as port:
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        writer.write(said)
+        async with asyncio.timeout(30):
+            assert await reader.read() == b""
+        writer.close()
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"), [("cron.example.com", "max-age=31536000"), ("localhost", None)], ids=["a name", "localhost"]
+)
+async def test_over_tls_browsers_are_told_to_come_by_tls_only(tmp_path: Path, name: str, expected: str | None) -> None:
+    made = make_certificate(tmp_path)
+    async with serving((made.certificate, made.key)) as port:
+        trusting = ssl.create_default_context(cafile=str(made.certificate))
+        async with httpx.AsyncClient(base_url=f"https://localhost:{port}", verify=trusting, trust_env=False) as client:
+            answer = await client.get("/", headers={"host": name})
+    assert (answer.status_code, answer.headers.get("strict-transport-security")) == (200, expected)
+
+
+async def test_without_tls_they_are_not() -> None:
+    async with serving() as port:
+        answer = await exchange(port, f"GET / HTTP/1.1\r\nHost: cron.example.com\r\n{CLOSE}")
+    assert b"200" in answer
+    assert b"strict-transport-security" not in answer.lower()

@@ -9,7 +9,7 @@ from ...core.auth.signin import LINK_LIFETIME, account_subject
 from ...core.codes import ErrorCode
 from ...core.errors import AlreadyExists, InvalidState, UserError
 from ...core.rules import unknown
-from ...store.db.transaction import Tx
+from ...store.db.transaction import Tx, Wake
 from ...store.read.auth import accounts as stored_accounts
 from ...store.read.auth.links import Purpose
 from ...store.write.auth import accounts, links, sessions, throttle
@@ -46,6 +46,7 @@ def set_role(tx: Tx, name: str, role: Role) -> Account:
     _keep_an_administrator(tx, account)
     changed = accounts.change(tx.conn, account.id, role=role.value)
     sessions.delete_sessions_of(tx.conn, account.id, tx.now)
+    tx.wake(Wake.RIGHTS)
     tx.record("account.role", account.name, before={"role": account.role.value}, after={"role": role.value})
     return changed
 
@@ -63,6 +64,7 @@ def disable(tx: Tx, name: str) -> Account:
     _keep_an_administrator(tx, account)
     changed = accounts.change(tx.conn, account.id, disabled_at=tx.now)
     sessions.delete_sessions_of(tx.conn, account.id, tx.now)
+    tx.wake(Wake.RIGHTS)
     tx.record("account.disabled", account.name)
     return changed
 
@@ -89,6 +91,7 @@ def set_password(tx: Tx, name: str, password_hash: str, *, keep_session: int | N
     account = the_account(tx, name)
     changed = accounts.change(tx.conn, account.id, password_hash=password_hash)
     sessions.delete_sessions_of(tx.conn, account.id, tx.now, but=keep_session)
+    tx.wake(Wake.RIGHTS)
     throttle.forgive(tx.conn, account_subject(name_key(account.name)))
     tx.record("account.password", account.name)
     return changed

@@ -21,7 +21,7 @@ from ...core.auth.roles import Role
 from ...core.auth.signin import ACCOUNT_BRAKE, ADDRESS_BRAKE, address_subject, guess_subject
 from ...core.codes import ErrorCode
 from ...core.errors import InvalidState
-from ...store.db.transaction import Tx
+from ...store.db.transaction import Tx, Wake
 from ...store.read.auth import accounts
 from ...store.read.auth import devices as stored_devices
 from ...store.write.auth import devices, sessions
@@ -172,6 +172,8 @@ def exchange(tx: Tx, refresh_hash: str, tokens: NewTokens, place: Place) -> Acco
         _end(tx, token, account_id)
         return None
     devices.use_refresh(tx.conn, token.id, tx.now)
+    # The access token of before is worth nothing any more.
+    tx.wake(Wake.RIGHTS)
     ends = tx.now + REFRESH_LIFETIME
     sessions.renew_access(tx.conn, token.session_id, tokens.access, tx.now + ACCESS_LIFETIME, tx.now, ends)
     follower = replace(token, expires_at=ends)
@@ -196,6 +198,7 @@ def end_by_access(tx: Tx, access_hash: str, place: Place) -> bool:
     if found is None:
         return False
     session_id, account_id = found
+    tx.wake(Wake.RIGHTS)
     _record_end(tx, account_id, place)
     return sessions.delete_session(tx.conn, session_id, account_id, tx.now)
 
@@ -220,5 +223,6 @@ def _sign_in(tx: Tx, account: Account, request: DeviceRequest, tokens: NewTokens
 
 def _end(tx: Tx, token: RefreshToken, account_id: int) -> None:
     devices.revoke_family(tx.conn, token.family, tx.now)
+    tx.wake(Wake.RIGHTS)
     if token.session_id is not None:
         sessions.delete_session(tx.conn, token.session_id, account_id, tx.now)

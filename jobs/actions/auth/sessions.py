@@ -15,7 +15,7 @@ from ...core.auth.signin import (
     session_end,
 )
 from ...core.errors import NotFound
-from ...store.db.transaction import Tx
+from ...store.db.transaction import Tx, Wake
 from ...store.read.auth import accounts
 from ...store.read.auth.identities import Found
 from ...store.write.auth import sessions, throttle
@@ -128,12 +128,14 @@ def end_session(tx: Tx, account_id: int, session_id: int) -> None:
     """
     if not sessions.delete_session(tx.conn, session_id, account_id, tx.now):
         raise NotFound(f"id: there is no session {session_id}; it may have ended", path=("id",))
+    tx.wake(Wake.RIGHTS)
     tx.record("session.ended", name_of(tx, account_id))
 
 
 def sign_out(tx: Tx, account_id: int, session_id: int) -> None:
     """End the sign-in that somebody leaves; it may have ended meanwhile."""
     if sessions.delete_session(tx.conn, session_id, account_id, tx.now):
+        tx.wake(Wake.RIGHTS)
         tx.record("session.ended", name_of(tx, account_id))
 
 
@@ -141,6 +143,7 @@ def end_all_sessions(tx: Tx, account_id: int, *, but: int | None = None) -> int:
     """End the sign-ins of an account, all or all but one; returns how many."""
     ended = sessions.delete_sessions_of(tx.conn, account_id, tx.now, but=but)
     if ended:
+        tx.wake(Wake.RIGHTS)
         tx.record("session.ended", name_of(tx, account_id), after={"sessions": ended})
     return ended
 

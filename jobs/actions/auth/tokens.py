@@ -7,7 +7,7 @@ from ...core.auth.accounts import Account, ApiToken
 from ...core.auth.roles import Role, lesser
 from ...core.errors import InvalidInput, InvalidState, NotFound
 from ...core.rules import check_name
-from ...store.db.transaction import Tx
+from ...store.db.transaction import Tx, Wake
 from ...store.read.auth import sessions as stored_sessions
 from ...store.write.auth import sessions
 from .accounts import name_of
@@ -75,6 +75,7 @@ def revoke_token(tx: Tx, token_id: int, *, account_id: int | None = None) -> Api
     revoked = sessions.revoke_token(tx.conn, token_id, account_id, tx.now)
     if revoked is None:
         raise NotFound(f"id: there is no token {token_id}, or it is revoked already", path=("id",))
+    tx.wake(Wake.RIGHTS)
     tx.record("token.revoked", name_of(tx, revoked.account_id), before=_described(revoked))
     return revoked
 

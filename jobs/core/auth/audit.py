@@ -1,5 +1,6 @@
 """What the audit log keeps: who changed what, from where, and how it was before and after."""
 
+import json
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -39,3 +40,11 @@ class Entry:
     subject: str | None
     before: str | None
     after: str | None
+
+
+def described(text: str | None) -> Json:
+    """``before`` or ``after`` of an entry; one that is no JSON, because somebody has changed it, as the text it is."""
+    try:
+        return None if text is None else json.loads(text)
+    except (ValueError, RecursionError):
+        return text

@@ -17,7 +17,6 @@ from ...core.outcome import Failed, JobOutcome, Succeeded
 from ...core.run_spec import RunSpec
 from ...registry import Registry
 from ...services import Services
-from ..job.hiding import Hiding
 from ..job.host import LocalHost
 from ..job.results import message_of
 from ..job.stopping import StopSignal
@@ -197,7 +196,7 @@ class Attempts:
             await self._complete(attempt, values)
             return
         attempt.secrets = values
-        attempt.host.hiding = Hiding(values)
+        attempt.host.hide(values)
         await self._run(attempt, self._body(attempt), None)
 
     async def _complete(self, attempt: Attempt, outcome: JobOutcome) -> None:
@@ -205,7 +204,9 @@ class Attempts:
         started = attempt.started
         unsaved = await attempt.host.await_checkpoints()
         if unsaved is not None and isinstance(outcome, Succeeded):
-            outcome = Failed(type(unsaved).__name__, f"a checkpoint could not be kept: {message_of(unsaved)}")
+            outcome = Failed(
+                type(unsaved).__name__, f"a checkpoint could not be kept: {message_of(unsaved, attempt.host.hiding)}"
+            )
         self._progress.forget(started.run.id)
         attempt.host.end_prints()
         tail = await self._logs.close(started.execution_id)
@@ -326,4 +327,4 @@ def _is_coroutine(attempt: Attempt) -> bool:
 
 def _executor_failed(attempt: Attempt, error: Exception) -> Failed:
     log.error("executing run %d failed outside its job", attempt.started.run.id, exc_info=error)
-    return Failed(type(error).__name__, f"the executor failed: {message_of(error)}")
+    return Failed(type(error).__name__, f"the executor failed: {message_of(error, attempt.host.hiding)}")

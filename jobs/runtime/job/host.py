@@ -14,8 +14,9 @@ from ...core.held import HeldRun
 from ...core.model import Json, NewRun, Run
 from ...core.run_spec import RunSpec
 from .hiding import NOTHING_HIDDEN, Hiding
+from .in_use import IN_USE
 from .lines import RawLine
-from .printing import Lines
+from .printing import Lines, Pieces
 from .stopping import StopSignal
 from .values import plain_json, progress_document
 
@@ -86,6 +87,7 @@ class LocalHost:
         "_loop",
         "_on_stop",
         "_order",
+        "_pieces",
         "_prints",
         "_save",
         "_savings",
@@ -110,7 +112,6 @@ class LocalHost:
         enqueue: Enqueue,
         lines: LineSink,
         show_progress: ShowProgress,
-        hiding: Hiding = NOTHING_HIDDEN,
     ) -> None:
         self._started = started
         self._signal = signal
@@ -120,7 +121,8 @@ class LocalHost:
         self.at_end: tuple[NewRun, ...] = ()
         self._lines = lines
         self._show_progress = show_progress
-        self.hiding = hiding
+        self.hiding = NOTHING_HIDDEN
+        self._pieces: Pieces | None = None
         self._loop = asyncio.get_running_loop()
         self._thread = threading.get_ident()
         # Most jobs are never asked to stop and keep no checkpoint: what serves these is made when it is asked for.
@@ -148,7 +150,7 @@ class LocalHost:
     @property
     def left_more(self) -> bool:
         """Whether the job left more than its outcome: checkpoints that are perhaps not kept yet, runs to enqueue."""
-        return bool(self._savings or self.at_end or self._prints)
+        return bool(self._savings or self.at_end or self._prints or self._pieces)
 
     def enqueue(self, runs: Sequence[RunSpec]) -> Awaitable[list[int]]:
         """Put runs into the queue now; their ids."""
@@ -205,15 +207,35 @@ class LocalHost:
         if pause and threading.get_ident() != self._thread:
             time.sleep(pause)
 
-    def printed(self, text: str) -> None:
-        """Keep what the job printed, line by line."""
+    def hide(self, secrets: Mapping[str, str]) -> None:
+        """From now on cut these secrets out of what the job says.
+
+        Args:
+            secrets: Value by name.
+        """
+        self.hiding = Hiding(secrets)
+        self._pieces = Pieces(self.hiding, self._keep_printed)
+        IN_USE.add(secrets)
+
+    def printed(self, text: str, show: Callable[[str], object], *, keep: bool) -> None:
+        """Show what the job printed, without its secrets; and keep it with the execution, line by line, if asked."""
+        if self._pieces is not None:
+            self._pieces.write(text, show, keep=keep)
+            return
+        if keep:
+            self._keep_printed(text)
+        show(text)
+
+    def _keep_printed(self, text: str) -> None:
         if self._prints is None:
             self._prints = Lines()
         for line in self._prints.take(text):
             self.log(logging.INFO, line, None)
 
     def end_prints(self) -> None:
-        """Keep what was printed last, without an end of its line."""
+        """Show and keep what was printed last, without an end of its line."""
+        if self._pieces is not None:
+            self._pieces.end()
         for line in [] if self._prints is None else self._prints.rest():
             self.log(logging.INFO, line, None)
 

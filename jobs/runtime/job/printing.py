@@ -1,16 +1,29 @@
-"""What a job prints is kept with its execution, if asked: line by line, by whom ``current_host`` says."""
+"""What this process prints: never a secret of its jobs; and, if asked, kept with the execution that printed it.
+
+``current_host`` says in whose job something is written. What was written outside of any job, or after its end, may
+still tell of a secret: a thread without context, a traceback of a task that nobody awaited.
+"""
 
 import io
+import logging
 import sys
 import threading
-from typing import Final, TextIO
+from collections.abc import Callable
+from typing import Any, BinaryIO, Final, TextIO, TypeAlias, cast
 
 from typing_extensions import override
 
 from ...context import current_host
+from .hiding import Hiding
+from .in_use import IN_USE
 
 LONGEST: Final = 8_192
 """Characters of a line that has no end; then it is taken for one."""
+MOST_HELD: Final = 262_144
+"""Characters that may wait because they may be the beginning of a secret."""
+
+Show: TypeAlias = Callable[[str], object]
+"""Writes text where it is seen."""
 
 
 class Lines:
@@ -36,23 +49,106 @@ class Lines:
         return [text] if text else []
 
 
-class JobPrints(io.TextIOBase):
-    """Standard output that also gives jobs what they print; whatever else is asked of it, the original answers.
+class Pieces:
+    """Text that a job with secrets writes piece by piece: what may be half of one waits for the rest of it.
 
     Args:
-        original: Where all of it goes as before.
+        hiding: Cuts the secrets out.
+        keep: Keeps text with the execution.
+    """
+
+    def __init__(self, hiding: Hiding, keep: Show) -> None:
+        self._hiding = hiding
+        self._keep = keep
+        self._held: dict[tuple[Show, bool], str] = {}
+        self._ended = False
+        self._lock = threading.Lock()
+
+    def write(self, text: str, show: Show, *, keep: bool) -> None:
+        """Show, and keep if asked, what is certain by now; safe from any thread."""
+        with self._lock:
+            whole = self._held.pop((show, keep), "") + text
+            if self._ended or len(whole) > MOST_HELD:
+                ready = self._hiding.text(whole)
+            else:
+                ready, held = self._hiding.split(whole)
+                if held:
+                    self._held[show, keep] = held
+        if ready:
+            self._say(ready, show, keep=keep)
+
+    def end(self) -> None:
+        """The job has ended: nothing waits any more."""
+        with self._lock:
+            held, self._held, self._ended = self._held, {}, True
+        for (show, keep), text in held.items():
+            self._say(self._hiding.text(text), show, keep=keep)
+
+    def _say(self, text: str, show: Show, *, keep: bool) -> None:
+        if keep:
+            self._keep(text)
+        show(text)
+
+
+class _Guarded:
+    """What standard output and its bytes have in common.
+
+    Args:
+        show: Writes text to the original.
+
+    Attributes:
+        keeps: Whether what jobs print is kept with their executions as well.
+    """
+
+    def __init__(self, show: Show) -> None:
+        self._show = show
+        self.keeps = False
+
+    def say(self, text: str) -> None:
+        """Show text without secrets, and keep it with the job that runs in this context if that is asked for."""
+        host = current_host.get()
+        if host is None:
+            self._without_secrets(text)
+        else:
+            host.printed(text, self._without_secrets, keep=self.keeps)
+
+    def _without_secrets(self, text: str) -> None:
+        self._show(IN_USE.text(text))
+
+
+class GuardedStream(io.TextIOBase):
+    """Standard output or error without the secrets of jobs; whatever else is asked of it, the original answers.
+
+    Args:
+        original: Where the rest goes.
     """
 
     def __init__(self, original: TextIO) -> None:
         self._original = original
+        self._guarded = _Guarded(original.write)
+        self._bytes: GuardedBytes | None = None
+
+    @property
+    def keeps(self) -> bool:
+        """Whether what jobs print is kept with their executions."""
+        return self._guarded.keeps
+
+    def keep(self) -> None:
+        """From now on keep it."""
+        self._guarded.keeps = True
 
     @override
     def write(self, text: str, /) -> int:
-        """Write, and keep it with the job that runs in this context."""
-        host = current_host.get()
-        if host is not None:
-            host.printed(text)
-        return self._original.write(text)
+        """Write what is no secret."""
+        self._guarded.say(text)
+        return len(text)
+
+    @property
+    def buffer(self) -> "GuardedBytes":
+        """The same for bytes."""
+        if self._bytes is None:
+            self._bytes = GuardedBytes(self._original.buffer)
+        return self._bytes
 
     @override
     def flush(self) -> None:
@@ -80,13 +176,84 @@ class JobPrints(io.TextIOBase):
         """That of the original."""
         return self._original.encoding
 
+    @property
+    @override
+    def errors(self) -> str | None:  # type: ignore[override]
+        """That of the original."""
+        return self._original.errors
+
+    def __getattr__(self, name: str) -> Any:  # noqa: ANN401 - whatever the original has
+        return getattr(self._original, name)
+
+
+class GuardedBytes(io.RawIOBase):
+    """The bytes below such a stream, by the same rules; they are not kept with executions.
+
+    Args:
+        original: Where the rest goes.
+    """
+
+    def __init__(self, original: BinaryIO) -> None:
+        self._original = original
+        self._guarded = _Guarded(self._write)
+
+    @override
+    def write(self, data: Any, /) -> int:
+        """Write what is no secret; bytes that are no text pass as they are."""
+        found = bytes(data)
+        self._guarded.say(found.decode("utf-8", "surrogateescape"))
+        return len(found)
+
+    def _write(self, text: str) -> None:
+        self._original.write(text.encode("utf-8", "surrogateescape"))
+
+    @override
+    def flush(self) -> None:
+        """Flush the original."""
+        self._original.flush()
+
+    @override
+    def writable(self) -> bool:
+        """It is."""
+        return True
+
+    @override
+    def fileno(self) -> int:
+        """That of the original."""
+        return self._original.fileno()
+
+
+def guard_output() -> None:
+    """From now on cut secrets out of standard output and error; for the life of the process.
+
+    Handlers of ``logging`` that write there already go along. Doing it again changes nothing.
+    """
+    for name in ("stdout", "stderr"):
+        original = getattr(sys, name)
+        if original is None or isinstance(original, GuardedStream):
+            continue
+        guarded = GuardedStream(original)
+        setattr(sys, name, guarded)
+        if getattr(sys, f"__{name}__") is original:
+            setattr(sys, f"__{name}__", guarded)
+        for handler in _stream_handlers():
+            if handler.stream is original:
+                handler.setStream(cast("TextIO", guarded))
+
+
+def _stream_handlers() -> list[logging.StreamHandler[Any]]:
+    """The handlers of all loggers that write to a stream."""
+    root = logging.getLogger()
+    loggers = [root, *(one for one in root.manager.loggerDict.values() if isinstance(one, logging.Logger))]
+    return [one for logger in loggers for one in logger.handlers if isinstance(one, logging.StreamHandler)]
+
 
 def let_prints_belong_to_jobs() -> None:
-    """From now on keep what jobs print; for the life of the process. Doing it again changes nothing."""
-    if not isinstance(sys.stdout, JobPrints):
-        sys.stdout = JobPrints(sys.stdout)
+    """From now on also keep what jobs print to standard output. Doing it again changes nothing."""
+    guard_output()
+    cast("GuardedStream", sys.stdout).keep()
 
 
 def prints_belong_to_jobs() -> bool:
     """Whether that was done."""
-    return isinstance(sys.stdout, JobPrints)
+    return isinstance(sys.stdout, GuardedStream) and sys.stdout.keeps

@@ -27,8 +27,9 @@ from ...registry import Handler, JobDefinition, default_registry, define
 from ...registry.hooks import Hooks
 from ...registry.policies import NO_POLICIES
 from ..job.hiding import Hiding
+from ..job.in_use import IN_USE
 from ..job.lines import JobLogHandler
-from ..job.printing import let_prints_belong_to_jobs
+from ..job.printing import guard_output, let_prints_belong_to_jobs
 from ..job.results import from_exception, from_return
 from ..job.stopping import StopSignal
 from ..job.surroundings import surroundings_of
@@ -65,6 +66,8 @@ class ChildRun:
         signal.signal(signal.SIGTERM, self._on_sigterm)
         set_up_logging(self._begin.log_levels, self._host)
         current_host.set(self._host)
+        IN_USE.add(self._begin.secrets)
+        guard_output()
         if self._begin.keeps_prints:
             let_prints_belong_to_jobs()
         outcome = self._outcome()

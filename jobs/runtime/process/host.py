@@ -4,7 +4,7 @@ import asyncio
 import itertools
 import logging
 import threading
-from collections.abc import Awaitable, Generator, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Generator, Iterable, Mapping, Sequence
 from concurrent.futures import Future
 from typing import Any
 
@@ -15,7 +15,7 @@ from ...core.run_spec import RunSpec
 from ..job.hiding import Hiding
 from ..job.host import Done
 from ..job.lines import RawLine
-from ..job.printing import Lines
+from ..job.printing import Lines, Pieces
 from ..job.stopping import StopSignal
 from ..job.values import plain_json, progress_document
 from .outbox import Connection, Outbox
@@ -83,6 +83,7 @@ class ChildHost:
         self._orders: dict[int, Future[list[int]]] = {}
         self.at_end: list[RunSpec] = []
         self._prints = Lines()
+        self._pieces = Pieces(hiding, self._keep_printed)
         self._lock = threading.Lock()
         self._unsaved: str | None = None
 
@@ -168,8 +169,11 @@ class ChildHost:
         new_runs(runs)
         self.at_end += runs
 
-    def printed(self, text: str) -> None:
-        """Keep what the job printed, line by line."""
+    def printed(self, text: str, show: Callable[[str], object], *, keep: bool) -> None:
+        """Show what the job printed, without its secrets; and keep it with the execution, line by line, if asked."""
+        self._pieces.write(text, show, keep=keep)
+
+    def _keep_printed(self, text: str) -> None:
         self._log_printed(self._prints.take(text))
 
     def _log_printed(self, lines: Iterable[str]) -> None:
@@ -178,6 +182,7 @@ class ChildHost:
 
     def flush(self) -> None:
         """Send all lines and progress."""
+        self._pieces.end()
         self._log_printed(self._prints.rest())
         self._outbox.flush()
 

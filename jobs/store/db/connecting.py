@@ -1,6 +1,9 @@
 """How a connection is made, on both databases: with this product's settings, whatever it is for, and kept usable."""
 
+import os
 import time
+from contextlib import suppress
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import URL, Connection, Engine, create_engine, event
@@ -10,7 +13,7 @@ from sqlalchemy.pool import NullPool
 from ...core.later import Later
 from ..schema.naming import SCHEMA
 from ..schema.types import loads
-from .address import KEEPALIVES, for_drivers, is_pooled, is_sqlite, schema_in
+from .address import KEEPALIVES, OWNER_ALONE, for_drivers, is_pooled, is_sqlite, schema_in, sqlite_path
 
 if TYPE_CHECKING:
     import sqlite3
@@ -44,6 +47,7 @@ def sync_engine(url: URL, *, pooled: int = 0, read_only: bool = False) -> Engine
     """
     if is_sqlite(url):
         engine = create_engine(url, connect_args={"check_same_thread": False, "timeout": 30}, json_deserializer=loads)
+        _make_private(engine, sqlite_path(url))
         _prepare_sqlite(engine, read_only=read_only)
         _name_tables(engine, schema_in(url))
         return engine
@@ -127,6 +131,19 @@ def check_when_idle(engine: Engine, idle_seconds: float = IDLE_SECONDS) -> None:
                 raise
             # The others have most likely died with it.
             raise InvalidatePoolError from error
+
+
+def _make_private(engine: Engine, path: Path) -> None:
+    """Have a file that is not there yet made for its owner alone, whatever the ``umask`` is.
+
+    It will hold the arguments of jobs and hashes of credentials. What SQLite puts next to it gets the same mode.
+    """
+
+    @event.listens_for(engine, "do_connect")
+    def make(_dialect: Any, _record: Any, _args: Any, _given: Any) -> None:  # pyright: ignore[reportUnusedFunction]
+        # Where no file can be made, SQLite says why.
+        with suppress(OSError):
+            os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, OWNER_ALONE))
 
 
 def _prepare_sqlite(engine: Engine, *, read_only: bool) -> None:

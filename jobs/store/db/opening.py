@@ -1,6 +1,5 @@
 """A database outside of the running engine: opened for one purpose, made for a test, or set aside for a trial."""
 
-import os
 import re
 import secrets
 from collections.abc import Generator
@@ -36,18 +35,6 @@ def connected(database_url: str) -> Generator[Connection]:
         raise StorageError(f"database {name}: cannot be used: {reason}") from error
     finally:
         engine.dispose()
-
-
-def make_private(database_url: str) -> None:
-    """Make the SQLite file that is not there yet, for its owner alone; what SQLite puts beside it is like it.
-
-    It will hold the arguments of jobs and hashes of credentials. Where no file can be made, whoever connects says so.
-    """
-    if exists(database_url):
-        return
-    path = sqlite_path(parse_url(database_url))
-    if path.parent.is_dir() and os.access(path.parent, os.W_OK):
-        os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
 
 
 def exists(database_url: str) -> bool:

@@ -23,6 +23,7 @@ class Wake(Flag):
     ``TASKS``: due times changed (the alarm is set anew). ``RUNS``: something may be claimable.
     ``CANCEL``: a running run was asked to stop. ``EVENTS``: events wait to be published.
     ``GROUPS``: a group was paused or limited. ``NODES``: a node was asked to drain. ``LOGS``: log lines were written.
+    ``RIGHTS``: a credential may be worth less than before.
     """
 
     NONE = 0
@@ -33,6 +34,7 @@ class Wake(Flag):
     GROUPS = auto()
     NODES = auto()
     LOGS = auto()
+    RIGHTS = auto()
 
 
 @dataclass(slots=True)

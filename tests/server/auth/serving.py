@@ -184,6 +184,7 @@ async def protected(
     lifecycle = Lifecycle()
     lifecycle.enter(Phase.SERVING)
     sign_in = SignIn(database, f"http://localhost:{port}", HOSTS, providers, poll_every=1)
+    wakeup.subscribe(sign_in.on_wake)
     no_engine = cast("EngineThread", SimpleNamespace(ready=True))
     browser = open_async_client(f"http://localhost:{port}")
     started = Protected(database, clock, sign_in, port, browser)
@@ -214,6 +215,7 @@ async def protected(
             server.should_exit = True
             await running
             sign_in.close()
+            wakeup.unsubscribe(sign_in.on_wake)
             await feeds.end()
             await feeds.stop()
             await wakeup.stop()

@@ -1,14 +1,17 @@
 """The command line signs in by a device code: asked for, approved in a browser, exchanged, renewed, and taken away."""
 
+import asyncio
 from datetime import timedelta
 from typing import Any
 
 import httpx
 import pytest
+from sqlalchemy import func, select
 
 from cronograph.jobs.core.auth.credentials import Prefix, prefix_of
 from cronograph.jobs.core.auth.devices import Followers, RefreshToken, Use, judge_use, user_code_of
 from cronograph.jobs.core.auth.roles import Role
+from cronograph.jobs.store.schema.tables import refresh_token
 from tests.server.auth.serving import Clock, Protected
 from tests.support.web import open_async_client
 
@@ -152,6 +155,23 @@ async def test_a_lost_answer_is_given_again_and_only_the_last_one_counts(server:
     # Whoever has the answer that was lost is found out.
     assert (await device.refresh(lost["refresh_token"])).json()["error"] == "invalid_grant"
     assert (await device.refresh(again["refresh_token"])).json()["error"] == "invalid_grant"
+
+
+async def test_of_six_exchanges_at_once_one_pair_lives(server: Protected, device: Device) -> None:
+    first = await device.sign_in()
+    answers = await asyncio.gather(*(device.refresh(first["refresh_token"]) for _ in range(6)))
+    pairs = [answer.json() for answer in answers if answer.status_code == 200]
+    assert pairs
+    alive = [pair for pair in pairs if (await server.code(WHO, pair["access_token"]))[0] == 200]
+    assert len(alive) == 1
+    assert await server.code(WHO, first["access_token"]) == (401, "UNAUTHENTICATED")
+    stored = await server.database.read(
+        lambda conn: conn.execute(
+            select(func.count()).where(refresh_token.c.used_at.is_(None), refresh_token.c.revoked_at.is_(None))
+        ).scalar_one()
+    )
+    assert stored == 1
+    assert (await device.refresh(alive[0]["refresh_token"])).status_code == 200
 
 
 @pytest.mark.parametrize("kind", ["access_token", "refresh_token"])

@@ -210,3 +210,11 @@ async def test_an_operation_that_may_not_do_one_thing_does_nothing(server: Prote
     assert await server.code(text, token) == (403, "FORBIDDEN")
     groups = (await server.ask("{ groups { nodes { name paused } } }", token)).json()["data"]["groups"]["nodes"]
     assert [group for group in groups if group["paused"]] == []
+
+
+async def test_the_schema_as_text_follows_the_rule_of_introspection(server: Protected) -> None:
+    refused = await server.browser.get("/schema.graphql")
+    assert (refused.status_code, refused.json()["errors"][0]["extensions"]["code"]) == (401, "UNAUTHENTICATED")
+    await server.account("ada")
+    headers = {"authorization": f"Bearer {await server.token('ada')}"}
+    assert "type Query" in (await server.browser.get("/schema.graphql", headers=headers)).text

@@ -1,9 +1,10 @@
 """Reading the audit log: as a list, and from its begin to see whether it is whole."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any, Final
 
-from sqlalchemy import Connection, select
+from sqlalchemy import Connection, Row, select
 
 from ....core.auth.audit import Entry
 from ...db.audit import GENESIS, chained
@@ -12,12 +13,27 @@ from ...schema.tables import audit_head as h
 from ...schema.tables import audit_log as a
 from ..listing.aggregates import Listing, columns
 from ..listing.keyset import OrderKey
+from ..listing.unreadable import FAULTS
 
 BATCH = 1000
 
 
-entry_from = reader_of(Entry)
-"""The entry behind a row."""
+_read = reader_of(Entry)
+_TEXTS: Final = ("actor", "address", "action", "subject", "before", "after")
+
+
+def entry_from(row: Row[Any]) -> Entry:
+    """The entry behind a row.
+
+    Raises:
+        TypeError: it holds something that is no entry: SQLite keeps bytes where a text should be.
+    """
+    entry = _read(row)
+    for name in _TEXTS:
+        value: object = getattr(entry, name)
+        if not isinstance(value, str | None):
+            raise TypeError(f"'{name}' must be a text, got {value!r:.100}")
+    return entry
 
 
 AUDIT: Listing[Entry] = Listing(
@@ -46,16 +62,44 @@ class Verdict:
     fault: str | None = None
 
 
-def chain(conn: Connection) -> Iterator[tuple[Entry, str]]:
+@dataclass(frozen=True, slots=True)
+class Unreadable:
+    """An entry that somebody wrote past this product, and that is none.
+
+    Attributes:
+        id: Its number.
+        fault: What is wrong with it.
+    """
+
+    id: int
+    fault: str
+
+
+def chain(conn: Connection) -> Iterator[tuple[Entry | Unreadable, str]]:
     """All entries with their hashes, the oldest first."""
     last = 0
     while True:
-        rows = list(conn.execute(select(a).where(a.c.id > last).order_by(a.c.id).limit(BATCH)))
-        for row in rows:
-            yield entry_from(row), row.hash
-            last = row.id
-        if len(rows) < BATCH:
+        numbers = conn.execute(select(a.c.id).where(a.c.id > last).order_by(a.c.id).limit(BATCH)).scalars().all()
+        if not numbers:
             return
+        yield from _links(conn, last, numbers)
+        last = numbers[-1]
+
+
+def _links(conn: Connection, after: int, numbers: Sequence[int]) -> list[tuple[Entry | Unreadable, str]]:
+    between = select(a).where(a.c.id > after, a.c.id <= numbers[-1]).order_by(a.c.id)
+    try:
+        return [(entry_from(row), row.hash) for row in conn.execute(between)]
+    except FAULTS:
+        return [_link(conn, number) for number in numbers]
+
+
+def _link(conn: Connection, number: int) -> tuple[Entry | Unreadable, str]:
+    try:
+        row = conn.execute(select(a).where(a.c.id == number)).one()
+        return entry_from(row), row.hash
+    except FAULTS as error:
+        return Unreadable(number, str(error)), str(conn.execute(select(a.c.hash).where(a.c.id == number)).scalar())
 
 
 def verify(conn: Connection) -> Verdict:
@@ -67,6 +111,8 @@ def verify(conn: Connection) -> Verdict:
         number, count = number + 1, count + 1
         if entry.id != number:
             return Verdict(count, before, f"entry {number} is missing")
+        if isinstance(entry, Unreadable):
+            return Verdict(count, before, f"entry {number} cannot be read: {entry.fault}")
         if chained(before, entry) != stored:
             return Verdict(count, before, f"entry {number} is not what was written, or the one before it is not")
         before = stored

@@ -43,7 +43,7 @@ from ..runtime.attempts.retrying import retried
 from ..runtime.attempts.secrets import UNAVAILABLE
 from ..runtime.job.host import Enqueue, LocalHost, SaveCheckpoint
 from ..runtime.job.lines import JobLogHandler, RawLine, level_name
-from ..runtime.job.printing import JobPrints
+from ..runtime.job.printing import GuardedStream, prints_belong_to_jobs
 from ..runtime.job.stopping import StopSignal
 from ..runtime.job.surroundings import surroundings_of
 from ..runtime.process.spawner import Spawner
@@ -216,8 +216,13 @@ def _ordinary_logging(host: LocalHost) -> Generator[None]:
 @contextmanager
 def _prints() -> Generator[None]:
     """Let what jobs print be kept with their lines, and appear where it would have."""
+    if prints_belong_to_jobs():
+        yield
+        return
     before = sys.stdout
-    sys.stdout = JobPrints(before)
+    stream = GuardedStream(before)
+    stream.keep()
+    sys.stdout = stream
     try:
         yield
     finally:

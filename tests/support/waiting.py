@@ -11,8 +11,8 @@ from typing import TypeVar, overload
 import anyio
 
 DEFAULT_WAIT = 50.0
-"""Seconds: long enough for a busy machine, and shorter than a test may take, so that what fails says what was awaited; a
-test that passes never waits this long."""
+"""Seconds: long enough for a busy machine, and shorter than a test may take, so that what fails says what was awaited.
+A test that passes never waits this long."""
 
 POLL_INTERVAL = 0.01
 """Seconds between the first looks at the condition."""

@@ -116,7 +116,7 @@ class NodeLife:
             Duty("poll", poll, self._poll, worth=Lookout(self._database).is_worth_it),
             Duty("clock-check", alarm.STEP, self._check_clock),
             Duty("disown", lease / 8, self.worker.disown_unknown),
-            Duty("count hours", figures.HOURS_EVERY, figures.HourCounter(self._database).look),
+            Duty("count hours", figures.HOURS_EVERY, figures.HourCounter(self._database, clock).look),
             Duty("keep depth", figures.DEPTH_EVERY, figures.DepthKeeper(self._database, clock).look),
         ]
         if not self._database.is_sqlite:

@@ -25,7 +25,8 @@ from cronograph.graphql.context import Context
 from cronograph.graphql.schema import create_schema
 from cronograph.graphql.transport.bounds import Bounds, Reads
 from cronograph.jobs.registry import Registry, define
-from cronograph.jobs.runtime.duties.figures import HourCounter
+from cronograph.jobs.runtime.clock import Clock
+from cronograph.jobs.runtime.duties.figures import HourCounter, without_rest
 from cronograph.jobs.runtime.live.feeds import LiveFeeds
 from cronograph.jobs.runtime.settings import EngineSettings
 from cronograph.jobs.runtime.wakeup import Wakeup
@@ -201,7 +202,7 @@ async def report(kind: str, plan: Plan, write: Callable[[str], object]) -> None:
     with fresh_database(kind) as url:
         fill(url, plan.size)
         async with serving(url) as server:
-            await HourCounter(server.prober.database).look()
+            await HourCounter(server.prober.database, Clock(), rest=without_rest).look()
             # On SQLite a node that starts forgets the jobs of others: their tasks are to be planned all the same.
             await server.prober.database.write(publish_jobs)
             write(f"{kind}, {plan.size.executions:,} executions, {load()}\n")

@@ -24,7 +24,8 @@ from cronograph.graphql.types.failures import merge
 from cronograph.jobs.builtin.prune import Retention, prune
 from cronograph.jobs.core.model import FAILURES, Outcome, Trigger
 from cronograph.jobs.core.states import UNFINISHED, RunState
-from cronograph.jobs.runtime.duties.figures import HourCounter
+from cronograph.jobs.runtime.clock import Clock
+from cronograph.jobs.runtime.duties.figures import HourCounter, without_rest
 from cronograph.jobs.store.db.database import Database, parse_url, sync_engine
 from cronograph.jobs.store.db.transaction import Tx
 from cronograph.jobs.store.read import facts
@@ -233,7 +234,7 @@ async def counting(url: str) -> str:
     took: list[float] = []
     began = time.perf_counter()
     with transactions(took):
-        counted = await HourCounter(database).look()
+        counted = await HourCounter(database, Clock(), rest=without_rest).look()
     seconds = time.perf_counter() - began
     await database.close()
     return f"{counted} hours counted in {seconds:.1f} s; transactions: {milliseconds(took)}"

@@ -33,7 +33,7 @@ from sqlalchemy.dialects import sqlite
 from sqlalchemy.types import TypeEngine
 
 from cronograph.jobs.store.schema.tables import metadata
-from cronograph.jobs.store.schema.types import UtcDateTime
+from cronograph.jobs.store.schema.types import Name, UtcDateTime
 
 ROOT = Path(__file__).parents[2]
 INITIAL = ROOT / "migrations" / "versions" / "0001_initial.py"
@@ -58,6 +58,7 @@ depends_on = None
 
 KEY = BigInteger().with_variant(Integer(), "sqlite")
 TIME = String(27).with_variant(TIMESTAMP(timezone=True), "postgresql")
+NAME = String(200).with_variant(String(200, collation="C"), "postgresql")
 DOCUMENT = JSON().with_variant(JSONB(), "postgresql")
 FIRST = {"id": 1, "last_seq": 0}
 '''
@@ -133,6 +134,8 @@ def kind(of: TypeEngine[Any]) -> str:
         return "DOCUMENT"
     if isinstance(of, BigInteger):
         return "KEY"
+    if of is Name:
+        return "NAME"
     return f"String({of.length})" if isinstance(of, String) and of.length else f"{type(of).__name__}()"
 
 

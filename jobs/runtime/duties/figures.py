@@ -1,5 +1,7 @@
 """What a node counts for statistics and charts: hours of the execution log that are over, the depth of the queue."""
 
+import asyncio
+from collections.abc import Awaitable, Callable
 from datetime import datetime
 
 from ...actions.figures import count_hour, keep_depth
@@ -14,17 +16,33 @@ DEPTH_EVERY = 20.0
 """Seconds between two looks; at the depth less than a minute, so that none is left out."""
 REST = 60
 """Counting a very long queue takes a while: so many times as long nothing is counted."""
+REST_OF_HOURS = 9
+"""The same between two hours of the log: a long history is counted in a tenth of the time, and the rest is for runs."""
+BRIEF = 0.05
+"""Seconds that an hour may take without a rest."""
+
+
+async def without_rest(seconds: float) -> None:
+    """Wait for nothing: count as fast as the database can."""
 
 
 class HourCounter:
     """Counts hour after hour, each in a transaction of its own; any node may do it, also several at once.
 
+    A history that was never counted (a log that was copied or restored) is counted beside runs, with rests.
+
     Args:
         database: Whose log.
+        clock: The clocks of this process.
+        rest: Waits for so many seconds.
     """
 
-    def __init__(self, database: Database) -> None:
+    def __init__(
+        self, database: Database, clock: Clock, *, rest: Callable[[float], Awaitable[None]] = asyncio.sleep
+    ) -> None:
         self._database = database
+        self._clock = clock
+        self._rest = rest
         self._start: datetime | None = None
 
     async def look(self) -> int:
@@ -35,11 +53,19 @@ class HourCounter:
         if self._start is None:
             return 0
         pending = await self._database.read(stored_hours.uncounted, self._start, now)
-        waiting = [hour for hour in pending if not await self._database.write(count_hour, hour)]
+        waiting = [hour for hour in pending if not await self._count(hour)]
         if pending:
             # An hour in which something began that still runs is looked at again.
             self._start = waiting[0] if waiting else pending[-1] + stored_hours.HOUR
         return len(pending) - len(waiting)
+
+    async def _count(self, hour: datetime) -> bool:
+        began = self._clock.monotonic()
+        is_counted = await self._database.write(count_hour, hour)
+        took = self._clock.monotonic() - began
+        if took > BRIEF:
+            await self._rest(REST_OF_HOURS * took)
+        return is_counted
 
 
 class DepthKeeper:

@@ -18,12 +18,13 @@ from . import audit, outbox
 from .address import is_pooled, is_sqlite, libpq_url, parse_url, schema_in, sqlite_path
 from .blame import is_away
 from .connecting import sync_engine
-from .line import Line, ThreadLine
+from .line import Line, ThreadLine, plain_connection
 from .postgres import PostgresAccess, Send
 from .transaction import Clock, Tx, Wake
 
 if TYPE_CHECKING:
     import psycopg
+    from psycopg.rows import TupleRow
 
     from .sqlite import access as sqlite_access
 else:
@@ -276,6 +277,10 @@ class Database:
     def schema(self) -> str:
         """The schema of the tables, and on PostgreSQL the name of the channel for notifications."""
         return schema_in(self.url)
+
+    async def plain_connection(self) -> "psycopg.AsyncConnection[TupleRow]":
+        """A connection of its own to PostgreSQL for what needs the bare driver, such as listening; see there."""
+        return await plain_connection(self.url)
 
     def libpq_url(self) -> str:
         """The address for a plain psycopg connection."""

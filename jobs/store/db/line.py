@@ -35,6 +35,17 @@ PLANS: Final = {
 """What the server is told about plans on a ``Line``."""
 
 
+async def plain_connection(url: URL, **settings: str) -> "psycopg.AsyncConnection[TupleRow]":
+    """A new asynchronous connection of the bare driver, each of whose statements is a transaction.
+
+    Args:
+        url: From ``parse_url``; PostgreSQL.
+        settings: Of the server, beside those that every connection has.
+    """
+    arguments = postgres_arguments(url, **settings)
+    return await psycopg.AsyncConnection.connect(libpq_url(url), autocommit=True, **arguments)
+
+
 class Line:
     """An asynchronous connection, used by one task at a time.
 
@@ -78,8 +89,7 @@ class Line:
         if self._connection is not None and not await self._is_alive(self._connection):
             await self.close()
         if self._connection is None:
-            arguments = postgres_arguments(self._url, **PLANS)
-            self._connection = await psycopg.AsyncConnection.connect(libpq_url(self._url), autocommit=True, **arguments)
+            self._connection = await plain_connection(self._url, **PLANS)
         return self._connection
 
     async def _is_alive(self, connection: "psycopg.AsyncConnection[TupleRow]") -> bool:

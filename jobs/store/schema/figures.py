@@ -6,7 +6,7 @@ from sqlalchemy import Column, Index, String, Table
 
 from ...core.states import UNFINISHED
 from .parts import metadata, one_of
-from .types import Key, UtcDateTime
+from .types import Key, Name, UtcDateTime
 
 
 class HourKind(StrEnum):
@@ -23,7 +23,7 @@ execution_hour = Table(
     "execution_hour",
     metadata,
     Column("kind", String(5), primary_key=True),
-    Column("name", String(200), primary_key=True),
+    Column("name", Name, primary_key=True),
     Column("hour", UtcDateTime, primary_key=True),
     Column("executions", Key, nullable=False),
     Column("failures", Key, nullable=False),
@@ -37,8 +37,8 @@ queue_depth = Table(
     "queue_depth",
     metadata,
     Column("at", UtcDateTime, primary_key=True),
-    Column("job_name", String(200), primary_key=True),
-    Column("group_name", String(200), primary_key=True),
+    Column("job_name", Name, primary_key=True),
+    Column("group_name", Name, primary_key=True),
     Column("state", String(12), primary_key=True),
     Column("runs", Key, nullable=False),
     Column("oldest_at", UtcDateTime),

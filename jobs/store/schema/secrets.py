@@ -3,17 +3,17 @@
 from sqlalchemy import Column, String, Table, Text
 
 from .parts import metadata
-from .types import UtcDateTime
+from .types import Name, UtcDateTime
 
 secret = Table(
     "secret",
     metadata,
-    Column("name", String(200), primary_key=True),
+    Column("name", Name, primary_key=True),
     # Base64 of the nonce and of AES-256-GCM's output, with the name as associated data.
     Column("sealed", Text, nullable=False),
     Column("key_id", String(16), nullable=False),
     Column("created_at", UtcDateTime, nullable=False),
-    Column("created_by", String(200), nullable=False),
+    Column("created_by", Name, nullable=False),
     Column("updated_at", UtcDateTime, nullable=False),
-    Column("updated_by", String(200), nullable=False),
+    Column("updated_by", Name, nullable=False),
 )

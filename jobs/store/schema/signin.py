@@ -7,13 +7,13 @@ from sqlalchemy import CheckConstraint, Column, ForeignKey, Integer, String, Tab
 
 from ...core.auth.roles import Role
 from .parts import NO_REUSE, key, metadata, one_of
-from .types import Key, UtcDateTime
+from .types import Key, Name, UtcDateTime
 
 user_account = Table(
     "user_account",
     metadata,
     key(),
-    Column("name", String(200), nullable=False, unique=True),
+    Column("name", Name, nullable=False, unique=True),
     Column("name_key", String(400), nullable=False, unique=True),
     Column("role", String(12), nullable=False),
     Column("password_hash", Text),
@@ -58,7 +58,7 @@ api_token = Table(
     key(),
     _hash(),
     _user(),
-    Column("name", String(200), nullable=False),
+    Column("name", Name, nullable=False),
     Column("shown", String(20), nullable=False),
     Column("role", String(12), nullable=False),
     Column("created_at", UtcDateTime, nullable=False),
@@ -152,7 +152,7 @@ audit_log = Table(
     # Given by the writer, one after the other: a gap shows that something is missing.
     Column("id", Key, primary_key=True, autoincrement=False),
     Column("at", UtcDateTime, nullable=False, index=True),
-    Column("actor", String(200), nullable=False),
+    Column("actor", Name, nullable=False),
     Column("actor_id", Key, index=True),
     Column("address", String(60)),
     Column("action", String(60), nullable=False, index=True),

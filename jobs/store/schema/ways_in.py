@@ -3,7 +3,7 @@
 from sqlalchemy import Column, ForeignKey, String, Table, Text, UniqueConstraint
 
 from .parts import NO_REUSE, key, metadata
-from .types import Key, UtcDateTime
+from .types import Key, Name, UtcDateTime
 
 
 def _owner(*, nullable: bool = False) -> Column[int]:
@@ -20,7 +20,7 @@ passkey = Table(
     Column("credential_id", String(1364), nullable=False, unique=True),
     Column("public_key", Text, nullable=False),
     Column("sign_count", Key, nullable=False),
-    Column("name", String(200), nullable=False),
+    Column("name", Name, nullable=False),
     Column("created_at", UtcDateTime, nullable=False),
     Column("last_used_at", UtcDateTime),
     **NO_REUSE,

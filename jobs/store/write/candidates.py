@@ -83,7 +83,7 @@ def _next_by_job(after: str = "''") -> str:
 def _of_all_groups(step: Callable[..., str], lanes: str) -> str:
     return f"""
 WITH RECURSIVE pending(name, lap, place) AS (
-    SELECT CAST(:after AS text), 0, 0
+    SELECT CAST(:after AS text) COLLATE "C", 0, 0
     UNION ALL
     SELECT s.name, s.lap, p.place + 1 FROM pending p CROSS JOIN LATERAL (
         SELECT coalesce(a.name, b.name) AS name, CASE WHEN a.name IS NULL THEN 1 ELSE p.lap END AS lap

@@ -10,10 +10,12 @@ from typing import Any, NamedTuple
 from sqlalchemy import (
     BigInteger,
     Connection,
+    String,
     TextualSelect,
     bindparam,
     column,
     func,
+    literal_column,
     select,
 )
 from sqlalchemy.dialects.postgresql import ARRAY, BIGINT
@@ -22,7 +24,8 @@ from ...core.held import HeldRun
 from ...core.model import LIVE_NODES, Json, NodeState, Run, Trigger
 from ...core.states import CLAIMABLE, RunState
 from ..db import dialect
-from ..db.words import words
+from ..db.line import PLANS
+from ..db.words import judged, words
 from ..read.groups import occupied_counts
 from ..read.runs import run_from, select_runs
 from ..schema.naming import SchemaText
@@ -39,11 +42,16 @@ LIVE = (
     # The weakest lock: declaring the node dead conflicts with it, its heartbeat does not.
     .with_for_update(read=True, key_share=True)
 )
-_LIVE_AND_NOW = LIVE.add_columns(func.statement_timestamp().label("now"))
+# The settings of a ``Line``, for the rest of the transaction: what follows is planned once, whatever statistics say.
+_PLANNED = [literal_column(f"set_config('{name}', '{value}', true)", String()) for name, value in PLANS.items()]
+_LIVE_AND_NOW = LIVE.add_columns(func.statement_timestamp().label("now"), *_PLANNED)
 
 
 def live_node(conn: Connection, node_id: int) -> tuple[NodeState | None, datetime | None]:
-    """The state of a live node (nobody declares it dead before the commit), and the time if the database tells."""
+    """The state of a live node (nobody declares it dead before the commit), and the time if the database tells.
+
+    On PostgreSQL, what follows in its transaction is planned as on a ``Line``.
+    """
     statement = _LIVE_AND_NOW if dialect.is_postgresql(conn) else LIVE
     row = conn.execute(statement, {"node_id": node_id}).first()
     return None if row is None else NodeState(row.state), getattr(row, "now", None)
@@ -72,7 +80,9 @@ def lock_limits(conn: Connection, groups: Sequence[str]) -> dict[str, int]:
 def lock_claimable(conn: Connection, ids: Sequence[int]) -> dict[int, Run]:
     """Those of these runs that nobody else is taking, locked until the commit."""
     statement = (
-        select_runs().where(r.c.id.in_(ids), r.c.state.in_(words(CLAIMABLE))).with_for_update(of=r, skip_locked=True)
+        select_runs()
+        .where(r.c.id.in_(ids), judged(r.c.state).in_(words(CLAIMABLE)))
+        .with_for_update(of=r, skip_locked=True)
     )
     return {row.id: run_from(row) for row in conn.execute(statement)}
 
@@ -81,7 +91,7 @@ def lock_scheduled(conn: Connection, ids: Sequence[int], node_id: int) -> dict[i
     """Those of these runs that are still handed to this node, locked until the commit."""
     statement = (
         select_runs()
-        .where(r.c.id.in_(ids), r.c.state == RunState.SCHEDULED.value, r.c.node_id == node_id)
+        .where(r.c.id.in_(ids), judged(r.c.state) == RunState.SCHEDULED.value, r.c.node_id + 0 == node_id)
         .order_by(r.c.id)
         .with_for_update(of=r)
     )
@@ -89,6 +99,8 @@ def lock_scheduled(conn: Connection, ids: Sequence[int], node_id: int) -> dict[i
 
 
 _GOES_ON = "NOT EXISTS (SELECT 1 FROM cronograph.queue_group q WHERE q.name = r.group_name AND q.paused_at IS NOT NULL)"
+# As in ``lane``: which runs are meant is known, so no other index may serve what is asked of them.
+_RESERVED = "r.state || '' = 'scheduled' AND r.node_id + 0 = :node_id"
 
 
 class Source(Enum):
@@ -98,14 +110,14 @@ class Source(Enum):
     ``UNJUDGED``: of these the ones that no tolerance may keep from starting.
     """
 
-    QUEUE = f"r.state IN ({quoted(CLAIMABLE)}) AND {_GOES_ON}"
-    RESERVE = f"r.state = 'scheduled' AND r.node_id = :node_id AND {_GOES_ON}"
-    UNJUDGED = f"r.state = 'scheduled' AND r.node_id = :node_id AND {_GOES_ON} AND NOT {JUDGED}"
+    QUEUE = f"r.state || '' IN ({quoted(CLAIMABLE)}) AND {_GOES_ON}"
+    RESERVE = f"{_RESERVED} AND {_GOES_ON}"
+    UNJUDGED = f"{_RESERVED} AND {_GOES_ON} AND NOT {JUDGED}"
 
     @property
     def locking(self) -> str:
-        """How PostgreSQL locks them: rows that others hold are passed over, or waited for in one order."""
-        return "FOR UPDATE SKIP LOCKED" if self is Source.QUEUE else "ORDER BY r.id FOR UPDATE"
+        """How PostgreSQL locks each of them: what others hold is passed over, or waited for."""
+        return "FOR UPDATE SKIP LOCKED" if self is Source.QUEUE else "FOR UPDATE"
 
 
 class Reserved(NamedTuple):
@@ -127,6 +139,15 @@ def _parameters(ids: Sequence[int], *, postgres: bool, **others: object) -> dict
     return {"ids": list(ids) if postgres else json.dumps(list(ids)), **others}
 
 
+# In ascending order, so that those who wait for each other do so in one order; each is found by its key. A join of the
+# parts of a statement would compare each run with each other one.
+_LOCKED = """locked AS MATERIALIZED (
+            SELECT r.id, w.place
+            FROM (SELECT id, place FROM unnest(:ids) WITH ORDINALITY AS u(id, place) ORDER BY id) w
+            CROSS JOIN LATERAL (
+                SELECT r.id FROM cronograph.run r WHERE r.id = w.id AND {source} {locking}) r)"""
+
+
 @cache
 def _reserving(*, postgres: bool) -> TextualSelect:
     described = (r.c.id, r.c.task_id, r.c.task_name, r.c.job_name, r.c.group_name)
@@ -136,8 +157,7 @@ def _reserving(*, postgres: bool) -> TextualSelect:
             UPDATE cronograph.run AS r SET state = 'scheduled', node_id = :node_id
             WHERE {_AMONG} AND {Source.QUEUE.value} RETURNING {names}""").columns(*described)
     statement = SchemaText(f"""
-        WITH locked AS MATERIALIZED (
-            SELECT r.id FROM cronograph.run r WHERE r.id = ANY(:ids) AND {Source.QUEUE.value} {Source.QUEUE.locking}),
+        WITH {_LOCKED.format(source=Source.QUEUE.value, locking=Source.QUEUE.locking)},
         reserved AS (
             UPDATE cronograph.run r SET state = 'scheduled', node_id = :node_id FROM locked WHERE r.id = locked.id
             RETURNING r.*)
@@ -172,19 +192,18 @@ _EXECUTION_ID = column("execution_id", BigInteger())
 def _starting_on_postgres(source: Source) -> TextualSelect:
     """Lock, begin the attempts and open their executions, in one statement."""
     statement = SchemaText(f"""
-        WITH wanted AS MATERIALIZED (
-            SELECT w.id, w.place FROM unnest(:ids) WITH ORDINALITY AS w(id, place)),
-        locked AS MATERIALIZED (
-            SELECT r.id FROM cronograph.run r WHERE r.id = ANY(:ids) AND {source.value} {source.locking}),
+        WITH {_LOCKED.format(source=source.value, locking=source.locking)},
+        chosen AS MATERIALIZED (
+            SELECT l.id, nextval('cronograph.job_execution_id_seq') AS execution_id
+            FROM (SELECT id FROM locked ORDER BY place) l),
         moment AS MATERIALIZED (SELECT coalesce(CAST(:now AS timestamptz), clock_timestamp()) AS at),
         begun AS (
-            UPDATE cronograph.run r SET {_BEGIN.replace(":now", "moment.at")} FROM locked, moment
-            WHERE r.id = locked.id RETURNING {_RUN}, r.node_id, r.submitted_at),
+            UPDATE cronograph.run r SET {_BEGIN.replace(":now", "moment.at")} FROM chosen c, moment
+            WHERE r.id = c.id RETURNING {_RUN}, c.execution_id, r.node_id, r.submitted_at),
         opened AS (
-            INSERT INTO cronograph.job_execution ({_EXECUTION})
-            SELECT {_OF_RUN} FROM begun r JOIN wanted w ON w.id = r.id ORDER BY w.place RETURNING id, run_id)
-        SELECT {_RUN}, o.id AS execution_id
-        FROM begun r JOIN opened o ON o.run_id = r.id""")
+            INSERT INTO cronograph.job_execution (id, {_EXECUTION}) OVERRIDING SYSTEM VALUE
+            SELECT r.execution_id, {_OF_RUN} FROM begun r)
+        SELECT {_RUN}, r.execution_id FROM begun r""")
     return statement.bindparams(_IDS, _NOW).columns(*_BEGUN, _EXECUTION_ID)
 
 

@@ -10,7 +10,7 @@ from sqlalchemy import ColumnElement, Connection, update
 from ...core.model import Json, NewRun, Priority, Run
 from ...core.states import CLAIMABLE, FINAL, OCCUPYING, RunState, sources_of
 from ..db import dialect
-from ..db.words import words
+from ..db.words import judged, words
 from ..read.runs import run_from, select_runs
 from ..schema.tables import run as r
 from ..schema.types import loads
@@ -19,6 +19,7 @@ _NOTHING_YET: Final[Mapping[str, Any]] = dict.fromkeys(
     ["started_at", "node_id", "node", "cancel_requested_at", "cancel_reason", "progress", "checkpoint", "result"]
 )
 """What a new run has no value of."""
+_judged_state = judged(r.c.state)
 
 
 def new_values(run: NewRun, now: datetime) -> dict[str, Any]:
@@ -126,7 +127,7 @@ def _set(conn: Connection, *where: ColumnElement[bool], **values: Any) -> list[i
 
 def cancel_unstarted(conn: Connection, ids: Sequence[int], reason: str, now: datetime) -> list[int]:
     """Cancel those of these runs that no node executes; returns their ids."""
-    startable = r.c.state.in_(words(sources_of(RunState.CANCELLED) - {RunState.RUNNING}))
+    startable = _judged_state.in_(words(sources_of(RunState.CANCELLED) - {RunState.RUNNING}))
     asked = {"cancel_requested_at": now, "cancel_reason": reason}
     return _set(
         conn, r.c.id.in_(ids), startable, state=RunState.CANCELLED.value, finished_at=now, error=reason, **asked
@@ -135,45 +136,45 @@ def cancel_unstarted(conn: Connection, ids: Sequence[int], reason: str, now: dat
 
 def request_cancel(conn: Connection, ids: Sequence[int], reason: str, now: datetime) -> list[int]:
     """Ask those of these runs that are running to stop; returns the ids of those newly asked."""
-    unasked = (r.c.state == RunState.RUNNING.value, r.c.cancel_requested_at.is_(None))
+    unasked = (_judged_state == RunState.RUNNING.value, r.c.cancel_requested_at.is_(None))
     return _set(conn, r.c.id.in_(ids), *unasked, cancel_requested_at=now, cancel_reason=reason)
 
 
 def make_available(conn: Connection, ids: Sequence[int], at: datetime) -> list[int]:
     """Make waiting and stuck runs due at ``at``; returns the ids of those changed."""
-    return _set(conn, r.c.id.in_(ids), r.c.state.in_(words(CLAIMABLE)), available_at=at)
+    return _set(conn, r.c.id.in_(ids), _judged_state.in_(words(CLAIMABLE)), available_at=at)
 
 
 def edit(conn: Connection, run_id: int, values: Mapping[str, Any]) -> None:
     """Set columns of a run that was locked and waits or is stuck."""
-    _set(conn, r.c.id == run_id, r.c.state.in_(words(CLAIMABLE)), **values)
+    _set(conn, r.c.id == run_id, _judged_state.in_(words(CLAIMABLE)), **values)
 
 
 def set_priority(conn: Connection, ids: Sequence[int], priority: Priority) -> list[int]:
     """Set the priority of waiting and stuck runs; returns the ids of those that had another one."""
-    differing = (r.c.state.in_(words(CLAIMABLE)), r.c.priority != priority.value)
+    differing = (_judged_state.in_(words(CLAIMABLE)), r.c.priority != priority.value)
     return _set(conn, r.c.id.in_(ids), *differing, priority=priority.value)
 
 
 def skip(conn: Connection, ids: Sequence[int], reason: str, now: datetime) -> None:
     """Drop runs before their start."""
-    droppable = r.c.state.in_(words(sources_of(RunState.SKIPPED)))
+    droppable = _judged_state.in_(words(sources_of(RunState.SKIPPED)))
     _set(conn, r.c.id.in_(ids), droppable, state=RunState.SKIPPED.value, finished_at=now, node_id=None, error=reason)
 
 
 def hand_back_scheduled(conn: Connection, condition: Mapping[str, Any]) -> list[int]:
     """Give ``scheduled`` runs back to the queue, those for which all columns of ``condition`` are equal."""
-    return _hand_back(conn, *(r.c[name] == value for name, value in condition.items()))
+    equal = (r.c[name] == value for name, value in condition.items())
+    return _hand_back(conn, *equal, r.c.state == RunState.SCHEDULED.value)
 
 
 def hand_back(conn: Connection, ids: Sequence[int]) -> None:
     """Give those of these runs that are ``scheduled`` back to the queue."""
-    _hand_back(conn, r.c.id.in_(ids))
+    _hand_back(conn, r.c.id.in_(ids), _judged_state == RunState.SCHEDULED.value)
 
 
 def _hand_back(conn: Connection, *which: ColumnElement[bool]) -> list[int]:
-    scheduled = r.c.state == RunState.SCHEDULED.value
-    return _set(conn, *which, scheduled, state=RunState.WAITING.value, node_id=None)
+    return _set(conn, *which, state=RunState.WAITING.value, node_id=None)
 
 
 def occupied_by(conn: Connection, node_id: int) -> list[Run]:
@@ -203,9 +204,11 @@ def save_progress(conn: Connection, rows: Sequence[tuple[int, int, int | None, A
         update(r)
         .where(
             r.c.id == batch.c.id,
+            # The planner knows how long this list is, and takes that of the values for a thousand.
+            r.c.id.in_([row[0] for row in rows]),
             r.c.attempt == batch.c.attempt,
-            r.c.node_id == batch.c.node_id,
-            r.c.state == RunState.RUNNING.value,
+            r.c.node_id + 0 == batch.c.node_id,
+            _judged_state == RunState.RUNNING.value,
         )
         .values(progress=batch.c.progress)
         .returning(r.c.id)

@@ -175,7 +175,7 @@ async def test_counted_hours_change_no_figure(api: Api) -> None:
     )
     before = await api.ask(document)
     assert before["statistics"]["count"] == 4
-    assert await HourCounter(api.database).look() == 4
+    assert await HourCounter(api.database, Clock()).look() == 4
     assert await api.ask(document) == before
 
 

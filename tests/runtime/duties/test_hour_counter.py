@@ -4,9 +4,11 @@ from collections.abc import AsyncIterator
 from datetime import datetime, timedelta
 
 import pytest
+from typing_extensions import override
 
 from cronograph.jobs.core.outcome import Succeeded
-from cronograph.jobs.runtime.duties.figures import HourCounter
+from cronograph.jobs.runtime.clock import Clock
+from cronograph.jobs.runtime.duties.figures import REST_OF_HOURS, HourCounter
 from cronograph.jobs.store.db.database import Database
 from cronograph.jobs.store.read.figures import hours
 from cronograph.jobs.store.read.figures.hours import HOUR, Tally
@@ -29,7 +31,7 @@ def counted(stored: Stored) -> set[datetime]:
 
 
 async def test_every_hour_that_is_over_is_counted_and_an_empty_log_has_none(stored: Stored, database: Database) -> None:
-    counter = HourCounter(database)
+    counter = HourCounter(database, Clock())
     worker = stored.node("w")
     stored.at(FIVE_HOURS)
     assert await counter.look() == 0
@@ -41,13 +43,13 @@ async def test_every_hour_that_is_over_is_counted_and_an_empty_log_has_none(stor
     assert await counter.look() == 0
     assert counted(stored) == {hours.hour_of(START) + number * HOUR for number in range(4)}
     stored.at(FIVE_HOURS + 3600)
-    assert [await counter.look(), await HourCounter(database).look()] == [1, 0]
+    assert [await counter.look(), await HourCounter(database, Clock()).look()] == [1, 0]
 
 
 async def test_an_hour_waits_for_what_began_in_it_and_the_following_ones_do_not(
     stored: Stored, database: Database
 ) -> None:
-    counter = HourCounter(database)
+    counter = HourCounter(database, Clock())
     worker = stored.node("w")
     stored.enqueue()
     running = worker.start()
@@ -57,3 +59,33 @@ async def test_an_hour_waits_for_what_began_in_it_and_the_following_ones_do_not(
     worker.end(running, Succeeded(7))
     assert await counter.look() == 1
     assert stored.do(lambda tx: hours.total(tx.conn, START, tx.now)) == Tally(1, 0, 1, 7)
+
+
+class SlowHours(Clock):
+    """Each look at it is so many seconds after the last one."""
+
+    def __init__(self, seconds: float) -> None:
+        self._seconds = seconds
+        self._at = 0.0
+
+    @override
+    def monotonic(self) -> float:
+        self._at += self._seconds
+        return self._at
+
+
+@pytest.mark.parametrize(("takes", "rests"), [(0.5, 4), (0.01, 0)])
+async def test_a_long_history_is_counted_with_rests_for_the_runs_beside_it(
+    stored: Stored, database: Database, takes: float, rests: int
+) -> None:
+    rested: list[float] = []
+
+    async def rest(seconds: float) -> None:
+        rested.append(seconds)
+
+    worker = stored.node("w")
+    stored.enqueue()
+    worker.end(worker.start())
+    stored.at(FIVE_HOURS)
+    assert await HourCounter(database, SlowHours(takes), rest=rest).look() == 4
+    assert rested == pytest.approx([takes * REST_OF_HOURS] * rests)

@@ -1,6 +1,6 @@
 """What a claim looks at depends neither on the runs that wait nor on their groups, whoever knows their jobs."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import timedelta
 from functools import partial
 from typing import Any
@@ -16,7 +16,9 @@ from cronograph.jobs.core.model import Priority
 from cronograph.jobs.store.db.database import Line, parse_url
 from cronograph.jobs.store.db.dialect import is_postgresql
 from cronograph.jobs.store.schema import tables
+from cronograph.jobs.store.write import claims, runs
 from cronograph.jobs.store.write.candidates import Want, candidates
+from cronograph.jobs.store.write.claims import Source
 from cronograph.jobs.store.write.others import jobs_among_others
 from tests.support.plans import pages_touched_on_a_line, rows_touched_on_a_line, work
 from tests.support.storage import START, Stored
@@ -47,6 +49,18 @@ def fill(stored: Stored, *, groups: int, state: str = "waiting", job: str = "unk
         for number in range(UNKNOWN)
     ]
     stored.do(lambda tx: tx.conn.execute(insert(tables.run), rows))
+
+
+def multiply(conn: Connection, times: int) -> None:
+    """So many more of every run that waits, on PostgreSQL."""
+    columns = ", ".join(one.name for one in tables.run.columns if one.name != "id")
+    conn.execute(
+        text(
+            f"INSERT INTO cronograph.run ({columns}) SELECT {columns} FROM cronograph.run, generate_series(1, :times) "
+            "WHERE state = 'waiting'"
+        ),
+        {"times": times},
+    )
 
 
 def analyze(stored: Stored) -> None:
@@ -105,6 +119,72 @@ def test_a_claim_does_not_look_at_more_groups_than_it_takes_runs(stored: Stored,
         assert work(conn, looking) <= (FEW_ROWS if is_postgresql(conn) else FEW_STEPS)
 
     stored.do(lambda tx: judged(tx.conn))
+
+
+Statement = Callable[[Connection, list[int], int], object]
+BY_KEY: dict[str, Statement] = {
+    "start": lambda conn, ids, node: claims.start(conn, ids, (node, "node-a"), START, Source.QUEUE),
+    "start what was reserved": lambda conn, ids, node: claims.start(conn, ids, (node, "node-a"), START, Source.RESERVE),
+    "start what nobody judges": lambda conn, ids, node: claims.start(
+        conn, ids, (node, "node-a"), START, Source.UNJUDGED
+    ),
+    "reserve": claims.reserve,
+    "lock": lambda conn, ids, _: claims.lock_claimable(conn, ids),
+    "lock what was reserved": claims.lock_scheduled,
+    "cancel": lambda conn, ids, _: runs.cancel_unstarted(conn, ids, "because", START),
+    "ask to stop": lambda conn, ids, _: runs.request_cancel(conn, ids, "because", START),
+    "make available": lambda conn, ids, _: runs.make_available(conn, ids, START),
+    "set the priority": lambda conn, ids, _: runs.set_priority(conn, ids, Priority.HIGH),
+    "skip": lambda conn, ids, _: runs.skip(conn, ids, "because", START),
+    "hand back": lambda conn, ids, _: runs.hand_back(conn, ids),
+    "progress": lambda conn, ids, node: runs.save_progress(conn, [(one, 0, node, {}) for one in ids]),
+}
+"""What is done to runs whose ids are known."""
+
+
+@pytest.mark.parametrize("analyzed", WHEN)
+@pytest.mark.parametrize("name", BY_KEY)
+def test_runs_whose_ids_are_known_are_found_by_these(stored: Stored, analyzed: str, name: str) -> None:
+    node = stored.node(jobs=JOBS)
+    analyze_before(stored, analyzed)
+    fill(stored, groups=1, job="work")
+    ids = [row.id for row in stored.rows(tables.run, state="waiting")[-10:]]
+    if name not in {"start", "reserve", "lock", "cancel", "make available", "set the priority", "skip"}:
+        state = "running" if name in {"ask to stop", "progress"} else "scheduled"
+        held = update(tables.run).values(state=state, node_id=node.node.id, started_at=START)
+        stored.do(lambda tx: tx.conn.execute(held.where(tables.run.c.state == "waiting")))
+    if analyzed == "full":
+        analyze(stored)
+
+    def judged(conn: Connection) -> None:
+        assert work(conn, partial(BY_KEY[name], conn, ids, node.node.id)) <= (
+            FEW_ROWS if is_postgresql(conn) else FEW_STEPS
+        )
+
+    stored.do(lambda tx: judged(tx.conn))
+
+
+@pytest.mark.postgres
+@pytest.mark.parametrize("analyzed", WHEN)
+def test_neither_are_many_of_very_many(postgres_url: str, analyzed: str) -> None:
+    stored = Stored(postgres_url)
+    node = stored.node(jobs=JOBS)
+    analyze_before(stored, analyzed)
+    fill(stored, groups=1, job="work")
+    stored.do(lambda tx: multiply(tx.conn, 30))
+    if analyzed == "full":
+        analyze(stored)
+    want = Want(START, JOBS, 180)
+
+    def judged(conn: Connection) -> None:
+        ids = [one.run_id for one in candidates(conn, want, None)]
+        assert len(ids) == 180
+        assert work(conn, partial(candidates, conn, want, None)) <= 10 * 180
+        assert work(conn, partial(claims.reserve, conn, ids[:80], node.node.id)) <= 10 * 180
+        assert work(conn, partial(claims.start, conn, ids, (node.node.id, "node-a"), START, Source.QUEUE)) <= 10 * 180
+
+    stored.do(lambda tx: judged(tx.conn))
+    stored.close()
 
 
 def test_passing_over_the_unknown_runs_would_be_seen(stored: Stored) -> None:

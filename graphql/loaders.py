@@ -192,6 +192,11 @@ class Loaders:
         return DataLoader(self._load_depths, max_batch_size=MAX_BATCH)
 
     @cached_property
+    def running_on(self) -> DataLoader[int, int]:
+        """How many runs a node executes, by its id."""
+        return DataLoader(self._load_running_on, max_batch_size=MAX_BATCH)
+
+    @cached_property
     def lines(self) -> DataLoader[LinesKey, logs.LogPart]:
         """Pages of log lines."""
         return DataLoader(self._load_lines, max_batch_size=MAX_BATCH)
@@ -291,6 +296,10 @@ class Loaders:
     async def _load_depths(self, names: list[str]) -> list[stored_groups.Depth]:
         found = await self._database.read(stored_groups.depths, names, await self.now())
         return [found[name] for name in names]
+
+    async def _load_running_on(self, ids: list[int]) -> list[int]:
+        found = await self._database.read(runs.running_on, ids)
+        return [found.get(node_id, 0) for node_id in ids]
 
     async def _load_lines(self, keys: list[LinesKey]) -> list[logs.LogPart]:
         found: dict[LinesKey, logs.LogPart] = {}

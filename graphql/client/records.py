@@ -269,7 +269,6 @@ class Node(Record):
     name: str
     state: NodeState
     slots: int
-    running: int
     version: str
     started_at: datetime
     heartbeat_at: datetime
@@ -280,6 +279,7 @@ class Node(Record):
     only_jobs: tuple[str, ...]
     tags: tuple[str, ...]
     without_tags: tuple[str, ...]
+    running: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

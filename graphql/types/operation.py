@@ -100,7 +100,6 @@ class Node:
     name: str = strawberry.field(description="Its readable name, unique among live nodes.")
     state: model.NodeState = strawberry.field(description="Where it is in its life.")
     slots: int = strawberry.field(description="How many runs it executes at once.")
-    running: int = strawberry.field(description="How many it executed at its last heartbeat.")
     version: str = strawberry.field(description="The version of Cronograph it runs.")
     started_at: datetime = strawberry.field(description="When it started.")
     heartbeat_at: datetime = strawberry.field(description="When it last reported itself.")
@@ -118,6 +117,11 @@ class Node:
     blockage: Blockage | None = strawberry.field(
         description="What keeps the event loop of its jobs from turning; null while it turns, as it should."
     )
+
+    @resolved(description="How many runs it executes now.")
+    async def running(self, info: Info) -> int:
+        """The runs at work there, as the queue has them."""
+        return await info.context.loaders.running_on.load(int(self.id))
 
     runs: Connection[Run] = listed(
         RUN_LIST,

@@ -44,6 +44,13 @@ async def broken(reason: str = "no luck") -> None:
     raise PermanentFailure(f"it broke: {reason}")
 
 
+@job("flaky", description="Fails twice, and then does not")
+async def flaky(ctx: JobContext) -> int:
+    if ctx.attempt < 3:
+        raise RuntimeError(f"attempt {ctx.attempt} has no luck")
+    return ctx.attempt
+
+
 @job("chatty", description="Logs many lines")
 async def chatty(ctx: JobContext, lines: int = 1000) -> int:
     for number in range(1, lines + 1):

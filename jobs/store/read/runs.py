@@ -10,7 +10,7 @@ from sqlalchemy import Connection, Select, func, select
 from ...core.model import Priority, Run, Trigger
 from ...core.states import CLAIMABLE, OCCUPYING, UNFINISHED, RunState
 from ..db import dialect
-from ..db.words import words
+from ..db.words import word, words
 from ..schema.naming import SchemaText
 from ..schema.rows import reader_of
 from ..schema.tables import AMONG_ALL_RUNS, IS_OPEN
@@ -76,6 +76,16 @@ def held_by(conn: Connection, node_id: int) -> set[int]:
     """The ids of the runs that a node holds, scheduled and running."""
     statement = select(r.c.id).where(r.c.node_id == node_id, r.c.state.in_(words(OCCUPYING)))
     return set(conn.execute(statement).scalars())
+
+
+def running_on(conn: Connection, node_ids: Sequence[int]) -> dict[int, int]:
+    """How many runs each of these nodes executes; nodes without any are left out."""
+    statement = (
+        select(r.c.node_id, func.count())
+        .where(r.c.node_id.in_(node_ids), r.c.state.in_(words(OCCUPYING)), r.c.state == word(RunState.RUNNING))
+        .group_by(r.c.node_id)
+    )
+    return {node_id: count for node_id, count in conn.execute(statement)}
 
 
 def next_available(conn: Connection, now: datetime) -> datetime | None:

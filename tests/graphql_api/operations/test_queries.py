@@ -205,6 +205,18 @@ async def test_nodes_show_themselves(api: Api) -> None:
     }  # fmt: skip
 
 
+async def test_the_slots_in_use_follow_the_runs_without_a_heartbeat(api: Api) -> None:
+    worker = api.stored.node("w")
+    for _ in range(3):
+        api.stored.enqueue()
+    started = [worker.start(), worker.start()]
+    query = '{ nodes(filter: { name: { eq: "w" } }) { nodes { running runs { totalCount } } } }'
+    assert (await api.ask(query))["nodes"]["nodes"] == [{"running": 2, "runs": {"totalCount": 2}}]
+    for one in started:
+        worker.end(one)
+    assert (await api.ask(query))["nodes"]["nodes"][0]["running"] == 0
+
+
 async def test_the_viewer_is_the_local_administrator(api: Api) -> None:
     assert await api.ask("{ viewer { name role } }") == {"viewer": {"name": "local administrator", "role": "ADMIN"}}
 

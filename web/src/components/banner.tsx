@@ -7,6 +7,7 @@ import { Icon } from "./icon";
 
 const ConditionDocument = graphql(`
   query Condition {
+    asOf
     overview { liveNodes stalledTasks }
     availableJobs { name known }
     tasks(first: 1, filter: { enabled: { eq: true }, pausedAt: { isNull: true }, nextExecution: { isNull: false } }, orderBy: [{ field: NEXT_EXECUTION }]) {
@@ -17,6 +18,7 @@ const ConditionDocument = graphql(`
 
 const UnknownDocument = graphql(`
   query RunsOfUnknownJobs($first: Int!, $known: [String!]!) {
+    asOf
     runs(first: $first, filter: { state: { in: [WAITING, SCHEDULED, STUCK] }, jobName: { notIn: $known } }) {
       totalCount
       nodes { jobName }
@@ -48,7 +50,7 @@ function useCondition(): Condition | null {
       return { knownJobs: availableJobs.filter((job) => job.known).map((job) => job.name), firstDue: first === null ? null : Date.parse(first), ...overview };
     },
     outdates: (event) => event.kind.startsWith("NODE_") || event.kind.startsWith("TASK_") || event.kind === "RUN_CREATED",
-    every: 5_000,
+    every: 1_500,
   }).state;
 }
 
@@ -66,7 +68,7 @@ function WithUnknown({ condition }: { condition: Condition }) {
     variables: () => ({ first: LOOKED_AT, known: [...known] }),
     init: ({ runs }): Unknown => ({ runsOfUnknownJobs: runs.totalCount, unknownJobs: [...new Set(runs.nodes.map((run) => run.jobName))] }),
     outdates: (event) => event.kind.startsWith("RUN_") && event.jobName !== null && !known.includes(event.jobName),
-    every: 5_000,
+    every: 1_500,
   });
   return <Said condition={condition} unknown={state ?? NONE_UNKNOWN} />;
 }

@@ -1,5 +1,6 @@
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import { integer, plural } from "../lib/format";
+import { feed } from "../live";
 import { type BulkKind, type BulkTarget, countBulk, runBulk } from "../services/runs";
 import { notify } from "../state/announce";
 import { Action } from "./action";
@@ -21,15 +22,41 @@ const WORDS: Readonly<Record<BulkKind, { readonly question: string; readonly act
   low: { question: "Give runs low priority?", action: "Set low", done: "set to low priority" },
 };
 
+/** Milliseconds from count to count while runs change. */
+const RECOUNT = 1_000;
+
+/** Has the server count now and whenever runs have changed, until the answer is called. */
+function countOn(kind: BulkKind, target: BulkTarget, tell: (count: number | null) => void): () => void {
+  let closed = false;
+  let timer: ReturnType<typeof setTimeout> | null = null;
+  const count = async (): Promise<void> => {
+    const value = await countBulk(kind, target);
+    if (!closed) tell(value);
+  };
+  const later = (): void => {
+    timer ??= setTimeout(() => {
+      timer = null;
+      void count();
+    }, RECOUNT);
+  };
+  const stop = feed.listen({ event: (event) => event.kind.startsWith("RUN_") && later(), resync: later, connected: later });
+  void count();
+  return () => {
+    closed = true;
+    stop();
+    if (timer !== null) clearTimeout(timer);
+  };
+}
+
 /** Says how many runs it concerns, counted by the server, then does it and shows how far it is. */
 export function BulkDialog({ kind, target, onClose, onDone }: BulkDialogProps) {
   const [count, setCount] = useState<number | null>(null);
   const [done, setDone] = useState<number | null>(null);
   const words = WORDS[kind];
-  useEffect(() => {
-    void countBulk(kind, target).then((value) => (value === null ? onClose() : setCount(value)));
-  }, []);
+  const started = useRef(false);
+  useEffect(() => countOn(kind, target, (value) => (started.current ? undefined : value === null ? onClose() : setCount(value))), []);
   const start = async (): Promise<void> => {
+    started.current = true;
     setDone(0);
     const changed = await runBulk(kind, target, setDone);
     if (changed !== null) notify(`${plural(changed, "run")} ${words.done}`);

@@ -17,6 +17,7 @@ const TOP = 16;
 
 const HoursDocument = graphql(`
   query TaskHours($name: String!, $from: DateTime!) {
+    asOf
     statistics(taskName: $name, from: $from, bucket: HOUR) {
       points { at count failures }
     }

@@ -19,6 +19,7 @@ const LOOK = 40;
 
 const NextDocument = graphql(`
   query NextUp($first: Int!) {
+    asOf
     upcoming(first: $first) {
       nodes {
         effectiveAt
@@ -58,7 +59,7 @@ function useNextUp() {
     }),
     outdates: (event) => event.kind.startsWith("TASK_"),
     expires: ({ next }) => nextLook(next, serverNow()),
-    every: 2_000,
+    every: 1_500,
   });
 }
 

@@ -13,6 +13,7 @@ import { type Layer, StackedBars, type StackedBarsProps } from "./stacked-bars";
 
 const SeriesDocument = graphql(`
   query QueueSeries($jobName: String, $group: String, $from: DateTime, $bucket: StatisticsBucket!) {
+    asOf
     serverTime
     queueHistory(jobName: $jobName, group: $group, from: $from, bucket: $bucket) { at waiting scheduled running stuck oldestWait }
     statistics(jobName: $jobName, group: $group, from: $from, bucket: $bucket) { points { at count failures p50 p95 } }

@@ -2,6 +2,7 @@ import type { RunRow } from "../graphql/fragments";
 import { words } from "../lib/format";
 import { paths } from "../lib/paths";
 import { runActions } from "../lib/run-filter";
+import type { ExplainedRun, Repeated } from "../model/reasons";
 import { cancelRun, retryNow, retryRun } from "../services/runs";
 import { Action } from "./action";
 import { type Column, DataTable } from "./data-table";
@@ -10,14 +11,6 @@ import { Name } from "./name";
 import { Progress } from "./progress";
 import { Status } from "./status";
 import { Elapsed, Time } from "./time";
-
-/** A run with the sentence that says why it is where it is. */
-export interface ExplainedRun extends RunRow {
-  readonly explain?: { readonly sentence: string; readonly until: string | null };
-}
-
-/** The runs that wait for the same reason as the run above them: it is not said again and again. */
-export type Repeated = ReadonlySet<string>;
 
 export type RunColumn = Column<ExplainedRun, Repeated>;
 
@@ -66,12 +59,6 @@ export function runId({ id }: RunRow): string {
 
 export function runName({ id }: RunRow): string {
   return `run ${id}`;
-}
-
-/** The runs whose reason is, but for its numbers, that of the run above. */
-export function repeatedReasons(runs: readonly ExplainedRun[]): Repeated {
-  const reason = (run: ExplainedRun | undefined): string => run?.explain?.sentence.replace(/\d[\d.,:]*/g, "#") ?? "";
-  return new Set(runs.filter((run, index) => reason(run) !== "" && run.state !== "RUNNING" && reason(run) === reason(runs[index - 1])).map(runId));
 }
 
 const NONE: Repeated = new Set();

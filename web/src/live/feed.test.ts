@@ -107,3 +107,18 @@ test("only what some page looks at is asked for: a page that looks at more makes
   expect(subscribers).toHaveLength(3);
   vi.useRealTimers();
 });
+
+test("an answer from before the feed began takes the feed back to it: what came between is told after all", () => {
+  const { link, subscribers, open } = fakeLink();
+  const feed = new Feed(link);
+  const { seen } = listening(feed);
+  feed.startAfter("12.0");
+  subscribers[0]?.next(event("13.0"));
+  feed.startAfter("9.2");
+  expect([...open].map((each) => each.variables().after)).toEqual(["9.2"]);
+  subscribers[1]?.next(event("9.3"));
+  feed.startAfter("9.10");
+  expect(subscribers).toHaveLength(2);
+  runFrames();
+  expect(seen).toEqual(["13.0", "9.3"]);
+});

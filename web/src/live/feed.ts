@@ -17,13 +17,21 @@ export interface Listener {
   connected(): void;
 }
 
+/** Whether a cursor, a batch and a place in it such as `1204.3`, lies before another. */
+export function isBefore(left: string, right: string): boolean {
+  const [[leftBatch = 0, leftPlace = 0], [rightBatch = 0, rightPlace = 0]] = [left.split(".").map(Number), right.split(".").map(Number)];
+  return leftBatch === rightBatch ? leftPlace < rightPlace : leftBatch < rightBatch;
+}
+
 /**
- * The feed of every change. It starts at the `asOf` of the first query, so nothing falls between the query and the
- * subscription, and resumes after the last cursor it has seen. Of the changed things it asks for those parts only that
+ * The feed of every change. It starts at the earliest `asOf` of the first queries, so nothing falls between a query and
+ * the subscription, and resumes after the last cursor it has seen. Of the changed things it asks for those parts only that
  * some listener looks at: each costs the server a read for every event.
  */
 export class Feed {
   private cursor: string | null = null;
+  /** Where it began. */
+  private began: string | null = null;
   private dispose: (() => void) | null = null;
   private readonly listeners = new Map<Listener, readonly Part[]>();
   private readonly frames = new FrameQueue(() => this.resync());
@@ -32,9 +40,14 @@ export class Feed {
 
   constructor(private readonly link: Pick<Link, "subscribe">) {}
 
-  /** Starts after this cursor, unless the feed already runs. */
+  /**
+   * Starts after this cursor, unless the feed already runs. One that began later goes back to it: two answers of the same
+   * moment may come in the other order, and an event that comes twice does no harm.
+   */
   startAfter(asOf: string): void {
-    if (this.dispose !== null) return;
+    if (this.dispose !== null && this.began !== null && !isBefore(asOf, this.began)) return;
+    this.dispose?.();
+    this.began = asOf;
     this.cursor = asOf;
     this.subscribe();
   }
@@ -95,6 +108,7 @@ export class Feed {
   private restart(): void {
     this.dispose?.();
     this.dispose = null;
+    this.began = null;
     this.cursor = null;
     this.frames.add(() => this.resync());
   }

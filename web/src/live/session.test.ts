@@ -5,6 +5,7 @@ import type { Listener } from "./feed";
 import { type LiveQuery, Session } from "./session";
 
 interface Data {
+  readonly asOf: string;
   readonly value: number;
 }
 
@@ -28,7 +29,7 @@ function open(query: Partial<LiveQuery<Data, object, number>> = {}) {
 }
 
 async function answer(question: { answer(data: Data): void } | undefined, value: number): Promise<void> {
-  question?.answer({ value });
+  question?.answer({ asOf: "1.0", value });
   await vi.advanceTimersByTimeAsync(0);
 }
 

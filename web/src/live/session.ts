@@ -6,7 +6,7 @@ import { noteServerTime } from "./clock";
 import { type LastAnswer, untilNext, untilRetry } from "./pace";
 
 /** A page's data: asked for once, then kept up to date by events. */
-export interface LiveQuery<R, V, S> {
+export interface LiveQuery<R extends Stamps, V, S> {
   readonly document: TadaDocumentNode<R, V>;
   /** Made anew at each question, so that spans of time move with the clock. */
   variables(): V;
@@ -26,8 +26,10 @@ export interface LiveQuery<R, V, S> {
   expires?(state: S): number | null;
 }
 
+/** What the server says of every answer. */
 export interface Stamps {
-  readonly asOf?: string;
+  /** The place in the feed that the answer belongs to: what came after it, the feed brings. */
+  readonly asOf: string;
   readonly serverTime?: string;
 }
 
@@ -53,7 +55,7 @@ function passes(error: Error): boolean {
  * One page's question to the server, with all that can happen to it. A question under way is never cut off by an event:
  * what comes meanwhile marks the answer as dirty, and the question is asked once more after it.
  */
-export class Session<R, V, S> {
+export class Session<R extends Stamps, V, S> {
   state: S | null = null;
   error: Error | null = null;
   loading = true;
@@ -141,9 +143,9 @@ export class Session<R, V, S> {
   }
 
   private accept(data: R, asked: number): void {
-    const { asOf, serverTime } = data as Stamps;
+    const { asOf, serverTime } = data;
     if (serverTime !== undefined) noteServerTime(asked, serverTime);
-    if (asOf !== undefined) this.feed.startAfter(asOf);
+    this.feed.startAfter(asOf);
     this.settle(asked);
     this.failures = 0;
     this.error = null;

@@ -1,10 +1,11 @@
 import type { LiveEvent, Part } from "../graphql/fragments";
 import type { TadaDocumentNode } from "../graphql/tada";
 import { type Change, changed, type ListPage, type ListRule, listOf, type ListState } from "../model/live-list";
+import type { Stamps } from "./session";
 import { type LiveResult, useLive } from "./use-live";
 
 /** A list of rows on pages, and how events change it. */
-export interface LiveListQuery<R, V, Row> extends ListRule<Row> {
+export interface LiveListQuery<R extends Stamps, V, Row> extends ListRule<Row> {
   readonly document: TadaDocumentNode<R, V>;
   variables(): V;
   page(data: R): ListPage<Row>;
@@ -24,7 +25,7 @@ export type LiveList<Row> = LiveResult<ListState<Row>>;
  * A page of a list that stays true: rows enter, leave and move by the filter and the order that the server uses, and
  * where the page cannot judge, it asks again. `key` names the question: list, filters, order and page.
  */
-export function useLiveList<R, V, Row>(key: string, query: LiveListQuery<R, V, Row>): LiveList<Row> {
+export function useLiveList<R extends Stamps, V, Row>(key: string, query: LiveListQuery<R, V, Row>): LiveList<Row> {
   const { document, variables, page, parts, change, touch, outdates, every } = query;
   return useLive<R, V, ListState<Row>>(key, {
     document,

@@ -1,7 +1,7 @@
 import { useEffect, useMemo, useReducer } from "preact/hooks";
 import { feed } from ".";
 import { serverNow } from "./clock";
-import { type LiveQuery, Session } from "./session";
+import { type LiveQuery, Session, type Stamps } from "./session";
 
 export interface LiveResult<S> {
   /** Null until the first answer. */
@@ -19,7 +19,7 @@ export interface LiveResult<S> {
  * Asks the server, follows the feed from the answer's `asOf`, and asks again when told to resynchronise.
  * `key` names the question (page and filters): another key is another question, and "back" finds its last state.
  */
-export function useLive<R, V, S>(key: string, query: LiveQuery<R, V, S>): LiveResult<S> {
+export function useLive<R extends Stamps, V, S>(key: string, query: LiveQuery<R, V, S>): LiveResult<S> {
   const [, render] = useReducer((count: number) => count + 1, 0);
   const session = useMemo(() => new Session<R, V, S>(key, () => render(undefined), feed, serverNow), [key]);
   session.use(query);

@@ -1,24 +1,63 @@
 import { expect, test } from "vitest";
-import { courseOf } from "./course";
+import { type Attempt, type Course, courseOf, placed } from "./course";
 
-const AT = { submitted: "2026-01-01T00:00:00Z", due: "2026-01-01T01:00:00Z", started: "2026-01-01T01:00:02Z", ended: "2026-01-01T01:00:09Z" };
-const RUN = { submittedAt: AT.submitted, availableAt: AT.due, startedAt: AT.started, completedAt: AT.ended, outcome: "success" };
+const DAY = "2026-01-01T00:00:";
 
-function names(...course: Parameters<typeof courseOf>): readonly string[] {
-  return courseOf(...course).map((step) => step.name);
+function at(second: number): string {
+  return `${DAY}${String(second).padStart(2, "0")}Z`;
 }
 
-test("a run that was made for later was queued, due, started, and ended as something", () => {
-  expect(names(RUN)).toEqual(["queued", "due", "started", "success"]);
-  expect(names({ ...RUN, availableAt: AT.submitted })).toEqual(["queued", "started", "success"]);
+function attempt(number: number, from: number, to: number | null, outcome: string | null = "FAILED"): Attempt {
+  return { id: String(number), attempt: number, startedAt: at(from), completedAt: to === null ? null : at(to), outcome: to === null ? null : outcome };
+}
+
+function run(more: Partial<Course> = {}): Course {
+  return { submittedAt: at(0), availableAt: at(0), finishedAt: null, state: "RUNNING", ...more };
+}
+
+/** The phases as `name from–to` in seconds. */
+function told(...course: Parameters<typeof courseOf>): readonly string[] {
+  const start = Date.parse(at(0));
+  return courseOf(...course).map(({ name, from, to }) => `${name} ${(from - start) / 1000}–${to === null ? "" : (to - start) / 1000}`);
+}
+
+test("a failed attempt and the wait after it are seen, not folded into the queue", () => {
+  const done = run({ state: "SUCCESS", finishedAt: at(20), availableAt: at(11) });
+  expect(told(done, [attempt(1, 1, 4), attempt(2, 12, 20, "SUCCESS")])).toEqual(["queued 0–1", "attempt 1 1–4", "back-off 4–12", "attempt 2 12–20"]);
 });
 
-test("what waits shows when it will be due", () => {
-  expect(names({ ...RUN, startedAt: null, completedAt: null })).toEqual(["queued", "due"]);
+test("attempts may come in any order", () => {
+  expect(told(run(), [attempt(2, 12, null), attempt(1, 1, 4)])).toEqual(["queued 0–1", "attempt 1 1–4", "back-off 4–12", "attempt 2 12–"]);
 });
 
-test("what is stuck shows its last attempt and the next", () => {
-  const steps = courseOf({ ...RUN, availableAt: "2026-01-01T02:00:00Z", completedAt: null, stuck: true });
-  expect(steps.at(-1)).toEqual({ name: "next attempt", at: "2026-01-01T02:00:00Z" });
-  expect(steps.map((step) => step.name)).toEqual(["queued", "last attempt", "next attempt"]);
+test("the wait until it was due is not the queue's", () => {
+  expect(told(run({ availableAt: at(10) }), [attempt(1, 12, null)])).toEqual(["not due yet 0–10", "queued 10–12", "attempt 1 12–"]);
+  expect(told(run({ availableAt: at(10), state: "WAITING" }), [])).toEqual(["not due yet 0–10", "queued 10–"]);
+});
+
+test("what is stuck shows until when it holds off", () => {
+  expect(told(run({ state: "STUCK", availableAt: at(30) }), [attempt(1, 1, 4)])).toEqual(["queued 0–1", "attempt 1 1–4", "back-off 4–30", "queued 30–"]);
+});
+
+test("a run that was handed back, or snoozed, says so", () => {
+  expect(told(run(), [attempt(1, 1, 4, "HANDED_BACK"), attempt(2, 6, null)])).toContain("handed back 4–6");
+  expect(told(run(), [attempt(1, 1, 4, "SNOOZED"), attempt(2, 6, null)])).toContain("snoozed 4–6");
+});
+
+test("what was cancelled while it waited ends there", () => {
+  expect(told(run({ state: "CANCELLED", finishedAt: at(9) }), [])).toEqual(["queued 0–9"]);
+  expect(told(run({ state: "CANCELLED", finishedAt: at(9), availableAt: at(30) }), [attempt(1, 1, 4)])).toEqual(["queued 0–1", "attempt 1 1–4", "back-off 4–9"]);
+});
+
+test("attempts that are left out are one wait", () => {
+  expect(told(run(), [attempt(8, 30, null)], true)).toEqual(["earlier attempts 0–30", "attempt 8 30–"]);
+});
+
+test("widths are in proportion, and what lasts reaches to now", () => {
+  const phases = courseOf(run(), [attempt(1, 10, null)]);
+  expect(placed(phases, Date.parse(at(40)))).toEqual([
+    { left: 0, width: 0.25 },
+    { left: 0.25, width: 0.75 },
+  ]);
+  expect(placed(courseOf(run({ state: "STUCK", availableAt: at(30) }), [attempt(1, 0, 10)]), Date.parse(at(15))).at(-1)).toEqual({ left: 1, width: 0 });
 });

@@ -81,10 +81,11 @@ function removed<Row>(list: ListState<Row>, index: number): ListState<Row> {
 function inserted<Row>(list: ListState<Row>, row: Row, rule: ListRule<Row>): ListState<Row> {
   const place = placeOf(list.rows, row, rule);
   if (place === null) return { ...list, stale: true };
-  const counted = list.total === null ? list : { ...list, total: list.total + 1, stale: true };
   const onEarlierPage = place === 0 && !rule.first;
   const onLaterPage = place === list.rows.length && list.more;
-  if (onEarlierPage || onLaterPage) return counted;
+  // It may have been there, and counted, before it changed: the server says how many there are by now.
+  if (onEarlierPage || onLaterPage) return outOfSight(list);
+  const counted = list.total === null ? list : { ...list, total: list.total + 1, stale: true };
   const rows = counted.rows.toSpliced(place, 0, row);
   if (rows.length > rule.size * BURSTS) return { ...counted, rows: rows.slice(0, rule.size * BURSTS), end: null, more: true, stale: true };
   return { ...counted, rows, stale: counted.stale || rows.length > rule.size * GROWS };

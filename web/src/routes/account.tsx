@@ -15,6 +15,7 @@ import { setTitle } from "../state/title";
 
 const AccountDocument = graphql(`
   query AccountPage {
+    asOf
     serverTime
     viewer {
       name

@@ -15,6 +15,7 @@ import { setTitle } from "../state/title";
 
 const AuditDocument = graphql(`
   query AuditPage($first: Int!, $after: String, $filter: AuditFilter) {
+    asOf
     serverTime
     auditLog(first: $first, after: $after, filter: $filter) {
       nodes { id at actor address action subject before after }

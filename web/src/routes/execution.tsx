@@ -5,24 +5,24 @@ import { Attempts } from "../components/attempts";
 import { Empty, ErrorBox, Skeleton } from "../components/feedback";
 import { Icon } from "../components/icon";
 import { JsonView } from "../components/json-view";
-import { LifeLine } from "../components/life-line";
+import { CourseChart } from "../components/course";
 import { LogView } from "../components/log-view";
 import { Progress } from "../components/progress";
 import { PageHead, Section } from "../components/section";
 import { Status } from "../components/status";
 import { Facts } from "../components/task-facts";
 import { request } from "../graphql/client";
-import { ExecutionRowFragment } from "../graphql/fragments";
+import { type ExecutionRow, ExecutionRowFragment } from "../graphql/fragments";
 import { graphql, type ResultOf } from "../graphql/tada";
 import { integer, plural, words } from "../lib/format";
 import { isEmptyObject } from "../lib/args-schema";
 import { paths } from "../lib/paths";
 import { runActions } from "../lib/run-filter";
-import { executionStatus, statusView } from "../lib/status";
+import { executionStatus } from "../lib/status";
 import { duration } from "../lib/time";
 import { frozen } from "../live/clock";
 import { useLive } from "../live/use-live";
-import { courseOf } from "../model/course";
+import { courseOf, type Phase } from "../model/course";
 import { downloadLog, useLog } from "../services/log";
 import { cancelRun, retryNow, retryRun } from "../services/runs";
 import { notify } from "../state/announce";
@@ -54,7 +54,11 @@ const ExecutionDocument = graphql(
         description
         retriedFrom { id }
         explain { sentence details until }
-        executions(first: 50) { nodes { ...ExecutionRow } }
+        finishedAt
+        executions(first: 50, orderBy: [{ field: ID, direction: DESC }]) {
+          nodes { ...ExecutionRow }
+          pageInfo { hasNextPage }
+        }
       }
     }
   }
@@ -120,22 +124,16 @@ export function ExecutionPage({ id }: { id: string }) {
 
 function ExecutionBody({ execution }: { execution: Execution }) {
   const { run } = execution;
+  const known = run?.executions.nodes ?? [];
+  // Of very many attempts the newest are read, and the one that is looked at.
+  const attempts = known.some(({ id }) => id === execution.id) ? known : [...known, execution];
   const log = useLog(execution.id);
   const download = (): void =>
     void downloadLog(execution.id).catch((error: unknown) => notify(`The log could not be read: ${error instanceof Error ? error.message : String(error)}`, { tone: "bad" }));
   return (
     <>
       <section class="panel" aria-label="Course">
-        <LifeLine
-          steps={courseOf({
-            submittedAt: run?.submittedAt ?? execution.startedAt,
-            availableAt: execution.attempt === 1 ? (run?.availableAt ?? null) : null,
-            startedAt: execution.startedAt,
-            completedAt: execution.completedAt,
-            outcome: statusView(executionStatus(execution)).word,
-          })}
-          open={execution.completedAt === null}
-        />
+        <CourseChart phases={run === null ? alone(execution) : courseOf(run, attempts, run.executions.pageInfo.hasNextPage)} current={execution.id} />
         {execution.completedAt === null && execution.progress !== null && (
           <div class="panel-body big-progress">
             <Progress progress={execution.progress} />
@@ -152,7 +150,7 @@ function ExecutionBody({ execution }: { execution: Execution }) {
         </div>
         <div>
           <Section title="Attempts at the run">
-            <Attempts attempts={run?.executions.nodes ?? [execution]} current={execution.id} />
+            <Attempts attempts={attempts} current={execution.id} />
           </Section>
           <Section title="Facts">
             <ExecutionFacts execution={execution} />
@@ -171,6 +169,11 @@ function ExecutionBody({ execution }: { execution: Execution }) {
       </div>
     </>
   );
+}
+
+/** The course of an execution whose run is gone: its own. */
+function alone(execution: Execution): readonly Phase<ExecutionRow>[] {
+  return courseOf({ submittedAt: execution.startedAt, availableAt: execution.startedAt, finishedAt: execution.completedAt, state: executionStatus(execution) }, [execution]);
 }
 
 function ErrorOf({ execution }: { execution: Execution }) {

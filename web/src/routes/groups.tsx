@@ -136,7 +136,7 @@ function useGroups(params: URLSearchParams, after: string | null, key: string) {
     first: after === null,
     size: PAGE,
     outdates: (event) => event.kind.startsWith("RUN_") || event.kind === "GROUP_UPDATED" || event.kind.startsWith("EXECUTION_"),
-    every: 2_000,
+    every: 1_500,
   });
 }
 

@@ -142,7 +142,7 @@ export function Jobs() {
     variables: () => ({}),
     init: (data) => data.availableJobs,
     outdates: (event) => event.kind === "EXECUTION_FINISHED" || event.kind.startsWith("NODE_S") || event.kind.startsWith("TASK_"),
-    every: 4_000,
+    every: 1_500,
   });
   const [running, setRunning] = useState<JobRow | null>(null);
   useEffect(() => setTitle("Jobs"), []);

@@ -13,6 +13,7 @@ const MOST_PAGES = 5;
 
 const StatisticsDocument = graphql(`
   query LogStatistics($taskName: String, $from: DateTime, $bucket: StatisticsBucket) {
+    asOf
     statistics(taskName: $taskName, from: $from, bucket: $bucket) {
       points { at count failures records }
     }
@@ -21,6 +22,7 @@ const StatisticsDocument = graphql(`
 
 const SampleDocument = graphql(`
   query LogSample($after: String, $filter: ExecutionFilter) {
+    asOf
     executions(first: 200, after: $after, filter: $filter, orderBy: [{ field: ID, direction: DESC }]) {
       nodes { startedAt outcome recordsProcessed }
       pageInfo { hasNextPage endCursor }

@@ -169,7 +169,7 @@ function useNodes(params: URLSearchParams, after: string | null, key: string) {
     first: after === null,
     size: PAGE,
     outdates: (event) => event.kind.startsWith("EXECUTION_"),
-    every: 3_000,
+    every: 1_500,
   });
 }
 

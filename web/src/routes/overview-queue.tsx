@@ -8,6 +8,7 @@ import { useLive } from "../live/use-live";
 const QueueDocument = graphql(
   `
   query OverviewQueue {
+    asOf
     groups(first: 6, orderBy: [{ field: DEPTH, direction: DESC }]) { nodes { ...GroupRow } pageInfo { hasNextPage } }
     nodes(first: 6, filter: { state: { in: [STARTING, ACTIVE, DRAINING, STOPPING] } }) { nodes { ...NodeRow } }
   }
@@ -22,7 +23,7 @@ export function OverviewQueue() {
     variables: () => ({}),
     init: (data) => data,
     outdates: (event) => event.kind.startsWith("RUN_") || event.kind.startsWith("NODE_") || event.kind === "GROUP_UPDATED",
-    every: 3_000,
+    every: 1_500,
   });
   return (
     <Section title="Queue and nodes" aside={<a href="/groups">Groups</a>}>

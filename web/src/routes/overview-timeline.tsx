@@ -18,6 +18,7 @@ type Hours = keyof typeof HOURS;
 const PastDocument = graphql(
   `
   query TimelinePast($from: DateTime!, $after: String) {
+    asOf
     executions(first: 200, after: $after, filter: { startedAt: { gte: $from } }, orderBy: [{ field: ID, direction: DESC }]) {
       nodes { ...ExecutionRow }
       pageInfo { hasNextPage endCursor }
@@ -29,6 +30,7 @@ const PastDocument = graphql(
 
 const FutureDocument = graphql(`
   query TimelineFuture($to: DateTime!, $after: String) {
+    asOf
     upcoming(to: $to, first: 200, after: $after) {
       nodes { effectiveAt task { name } }
       pageInfo { hasNextPage endCursor }

@@ -34,6 +34,7 @@ const OverviewDocument = graphql(
 /** Which failures belong together the server decides; a small question of its own, asked again when something fails. */
 const FailuresDocument = graphql(`
   query OverviewFailures {
+    asOf
     failureGroups(first: 20) {
       jobName
       errorType
@@ -54,7 +55,7 @@ function useFailures() {
     variables: () => ({}),
     init: (data): readonly FailureGroupRow[] => data.failureGroups.slice(0, FAILURE_GROUPS),
     outdates: ({ kind, state: outcome }) => kind === "EXECUTION_FINISHED" && outcome !== null && isFailure(outcome),
-    every: 2_000,
+    every: 1_500,
   });
 }
 

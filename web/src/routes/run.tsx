@@ -3,11 +3,11 @@ import { useEffect, useState } from "preact/hooks";
 import { Action } from "../components/action";
 import { Attempts } from "../components/attempts";
 import { ExplanationView } from "../components/explanation";
+import { CourseChart } from "../components/course";
 import { Empty, ErrorBox, Skeleton } from "../components/feedback";
 import { Field, TextInput } from "../components/field";
 import { Icon } from "../components/icon";
 import { JsonView } from "../components/json-view";
-import { LifeLine } from "../components/life-line";
 import { Progress } from "../components/progress";
 import { RunWithArgs } from "../components/run-with-args";
 import { PageHead, Section } from "../components/section";
@@ -19,7 +19,6 @@ import { graphql, type ResultOf } from "../graphql/tada";
 import { cappedPlural, plural, words } from "../lib/format";
 import { paths } from "../lib/paths";
 import { runActions } from "../lib/run-filter";
-import { statusView } from "../lib/status";
 import { duration } from "../lib/time";
 import { frozen } from "../live/clock";
 import { useLive } from "../live/use-live";
@@ -60,12 +59,14 @@ const RunDocument = graphql(
 
 const AheadDocument = graphql(`
   query RunsAhead($filter: RunFilter) {
+    asOf
     runs(first: 1, filter: $filter) { totalCount }
   }
 `);
 
 const SchemaDocument = graphql(`
   query ArgsSchemaOfJob($name: String!) {
+    asOf
     job(name: $name) { argsSchema }
   }
 `);
@@ -123,16 +124,7 @@ function RunBody({ run, retries }: { run: Run; retries: State["retries"] }) {
   return (
     <>
       <section class="panel" aria-label="Course">
-        <LifeLine
-          steps={courseOf({
-            ...run,
-            availableAt: attempts.length <= 1 || run.state === "STUCK" ? run.availableAt : null,
-            completedAt: run.finishedAt,
-            outcome: statusView(run.state).word,
-            stuck: run.state === "STUCK",
-          })}
-          open={run.finishedAt === null}
-        />
+        <CourseChart phases={courseOf(run, attempts, run.executions.pageInfo.hasNextPage)} />
         {run.state === "RUNNING" && run.progress !== null && (
           <div class="panel-body big-progress">
             <Progress progress={run.progress} />
@@ -195,7 +187,7 @@ function Place({ run }: { run: Run }) {
     }),
     init: (data) => data.runs.totalCount,
     outdates: (event) => event.kind.startsWith("RUN_"),
-    every: 4_000,
+    every: 1_500,
   });
   if (state === null) return null;
   return (

@@ -7,7 +7,7 @@ import { ClearFilters, FilterBar, SelectFilter, TextFilter } from "../components
 import { ListPanel } from "../components/list-panel";
 import { ListTools } from "../components/list-tools";
 import { QueueCharts } from "../components/queue-charts";
-import { type ExplainedRun, repeatedReasons, RUN_COLUMNS, runId, runName } from "../components/run-table";
+import { RUN_COLUMNS, runId, runName } from "../components/run-table";
 import { PageHead } from "../components/section";
 import { SelectedCount } from "../components/selected-count";
 import { useSelection } from "../components/use-selection";
@@ -18,6 +18,7 @@ import { compareRuns, isFinishedTab, matchesRunsFilter, readRunsFilter, RUN_TABS
 import { useLive } from "../live/use-live";
 import { useLiveList } from "../live/use-live-list";
 import type { ListPage } from "../model/live-list";
+import { type ExplainedRun, repeatedReasons } from "../model/reasons";
 import type { BulkKind, BulkTarget } from "../services/runs";
 import { searchParams, setParams } from "../state/route";
 import { setTitle } from "../state/title";
@@ -33,9 +34,10 @@ const RunsDocument = graphql(
     runs(first: $first, after: $after, filter: $filter, orderBy: $orderBy) {
       nodes {
         ...RunRow
-        explain { sentence until }
+        explain { sentence details until }
       }
       pageInfo { hasNextPage endCursor }
+      totalCount
     }
   }
 `,
@@ -54,6 +56,7 @@ const CountsDocument = graphql(`
     $cancelled: RunFilter
     $skipped: RunFilter
   ) {
+    asOf
     open: runs(first: 0, filter: $open) { totalCount }
     RUNNING: runs(first: 0, filter: $running) { totalCount }
     WAITING: runs(first: 0, filter: $waiting) { totalCount }
@@ -110,7 +113,12 @@ function useRuns(filter: RunsFilter, after: string | null) {
     init: (data): Counts => new Map(RUN_TABS.map((tab) => [tab, data[tab === "" ? "open" : tab].totalCount])),
     outdates: (event) => event.kind.startsWith("RUN_"),
   });
-  return { list, counts: counts.state, recount: counts.reload };
+  return { list, counts: withOpenTab(counts.state, filter.tab, list.state?.total ?? null), recount: counts.reload };
+}
+
+/** The open tab counts what its list shows: both are of one answer, and the same events change them. */
+function withOpenTab(counts: Counts | null, tab: RunTab, total: number | null): Counts | null {
+  return total === null ? counts : new Map([...(counts ?? []), [tab, total]]);
 }
 
 export function Runs() {
@@ -143,7 +151,7 @@ export function Runs() {
       </FilterBar>
       {after === null && !isFinishedTab(filter.tab) && <QueueCharts filter={filter} />}
       {selection.selected.size > 0 && (
-        <BulkBar ask={(kind) => setBulk({ kind, target: { ids: [...selection.selected] } })}>
+        <BulkBar can={runActions(filter.tab === "" ? "WAITING" : filter.tab)} ask={(kind) => setBulk({ kind, target: { ids: [...selection.selected] } })}>
           <SelectedCount selection={selection} shown={rows?.map(runId) ?? []} one="run" />
         </BulkBar>
       )}
@@ -181,7 +189,7 @@ function RunTabs({ tab, counts }: { tab: RunTab; counts: Counts | null }) {
       {RUN_TABS.map((each) => (
         <button key={each} type="button" class="tab" aria-current={each === tab ? "true" : undefined} onClick={() => setParams({ state: each, after: null })}>
           {each === "" ? "unfinished" : words(each)}
-          <span class="tab-count num">{counts === null ? "" : capped(counts.get(each) ?? 0)}</span>
+          <span class="tab-count num">{counts?.has(each) === true ? capped(counts.get(each) ?? 0) : ""}</span>
         </button>
       ))}
     </nav>
@@ -218,22 +226,37 @@ function BulkAll({ filter, count, ask }: { filter: RunsFilter; count: number; as
   );
 }
 
-function BulkBar({ ask, children }: { ask: (kind: BulkKind) => void; children: ComponentChildren }) {
+interface BulkBarProps {
+  can: ReturnType<typeof runActions>;
+  ask: (kind: BulkKind) => void;
+  children: ComponentChildren;
+}
+
+/** Actions on the chosen runs, those that the runs of this tab allow. */
+function BulkBar({ can, ask, children }: BulkBarProps) {
   return (
     <div class="bulk-bar" role="toolbar" aria-label="Selected runs">
       {children}
-      <Action class="button small" onClick={() => ask("cancel")}>
-        Cancel
-      </Action>
-      <Action class="button small" onClick={() => ask("retry")}>
-        Run again
-      </Action>
-      <Action class="button small" onClick={() => ask("high")}>
-        High priority
-      </Action>
-      <Action class="button small" onClick={() => ask("low")}>
-        Low priority
-      </Action>
+      {can.cancel && (
+        <Action class="button small" onClick={() => ask("cancel")}>
+          Cancel
+        </Action>
+      )}
+      {can.retry && (
+        <Action class="button small" onClick={() => ask("retry")}>
+          Run again
+        </Action>
+      )}
+      {can.priority && (
+        <>
+          <Action class="button small" onClick={() => ask("high")}>
+            High priority
+          </Action>
+          <Action class="button small" onClick={() => ask("low")}>
+            Low priority
+          </Action>
+        </>
+      )}
     </div>
   );
 }

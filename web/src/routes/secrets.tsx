@@ -17,6 +17,7 @@ import { setTitle } from "../state/title";
 
 const SecretsDocument = graphql(`
   query SecretsPage {
+    asOf
     serverTime
     secrets { name updatedAt updatedBy usedBy }
   }

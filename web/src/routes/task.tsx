@@ -69,7 +69,7 @@ const TaskDocument = graphql(
       runs(first: 10, filter: { state: { in: [WAITING, SCHEDULED, RUNNING, STUCK] } }, orderBy: [{ field: ID }]) {
         nodes {
           ...RunRow
-          explain { sentence until }
+          explain { sentence details until }
         }
       }
       executions(first: 100, orderBy: [{ field: ID, direction: DESC }]) { nodes { ...ExecutionRow } }

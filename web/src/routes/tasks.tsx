@@ -46,6 +46,7 @@ const TasksDocument = graphql(
 const StripsDocument = graphql(
   `
   query TaskStrips($first: Int!, $after: String, $filter: TaskFilter, $orderBy: [TaskOrder!]) {
+    asOf
     tasks(first: $first, after: $after, filter: $filter, orderBy: $orderBy) {
       nodes {
         id
@@ -90,7 +91,7 @@ function useTasks(filter: TasksFilter, after: string | null) {
       return true;
     },
     missed: () => wanted.everything(),
-    every: 4_000,
+    every: 1_500,
   });
   return { list, strips };
 }

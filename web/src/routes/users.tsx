@@ -20,6 +20,7 @@ import { type Role, ROLES } from "../state/viewer";
 
 const UsersDocument = graphql(`
   query UsersPage {
+    asOf
     serverTime
     accounts { name role hasPassword disabledAt createdAt }
   }

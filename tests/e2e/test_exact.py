@@ -1,0 +1,138 @@
+"""What a page says is what the server knows: counts, slots, reasons, the course of a run, the plan."""
+
+import json
+
+from playwright.sync_api import Locator, Page, Route, expect
+
+from tests.e2e.conftest import Site
+from tests.e2e.test_truth import enqueue, live
+from tests.support.browser import BrowserWatch, PageOpener
+from tests.support.waiting import wait_until
+
+PAUSE_GROUP = "mutation($name: String!) { pauseGroup(input: { name: $name }) { errors { message } } }"
+
+
+def pause_groups(site: Site, *names: str) -> None:
+    """Hold the runs of these groups back."""
+    for name in names:
+        site.ask(PAUSE_GROUP, name=name)
+
+
+def tabs(page: Page) -> Locator:
+    """The tabs of the runs."""
+    return page.get_by_role("navigation", name="State of the runs")
+
+
+def held_back(page: Page, operation: str) -> list[Route]:
+    """The first question of that name, as soon as the page has asked it: it waits until the test lets it go on."""
+    held: list[Route] = []
+
+    def hold(route: Route) -> None:
+        if not held and f"query {operation}" in json.loads(route.request.post_data or "{}").get("query", ""):
+            held.append(route)
+        else:
+            route.continue_()
+
+    page.route("**/graphql", hold)
+    return held
+
+
+class TestCounts:
+    def test_a_change_between_the_counts_and_the_rows_is_in_both(self, site: Site, new_page: PageOpener) -> None:
+        pause_groups(site, "between")
+        enqueue(site, 3, group="between")
+        page = new_page(site.url)
+        rows = held_back(page, "RunsPage")
+        page.goto("/runs?group=between&state=waiting")
+        expect(tabs(page).get_by_role("button", name="unfinished")).to_contain_text("3")
+        enqueue(site, 3, group="between")
+        rows[0].continue_()
+        expect(page.locator("tbody tr")).to_have_count(6)
+        for tab in ("waiting", "unfinished"):
+            expect(tabs(page).get_by_role("button", name=tab)).to_contain_text("6")
+        expect(page.get_by_role("button", name="Cancel 6 runs")).to_be_visible()
+
+    def test_the_open_tab_counts_its_own_rows(
+        self, site: Site, new_page: PageOpener, browser_watch: BrowserWatch
+    ) -> None:
+        browser_watch.allow("ERR_FAILED")
+        pause_groups(site, "own")
+        enqueue(site, 2, group="own")
+        page = new_page(site.url)
+        # As if the counts of all tabs never came: the open tab does not need them.
+        page.route(
+            "**/graphql",
+            lambda route: route.abort() if "query RunCounts" in (route.request.post_data or "") else route.continue_(),
+        )
+        live(page, "/runs?group=own&state=waiting")
+        expect(page.locator("tbody tr")).to_have_count(2)
+        expect(tabs(page).get_by_role("button", name="waiting")).to_contain_text("2")
+        enqueue(site, 3, group="own")
+        expect(page.locator("tbody tr")).to_have_count(5)
+        expect(tabs(page).get_by_role("button", name="waiting")).to_contain_text("5")
+        expect(page.get_by_role("button", name="Cancel 5 runs")).to_be_visible()
+
+    def test_a_dialog_counts_on_while_it_is_open(self, site: Site, new_page: PageOpener) -> None:
+        pause_groups(site, "dialog")
+        enqueue(site, 2, group="dialog")
+        page = new_page(site.url)
+        live(page, "/runs?group=dialog&state=waiting")
+        page.get_by_role("button", name="Cancel 2 runs").click()
+        dialog = page.get_by_role("dialog")
+        expect(dialog).to_contain_text("2 runs")
+        enqueue(site, 3, group="dialog")
+        expect(dialog).to_contain_text("5 runs")
+        dialog.get_by_role("button", name="Cancel them").click()
+        expect(page.locator(".notice")).to_contain_text("5 runs cancelled")
+
+
+class TestSlots:
+    def test_slots_in_use_follow_the_runs(self, site: Site, new_page: PageOpener) -> None:
+        page = new_page(site.url)
+        live(page, "/nodes?state=up")
+        row = page.locator("tbody tr")
+        expect(row).to_contain_text("0 of")
+        beats = row.locator("time").first.get_attribute("datetime")
+        run = site.trigger("gated", gate="slots")
+        expect(row).to_contain_text("1 of", timeout=4_000)
+        assert row.locator("time").first.get_attribute("datetime") == beats or site.run_state(run) == "RUNNING"
+        site.open_gate("slots")
+        expect(row).to_contain_text("0 of", timeout=4_000)
+
+
+class TestReasons:
+    def test_only_equal_reasons_are_folded(self, site: Site, new_page: PageOpener) -> None:
+        pause_groups(site, "g-1", "g-2")
+        first = enqueue(site, 2, group="g-1", jobName="chatty")
+        second = enqueue(site, 1, group="g-2", jobName="chatty")
+        page = new_page(site.url)
+        live(page, "/runs?job=chatty")
+        rows = page.locator("tbody tr")
+        expect(rows).to_have_count(3)
+        assert [row.locator("a.row-main").inner_text() for row in rows.all()] == [*first, *second]
+        expect(rows.nth(0).locator(".why")).to_contain_text("g-1")
+        expect(rows.nth(1)).to_contain_text("as above")
+        expect(rows.nth(2).locator(".why")).to_contain_text("g-2")
+
+
+class TestCourse:
+    def test_a_run_shows_its_failures_and_the_waits_between_them(self, site: Site, new_page: PageOpener) -> None:
+        site.create_task("flaky", "flaky", retries=3, retryDelay=0.2)
+        site.ask('mutation { triggerTask(input: { name: "flaky" }) { run { id } errors { message } } }')
+        wait_until(lambda: flaky(site)["state"] == "SUCCESS", message="the third attempt to succeed")
+        page = new_page(site.url)
+        live(page, f"/runs/{flaky(site)['id']}")
+        course = page.get_by_role("region", name="Course")
+        steps = course.locator("li")
+        expect(steps.locator(".course-name")).to_have_text(
+            ["queued", "attempt 1", "back-off", "attempt 2", "back-off", "attempt 3"]
+        )
+        expect(steps.nth(1)).to_contain_text("failed")
+        expect(steps.nth(5)).to_contain_text("success")
+
+
+def flaky(site: Site) -> dict[str, str]:
+    """The run of that task."""
+    query = '{ runs(first: 1, filter: { taskName: { eq: "flaky" } }) { nodes { id state } } }'
+    run: dict[str, str] = site.ask(query)["runs"]["nodes"][0]
+    return run

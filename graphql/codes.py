@@ -27,6 +27,8 @@ describe(
         ErrorCode.NO_ENCRYPTION_KEY: "The server has no key to encrypt secrets with.",
         ErrorCode.NOT_FOUND: "What the input names does not exist.",
         ErrorCode.NO_ACCOUNT: "Nobody is known by this identity, and accounts are not made for new people.",
+        ErrorCode.NO_CONDITION: "A filter, or the part of it that `path` leads to, has no condition: perhaps a "
+        "variable has no value.",
         ErrorCode.OVERLAP: "The overlap policy of the task allows no further unfinished run.",
         ErrorCode.IN_USE: "Tasks refer to the secret.",
         ErrorCode.UNREADABLE: "A stored secret cannot be decrypted with the keys of this process.",

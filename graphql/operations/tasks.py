@@ -21,7 +21,7 @@ from ..fields import mutates
 from ..scalars import BigInt
 from ..types import entities
 from ..types.payloads import RunChanged, TaskChanged, TaskDeleted, TasksChanged, TasksDeleted, TasksOfOwnerDeleted
-from .bulk import Deed, answer_many, many_tasks, memory_of
+from .bulk import Deed, answer_many, many_tasks, memory_of, perform_many
 from .bulk_inputs import DeleteTasksInput, PauseTasksInput, ResumeTasksInput
 from .changes import ONE_RUN, ONE_TASK, args_of, given, perform, recall_runs, recall_tasks
 from .inputs import (
@@ -207,7 +207,7 @@ class TaskMutations:
         pause = each(lambda tx, name: actions.pause_task(tx, name, reason=reason, actor=actor))
         deed = Deed(pause, lambda _: equal("enabled", value=True), lambda _: True)
         action = partial(many_tasks, selection=input, deed=deed)
-        done = await perform(info, input, action, TASKS)
+        done = await perform_many(info, input, action, TASKS)
         return answer_many(TasksChanged, done, tasks=entities.Task.from_model)
 
     @mutates(description="Resumes many paused tasks, by name or by filter.", requires=Role.OPERATOR)
@@ -217,7 +217,7 @@ class TaskMutations:
         resume = each(lambda tx, name: actions.resume_task(tx, name, actor=actor))
         deed = Deed(resume, lambda _: equal("enabled", value=False), lambda task: task.paused)
         action = partial(many_tasks, selection=input, deed=deed)
-        return answer_many(TasksChanged, await perform(info, input, action, TASKS), tasks=entities.Task.from_model)
+        return answer_many(TasksChanged, await perform_many(info, input, action, TASKS), tasks=entities.Task.from_model)
 
     @mutates(
         description="Deletes many tasks, by name or by filter, as `deleteTask` does. Those declared in code are not "
@@ -233,7 +233,7 @@ class TaskMutations:
             done = many_tasks(tx, input, deed)
             return Deleted([task.name for task in done.rows], done.count, done.has_more, done.end_cursor)
 
-        return (await perform(info, input, action, DELETED)).answer(
+        return (await perform_many(info, input, action, DELETED)).answer(
             TasksDeleted,
             deleted_names=lambda deleted: deleted.names[:MAX_NAMES],
             count=lambda deleted: BigInt(deleted.count),

@@ -13,7 +13,7 @@ describe(
     {
         ErrorCode.ACCOUNT_DISABLED: "Nobody may sign in with the account.",
         ErrorCode.ALREADY_EXISTS: "What the input would make exists already.",
-        ErrorCode.CODE_TASK: "The task is declared in code: it can be paused, not deleted.",
+        ErrorCode.CODE_TASK: "A live node declares the task in its code: it can be paused, not deleted.",
         ErrorCode.FORBIDDEN: "Who asks may not do this, or not with these values.",
         ErrorCode.IDEMPOTENCY_CONFLICT: "The idempotency key was used for another request within 24 hours.",
         ErrorCode.INVALID_ARGS: "The arguments do not fit the job; `path` leads to the one.",

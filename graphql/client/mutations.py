@@ -251,7 +251,7 @@ def delete_tasks(
     after: str | None = None,
     dry_run: bool = False,
 ) -> Operation[DeletedTasks]:
-    """Delete many tasks, by ``names``, by ``filter``, or else ``all``; a filter finds none declared in code."""
+    """Delete many tasks, by ``names``, by ``filter``, or else ``all``; a filter finds none that live code declares."""
     field = "deleteTasks"
     return mutation(
         field,

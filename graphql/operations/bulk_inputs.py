@@ -98,6 +98,6 @@ class ResumeTasksInput(TaskSelection):
     """The input of ``resumeTasks``."""
 
 
-@strawberry.input(description="Tasks to be deleted. A filter finds none that are declared in code.")
+@strawberry.input(description="Tasks to be deleted. A filter finds none that a live node declares in its code.")
 class DeleteTasksInput(TaskSelection):
     """The input of ``deleteTasks``."""

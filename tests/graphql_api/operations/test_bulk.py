@@ -115,6 +115,7 @@ async def test_runs_that_wait_for_their_time_are_made_due_together(api: Api) -> 
 async def test_many_tasks_are_paused_resumed_and_deleted(api: Api) -> None:
     for name in "abcd":
         api.stored.task(name=name, owner="x" if name in "ab" else None)
+    api.stored.node("coder", jobs=["d"], schedule="0 * * * * *")
     coded = periodic_task.update().where(periodic_task.c.name == "d")
     declared = {"declared_syntax": Syntax.CRON.value, "declared_value": "0 * * * * *", "declared_timezone": "UTC"}
     api.stored.do(lambda tx: tx.conn.execute(coded.values(source=TaskSource.CODE.value, **declared)))

@@ -222,7 +222,7 @@ async def test_a_task_of_code_can_be_deleted_once_no_live_node_declares_it(api: 
     assert (await api.ask(many))["deleteTasks"] == {"deletedNames": []}
     assert (await api.ask(shown))["task"] == {"deletable": False, "explain": {"details": []}}
     api.stored.do(lambda tx: nodes.set_state(tx.conn, worker.node.id, NodeState.STOPPED))
-    sentence = "No live node declares it in its code any more, so it can be deleted (deleteTask)."
+    sentence = "No live node declares it in its code any more, so it can be deleted."
     assert (await api.ask(shown))["task"] == {"deletable": True, "explain": {"details": [sentence]}}
     assert (await api.ask(many))["deleteTasks"] == {"deletedNames": ["nightly"]}
     data = await api.ask(document)

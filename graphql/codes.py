@@ -13,7 +13,7 @@ describe(
     {
         ErrorCode.ACCOUNT_DISABLED: "Nobody may sign in with the account.",
         ErrorCode.ALREADY_EXISTS: "What the input would make exists already.",
-        ErrorCode.CODE_TASK: "The task is declared in code: it can be paused, not deleted.",
+        ErrorCode.CODE_TASK: "A live node declares the task in its code: it can be paused, not deleted.",
         ErrorCode.FORBIDDEN: "Who asks may not do this, or not with these values.",
         ErrorCode.IDEMPOTENCY_CONFLICT: "The idempotency key was used for another request within 24 hours.",
         ErrorCode.INVALID_ARGS: "The arguments do not fit the job; `path` leads to the one.",
@@ -27,6 +27,8 @@ describe(
         ErrorCode.NO_ENCRYPTION_KEY: "The server has no key to encrypt secrets with.",
         ErrorCode.NOT_FOUND: "What the input names does not exist.",
         ErrorCode.NO_ACCOUNT: "Nobody is known by this identity, and accounts are not made for new people.",
+        ErrorCode.NO_CONDITION: "A filter, or the part of it that `path` leads to, has no condition: perhaps a "
+        "variable has no value.",
         ErrorCode.OVERLAP: "The overlap policy of the task allows no further unfinished run.",
         ErrorCode.IN_USE: "Tasks refer to the secret.",
         ErrorCode.UNREADABLE: "A stored secret cannot be decrypted with the keys of this process.",

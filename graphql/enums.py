@@ -121,7 +121,7 @@ describe(
     TaskSource,
     "Where a task is defined.",
     {
-        TaskSource.CODE: "Declared with the job in code; it cannot be deleted, only paused.",
+        TaskSource.CODE: "Declared with the job in code; while a live node declares it, it can be paused, not deleted.",
         TaskSource.API: "Made through this API.",
         TaskSource.FILE: "Applied from a file.",
     },

@@ -168,6 +168,11 @@ class Loaders:
         return self._by_key(stored_jobs.by_names)
 
     @cached_property
+    def declaring(self) -> DataLoader[str, list[str] | None]:
+        """The live nodes whose code declares a schedule of a job, by its name; None = there is none."""
+        return self._by_key(stored_jobs.declaring)
+
+    @cached_property
     def group_settings(self) -> DataLoader[str, Group | None]:
         """What is stored about groups, by name."""
         return self._by_key(stored_groups.by_names)

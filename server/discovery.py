@@ -7,10 +7,11 @@ from collections.abc import Callable, Sequence
 from importlib.metadata import entry_points
 from importlib.util import find_spec
 from pathlib import Path
+from types import ModuleType
 
 from ..jobs.core.errors import ConfigurationError
 from ..jobs.declared import Job
-from ..jobs.registry import Registry
+from ..jobs.registry import JobDefinition, Registry
 
 ENTRY_POINT_GROUP = "cronograph.jobs"
 """Installed packages name a module of theirs in this group, and its jobs are found without being asked for."""
@@ -36,10 +37,7 @@ def import_jobs(modules: Sequence[str]) -> None:
     Raises:
         JobsNotFoundError: some could not be imported; says which and why, with the line that failed.
     """
-    folder = str(Path.cwd())
-    if folder not in sys.path:
-        sys.path.append(folder)
-    faults = [fault for name in dict.fromkeys(modules) if (fault := _imported(name))]
+    faults = _import_faults(modules)
     for point in entry_points(group=ENTRY_POINT_GROUP):
         distribution = point.dist.name if point.dist is not None else "an installed package"
         fault = _attempt(point.load, f"entry point '{point.name} = {point.value}' of {distribution}")
@@ -47,6 +45,35 @@ def import_jobs(modules: Sequence[str]) -> None:
             faults.append(fault)
     if faults:
         raise JobsNotFoundError(faults)
+
+
+def import_modules(modules: Sequence[str]) -> None:
+    """Import ``modules`` alone, as `import_jobs` does.
+
+    Raises:
+        JobsNotFoundError: some could not be imported.
+    """
+    faults = _import_faults(modules) if modules else []
+    if faults:
+        raise JobsNotFoundError(faults)
+
+
+def jobs_of(module: ModuleType, registry: Registry) -> list[tuple[JobDefinition, Registry]]:
+    """The jobs that a module holds, whether it defines or imports them, or that ``registry`` has from below it."""
+    held = [value for value in vars(module).values() if isinstance(value, Job)]
+    found = {id(one.definition): (one.definition, one.registry) for one in held}
+    for definition in registry:
+        home = getattr(definition.handler, "__module__", "")
+        if home == module.__name__ or home.startswith(f"{module.__name__}."):
+            found.setdefault(id(definition), (definition, registry))
+    return list(found.values())
+
+
+def _import_faults(modules: Sequence[str]) -> list[str]:
+    folder = str(Path.cwd())
+    if folder not in sys.path:
+        sys.path.append(folder)
+    return [fault for name in dict.fromkeys(modules) if (fault := _imported(name))]
 
 
 def without_jobs(modules: Sequence[str], registry: Registry) -> list[str]:

@@ -15,15 +15,14 @@ from starlette.types import Receive, Scope, Send
 
 from ..graphql.context import Person
 from ..graphql.transport.bounds import address_of
-from ..jobs.builtin import register_builtin
 from ..jobs.connection import connect
 from ..jobs.core.auth.roles import Role
 from ..jobs.core.errors import ConfigurationError
-from ..jobs.declared import Job
-from ..jobs.registry import Registry, default_registry
+from ..jobs.registry import Registry
 from ..jobs.store.db.sqlite.filelock import lock_for
 from .configuration.choosing import choice_faults
 from .configuration.reading import given
+from .embedded_jobs import JobOrModule, NamedJobs
 from .installation import Installation
 from .people import Who
 
@@ -56,7 +55,8 @@ class Cronograph:
 
     Args:
         database_url: As for ``cronograph serve``; ends in ``?schema=`` and a name where that is not ``cronograph``.
-        jobs: Which jobs it runs, all of one registry; None = all of ``registry``. The built-in ones come along.
+        jobs: Which jobs it runs, and names of modules whose jobs it runs, all of one registry; None = all of
+            ``registry``. The built-in ones come along.
         registry: Whose jobs; the default registry unless given.
         who: Tells from a request who asks, by whatever the application knows of it; None = nobody who may. Without it
             people sign in below the path where ``asgi`` is mounted, with accounts of Cronograph.
@@ -74,15 +74,18 @@ class Cronograph:
         self,
         database_url: str,
         *,
-        jobs: Iterable[Job[..., ..., Any]] | None = None,
+        jobs: Iterable[JobOrModule] | None = None,
         registry: Registry | None = None,
         who: AskWho | None = None,
         no_auth: bool = False,
         public_url: str | None = None,
         **settings: Any,  # noqa: ANN401 - each has a type of its own, which is checked
     ) -> None:
-        self._settings = given({"database_url": database_url, **settings, "no_auth": no_auth})
-        self._home, self._registry = _registry_of(jobs, registry)
+        named = NamedJobs.of(jobs)
+        modules = {"jobs": tuple(named.modules)} if named.modules else {}
+        _check(registry, who, public_url)
+        self._settings = given({"database_url": database_url, **modules, **settings, "no_auth": no_auth})
+        self._home, self._registry = named.registries(registry)
         faults = list(choice_faults(self._settings, self._registry))
         if faults:
             raise ConfigurationError("\n".join(faults))
@@ -156,21 +159,15 @@ class Cronograph:
             await PlainTextResponse("Cronograph has not been started.\n", 503)(scope, receive, send)
 
 
-def _registry_of(jobs: Iterable[Job[..., ..., Any]] | None, registry: Registry | None) -> tuple[Registry, Registry]:
-    """Whose jobs these are, and a registry of them and the built-in ones."""
-    chosen = None if jobs is None else list(jobs)
-    homes = list({id(job.registry): job.registry for job in chosen or ()}.values())
-    if len(homes) > 1 or (homes and registry not in (None, homes[0])):
-        raise ConfigurationError(
-            "jobs: must all be of one registry, the one that is given; start one Cronograph for each"
-        )
-    home = registry if registry is not None else homes[0] if homes else default_registry()
-    own = Registry()
-    own.hooks = home.hooks
-    for definition in home if chosen is None else [job.definition for job in chosen]:
-        own.add(definition)
-    register_builtin(own)
-    return home, own
+def _check(registry: object, who: object, public_url: object) -> None:
+    """Refuse what callers without types may give."""
+    for name, value, right, must in (
+        ("registry", registry, isinstance(registry, Registry), "a Registry of jobs"),
+        ("who", who, callable(who), "a function that tells who asks"),
+        ("public_url", public_url, isinstance(public_url, str), "an address, e.g. https://shop.example.com"),
+    ):
+        if value is not None and not right:
+            raise ConfigurationError(f"{name}: must be {must}, got {type(value).__name__} {value!r:.60}")
 
 
 def _asking(who: AskWho) -> Who:

@@ -79,12 +79,13 @@ def cancel_runs(
     *,
     ids: Sequence[int] | None = None,
     filter: Filter | None = None,
+    all: bool = False,
     after: str | None = None,
     reason: str | None = None,
     dry_run: bool = False,
 ) -> Operation[ChangedRuns]:
-    """Cancel many runs, named by ``ids`` or else by ``filter``; finished ones are left as they are."""
-    given = present(ids=ids, filter=filter, after=after, reason=reason, dryRun=dry_run)
+    """Cancel many runs, named by ``ids``, by ``filter``, or else ``all``; finished ones are left as they are."""
+    given = present(ids=ids, filter=filter, all=all, after=after, reason=reason, dryRun=dry_run)
     return whole("cancelRuns", given, ChangedRuns)
 
 
@@ -102,15 +103,16 @@ def retry_runs(
     *,
     ids: Sequence[int] | None = None,
     filter: Filter | None = None,
+    all: bool = False,
     after: str | None = None,
     exclude_retried: bool | None = None,
     dry_run: bool = False,
 ) -> Operation[ChangedRuns]:
-    """Make new runs like finished ones, named by ``ids`` or else by ``filter``.
+    """Make new runs like finished ones, named by ``ids``, by ``filter``, or else ``all``.
 
     A filter leaves out those that were retried already, unless ``exclude_retried`` is False.
     """
-    given = present(ids=ids, filter=filter, after=after, excludeRetried=exclude_retried, dryRun=dry_run)
+    given = present(ids=ids, filter=filter, all=all, after=after, excludeRetried=exclude_retried, dryRun=dry_run)
     return whole("retryRuns", given, ChangedRuns)
 
 
@@ -123,11 +125,12 @@ def retry_many_now(
     *,
     ids: Sequence[int] | None = None,
     filter: Filter | None = None,
+    all: bool = False,
     after: str | None = None,
     dry_run: bool = False,
 ) -> Operation[ChangedRuns]:
-    """Make many runs that wait for their time due now, named by ``ids`` or else by ``filter``."""
-    return whole("retryNow", present(ids=ids, filter=filter, after=after, dryRun=dry_run), ChangedRuns)
+    """Make many runs that wait for their time due now, named by ``ids``, by ``filter``, or else ``all``."""
+    return whole("retryNow", present(ids=ids, filter=filter, all=all, after=after, dryRun=dry_run), ChangedRuns)
 
 
 def set_run_priority(
@@ -135,11 +138,12 @@ def set_run_priority(
     *,
     ids: Sequence[int] | None = None,
     filter: Filter | None = None,
+    all: bool = False,
     after: str | None = None,
     dry_run: bool = False,
 ) -> Operation[ChangedRuns]:
-    """Change the priority of waiting and stuck runs, named by ``ids`` or else by ``filter``."""
-    given = present(priority=priority, ids=ids, filter=filter, after=after, dryRun=dry_run)
+    """Change the priority of waiting and stuck runs, named by ``ids``, by ``filter``, or else ``all``."""
+    given = present(priority=priority, ids=ids, filter=filter, all=all, after=after, dryRun=dry_run)
     return whole("setRunPriority", given, ChangedRuns)
 
 
@@ -216,12 +220,13 @@ def pause_tasks(
     *,
     names: Sequence[str] | None = None,
     filter: Filter | None = None,
+    all: bool = False,
     after: str | None = None,
     reason: str | None = None,
     dry_run: bool = False,
 ) -> Operation[ChangedTasks]:
-    """Pause many tasks, by ``names`` or else by ``filter``."""
-    given = present(names=names, filter=filter, after=after, reason=reason, dryRun=dry_run)
+    """Pause many tasks, by ``names``, by ``filter``, or else ``all``."""
+    given = present(names=names, filter=filter, all=all, after=after, reason=reason, dryRun=dry_run)
     return _many_tasks("pauseTasks", given)
 
 
@@ -229,11 +234,12 @@ def resume_tasks(
     *,
     names: Sequence[str] | None = None,
     filter: Filter | None = None,
+    all: bool = False,
     after: str | None = None,
     dry_run: bool = False,
 ) -> Operation[ChangedTasks]:
-    """Resume many paused tasks, by ``names`` or else by ``filter``."""
-    given = present(names=names, filter=filter, after=after, dryRun=dry_run)
+    """Resume many paused tasks, by ``names``, by ``filter``, or else ``all``."""
+    given = present(names=names, filter=filter, all=all, after=after, dryRun=dry_run)
     return _many_tasks("resumeTasks", given)
 
 
@@ -241,14 +247,15 @@ def delete_tasks(
     *,
     names: Sequence[str] | None = None,
     filter: Filter | None = None,
+    all: bool = False,
     after: str | None = None,
     dry_run: bool = False,
 ) -> Operation[DeletedTasks]:
-    """Delete many tasks, by ``names`` or else by ``filter``; those declared in code are found by no filter."""
+    """Delete many tasks, by ``names``, by ``filter``, or else ``all``; a filter finds none that live code declares."""
     field = "deleteTasks"
     return mutation(
         field,
-        present(names=names, filter=filter, after=after, dryRun=dry_run),
+        present(names=names, filter=filter, all=all, after=after, dryRun=dry_run),
         "deletedNames count hasMore endCursor",
         lambda payload: _deleted(field, payload),
     )

@@ -171,6 +171,7 @@ class Task(Record):
     created_at: datetime
     updated_at: datetime
     job_known: bool
+    deletable: bool
     stalled: bool
     last_status: Execution | None
 

@@ -4,18 +4,33 @@ import math
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import fields
 from enum import Enum
+from itertools import chain
 from typing import Any, Final
 
 import strawberry
 
 from ...jobs.store.read.listing.criteria import AllOf, AnyOf, Condition, Criteria, Not, Operator
 from ..arguments import camel, checked_text, parse_id, refused
+from ..context import Info
+from .conditions import LISTS, absent_variables
 from .filters import AnyFilter, IdFilter
 
 MAX_VALUES: Final = 1_000
 """Values that one whole filter compares with, those in lists included."""
 MAX_TEXT: Final = 1_000
 OPERATORS: Final = {"in_": Operator.IN, **{one.value: one for one in Operator if one is not Operator.IN}}
+
+
+def criteria_of_list(info: Info, filter: AnyFilter | None) -> Criteria:
+    """The condition behind the argument ``filter`` of a list; without a filter, and by ``{}``, everything.
+
+    Raises:
+        UserFacingError: a condition without a value, a value that is not what it must be, or too many.
+    """
+    if filter is not None:
+        for fault in chain(absent_variables(info, "filter"), LISTS.of(filter, ("filter",))):
+            raise refused(fault.message, fault.code)
+    return to_criteria(filter)
 
 
 def to_criteria(filter: AnyFilter | None, *further: Criteria) -> Criteria:

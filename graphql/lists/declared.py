@@ -18,7 +18,7 @@ from ..fields import resolved
 from ..guard.sizes import PAGE
 from ..loaders import Children, Loaders
 from .connections import Connection, PageArguments, connect
-from .criteria import to_criteria
+from .criteria import criteria_of_list
 from .filters import (
     AuditFilter,
     ExecutionFilter,
@@ -110,7 +110,7 @@ def listed(
     """
 
     def resolver(self: object, info: Info, **given: Any) -> Connection[Any]:  # noqa: ANN401 - arguments as they came
-        criteria = to_criteria(given["filter"])
+        criteria = criteria_of_list(info, given["filter"])
         paging = PageArguments(given["first"], given["after"], given["last"], given["before"])
         request = paging.request(kind.listing, to_keys(given.get("order_by")), criteria)
         loaders = info.context.loaders

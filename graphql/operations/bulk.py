@@ -4,12 +4,13 @@ Following the cursors of the answers ends: the first call notes the newest row, 
 that the action itself makes, or that come meanwhile, are not looked at.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, Generic, TypeVar
+from typing import Any, Final, Generic, TypeVar, cast
 
 from ...jobs.actions.idempotent import Memory
-from ...jobs.core.errors import InvalidInput, NotFound
+from ...jobs.core.codes import ErrorCode
+from ...jobs.core.errors import InvalidInput, NotFound, UserError
 from ...jobs.core.model import Json, Run, Task
 from ...jobs.core.rules import unknown
 from ...jobs.store.db.transaction import Tx
@@ -21,17 +22,20 @@ from ...jobs.store.read.listing.aggregates import RUNS, TASKS, Listing
 from ...jobs.store.read.listing.criteria import AllOf, Condition, Criteria, Operator, mentions, stand_in
 from ...jobs.store.read.listing.keyset import OrderKey
 from ..arguments import MAX_RUNS, MAX_TASKS
+from ..context import Info
 from ..errors import UserFacingError
+from ..lists.conditions import MUTATIONS, absent_variables, says_nothing
 from ..lists.criteria import to_criteria
 from ..lists.cursors import decode, encode
-from ..lists.filters import AnyFilter
+from ..lists.filters import AnyFilter, RunFilter, TaskFilter
 from ..scalars import BigInt
 from ..types.payloads import ManyChanged
 from .bulk_inputs import RunSelection, TaskSelection
-from .changes import Done, given, parse_key
+from .changes import Done, given, parse_key, perform
 
 M = TypeVar("M", Run, Task)
 P = TypeVar("P", bound=ManyChanged)
+T = TypeVar("T")
 
 PLACE: Final = (OrderKey("id"), OrderKey("newest"))
 MAX_SHOWN: Final = 200
@@ -63,6 +67,13 @@ def memory_of(name: str, recall: Callable[[Tx, Json], list[M]]) -> Memory[Change
         },
         recall=lambda tx, stored: Changed(recall(tx, stored), stored["count"], stored["hasMore"], stored["endCursor"]),
     )
+
+
+async def perform_many(
+    info: Info, selection: RunSelection | TaskSelection, action: Callable[[Tx], T], memory: Memory[T]
+) -> Done[T]:
+    """Run an action on many rows, unless its selection could choose more of them than was meant."""
+    return await perform(info, selection, action, memory, faults=selection_faults(info, selection))
 
 
 def answer_many(kind: type[P], done: Done[Changed[M]], **shown: Callable[[M], object]) -> P:
@@ -102,17 +113,43 @@ class _Chosen:
     end_cursor: str | None = None
 
 
+def selection_faults(info: Info, selection: RunSelection | TaskSelection) -> Iterator[UserError]:
+    """By what a selection could choose more rows than was meant: a condition without a value, or none at all."""
+    named, everything = _named(selection), bool(given(selection.all))
+    filter = cast("AnyFilter | None", given(selection.filter))
+    if named is not None and (filter is not None or everything):
+        other = "filter" if filter is not None else "all"
+        yield InvalidInput(
+            f"{selection.NAMED}: give either {selection.NAMED} or {other}, not both", path=(selection.NAMED,)
+        )
+    absent = list(absent_variables(info, "input", "filter"))
+    yield from absent
+    if filter is not None and not says_nothing(filter):
+        yield from () if absent else MUTATIONS.of(filter, ("filter",))
+    elif named is None and not everything and not absent:
+        yield UserError(
+            f"filter: must have at least one condition, got none; give {selection.NAMED}, conditions, or `all: true`",
+            path=("filter",),
+            code=ErrorCode.NO_CONDITION,
+        )
+
+
+def _named(selection: RunSelection | TaskSelection) -> list[Any] | None:
+    return given(selection.ids) if isinstance(selection, RunSelection) else given(selection.names)
+
+
 def many_runs(tx: Tx, selection: RunSelection, deed: Deed[Run]) -> Changed[Run]:
-    """Do something to the selected runs.
+    """Do something to the selected runs; without keys and filter to all, so ask `selection_faults` first.
 
     Raises:
         UserError: a faulty selection, or what the deed refuses.
     """
-    ids, filter = given(selection.ids), given(selection.filter)
-    if filter is not None and ids is None:
+    ids = given(selection.ids)
+    if ids is None:
+        filter = given(selection.filter) or RunFilter()
         chosen = _by_filter(tx, RUNS, filter, selection.after, deed.narrow(tx), MAX_RUNS)
     else:
-        keys = sorted({parse_key(one, "ids", str(place)) for place, one in enumerate(_named(ids, filter, "ids"))})
+        keys = sorted({parse_key(one, "ids", str(place)) for place, one in enumerate(ids)})
         chosen = _Chosen(_bounded(keys, MAX_RUNS, "ids", "runs"))
     before = stored_runs.by_ids(tx.conn, chosen.keys)
     missing = next((key for key in chosen.keys if key not in before), None)
@@ -122,29 +159,23 @@ def many_runs(tx: Tx, selection: RunSelection, deed: Deed[Run]) -> Changed[Run]:
 
 
 def many_tasks(tx: Tx, selection: TaskSelection, deed: Deed[Task]) -> Changed[Task]:
-    """Do something to the selected tasks.
+    """Do something to the selected tasks; as `many_runs`.
 
     Raises:
         UserError: a faulty selection, or what the deed refuses.
     """
-    names, filter = given(selection.names), given(selection.filter)
-    if filter is not None and names is None:
+    names = given(selection.names)
+    if names is None:
+        filter = given(selection.filter) or TaskFilter()
         chosen = _by_filter(tx, TASKS, filter, selection.after, deed.narrow(tx), MAX_TASKS)
     else:
-        wanted = _bounded(sorted(set(_named(names, filter, "names"))), MAX_TASKS, "names", "tasks")
+        wanted = _bounded(sorted(set(names)), MAX_TASKS, "names", "tasks")
         found = stored_tasks.by_names(tx.conn, wanted)
         missing = next((name for name in wanted if name not in found), None)
         if missing is not None:
             raise unknown("task", missing, stored_tasks.names_like(tx.conn, missing), field="names")
         chosen = _Chosen(sorted(task.id for task in found.values()))
     return _done(tx, chosen, stored_tasks.by_ids(tx.conn, chosen.keys), deed, dry_run=bool(given(selection.dry_run)))
-
-
-def _named(named: list[Any] | None, filter: object, field: str) -> list[Any]:
-    if (filter is None) == (named is None):
-        problem = f"{field}: give either {field} or filter" + ("" if named is None else ", not both")
-        raise InvalidInput(problem, path=(field,))
-    return named or []
 
 
 def _bounded(named: list[Any], most: int, field: str, what: str) -> list[Any]:

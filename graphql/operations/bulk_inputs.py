@@ -1,5 +1,7 @@
 """The inputs of mutations of many rows: rows by name or by filter, and where the answer before left off."""
 
+from typing import ClassVar
+
 import strawberry
 
 from ...jobs.core.model import Priority
@@ -9,6 +11,10 @@ from ..lists.filters import RunFilter, TaskFilter
 from .inputs import KEY, REASON, optional
 
 AFTER = "With `filter`: go on behind this `endCursor` of the answer before, with the same filter."
+ALL = (
+    "Chooses all to which this can be done, where `filter` is empty or absent; unless it is true, that is refused "
+    "(error `NO_CONDITION`)."
+)
 DRY_RUN = "Change nothing; answer how many would change, and the first of them."
 
 
@@ -16,6 +22,7 @@ DRY_RUN = "Change nothing; answer how many would change, and the first of them."
 class Selection:
     """What a mutation of many rows takes besides the rows."""
 
+    all: bool | None = optional(ALL)
     after: str | None = optional(AFTER)
     dry_run: bool | None = optional(DRY_RUN)
     idempotency_key: str | None = optional(KEY)
@@ -23,21 +30,27 @@ class Selection:
 
 @strawberry.input
 class RunSelection(Selection):
-    """Runs by key or by filter, one of the two."""
+    """Runs by key, by filter, or all, one of them."""
+
+    NAMED: ClassVar = "ids"
 
     ids: list[strawberry.ID] | None = optional("Which runs, at most 10,000; or else `filter`.", Size(most=MAX_RUNS))
     filter: RunFilter | None = optional(
-        "All runs that match and to which this can be done, at most 10,000 per call; or else `ids`."
+        "All runs that match and to which this can be done, at most 10,000 per call; or else `ids`. Every condition in "
+        "it needs a value."
     )
 
 
 @strawberry.input
 class TaskSelection(Selection):
-    """Tasks by name or by filter, one of the two."""
+    """Tasks by name, by filter, or all, one of them."""
+
+    NAMED: ClassVar = "names"
 
     names: list[str] | None = optional("Which tasks, at most 1,000; or else `filter`.", Size(most=MAX_TASKS))
     filter: TaskFilter | None = optional(
-        "All tasks that match and to which this can be done, at most 1,000 per call; or else `names`."
+        "All tasks that match and to which this can be done, at most 1,000 per call; or else `names`. Every condition "
+        "in it needs a value."
     )
 
 
@@ -85,6 +98,6 @@ class ResumeTasksInput(TaskSelection):
     """The input of ``resumeTasks``."""
 
 
-@strawberry.input(description="Tasks to be deleted. A filter finds none that are declared in code.")
+@strawberry.input(description="Tasks to be deleted. A filter finds none that a live node declares in its code.")
 class DeleteTasksInput(TaskSelection):
     """The input of ``deleteTasks``."""

@@ -3,11 +3,12 @@
 import hashlib
 import json
 import math
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterable, Iterator
 from dataclasses import dataclass, fields, is_dataclass
 from datetime import datetime
 from enum import Enum
 from functools import cache, partial
+from itertools import chain
 from typing import Any, Final, Generic, Protocol, TypeVar, cast, runtime_checkable
 
 import strawberry
@@ -53,6 +54,7 @@ async def perform(
     *,
     key: str | None = None,
     shorter: Callable[[Record], Awaitable[T | None]] | None = None,
+    faults: Iterable[Refusal] = (),
 ) -> Done[T]:
     """Run ``action`` in one transaction.
 
@@ -66,6 +68,7 @@ async def perform(
         key: The idempotency key, unless ``input`` carries it.
         shorter: Does the same in less than a transaction, with this entry of the audit log; None: it cannot, and has
             done nothing. Not asked where there is an idempotency key.
+        faults: What else is wrong with the input.
     """
 
     async def write() -> T:
@@ -79,7 +82,7 @@ async def perform(
                 return done
         return await info.context.write(once, request, partial(_audited, action, info.field_name, input), memory)
 
-    return await _done(input, write)
+    return await _done(input, write, faults)
 
 
 async def perform_alone(info: Info, input: object, action: Callable[[Tx], T]) -> Done[T]:
@@ -87,9 +90,9 @@ async def perform_alone(info: Info, input: object, action: Callable[[Tx], T]) ->
     return await _done(input, partial(info.context.write, action))
 
 
-async def _done(input: object, write: Callable[[], Awaitable[T]]) -> Done[T]:
+async def _done(input: object, write: Callable[[], Awaitable[T]], faults: Iterable[Refusal] = ()) -> Done[T]:
     try:
-        refuse(_faults(input))
+        refuse(chain(_faults(input), faults))
         return Done(await write(), [])
     except Refusal as refusal:
         return Done(None, [UserError.from_error(fault) for fault in refusal.faults])

@@ -23,7 +23,7 @@ from ..enums import Role, StatisticsBucket
 from ..fields import resolved
 from ..guard.sizes import Size
 from ..lists.connections import Connection, PageArguments, connect
-from ..lists.criteria import to_criteria
+from ..lists.criteria import criteria_of_list
 from ..lists.filters import TaskFilter
 from ..lists.selection import asked_of
 from ..lists.upcoming import Planned, planned
@@ -190,7 +190,7 @@ class ReportQueries:
         start = from_ or await info.context.now()
         end = to or later(start, DAY)
         request = PageArguments(first=first, after=after).bounded(PLAN, PLAN_ORDER, PLAN_KINDS)
-        plan = Plan(info, start, end, request, to_criteria(filter))
+        plan = Plan(info, start, end, request, criteria_of_list(info, filter))
         return connect(PLAN, request, read=plan.page, count=plan.count, convert=lambda one: one)
 
     @resolved(description="How things are now.", size=Size(own=500), requires=Role.VIEWER)

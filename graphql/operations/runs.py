@@ -28,7 +28,7 @@ from ..guard.sizes import Size
 from ..scalars import BigInt
 from ..types import entities
 from ..types.payloads import HistoryPruned, JobTriggered, RunChanged, RunsChanged, RunsEnqueued, RunsMadeDue
-from .bulk import Changed, Deed, answer_many, many_runs, memory_of
+from .bulk import Changed, Deed, answer_many, many_runs, memory_of, perform_many, selection_faults
 from .bulk_inputs import CancelRunsInput, RetryNowInput, RetryRunsInput, SetRunPriorityInput
 from .changes import ONE_RUN, args_of, given, parse_key, perform, recall_runs
 from .inputs import CancelRunInput, EnqueueRunsInput, PruneHistoryInput, RetryRunInput, UpdateRunInput
@@ -149,7 +149,7 @@ class RunMutations:
         """The runs after the request."""
         cancel = partial(actions.cancel_runs, reason=given(input.reason), actor=info.context.person.name)
         action = partial(many_runs, selection=input, deed=deed(UNFINISHED, cancel, lambda _: NOT_ASKED))
-        done = await perform(info, input, action, CHANGED)
+        done = await perform_many(info, input, action, CHANGED)
         return answer_many(RunsChanged, done, runs=entities.Run.from_model)
 
     @mutates(
@@ -193,7 +193,7 @@ class RunMutations:
         retry = partial(actions.retry_runs, actor=info.context.person.name)
         once_only = [_unless_retried] if input.exclude_retried else []
         action = partial(many_runs, selection=input, deed=deed(FINAL, retry, *once_only))
-        done = await perform(info, input, action, CHANGED)
+        done = await perform_many(info, input, action, CHANGED)
         return answer_many(RunsChanged, done, runs=entities.Run.from_model)
 
     @mutates(
@@ -226,11 +226,13 @@ class RunMutations:
         def action(tx: Tx) -> Changed[Run]:
             if chosen is None:
                 return many_runs(tx, input, later)
-            if given(input.ids) is not None or given(input.filter) is not None:
-                raise InvalidInput("id: give either id, ids or filter, not several of them", path=("id",))
+            if given(input.ids) is not None or given(input.filter) is not None or given(input.all):
+                raise InvalidInput("id: give either id, ids, filter or all, not several of them", path=("id",))
             return Changed([actions.retry_now(tx, parse_key(chosen, "id"))], 1)
 
-        payload = answer_many(RunsMadeDue, await perform(info, input, action, CHANGED), runs=entities.Run.from_model)
+        faults = selection_faults(info, input) if chosen is None else ()
+        done = await perform(info, input, action, CHANGED, faults=faults)
+        payload = answer_many(RunsMadeDue, done, runs=entities.Run.from_model)
         payload.run = payload.runs[0] if chosen is not None and payload.runs else None
         return payload
 
@@ -243,7 +245,7 @@ class RunMutations:
 
         differs = Condition("priority", Operator.NE, input.priority)
         action = partial(many_runs, selection=input, deed=deed(CLAIMABLE, change, lambda _: differs))
-        return answer_many(RunsChanged, await perform(info, input, action, CHANGED), runs=entities.Run.from_model)
+        return answer_many(RunsChanged, await perform_many(info, input, action, CHANGED), runs=entities.Run.from_model)
 
 
 def _not_due(tx: Tx) -> Criteria:

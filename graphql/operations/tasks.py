@@ -12,8 +12,9 @@ from ...jobs.actions import tasks as actions
 from ...jobs.actions.idempotent import Memory
 from ...jobs.core.model import Run, Task, TaskSource
 from ...jobs.store.db.transaction import Tx
+from ...jobs.store.read import jobs as stored_jobs
 from ...jobs.store.read import tasks as task_store
-from ...jobs.store.read.listing.criteria import Condition, Operator, equal
+from ...jobs.store.read.listing.criteria import AnyOf, Condition, Criteria, Operator, equal
 from ..arguments import INPUT
 from ..context import Info
 from ..enums import Role
@@ -21,7 +22,7 @@ from ..fields import mutates
 from ..scalars import BigInt
 from ..types import entities
 from ..types.payloads import RunChanged, TaskChanged, TaskDeleted, TasksChanged, TasksDeleted, TasksOfOwnerDeleted
-from .bulk import Deed, answer_many, many_tasks, memory_of
+from .bulk import Deed, answer_many, many_tasks, memory_of, perform_many
 from .bulk_inputs import DeleteTasksInput, PauseTasksInput, ResumeTasksInput
 from .changes import ONE_RUN, ONE_TASK, args_of, given, perform, recall_runs, recall_tasks
 from .inputs import (
@@ -125,7 +126,7 @@ class TaskMutations:
 
     @mutates(
         description="Deletes a task: waiting runs of it are cancelled, running ones asked to stop; its history stays. "
-        "A task declared in code can only be paused (error `CODE_TASK`).",
+        "A task that a live node declares in its code can only be paused (error `CODE_TASK`).",
         requires=Role.OPERATOR,
     )
     async def delete_task(self, info: Info, input: Annotated[DeleteTaskInput, INPUT]) -> TaskDeleted:
@@ -144,7 +145,7 @@ class TaskMutations:
         )
 
     @mutates(
-        description="Deletes all tasks of an owner that are not declared in code, as `deleteTask` does.",
+        description="Deletes all tasks of an owner that no live node declares in its code, as `deleteTask` does.",
         requires=Role.OPERATOR,
     )
     async def delete_tasks_of_owner(
@@ -207,7 +208,7 @@ class TaskMutations:
         pause = each(lambda tx, name: actions.pause_task(tx, name, reason=reason, actor=actor))
         deed = Deed(pause, lambda _: equal("enabled", value=True), lambda _: True)
         action = partial(many_tasks, selection=input, deed=deed)
-        done = await perform(info, input, action, TASKS)
+        done = await perform_many(info, input, action, TASKS)
         return answer_many(TasksChanged, done, tasks=entities.Task.from_model)
 
     @mutates(description="Resumes many paused tasks, by name or by filter.", requires=Role.OPERATOR)
@@ -217,26 +218,32 @@ class TaskMutations:
         resume = each(lambda tx, name: actions.resume_task(tx, name, actor=actor))
         deed = Deed(resume, lambda _: equal("enabled", value=False), lambda task: task.paused)
         action = partial(many_tasks, selection=input, deed=deed)
-        return answer_many(TasksChanged, await perform(info, input, action, TASKS), tasks=entities.Task.from_model)
+        return answer_many(TasksChanged, await perform_many(info, input, action, TASKS), tasks=entities.Task.from_model)
 
     @mutates(
-        description="Deletes many tasks, by name or by filter, as `deleteTask` does. Those declared in code are not "
-        "found by a filter, and refused by name (error `CODE_TASK`).",
+        description="Deletes many tasks, by name or by filter, as `deleteTask` does. Those that a live node declares "
+        "in its code are not found by a filter, and refused by name (error `CODE_TASK`).",
         requires=Role.OPERATOR,
     )
     async def delete_tasks(self, info: Info, input: Annotated[DeleteTasksInput, INPUT]) -> TasksDeleted:
         """The names of the deleted tasks."""
         delete = each(lambda tx, name: deletion.delete_task(tx, name, actor=info.context.person.name).task)
-        deed = Deed(delete, lambda _: Condition("source", Operator.NE, TaskSource.CODE), lambda _: True)
+        deed = Deed(delete, _deletable, lambda _: True)
 
         def action(tx: Tx) -> Deleted:
             done = many_tasks(tx, input, deed)
             return Deleted([task.name for task in done.rows], done.count, done.has_more, done.end_cursor)
 
-        return (await perform(info, input, action, DELETED)).answer(
+        return (await perform_many(info, input, action, DELETED)).answer(
             TasksDeleted,
             deleted_names=lambda deleted: deleted.names[:MAX_NAMES],
             count=lambda deleted: BigInt(deleted.count),
             has_more=lambda deleted: deleted.has_more,
             end_cursor=lambda deleted: deleted.end_cursor,
         )
+
+
+def _deletable(tx: Tx) -> Criteria:
+    """The tasks that do not come back at the next start of a node that lives."""
+    made = Condition("source", Operator.NE, TaskSource.CODE)
+    return AnyOf((made, Condition("name", Operator.NOT_IN, tuple(sorted(stored_jobs.declaring(tx.conn))))))

@@ -73,6 +73,14 @@ class Task(TaskFields):
         return await info.context.loaders.jobs.load(self.job_name) is not None
 
     @resolved(
+        description="Whether it can be deleted. A task of code can be once no live node declares it any more, e.g. "
+        "after its job was renamed or removed."
+    )
+    async def deletable(self, info: Info) -> bool:
+        """Whether it would not come back by itself."""
+        return self.source is not model.TaskSource.CODE or not await info.context.loaders.declaring.load(self.name)
+
+    @resolved(
         description="Whether it should have started and did not: enabled, and no start since the last due time and the "
         "misfire grace after it."
     )

@@ -1,5 +1,6 @@
 """How tasks are deleted, and what becomes of their unfinished runs."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ..core.codes import ErrorCode
@@ -8,6 +9,7 @@ from ..core.events import EventKind
 from ..core.model import Run, Task, TaskSource
 from ..core.rules import MAX_NAME, check_text
 from ..store.db.transaction import Tx, Wake
+from ..store.read import jobs as stored_jobs
 from ..store.read import runs as run_store
 from ..store.read import tasks as stored_tasks
 from ..store.write import tasks
@@ -36,12 +38,14 @@ def delete_task(tx: Tx, name: str, *, dry_run: bool = False, actor: str | None =
     With ``dry_run`` nothing is changed.
 
     Raises:
-        InvalidState: the task is declared in code; it can only be paused.
+        InvalidState: a live node declares the task in its code; it can only be paused.
     """
     task = locked(tx, name)
-    if task.source is TaskSource.CODE:
+    nodes = stored_jobs.declaring(tx.conn, [name]).get(name) if task.source is TaskSource.CODE else None
+    if nodes:
         raise InvalidState(
-            f"task '{name}' is declared in code and would come back at the next start; pause it with pauseTask instead",
+            f"task '{name}' is declared in the code of {_nodes(nodes)} and would come back at the next start; pause it "
+            "instead, or take its schedule out of the code first",
             path=("name",),
             code=ErrorCode.CODE_TASK,
         )
@@ -54,7 +58,7 @@ def delete_task(tx: Tx, name: str, *, dry_run: bool = False, actor: str | None =
 
 
 def delete_tasks_of_owner(tx: Tx, owner: str, *, dry_run: bool = False, actor: str | None = None) -> list[Task]:
-    """Delete all tasks of an owner that are not declared in code, as ``delete_task`` does; returns them.
+    """Delete all tasks of an owner that no live node declares in code, as ``delete_task`` does; returns them.
 
     With ``dry_run`` nothing is changed.
 
@@ -62,13 +66,18 @@ def delete_tasks_of_owner(tx: Tx, owner: str, *, dry_run: bool = False, actor: s
         InvalidInput: the owner is empty or no name of one.
     """
     check_text(owner, "owner", least=1, most=MAX_NAME)
-    doomed = [
-        task for task in stored_tasks.of_owner(tx.conn, owner, lock=not dry_run) if task.source is not TaskSource.CODE
-    ]
+    owned = stored_tasks.of_owner(tx.conn, owner, lock=not dry_run)
+    declared = stored_jobs.declaring(tx.conn, {task.name for task in owned if task.source is TaskSource.CODE})
+    doomed = [task for task in owned if task.source is not TaskSource.CODE or task.name not in declared]
     if not dry_run:
         for task in doomed:
             _delete(tx, catch_up(tx, task), f"the tasks of owner '{owner}' were deleted{by(actor)}")
     return doomed
+
+
+def _nodes(names: Sequence[str]) -> str:
+    more = f" and {len(names) - 1} more" if len(names) > 1 else ""
+    return f"node '{names[0]}'{more}"
 
 
 def _delete(tx: Tx, task: Task, reason: str) -> list[Run]:

@@ -184,7 +184,7 @@ def retry_runs(
     for run in _existing(tx, ids):
         if run.state not in FINAL:
             raise InvalidState(
-                f"run {run.id} is {run.state.value}, not finished; to make its next attempt due now use retryNow",
+                f"run {run.id} is {run.state.value}, not finished; its next attempt can be made due now instead",
                 path=("id",),
             )
         tx.was(str(run.id), state=run.state.value)

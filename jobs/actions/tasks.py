@@ -108,7 +108,7 @@ def _faults_of_new(
 
 
 def _taken(name: str) -> AlreadyExists:
-    return AlreadyExists(f"task '{name}' exists already; change it with updateTask", path=("name",))
+    return AlreadyExists(f"task '{name}' exists already; change that one, or choose another name", path=("name",))
 
 
 def update_task(

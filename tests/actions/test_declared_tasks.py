@@ -5,17 +5,18 @@ from datetime import timedelta
 import pytest
 
 from cronograph.jobs.actions.declarations import Declared, declare_tasks
-from cronograph.jobs.actions.deletion import delete_task
+from cronograph.jobs.actions.deletion import delete_task, delete_tasks_of_owner
 from cronograph.jobs.actions.tasks import (
     pause_task,
     reset_task,
     update_task,
 )
 from cronograph.jobs.core.errors import InvalidState
-from cronograph.jobs.core.model import ScheduleSpec, Task, TaskSource, TaskSpec
+from cronograph.jobs.core.model import NodeState, ScheduleSpec, Task, TaskSource, TaskSpec
 from cronograph.jobs.core.schedule import Syntax
 from cronograph.jobs.store.read import tasks
 from cronograph.jobs.store.schema import tables
+from cronograph.jobs.store.write import nodes
 from tests.support.storage import START, Stored
 
 EVERY_SECOND = ScheduleSpec(Syntax.CRON, "* * * * * *")
@@ -64,12 +65,32 @@ class TestDeclared:
         self.declare(stored, "30 * * * * *")
         assert read(stored, "work").paused
 
-    def test_a_declared_task_cannot_be_deleted(self, stored: Stored) -> None:
-        stored.node()
+    def test_a_task_cannot_be_deleted_while_a_live_node_declares_it(self, stored: Stored) -> None:
+        stored.node("n1", schedule="0 * * * * *")
+        stored.node("n2", schedule="0 * * * * *")
         self.declare(stored, "0 * * * * *")
-        with pytest.raises(InvalidState, match="pause it with pauseTask") as caught:
+        with pytest.raises(InvalidState, match="declared in the code of node 'n1' and 1 more") as caught:
             stored.do(delete_task, "work")
         assert caught.value.code == "CODE_TASK"
+        assert stored.do(delete_tasks_of_owner, "channel:1", dry_run=True) == []
+
+    def test_a_task_whose_job_is_gone_from_the_code_of_all_live_nodes_can_be_deleted(self, stored: Stored) -> None:
+        gone = stored.node("old", schedule="0 * * * * *")
+        self.declare(stored, "0 * * * * *")
+        stored.do(lambda tx: nodes.set_state(tx.conn, gone.node.id, NodeState.STOPPED))
+        stored.node("new", jobs=["renamed"])
+        assert stored.do(delete_task, "work", dry_run=True).task.name == "work"
+        assert stored.do(delete_task, "work").task.name == "work"
+        assert stored.rows(tables.periodic_task) == []
+
+    def test_a_task_whose_job_declares_no_schedule_any_more_can_be_deleted(self, stored: Stored) -> None:
+        stored.node("old", schedule="0 * * * * *")
+        self.declare(stored, "0 * * * * *")
+        stored.node("new", schedule=None)
+        self.declare(stored, None)
+        change = tables.periodic_task.update().values(owner="channel:1")
+        stored.do(lambda tx: tx.conn.execute(change))
+        assert [task.name for task in stored.do(delete_tasks_of_owner, "channel:1")] == ["work"]
 
     def test_a_job_that_declares_no_schedule_any_more_pauses_its_task(self, stored: Stored) -> None:
         stored.node()

@@ -181,6 +181,12 @@ class TestCreate:
         with pytest.raises(UserError, match="did you mean 'count'") as caught:
             stored.task(args={"cuont": 1})
         assert caught.value.code == "INVALID_ARGS"
+        schema["required"] = ["count"]
+        stored.do(lambda tx: jobs.publish(tx.conn, [type(job)(job.name, args_schema=schema)]))
+        with pytest.raises(UserError) as caught:
+            stored.task(args={"cuont": 1})
+        said = [fault.message for fault in caught.value.faults]
+        assert (len(said), sum("did you mean 'count'" in one for one in said)) == (2, 1), said
         with pytest.raises(UserError) as caught:
             stored.task(args={"count": "many", "more": 1})
         assert [fault.path for fault in caught.value.faults] == [("args",), ("args", "count")]

@@ -222,6 +222,13 @@ async def test_two_in_one_process_have_nothing_in_common(tmp_path: Path) -> None
             assert answer["data"]["jobLogs"] == [{"recordsProcessed": records}]
 
 
+async def test_names_of_modules_stand_for_all_their_jobs(empty_sqlite_url: str) -> None:
+    async with Cronograph(empty_sqlite_url, jobs=[__name__], no_auth=True) as cron, asking((PATH, cron)) as client:
+        answer = await asked(client, "{ availableJobs { name } }")
+        assert {"add_up", "left_out"} <= {one["name"] for one in answer["data"]["availableJobs"]}
+        await (await add_up.enqueue(None, 1, 1)).result(timeout=60)
+
+
 async def test_what_cannot_work_is_refused_before_anything_starts(empty_sqlite_url: str) -> None:
     with pytest.raises(ConfigurationError, match=r"slots in the call: must be a whole number from 1 to 10000, got 0"):
         Cronograph(empty_sqlite_url, slots=0)
@@ -233,6 +240,23 @@ async def test_what_cannot_work_is_refused_before_anything_starts(empty_sqlite_u
         Cronograph(empty_sqlite_url, jobs=[add_up], only_jobs=["ad_up"])
     with pytest.raises(ConfigurationError, match="jobs: must all be of one registry"):
         Cronograph(empty_sqlite_url, jobs=[add_up], registry=Registry())
+    for strange, sentence in (
+        (
+            [add_up, print],
+            "jobs: must be functions with @job, or names of modules that have some, got builtin_function",
+        ),
+        (add_up, "jobs: must be a list of jobs or module names, got Job add_up"),
+        (7, "jobs: must be a list of jobs or module names, got int 7"),
+        (["x"], r"jobs: must be modules that can be imported, got 'x'; 'x' is neither installed"),
+        ("x", r"jobs: must be modules that can be imported, got 'x'; 'x' is neither installed"),
+        (["shop/jobs.py"], r"jobs in the call: must be module names, got 'shop/jobs.py'; did you mean shop.jobs\?"),
+        (["json"], "jobs: module 'json' has no job; mark functions in it with @job"),
+    ):
+        with pytest.raises(ConfigurationError, match=sentence):
+            Cronograph(empty_sqlite_url, jobs=strange)  # type: ignore[arg-type] # what a caller without types may give
+    for setting in ({"registry": "x"}, {"who": "x"}, {"public_url": 7}):
+        with pytest.raises(ConfigurationError, match=f"{next(iter(setting))}: must be"):
+            Cronograph(empty_sqlite_url, **setting)
     async with Cronograph(empty_sqlite_url, jobs=[add_up]):
         assert JOBS.queue is not None
     with pytest.raises(AttributeError, match="has no attribute 'Cronographer'"):

@@ -75,9 +75,11 @@ class Stored:
         statement = select(table).where(*condition).order_by(next(iter(table.primary_key)))
         return self.do(lambda tx: list(tx.conn.execute(statement)))
 
-    def node(self, name: str = "node-a", jobs: Sequence[str] = ("work",), slots: int = 20) -> "Worker":
-        """Register a node that knows these jobs."""
-        infos = tuple(JobInfo(job, args_schema=ANY_ARGS) for job in jobs)
+    def node(
+        self, name: str = "node-a", jobs: Sequence[str] = ("work",), slots: int = 20, schedule: str | None = None
+    ) -> "Worker":
+        """Register a node that knows these jobs, and whose code perhaps declares a schedule of them."""
+        infos = tuple(JobInfo(job, schedule=schedule, args_schema=ANY_ARGS) for job in jobs)
         node = self.do(join, NewNode(name, slots, "1", infos, 60.0), alone=False)
         self.do(lambda tx: nodes.set_state(tx.conn, node.id, NodeState.ACTIVE))
         return Worker(self, node, tuple(jobs))

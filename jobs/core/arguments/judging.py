@@ -44,7 +44,11 @@ def argument_faults(job_name: str, schema: Mapping[str, Any], args: Mapping[str,
     wrong_references = list(reference_faults(args))
     if wrong_references:
         return wrong_references
-    return [_fault(job_name, schema, args, one) for one in json_schema.faults_in(schema, args)]
+    found = list(json_schema.faults_in(schema, args))
+    # A wrong name is both too much and missing: it is told once what may be meant.
+    of_all = [one for one in found if not one.absolute_path]
+    hinted = next((one for one in of_all if one.validator == "additionalProperties"), of_all[0] if of_all else None)
+    return [_fault(job_name, one, _hint(schema, args) if one is hinted else "") for one in found]
 
 
 def fits_plainly(schema: Mapping[str, Any], args: Mapping[str, Json]) -> bool:
@@ -63,12 +67,9 @@ def fits_plainly(schema: Mapping[str, Any], args: Mapping[str, Json]) -> bool:
     return all(name in args for name in schema.get("required", ()))
 
 
-def _fault(
-    job_name: str, schema: Mapping[str, Any], args: Mapping[str, Json], error: "ValidationError"
-) -> InvalidInput:
+def _fault(job_name: str, error: "ValidationError", hint: str) -> InvalidInput:
     place = ".".join(str(part) for part in error.absolute_path)
     named = f"argument '{place}' of job '{job_name}'" if place else f"arguments of job '{job_name}'"
-    hint = "" if place else _hint(schema, args)
     message = f"{named}: {_short(error.message)}{hint}"
     return InvalidInput(
         message, path=("args", *(str(part) for part in error.absolute_path)), code=ErrorCode.INVALID_ARGS

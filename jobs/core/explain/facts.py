@@ -57,6 +57,7 @@ class TaskFacts:
         unfinished: The task's unfinished runs, oldest first.
         waits: What is known about the first of them, unless one of them is running.
         newest_skip: Its newest skipped stretch.
+        abandoned: Whether it comes from code, and no live node declares it any more.
     """
 
     job_known: bool
@@ -65,6 +66,7 @@ class TaskFacts:
     unfinished: tuple[Run, ...] = ()
     waits: "RunFacts | None" = None
     newest_skip: SkippedOccurrence | None = None
+    abandoned: bool = False
 
 
 @dataclass(frozen=True, slots=True)

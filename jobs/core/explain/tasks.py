@@ -126,7 +126,8 @@ def _task_details(task: Task, facts: TaskFacts, now: datetime) -> list[str]:
     if task.next_nominal is not None and facts.unfinished and task.next_nominal > now:
         details.add(True, f"Its next time is {moment(task.next_nominal)}.")
     details.add(task.checkpoint is not None, "Its next run proceeds from the last checkpoint.")
-    details.add(task.overridden, "An operator overrode the schedule that the code declares; resetTask restores it.")
+    details.add(facts.abandoned, "No live node declares it in its code any more, so it can be deleted.")
+    details.add(task.overridden, "An operator overrode the schedule that the code declares; a reset restores it.")
     return details.found
 
 

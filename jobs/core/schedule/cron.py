@@ -36,6 +36,8 @@ _NICKNAMES: Final = {
     "@yearly": "0 0 0 1 1 *",
     "@annually": "0 0 0 1 1 *",
 }
+_EITHER: Final = (2, 4)
+"""Where an expression of five fields has day and weekday: it fires if either matches, unless one begins with `*`."""
 _ORDER: Final = "second minute hour day month weekday"
 _WHITE_SPACE: Final = "\t\n\v\f\r \x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000"
 """Unicode White_Space, by which the reference splits; `str.split` would also split at U+001C to U+001F."""
@@ -116,27 +118,38 @@ def _wrong_field_count(words: Sequence[str]) -> ScheduleError:
     if not words:
         message = f"value: is empty; it must have six fields: {_ORDER}"
     elif len(words) == 5:
-        suggestion, advice = " ".join(("0", *words)), "; write '{}' to fire at second 0"
         message = "value: has five fields, but seconds are required"
+        if any(words[field].startswith(("*", "?")) for field in _EITHER):
+            suggestion, advice = " ".join(("0", *words)), "; write '{}' to fire at second 0"
+        else:
+            message += _either_day(*words)
     else:
         message = f"value: has {len(words)} field{'s' if len(words) > 1 else ''}; it must have six: {_ORDER}"
-        if len(words) == 7:
+        if len(words) == 7 and words[6] in ("*", "?"):
             suggestion, advice = " ".join(words[:6]), "; there is no year field, so write '{}'"
+        elif len(words) == 7:
+            message += "; there is no year field: set startAt and endAt to the years"
     return ScheduleError(message, field="value", position=0, suggestion=suggestion, advice=advice)
+
+
+def _either_day(minute: str, hour: str, day: str, month: str, weekday: str) -> str:
+    """What to do with five fields of which both choose days: other crons fire where either matches."""
+    first, second = f"0 {minute} {hour} {day} {month} *", f"0 {minute} {hour} * {month} {weekday}"
+    return (
+        f"; with five fields cron fires on day '{day}' and also on weekday '{weekday}', here both must match: make two "
+        f"tasks, '{first}' and '{second}'"
+    )
 
 
 def _refuse_empty(spec: FieldSpec, word: str, position: int, found: FieldSets) -> None:
     chosen = (found.each, found.last, found.from_end, found.nearest, found.last_workday, *found.nth)
     if not any(chosen):
-        hint = "5L" if spec is cron_fields.WEEKDAY else "*"
+        hint = "; put a weekday before it, e.g. 5L for the last Friday" if spec is cron_fields.WEEKDAY else ""
         raise ScheduleError(
-            f"{spec.name}: '{word}' chooses no value, so this would never fire",
+            f"{spec.name}: '{word}' chooses no value, so this would never fire{hint}",
             code=NEVER_FIRES,
             field=spec.name,
             position=position,
-            suggestion=hint,
-            replaces=(position, position + len(word)),
-            advice="; write '{}'",
         )
 
 

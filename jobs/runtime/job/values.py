@@ -1,6 +1,7 @@
 """Values that come from jobs, made fit for every database: plain JSON, bounded, without characters none can store."""
 
 import json
+import math
 import re
 
 from ...core.model import Json
@@ -77,5 +78,6 @@ def _number(value: float, what: str) -> float:
         raise TypeError(f"progress: {what} must be a number, got {type(value).__name__}") from error
     if not -_LARGEST < number < _LARGEST:
         got = repr(number) if isinstance(number, float) else f"one of {number.bit_length()} bits"
-        raise ValueError(f"progress: {what} must be a finite number, got {got}")
+        must = f"between -{_LARGEST:g} and {_LARGEST:g}" if abs(number) < math.inf else "a finite number"
+        raise ValueError(f"progress: {what} must be {must}, got {got}")
     return number

@@ -8,7 +8,7 @@ from sqlalchemy import Connection, case, func, select, tuple_
 
 from ...core.defaults import JobInfo
 from ...core.explain import COUNTED_AHEAD, Leaving, RunFacts, TaskFacts
-from ...core.model import Blockage, Group, Isolation, Node, NodeState, Run, Task
+from ...core.model import Blockage, Group, Isolation, Node, NodeState, Run, Task, TaskSource
 from ...core.states import CLAIMABLE, FINAL, OCCUPYING, UNFINISHED, RunState
 from ..db import dialect
 from ..db.words import word, words
@@ -17,6 +17,7 @@ from ..schema.tables import run as r
 from .groups import by_names as groups_by_names
 from .groups import occupied_counts
 from .jobs import by_names as jobs_by_names
+from .jobs import declaring
 from .listing.aggregates import RUNS
 from .listing.criteria import one_of
 from .listing.keyset import OrderKey, PageRequest
@@ -37,6 +38,8 @@ def of_tasks(conn: Connection, tasks: Sequence[Task], now: datetime) -> dict[int
     ids = [task.id for task in tasks]
     nodes = live(conn)
     jobs = jobs_by_names(conn, sorted({task.spec.job_name for task in tasks}), nodes)
+    coded = {task.name for task in tasks if task.source is TaskSource.CODE}
+    declared = declaring(conn, coded, nodes) if coded else {}
     unfinished = pages_of(conn, RUNS, "task_id", ids, _UNFINISHED)
     skips = newest_of_tasks(conn, ids)
     firsts = {task_id: page.items[0] for task_id, page in unfinished.items() if _none_runs(page.items)}
@@ -49,6 +52,7 @@ def of_tasks(conn: Connection, tasks: Sequence[Task], now: datetime) -> dict[int
             unfinished=unfinished[task.id].items,
             waits=waits.get(firsts[task.id].id) if task.id in firsts else None,
             newest_skip=skips.get(task.id),
+            abandoned=task.name in coded and task.name not in declared,
         )
         for task in tasks
     }

@@ -64,6 +64,24 @@ def defaults(conn: Connection, names: Collection[str]) -> dict[str, JobDefaults]
     return {name: found.get(name, NOTHING_SAID) for name in names}
 
 
+def declaring(
+    conn: Connection, names: Collection[str] | None = None, known_nodes: Sequence[Node] | None = None
+) -> dict[str, list[str]]:
+    """The live nodes whose code declares a schedule of these jobs, by the job's name; left out where there is none.
+
+    Args:
+        conn: The transaction.
+        names: Which jobs; all unless given.
+        known_nodes: The live nodes, where they were read already.
+    """
+    statement = select(j.c.name).where(j.c.schedule.is_not(None))
+    if names is not None:
+        statement = statement.where(j.c.name.in_(sorted(names)))
+    nodes = live(conn) if known_nodes is None else known_nodes
+    found = {name: [node.name for node in nodes if name in node.jobs] for name in conn.execute(statement).scalars()}
+    return {name: declared_by for name, declared_by in found.items() if declared_by}
+
+
 def everything(conn: Connection) -> list[JobInfo]:
     """All published jobs by name, each with the live nodes that take it."""
     nodes = live(conn)

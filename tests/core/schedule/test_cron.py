@@ -119,7 +119,25 @@ def test_a_friday_the_29th_of_february_is_found_decades_ahead() -> None:
             "0 */5 * * * *",
         ),
         (
-            "0 0 0 1 1 * 2026",
+            "0 0 */2 * 5",
+            "value: has five fields, but seconds are required; write '0 0 0 */2 * 5' to fire at second 0",
+            "value",
+            0,
+            "0 0 0 */2 * 5",
+        ),
+        (
+            # With five fields cron fires if either day matches, here both must: no one expression means that.
+            "0 0 13 * 5",
+            (
+                "value: has five fields, but seconds are required; with five fields cron fires on day '13' and also on "
+                "weekday '5', here both must match: make two tasks, '0 0 0 13 * *' and '0 0 0 * * 5'"
+            ),
+            "value",
+            0,
+            None,
+        ),
+        (
+            "0 0 0 1 1 * ?",
             (
                 "value: has 7 fields; it must have six: second minute hour day month weekday; "
                 "there is no year field, so write '0 0 0 1 1 *'"
@@ -127,6 +145,16 @@ def test_a_friday_the_29th_of_february_is_found_decades_ahead() -> None:
             "value",
             0,
             "0 0 0 1 1 *",
+        ),
+        (
+            "0 0 0 1 1 * 2026",
+            (
+                "value: has 7 fields; it must have six: second minute hour day month weekday; "
+                "there is no year field: set startAt and endAt to the years"
+            ),
+            "value",
+            0,
+            None,
         ),
         ("hello", "value: has 1 field; it must have six: second minute hour day month weekday", "value", 0, None),
         (

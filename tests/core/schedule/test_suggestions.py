@@ -151,6 +151,15 @@ def test_a_message_never_names_a_suggestion_that_was_dropped() -> None:
     )
 
 
+def test_a_last_weekday_is_not_guessed() -> None:
+    error = refusal(Syntax.CRON, "0 0 0 * * L", "UTC")
+    assert error is not None
+    assert (error.message, error.suggestion) == (
+        "weekday: 'L' chooses no value, so this would never fire; put a weekday before it, e.g. 5L for the last Friday",
+        None,
+    )
+
+
 @pytest.mark.parametrize(
     ("syntax", "value", "message"),
     [

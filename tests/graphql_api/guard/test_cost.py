@@ -94,8 +94,9 @@ async def test_a_document_that_was_cheap_with_small_variables_is_measured_again_
 async def test_large_variables_count_wherever_they_are_used(api: Api) -> None:
     names = " ".join(f"t{number}: tasks(first: 1, filter: $filter) {{ nodes {{ name }} }}" for number in range(20))
     document = f"query ($filter: TaskFilter) {{ {names} }}"
-    assert await api.ask(FILTERED, filter={"or": [{}] * 100})
-    code, _ = await api.refused(document, filter={"or": [{}] * 100})
+    many = {"or": [{"name": {"eq": "x"}}] * 50}
+    assert await api.ask(FILTERED, filter=many)
+    code, _ = await api.refused(document, filter=many)
     assert code == "LIMIT_COST"
 
 

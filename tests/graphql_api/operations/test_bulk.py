@@ -53,12 +53,12 @@ def queue(stored: Stored, number: int) -> None:
 
 async def test_more_runs_than_one_call_changes_are_changed_once_each_by_following_the_cursors(api: Api) -> None:
     queue(api.stored, 10_005)
-    assert await followed(api, "setRunPriority", filter={}, priority="HIGH") == [10_000, 5]
+    assert await followed(api, "setRunPriority", all=True, priority="HIGH") == [10_000, 5]
     assert {row.priority for row in api.stored.rows(run)} == {"high"}
-    assert await followed(api, "setRunPriority", filter={}, priority="HIGH") == [0]
+    assert await followed(api, "setRunPriority", all=True, priority="HIGH") == [0]
     assert await followed(api, "cancelRuns", filter={"id": {"lte": "10003"}}) == [10_000, 3]
-    assert await followed(api, "cancelRuns", filter={}) == [2]
-    assert await followed(api, "retryRuns", filter={}) == [10_000, 5]
+    assert await followed(api, "cancelRuns", all=True) == [2]
+    assert await followed(api, "retryRuns", all=True) == [10_000, 5]
     # The new runs wait; nothing is retried that was retried already.
     assert await followed(api, "retryRuns", filter={"id": {"lte": "10005"}}) == [0]
 
@@ -81,11 +81,11 @@ async def test_runs_that_were_retried_are_retried_again_only_if_asked_for(api: A
 async def test_what_a_call_makes_is_not_looked_at_by_the_calls_that_follow_it(api: Api) -> None:
     for _ in range(2):
         api.stored.enqueue()
-    await many(api, "cancelRuns", filter={})
-    first = await many(api, "retryRuns", filter={}, excludeRetried=False)
+    await many(api, "cancelRuns", all=True)
+    first = await many(api, "retryRuns", all=True, excludeRetried=False)
     assert first["count"] == 2
-    await many(api, "cancelRuns", filter={})
-    again = await many(api, "retryRuns", filter={}, after=first["endCursor"], excludeRetried=False)
+    await many(api, "cancelRuns", all=True)
+    again = await many(api, "retryRuns", all=True, after=first["endCursor"], excludeRetried=False)
     assert (again["count"], again["hasMore"], again["endCursor"]) == (0, False, None)
 
 
@@ -93,8 +93,8 @@ async def test_a_run_that_was_asked_to_stop_is_not_asked_again(api: Api) -> None
     worker = api.stored.node("w")
     api.stored.enqueue()
     worker.start()
-    assert await followed(api, "cancelRuns", filter={}) == [1]
-    assert await followed(api, "cancelRuns", filter={}) == [0]
+    assert await followed(api, "cancelRuns", all=True) == [1]
+    assert await followed(api, "cancelRuns", all=True) == [0]
 
 
 async def test_runs_that_wait_for_their_time_are_made_due_together(api: Api) -> None:
@@ -103,9 +103,9 @@ async def test_runs_that_wait_for_their_time_are_made_due_together(api: Api) -> 
         api.stored.enqueue()
         worker.end(worker.start(), Failed("ValueError", "no"))
     due = str(api.stored.enqueue().id)
-    answer = await many(api, "retryNow", filter={})
+    answer = await many(api, "retryNow", all=True)
     assert (answer["count"], [one["id"] for one in answer["runs"]]) == (2, ["1", "2"])
-    assert await followed(api, "retryNow", filter={}) == [0]
+    assert await followed(api, "retryNow", all=True) == [0]
     assert (await many(api, "retryNow", ids=[due]))["count"] == 1
     document = 'mutation { retryNow(input: { id: "1", ids: ["2"] }) { run { id } errors { code path } } }'
     refused = (await api.ask(document))["retryNow"]
@@ -115,6 +115,7 @@ async def test_runs_that_wait_for_their_time_are_made_due_together(api: Api) -> 
 async def test_many_tasks_are_paused_resumed_and_deleted(api: Api) -> None:
     for name in "abcd":
         api.stored.task(name=name, owner="x" if name in "ab" else None)
+    api.stored.node("coder", jobs=["d"], schedule="0 * * * * *")
     coded = periodic_task.update().where(periodic_task.c.name == "d")
     declared = {"declared_syntax": Syntax.CRON.value, "declared_value": "0 * * * * *", "declared_timezone": "UTC"}
     api.stored.do(lambda tx: tx.conn.execute(coded.values(source=TaskSource.CODE.value, **declared)))
@@ -134,20 +135,20 @@ async def test_many_tasks_are_paused_resumed_and_deleted(api: Api) -> None:
     (error,) = (await many(api, "pauseTasks", names=["a", "aa"]))["errors"]
     assert (error["code"], error["path"]) == ("NOT_FOUND", ["names"])
     for _ in range(2):
-        gone = await many(api, "deleteTasks", filter={}, idempotencyKey="once")
+        gone = await many(api, "deleteTasks", all=True, idempotencyKey="once")
         assert (gone["deletedNames"], gone["count"], gone["hasMore"]) == (["a", "b", "c"], 3, False)
     assert [row.name for row in api.stored.rows(periodic_task)] == ["d"]
 
 
 async def test_a_repeated_pause_of_many_answers_as_before(api: Api) -> None:
     api.stored.task(name="a")
-    first = await many(api, "pauseTasks", filter={}, idempotencyKey="k")
-    assert await many(api, "pauseTasks", filter={}, idempotencyKey="k") == first
+    first = await many(api, "pauseTasks", all=True, idempotencyKey="k")
+    assert await many(api, "pauseTasks", all=True, idempotencyKey="k") == first
 
 
 @pytest.mark.parametrize("after", ["x", "WyJ0YXNrczotaWQiLDFd"])
 async def test_a_faulty_cursor_is_data(api: Api, after: str) -> None:
-    (error,) = (await many(api, "cancelRuns", filter={}, after=after))["errors"]
+    (error,) = (await many(api, "cancelRuns", all=True, after=after))["errors"]
     assert (error["code"], error["path"]) == ("INVALID_INPUT", ["after"])
 
 

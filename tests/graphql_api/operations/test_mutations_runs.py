@@ -34,8 +34,8 @@ mutation($runs: [EnqueueRunInput!]!) {
 def bulk(mutation: str, more: str = "") -> str:
     """A bulk mutation by ids or filter."""
     return f"""
-    mutation($ids: [ID!], $filter: RunFilter, $dry: Boolean) {{
-      {mutation}(input: {{ ids: $ids, filter: $filter, dryRun: $dry {more} }}) {{
+    mutation($ids: [ID!], $filter: RunFilter, $all: Boolean, $dry: Boolean) {{
+      {mutation}(input: {{ ids: $ids, filter: $filter, all: $all, dryRun: $dry {more} }}) {{
         runs {{ id state priority }} count hasMore errors {{ code message path }}
       }}
     }}
@@ -223,17 +223,18 @@ async def test_bulk_by_ids_counts_only_what_changed(api: Api) -> None:
 async def test_many_runs_are_made_again_and_changed_in_priority(api: Api) -> None:
     for _ in range(2):
         api.stored.enqueue()
-    await api.ask(bulk("cancelRuns"), filter={})
+    await api.ask(bulk("cancelRuns"), all=True)
     again = (await api.ask(bulk("retryRuns"), filter={"state": {"eq": "CANCELLED"}}))["retryRuns"]
     assert (again["count"], {one["state"] for one in again["runs"]}) == (2, {"WAITING"})
-    changed = (await api.ask(bulk("setRunPriority", ", priority: HIGH"), filter={}))["setRunPriority"]
+    changed = (await api.ask(bulk("setRunPriority", ", priority: HIGH"), all=True))["setRunPriority"]
     assert (changed["count"], {one["priority"] for one in changed["runs"]}) == (2, {"HIGH"})
     assert [row.priority for row in api.stored.rows(run, state="waiting")] == [Priority.HIGH.value] * 2
 
 
 FAULTY: list[tuple[dict[str, Any], str, list[str]]] = [
-    ({}, "INVALID_INPUT", ["ids"]),
+    ({}, "NO_CONDITION", ["filter"]),
     ({"ids": ["1"], "filter": {}}, "INVALID_INPUT", ["ids"]),
+    ({"ids": ["1"], "all": True}, "INVALID_INPUT", ["ids"]),
     ({"ids": ["one"]}, "INVALID_INPUT", ["ids", "0"]),
     ({"ids": ["77"]}, "NOT_FOUND", ["ids"]),
     ({"ids": [str(one) for one in range(1, 10_002)]}, "INVALID_INPUT", ["ids"]),

@@ -2,8 +2,9 @@
 
 from typing import Any
 
-from cronograph.jobs.core.model import TaskSource
+from cronograph.jobs.core.model import NodeState, TaskSource
 from cronograph.jobs.store.schema.tables import periodic_task, run
+from cronograph.jobs.store.write import nodes
 from tests.graphql_api.api import Api
 
 CREATE = """
@@ -208,12 +209,24 @@ async def test_a_repeated_deletion_answers_as_the_first(api: Api) -> None:
     assert await api.ask(document) == first
 
 
-async def test_a_task_declared_in_code_cannot_be_deleted(api: Api) -> None:
+async def test_a_task_of_code_can_be_deleted_once_no_live_node_declares_it(api: Api) -> None:
+    worker = api.stored.node("coder", jobs=["nightly"], schedule="0 0 3 * * *")
     api.stored.task(name="nightly")
     change = periodic_task.update().values(source=TaskSource.CODE.value)
     api.stored.do(lambda tx: tx.conn.execute(change))
-    data = await api.ask('mutation { deleteTask(input: { name: "nightly" }) { deletedName errors { code } } }')
+    document = 'mutation { deleteTask(input: { name: "nightly" }) { deletedName errors { code } } }'
+    many = 'mutation { deleteTasks(input: { filter: { name: { eq: "nightly" } }, dryRun: true }) { deletedNames } }'
+    shown = '{ task(name: "nightly") { deletable explain { details } } }'
+    data = await api.ask(document)
     assert data["deleteTask"] == {"deletedName": None, "errors": [{"code": "CODE_TASK"}]}
+    assert (await api.ask(many))["deleteTasks"] == {"deletedNames": []}
+    assert (await api.ask(shown))["task"] == {"deletable": False, "explain": {"details": []}}
+    api.stored.do(lambda tx: nodes.set_state(tx.conn, worker.node.id, NodeState.STOPPED))
+    sentence = "No live node declares it in its code any more, so it can be deleted."
+    assert (await api.ask(shown))["task"] == {"deletable": True, "explain": {"details": [sentence]}}
+    assert (await api.ask(many))["deleteTasks"] == {"deletedNames": ["nightly"]}
+    data = await api.ask(document)
+    assert data["deleteTask"] == {"deletedName": "nightly", "errors": []}
 
 
 async def test_the_tasks_of_an_owner_go_together_after_a_dry_run(api: Api) -> None:

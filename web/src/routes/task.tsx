@@ -58,6 +58,7 @@ const TaskDocument = graphql(
       startAt
       endAt
       nextNominal
+      deletable
       lastDueAt
       lastStartedAt
       counter
@@ -275,7 +276,7 @@ function TaskHead({ task, mark, reload }: TaskHeadProps) {
             Reset to code
           </Action>
         )}
-        {task.source !== "CODE" && (
+        {task.deletable && (
           <Action class="button danger" onClick={() => setAsking("delete")}>
             <Icon name="trash" /> Delete
           </Action>

@@ -1,0 +1,252 @@
+"""What a client forgot to say chooses nothing: filters without a condition are refused, by real requests over HTTP."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+import httpx
+import pytest
+
+from cronograph.graphql.client import Client, NewRun, RefusedError, cron
+from cronograph.graphql.schema_factory import GuardedSchema
+from graphql import GraphQLEnumType, GraphQLInputObjectType, GraphQLNonNull, get_named_type
+from tests.support.job_modules import write_example_jobs
+from tests.support.processes import CronographProcess, ProcessStarter
+from tests.support.web import open_client
+
+
+@dataclass(frozen=True)
+class Form:
+    """A filter in which something is missing.
+
+    Attributes:
+        written: The members of the input as the document has them; ``T`` is a text's name, ``F`` the filter's type.
+        path: Where it came out empty.
+        variables: Their declarations, which have the same two words.
+        values: Their values; those left out are absent.
+    """
+
+    written: str
+    path: str
+    variables: str = ""
+    values: Mapping[str, object] = field(default_factory=dict[str, object])
+
+
+FORMS: Final = (
+    # A variable that is absent.
+    Form("filter: { T: { eq: $v } }", "filter.T.eq", "$v: String"),
+    Form("filter: { T: { ne: $v } }", "filter.T.ne", "$v: String"),
+    Form("filter: { T: { in: $v } }", "filter.T.in", "$v: [String!]"),
+    Form("filter: { T: { contains: $v } }", "filter.T.contains", "$v: String"),
+    Form("filter: { T: { isNull: $v } }", "filter.T.isNull", "$v: Boolean"),
+    Form('filter: { T: { eq: "x", contains: $v } }', "filter.T.contains", "$v: String"),
+    Form('filter: { id: { gt: "0" }, T: { eq: $v } }', "filter.T.eq", "$v: String"),
+    Form("filter: { T: $v }", "filter.T", "$v: StringFilter"),
+    Form("filter: { and: $v }", "filter.and", "$v: [F!]"),
+    Form("filter: { not: $v }", "filter.not", "$v: F"),
+    Form('filter: { or: [{ T: { eq: "x" } }, { T: { eq: $v } }] }', "filter.or.1.T.eq", "$v: String"),
+    Form("filter: { not: { and: [{ T: { eq: $v } }] } }", "filter.not.and.0.T.eq", "$v: String"),
+    Form("filter: { T: { eq: $v } }, all: true", "filter.T.eq", "$v: String"),
+    Form("filter: { T: $v }, all: true", "filter.T", "$v: StringFilter"),
+    Form("filter: $v", "filter", "$v: F"),
+    Form("filter: $v, all: $a", "filter", "$v: F, $a: Boolean"),
+    Form("", "filter"),
+    Form("all: false", "filter"),
+    Form("filter: null", "filter"),
+    # A null, where it is no value.
+    Form("filter: { T: { eq: $v } }", "filter.T.eq", "$v: String", {"v": None}),
+    Form("filter: { T: { ne: null } }", "filter.T.ne"),
+    Form("filter: { T: { isNull: null } }", "filter.T.isNull"),
+    Form("filter: { T: { in: $v } }", "filter.T.in", "$v: [String!]", {"v": None}),
+    Form("filter: { T: { contains: null } }", "filter.T.contains"),
+    Form("filter: { T: null }", "filter.T"),
+    Form("filter: { not: null }", "filter.not"),
+    Form("filter: { T: $v }", "filter.T", "$v: StringFilter", {"v": None}),
+    Form("filter: $v", "filter", "$v: F", {"v": None}),
+    # Nothing in what combines or compares.
+    Form("filter: {}", "filter"),
+    Form("filter: $v", "filter", "$v: F", {"v": {}}),
+    Form("filter: { and: [] }", "filter.and"),
+    Form("filter: { or: [] }", "filter.or"),
+    Form("filter: { not: {} }", "filter.not"),
+    Form("filter: { T: {} }", "filter.T"),
+    Form("filter: { T: {} }, all: true", "filter.T"),
+    Form("filter: { T: { notIn: [] } }", "filter.T.notIn"),
+    Form("filter: { T: { in: [] } }", "filter.T.in"),
+    Form("filter: { not: { T: { in: [] } } }", "filter.not.T.in"),
+    Form('filter: { and: [{}, { T: { eq: "x" } }] }', "filter.and.0"),
+    Form('filter: { or: [{ T: { eq: "x" } }, {}] }', "filter.or.1"),
+    Form("filter: { and: {} }", "filter.and.0"),
+    Form("filter: { not: { not: { or: [{ and: [] }] } } }", "filter.not.not.or.0.and"),
+)
+
+
+@dataclass(frozen=True)
+class Bulk:
+    """A mutation of many rows as the schema has it: its filter, a text to compare, what else its input needs."""
+
+    name: str
+    input: str
+    filter: str
+    text: str
+    needs: str
+
+    def refusal(self, http: httpx.Client, form: Form, more: str) -> list[dict[str, Any]]:
+        """The errors of the payload for a form, with more members of the input."""
+        declared = self._named(form.variables)
+        head = f"({declared})" if declared else ""
+        members = ", ".join(one for one in (self._named(form.written), self.needs, more) if one)
+        document = (
+            f"mutation Refused{head} {{ {self.name}(input: {{ {members} }}) {{ errors {{ code message path }} }} }}"
+        )
+        return self._errors(http, document, form.values)
+
+    def refusal_of_variables(self, http: httpx.Client, given: object) -> list[dict[str, Any]]:
+        """The errors of the payload where the whole input is a variable with this filter."""
+        document = (
+            f"mutation($input: {self.input}!) {{ {self.name}(input: $input) {{ errors {{ code message path }} }} }}"
+        )
+        needs = dict([self.needs.split(": ")]) if self.needs else {}
+        return self._errors(http, document, {"input": {"filter": given, **needs}})
+
+    def _errors(self, http: httpx.Client, document: str, values: Mapping[str, object]) -> list[dict[str, Any]]:
+        answer = http.post("/graphql", json={"query": document, "variables": values}).json()
+        assert "errors" not in answer, (document, answer)
+        errors: list[dict[str, Any]] = answer["data"][self.name]["errors"]
+        return errors
+
+    def _named(self, text: str) -> str:
+        return text.replace("F!", f"{self.filter}!").replace(": F", f": {self.filter}").replace("T:", f"{self.text}:")
+
+
+def bulk_mutations(schema: GuardedSchema) -> Iterator[Bulk]:
+    """Every mutation whose input has a filter."""
+    root = schema._schema.mutation_type  # noqa: SLF001 - graphql-core's schema
+    assert root is not None
+    for name, one in root.fields.items():
+        argument = one.args.get("input")
+        kind = None if argument is None else get_named_type(argument.type)
+        if isinstance(kind, GraphQLInputObjectType) and "filter" in kind.fields:
+            filter = get_named_type(kind.fields["filter"].type)
+            assert isinstance(filter, GraphQLInputObjectType)
+            text = next(word for word in ("owner", "group", "name") if word in filter.fields)
+            yield Bulk(name, kind.name, filter.name, text, ", ".join(_needed(kind)))
+
+
+def _needed(kind: GraphQLInputObjectType) -> Iterator[str]:
+    for name, one in kind.fields.items():
+        if isinstance(one.type, GraphQLNonNull) and not one.ast_node and name != "excludeRetried":
+            inner = get_named_type(one.type)
+            assert isinstance(inner, GraphQLEnumType), f"say here what {kind.name}.{name} may be"
+            yield f"{name}: {next(iter(inner.values))}"
+
+
+@pytest.fixture
+def served(processes: ProcessStarter, database_url: str, tmp_path: Path) -> CronographProcess:
+    return processes.serve(database_url, "--jobs", write_example_jobs(tmp_path))
+
+
+def test_no_empty_filter_chooses_anything_in_any_mutation_of_many(
+    schema: GuardedSchema, served: CronographProcess
+) -> None:
+    found = list(bulk_mutations(schema))
+    assert {one.name for one in found} >= {
+        *("deleteTasks", "pauseTasks", "resumeTasks", "cancelRuns", "retryRuns", "retryNow", "setRunPriority")
+    }
+    with Client(served.url) as client, open_client(served.url) as http:
+        for name in ("kept", "paused"):
+            client.create_task(name, "nap", cron("0 0 0 1 1 *"), args={"seconds": 0})
+        client.pause_task("paused")
+        client.pause_group("held")
+        client.enqueue_runs([NewRun(job_name="nap", args={"seconds": 0}, group="held")] * 2)
+        before = picture(http)
+        for bulk in found:
+            for form in FORMS:
+                for more in ("", "dryRun: true"):
+                    errors = bulk.refusal(http, form, more)
+                    seen = [(error["code"], ".".join(error["path"])) for error in errors]
+                    assert seen == [("NO_CONDITION", form.path.replace("T", bulk.text))], (bulk.name, form, errors)
+            empty: tuple[object, ...] = (
+                {},
+                None,
+                {bulk.text: {}},
+                {"or": []},
+                {"and": [{}]},
+                {bulk.text: {"eq": None}},
+            )
+            for given in empty:
+                assert {error["code"] for error in bulk.refusal_of_variables(http, given)} == {"NO_CONDITION"}
+        assert picture(http) == before
+
+
+def test_everything_is_chosen_where_that_is_said(served: CronographProcess) -> None:
+    with Client(served.url) as client:
+        for name in ("a", "b"):
+            client.create_task(name, "nap", cron("0 0 0 1 1 *"), args={"seconds": 0})
+        with pytest.raises(RefusedError) as caught:
+            client.pause_tasks(filter={"owner": {"eq": None}})
+        assert caught.value.codes == {"NO_CONDITION"}
+        with pytest.raises(RefusedError) as caught:
+            client.pause_tasks()
+        assert caught.value.codes == {"NO_CONDITION"}
+        assert client.pause_tasks(all=True, filter={"name": {"eq": "a"}}).count == 1
+        assert client.pause_tasks(all=True, filter={"name": {"in": ["a", "b"]}}, dry_run=True).count == 1
+        assert client.resume_tasks(all=True, filter={}).count == 1
+        assert set(client.delete_tasks(filter={"owner": {"isNull": True}}, dry_run=True).names) == {"a", "b"}
+        assert set(client.delete_tasks(all=True).names) == {"a", "b"}
+        with pytest.raises(RefusedError) as caught:
+            client.cancel_runs(ids=[1], all=True)
+        assert caught.value.codes == {"INVALID_INPUT"}
+
+
+LISTS: Final = (
+    Form("filter: { name: { eq: $v } }", "filter.name.eq", "$v: String"),
+    Form("filter: { owner: $v }", "filter.owner", "$v: StringFilter"),
+    Form('filter: { name: { eq: "a", in: $v } }', "filter.name.in", "$v: [String!]"),
+    Form('filter: { and: [{ name: { eq: "a" } }, { owner: { eq: $v } }] }', "filter.and.1.owner.eq", "$v: String"),
+    Form("filter: { name: { in: null } }", "filter.name.in"),
+    Form("filter: { name: { isNull: $v } }", "filter.name.isNull", "$v: Boolean", {"v": None}),
+    Form("filter: { name: null }", "filter.name"),
+    Form("filter: $v", "filter.name", "$v: TaskFilter", {"v": {"name": {}}}),
+    Form("filter: { name: {} }", "filter.name"),
+    Form("filter: { and: [] }", "filter.and"),
+    Form("filter: { or: [] }", "filter.or"),
+    Form("filter: { or: [{}] }", "filter.or.0"),
+    Form("filter: { not: {} }", "filter.not"),
+)
+MEANT: Final = (
+    Form("filter: {}", ""),
+    Form("filter: $v", "", "$v: TaskFilter"),
+    Form("filter: null", ""),
+    Form("filter: { owner: { eq: null } }", ""),
+    Form("filter: { owner: { eq: $v } }", "", "$v: String", {"v": None}),
+    Form("filter: { name: { ne: null } }", ""),
+    Form("filter: { name: { notIn: [] } }", ""),
+    Form("filter: { name: { eq: $v } }", "", '$v: String = "a"'),
+)
+
+
+def test_lists_refuse_conditions_without_a_value_too_unless_a_null_is_meant(served: CronographProcess) -> None:
+    def ask(field: str, form: Form) -> dict[str, Any]:
+        head = f"({form.variables})" if form.variables else ""
+        document = f"query Listed{head} {{ {field}({form.written}) {{ nodes {{ __typename }} }} }}"
+        found: dict[str, Any] = http.post("/graphql", json={"query": document, "variables": form.values}).json()
+        return found
+
+    with Client(served.url) as client, open_client(served.url) as http:
+        client.create_task("a", "nap", cron("0 0 0 1 1 *"), args={"seconds": 0})
+        for form in LISTS:
+            for listed in ("tasks", "upcoming"):
+                (error,) = ask(listed, form)["errors"]
+                assert (error["extensions"]["code"], error["message"].partition(":")[0]) == ("NO_CONDITION", form.path)
+        for form in MEANT:
+            assert len(ask("tasks", form)["data"]["tasks"]["nodes"]) >= 1, form
+
+
+def picture(http: httpx.Client) -> Any:
+    """All that a mutation could have changed."""
+    document = """{ tasks(orderBy: [{ field: NAME }]) { nodes { name enabled version } }
+      runs(filter: { jobName: { eq: "nap" } }, orderBy: [{ field: ID }]) { nodes {
+        id state priority cancelRequestedAt availableAt } } }"""
+    return http.post("/graphql", json={"query": document}).json()["data"]

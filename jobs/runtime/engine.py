@@ -5,7 +5,8 @@ import logging
 from collections.abc import Callable
 from dataclasses import replace
 
-from ..core.model import Node
+from ..core.held import HeldRun
+from ..core.model import Node, Run
 from ..registry import Registry
 from ..services import Services
 from ..store.db.database import Database
@@ -94,6 +95,11 @@ class Engine:
     def running(self) -> int:
         """How many runs execute now."""
         return self._life.worker.running if self._life else 0
+
+    @property
+    def executing(self) -> "list[Run | HeldRun]":
+        """The runs that execute now; from any thread."""
+        return self._life.worker.executing() if self._life else []
 
     @property
     def unstoppable(self) -> frozenset[int]:
@@ -196,6 +202,11 @@ class Engine:
         if self._owns_wakeup:
             await self._wakeup.stop()
         logging.getLogger().removeHandler(self._log_handler)
+
+    def stop_beating(self) -> None:
+        """Stop the sign of life, where the event loop has ended and nothing else can be done; from any thread."""
+        if self._life is not None:
+            self._life.stop_beating()
 
     async def wait_fenced(self) -> None:
         """Wait until the node finds itself fenced off."""

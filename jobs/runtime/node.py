@@ -59,6 +59,18 @@ async def take_back(database: Database, joining: "asyncio.Task[Node]") -> None:
         log_fault(log, f"node {node.name} cannot say that it does not begin and stays until its lease ends", said)
 
 
+async def leave_broken(database: Database, node: Node, reason: str) -> None:
+    """Write that a node of this process has ended whose event loop has; what it ran goes back to the queue.
+
+    Args:
+        database: Used in another event loop than that.
+        node: The node.
+        reason: Why the loop has ended.
+    """
+    unfinished = Lost(f"node {node.name} ended while it ran this job: {reason}")
+    await database.write(leave, node, NodeState.STOPPED, unfinished=unfinished)
+
+
 class NodeLife:
     """The moving parts that belong to one registered node.
 
@@ -183,6 +195,10 @@ class NodeLife:
         self._heartbeat.stop()
         unfinished = HandedBack(f"node {self.node.name} stopped before the job ended")
         await self._database.write(leave, self.node, NodeState.STOPPED, unfinished=unfinished)
+
+    def stop_beating(self) -> None:
+        """Stop the sign of life; from any thread."""
+        self._heartbeat.stop()
 
     async def abandon(self) -> None:
         """This node is taken for dead, or soon will be: end everything at once, and leave nothing to its name."""

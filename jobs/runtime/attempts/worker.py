@@ -14,7 +14,8 @@ from ...actions.queue.lane import LaneClaim
 from ...actions.queue.turn import Order, Turn, turn
 from ...actions.runs import hand_back
 from ...core.fairness import CountingScheme, FairnessState
-from ...core.model import Isolation, Node
+from ...core.held import HeldRun
+from ...core.model import Isolation, Node, Run
 from ...registry import Registry
 from ...services import Services
 from ...store.db.database import Connection
@@ -108,6 +109,10 @@ class Worker(Service):
     def running(self) -> int:
         """How many runs execute now."""
         return len(self._attempts)
+
+    def executing(self) -> "list[Run | HeldRun]":
+        """The runs that execute now."""
+        return self._attempts.executing
 
     def unstoppable(self) -> frozenset[int]:
         """The runs whose thread passed its hard stop and cannot be killed."""

@@ -118,6 +118,9 @@ class Node:
     blockage: Blockage | None = strawberry.field(
         description="What keeps the event loop of its jobs from turning; null while it turns, as it should."
     )
+    stall: str | None = strawberry.field(
+        description="The part of it that has made no progress for a whole lease, e.g. `dispatcher`; null if all do."
+    )
 
     runs: Connection[Run] = listed(
         RUN_LIST,

@@ -108,11 +108,11 @@ class Engine:
 
     @property
     def ready(self) -> bool:
-        """Whether it takes runs: it is recovered, neither drains nor is fenced, and its database answers."""
+        """Whether it takes runs: recovered, neither draining nor fenced, its database answers, all parts get on."""
         life = self._life
         if life is None or self._draining is not None or life.retreat.asked:
             return False
-        return not life.fenced.is_set() and life.database_answers
+        return not life.fenced.is_set() and life.database_answers and life.stall() is None
 
     async def start(self) -> None:
         """Join as a node, write declared tasks, rescue what a dead process left behind, and begin. Once only."""
@@ -239,3 +239,4 @@ class _Keeper(Service):
         while rejoined:
             await self._engine.wait_fenced()
             rejoined = await self._engine.rejoin()
+            self.passed()

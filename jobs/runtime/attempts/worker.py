@@ -25,6 +25,7 @@ from ..live.log_writer import LogWriter
 from ..live.progress import ProgressWriter
 from ..process.child import check_findable
 from ..process.spawner import LauncherError, Spawner
+from ..pulse import Pulse
 from ..service import Service, whenever
 from ..settings import EngineSettings
 from .attempts import Attempts
@@ -110,6 +111,11 @@ class Worker(Service):
         """How many runs execute now."""
         return len(self._attempts)
 
+    @property
+    def pulses(self) -> tuple[Pulse, ...]:
+        """Of what takes runs, and of what stores their ends."""
+        return self.pulse, self._attempts.finisher.pulse
+
     def executing(self) -> "list[Run | HeldRun]":
         """The runs that execute now."""
         return self._attempts.executing
@@ -187,7 +193,7 @@ class Worker(Service):
         if self._taking:
             self._share_turns()
         try:
-            await whenever(self._work, self._fill_up)
+            await whenever(self._work, self._fill_up, service=self)
         finally:
             self._attempts.finisher.reclaim()
 
@@ -200,6 +206,7 @@ class Worker(Service):
         more = True
         while more:
             more = await self._fill()
+            self.passed(more=more)
             # What was started runs a little, so that its ends join the next turn.
             await asyncio.sleep(0)
 

@@ -62,6 +62,7 @@ class Declarer(Service):
             self._moved.clear()
             declared = await self._database.write(declare_tasks, self._declarations(), self._registry.names())
             postponed = bool(declared.postponed)
+            self.passed()
 
     def _declarations(self) -> list[TaskSpec]:
         return [

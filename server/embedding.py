@@ -95,7 +95,8 @@ class Cronograph:
         self._installation: Installation | None = None
         self._ends = AsyncExitStack()
         self.drained = asyncio.Event()
-        """Set once ``drainNode`` was asked for and all is done: nothing runs here any more."""
+        """Set once nothing runs here any more: ``drainNode`` was asked for and all is done, or a fault ended the event
+        loop of the jobs, which the log says."""
 
     async def __aenter__(self) -> Self:
         """Start: the tables are brought up to date, and runs are taken.
@@ -114,6 +115,8 @@ class Cronograph:
                 queue = connect(url, registry=self._home)
                 ends.push_async_callback(asyncio.to_thread, queue.close)
             made = self._assembled()
+            ending = asyncio.create_task(self._await_end(made))
+            ends.callback(ending.cancel)
             ends.push_async_callback(made.end, _nothing_open)
             await made.start()
             if made.parts.sign_in is not None:
@@ -147,6 +150,10 @@ class Cronograph:
             who=self._who,
             set_up_by_link=self._set_up_by_link,
         )
+
+    async def _await_end(self, made: Installation) -> None:
+        await made.parts.engine.ended()
+        self.drained.set()
 
     async def asgi(self, scope: Scope, receive: Receive, send: Send) -> None:
         """API and dashboard, for the event loop in which the block was entered."""

@@ -42,6 +42,7 @@ class Service:
         lifecycle: Its phase.
         clock: The clocks of this process; tests give one that they can set.
         left_behind: Coroutines of jobs that swallowed every cancel and were still there when all else had ended.
+        fault: Why the event loop of the jobs had ended, where that was the reason of the stop.
     """
 
     settings: Settings
@@ -51,6 +52,7 @@ class Service:
     lifecycle: Lifecycle = field(default_factory=Lifecycle)
     clock: Clock = field(default_factory=Clock)
     left_behind: list[str] = field(default_factory=list[str], init=False)
+    fault: str | None = field(default=None, init=False)
 
     def run(self) -> None:
         """Serve until a signal asks for the end; returns after an orderly stop.
@@ -98,13 +100,13 @@ class Service:
                 await serving
 
             try:
-                await _first_of(self._start(made), stop.wait())
+                await _first_of(self._start(made), stop.wait(), made.parts.engine.ended())
                 sign_in = made.parts.sign_in
                 watching = [] if sign_in is None else [sign_in.watch.run()]
-                await _first_of(stop.wait(), serving, *watching)
+                await _first_of(stop.wait(), serving, made.parts.engine.ended(), *watching)
             finally:
                 await made.end(close_http)
-                self.left_behind = made.parts.engine.left_behind
+                self.left_behind, self.fault = made.parts.engine.left_behind, made.parts.engine.fault
         log.info("stopped")
 
     async def _start(self, made: Installation) -> None:

@@ -104,6 +104,7 @@ class ExplanationCode(OpenEnum):
     NEXT = "NEXT"
     NOT_STARTED = "NOT_STARTED"
     NOT_YET = "NOT_YET"
+    NODE_STALLED = "NODE_STALLED"
     NO_CHILD_PROCESS = "NO_CHILD_PROCESS"
     NO_JOB = "NO_JOB"
     NO_NODE = "NO_NODE"
@@ -154,6 +155,7 @@ class NodeState(OpenEnum):
 
     STARTING = "STARTING"
     ACTIVE = "ACTIVE"
+    STALLED = "STALLED"
     DRAINING = "DRAINING"
     STOPPING = "STOPPING"
     STOPPED = "STOPPED"

@@ -280,6 +280,7 @@ class Node(Record):
     only_jobs: tuple[str, ...]
     tags: tuple[str, ...]
     without_tags: tuple[str, ...]
+    stall: str | None
     running: int
 
 

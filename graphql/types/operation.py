@@ -117,6 +117,9 @@ class Node:
     blockage: Blockage | None = strawberry.field(
         description="What keeps the event loop of its jobs from turning; null while it turns, as it should."
     )
+    stall: str | None = strawberry.field(
+        description="The part of it that has made no progress for a whole lease, e.g. `dispatcher`; null if all do."
+    )
 
     @resolved(description="How many runs it executes now.")
     async def running(self, info: Info) -> int:

@@ -137,6 +137,11 @@ def note_launcher_fault(tx: Tx, node: Node, fault: str | None) -> None:
     _emit_update(tx, node, nodes.set_launcher_fault(tx.conn, node.id, None if fault is None else fault[:500]))
 
 
+def note_stall(tx: Tx, node: Node, part: str | None) -> None:
+    """Say which part of this process has made no progress for a whole lease, or that all of them do again (None)."""
+    _emit_update(tx, node, nodes.set_stall(tx.conn, node.id, part))
+
+
 def _emit_update(tx: Tx, node: Node, state: NodeState | None) -> None:
     if state is not None:
         tx.emit([_change(EventKind.NODE_UPDATED, node.name, state)])

@@ -105,21 +105,20 @@ FAILURES = frozenset({Outcome.FAILED, Outcome.TIMED_OUT, Outcome.LOST})
 
 
 class NodeState(StrEnum):
-    """Life of a node: it starts, serves, drains (takes nothing new), stops for good, has stopped or was found dead."""
+    """Life of a node: it starts, serves (or should: stalled), drains, stops for good, has stopped or was found dead."""
 
     STARTING = "starting"
     ACTIVE = "active"
+    STALLED = "stalled"
     DRAINING = "draining"
     STOPPING = "stopping"
     STOPPED = "stopped"
     EXPIRED = "expired"
 
 
-LIVE_NODES = frozenset({NodeState.STARTING, NodeState.ACTIVE, NodeState.DRAINING, NodeState.STOPPING})
-"""States in which a node may hold runs."""
-
-TAKING_NODES = frozenset({NodeState.STARTING, NodeState.ACTIVE})
-"""States in which a node takes new runs, or soon will."""
+TAKING_NODES = frozenset({NodeState.STARTING, NodeState.ACTIVE, NodeState.STALLED})
+LIVE_NODES = TAKING_NODES | {NodeState.DRAINING, NodeState.STOPPING}
+"""States in which a node takes new runs (or will, once it gets on), and in which it may hold runs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -352,10 +351,10 @@ class Blockage:
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """One running process, or one that was. ``clock_skew`` is its clock minus the database's, in seconds.
+    """One running process, or one that was. ``clock_skew``: its clock minus the database's, in seconds.
 
-    ``jobs``: those it knows; ``signatures``: its version of each that it takes, by name; ``thread_slots``: how many
-    runs in threads and child processes it takes, None = all; ``launcher_fault``: why it can start no child process.
+    ``jobs``: those it knows; ``signatures``: its version of each that it takes, by name; ``thread_slots``: of threads
+    and child processes, None = all; ``launcher_fault``: why no child process starts; ``stall``: the part that is stuck.
     """
 
     id: int
@@ -374,6 +373,7 @@ class Node:
     signatures: dict[str, str]
     blockage: Blockage | None = None
     launcher_fault: str | None = None
+    stall: str | None = None
     choice: NodeChoice = EVERYTHING
 
     def takes(self, job_name: str, group: str) -> bool:

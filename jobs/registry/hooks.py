@@ -141,7 +141,7 @@ class Hooks:
             try:
                 value = carrier()
                 json.dumps(value, allow_nan=False)
-            except Exception:
+            except (Exception, SystemExit):
                 log.exception("carried value '%s' (%s) is left out", name, place_of(carrier))
             else:
                 if value is not None:

@@ -40,7 +40,7 @@ class BlockageWriter(Service):
     async def run(self) -> None:
         """Write what is new until stopped."""
         self._wanted.set()
-        await whenever(self._wanted, self._write_newest)
+        await whenever(self._wanted, self._write_newest, service=self)
 
     async def _write_newest(self) -> None:
         newest, node = self._newest, self._node()

@@ -5,7 +5,8 @@ import logging
 from collections.abc import Callable
 from dataclasses import replace
 
-from ..core.model import Node
+from ..core.held import HeldRun
+from ..core.model import Node, Run
 from ..registry import Registry
 from ..services import Services
 from ..store.db.database import Database
@@ -96,17 +97,22 @@ class Engine:
         return self._life.worker.running if self._life else 0
 
     @property
+    def executing(self) -> "list[Run | HeldRun]":
+        """The runs that execute now; from any thread."""
+        return self._life.worker.executing() if self._life else []
+
+    @property
     def unstoppable(self) -> frozenset[int]:
         """The runs of this node whose thread should have ended, but cannot be killed."""
         return self._life.worker.unstoppable() if self._life else frozenset()
 
     @property
     def ready(self) -> bool:
-        """Whether it takes runs: it is recovered, neither drains nor is fenced, and its database answers."""
+        """Whether it takes runs: recovered, neither draining nor fenced, its database answers, all parts get on."""
         life = self._life
         if life is None or self._draining is not None or life.retreat.asked:
             return False
-        return not life.fenced.is_set() and life.database_answers
+        return not life.fenced.is_set() and life.database_answers and life.stall() is None
 
     async def start(self) -> None:
         """Join as a node, write declared tasks, rescue what a dead process left behind, and begin. Once only."""
@@ -198,6 +204,11 @@ class Engine:
             await self._wakeup.stop()
         logging.getLogger().removeHandler(self._log_handler)
 
+    def stop_beating(self) -> None:
+        """Stop the sign of life, where the event loop has ended and nothing else can be done; from any thread."""
+        if self._life is not None:
+            self._life.stop_beating()
+
     async def wait_fenced(self) -> None:
         """Wait until the node finds itself fenced off."""
         if self._life is not None:
@@ -229,3 +240,4 @@ class _Keeper(Service):
         while rejoined:
             await self._engine.wait_fenced()
             rejoined = await self._engine.rejoin()
+            self.passed()

@@ -4,10 +4,11 @@ import logging
 import threading
 from collections.abc import Callable
 
-from ..actions.nodes import Beat, heartbeat
+from ..actions.nodes import Beat, heartbeat, note_stall
 from ..core.model import Node
 from ..store.db.database import Database, SQLAlchemyError
 from .clock import Clock
+from .pulse import Stall
 from .service import log_fault
 
 log = logging.getLogger(__name__)
@@ -31,6 +32,7 @@ class Heartbeat:
         clock: Measures the age.
         running: How many runs execute now.
         on_beat: Called from the thread with what the database answered to each beat.
+        stall: Called there before each beat: which part of the node makes no progress.
     """
 
     def __init__(
@@ -43,6 +45,7 @@ class Heartbeat:
         clock: Clock,
         running: Callable[[], int],
         on_beat: Callable[[Beat], None],
+        stall: Callable[[], Stall | None] = lambda: None,
     ) -> None:
         self._database = database
         self._node = node
@@ -50,6 +53,8 @@ class Heartbeat:
         self._lease = lease
         self._running = running
         self._on_beat = on_beat
+        self._stall = stall
+        self._noted: str | None = None
         self._stopped = threading.Event()
         self._wanted = threading.Event()
         self._clock = clock
@@ -93,6 +98,7 @@ class Heartbeat:
                 return
             began = self._clock.monotonic()
             try:
+                self._note(self._stall())
                 beat = self._database.write_sync(heartbeat, self._node.id, lease=self._lease, running=self._running())
             except (SQLAlchemyError, OSError) as error:
                 self._fail(error)
@@ -103,6 +109,18 @@ class Heartbeat:
             if beat.state is not None:
                 self._last_good = began
             self._on_beat(beat)
+
+    def _note(self, stall: Stall | None) -> None:
+        """Say when a part of the node stops to get on, and when it does again."""
+        part = None if stall is None else stall.part
+        if part == self._noted:
+            return
+        if stall is not None:
+            log.error("node %s is not ready: %s", self._node.name, stall)
+        else:
+            log.warning("all parts of node %s make progress again", self._node.name)
+        self._database.write_sync(note_stall, self._node, part)
+        self._noted = part
 
     def _fail(self, error: Exception) -> None:
         # Once for each time that the database is away, and not with each beat.

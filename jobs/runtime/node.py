@@ -21,6 +21,7 @@ from .live.log_writer import LogWriter
 from .live.progress import ProgressWriter
 from .lookout import Lookout
 from .names import random_name
+from .pulse import Pulse, Stall, stall_of
 from .retreat import Retreat
 from .service import Duty, log_fault
 from .settings import EngineSettings
@@ -59,6 +60,18 @@ async def take_back(database: Database, joining: "asyncio.Task[Node]") -> None:
         log_fault(log, f"node {node.name} cannot say that it does not begin and stays until its lease ends", said)
 
 
+async def leave_broken(database: Database, node: Node, reason: str) -> None:
+    """Write that a node of this process has ended whose event loop has; what it ran goes back to the queue.
+
+    Args:
+        database: Used in another event loop than that.
+        node: The node.
+        reason: Why the loop has ended.
+    """
+    unfinished = Lost(f"node {node.name} ended while it ran this job: {reason}")
+    await database.write(leave, node, NodeState.STOPPED, unfinished=unfinished)
+
+
 class NodeLife:
     """The moving parts that belong to one registered node.
 
@@ -89,6 +102,7 @@ class NodeLife:
         self._database = services.database
         self._settings = settings
         self._loop = asyncio.get_running_loop()
+        self._turning = Pulse("event loop")
         poll = settings.poll_for(is_sqlite=self._database.is_sqlite)
         self.dispatcher = Dispatcher(self._database, node.name, clock=clock, poll=poll)
         self.worker = Worker(services, registry, settings, node, logs, progress)
@@ -100,6 +114,7 @@ class NodeLife:
             clock=clock,
             running=lambda: self.worker.running,
             on_beat=self._hear,
+            stall=self._look_for_stall,
         )
         self._duties = self._make_duties(clock, poll)
         self.fenced = self.worker.fenced
@@ -109,6 +124,16 @@ class NodeLife:
     def database_answers(self) -> bool:
         """Whether the database took the last heartbeat."""
         return self._heartbeat.answers()
+
+    def stall(self) -> Stall | None:
+        """The part that has made no progress for a whole lease, if there is one; from any thread."""
+        return stall_of((self._turning, self.dispatcher.pulse, *self.worker.pulses), self._settings.lease)
+
+    def _look_for_stall(self) -> Stall | None:
+        """Called from the heartbeat's thread."""
+        self._turning.wanted()
+        self._loop.call_soon_threadsafe(self._turning.done)
+        return self.stall()
 
     def _make_duties(self, clock: Clock, poll: float) -> list[Duty]:
         lease = self._settings.lease
@@ -183,6 +208,10 @@ class NodeLife:
         self._heartbeat.stop()
         unfinished = HandedBack(f"node {self.node.name} stopped before the job ended")
         await self._database.write(leave, self.node, NodeState.STOPPED, unfinished=unfinished)
+
+    def stop_beating(self) -> None:
+        """Stop the sign of life; from any thread."""
+        self._heartbeat.stop()
 
     async def abandon(self) -> None:
         """This node is taken for dead, or soon will be: end everything at once, and leave nothing to its name."""

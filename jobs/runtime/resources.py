@@ -8,6 +8,7 @@ from typing import Any
 
 from ..core.errors import ConfigurationError
 from ..registry.hooks import Hooks, Manager, Resource
+from .job.ownership import Outsider, is_asked_to_end
 
 log = logging.getLogger(__name__)
 
@@ -36,8 +37,11 @@ class NodeResources:
         """
         if self._order:
             ready: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-            self._keeper = asyncio.create_task(self._keep(ready), name="cronograph-resources")
+            context = Outsider("a resource of the node").context()
+            self._keeper = asyncio.create_task(self._keep(ready), name="cronograph-resources", context=context)
             await asyncio.wait([ready, self._keeper], return_when=asyncio.FIRST_COMPLETED)
+            if self._keeper.cancelled():
+                raise ConfigurationError("a resource of the node cancelled its own task while it was opened")
             if self._keeper.done():
                 self._keeper.result()
         return self.opened
@@ -70,7 +74,9 @@ async def _enter(resource: Resource, manager: Manager) -> object:
             return await manager.__aenter__()
         # It may block.
         return await asyncio.to_thread(manager.__enter__)
-    except Exception as error:
+    except BaseException as error:
+        if is_asked_to_end(error):
+            raise
         raise ConfigurationError(
             f"resource {resource.where} could not be opened: {type(error).__name__}: {error}"
         ) from error
@@ -82,5 +88,7 @@ async def _leave(resource: Resource, manager: Manager) -> None:
             await manager.__aexit__(None, None, None)
         else:
             await asyncio.to_thread(manager.__exit__, None, None, None)
-    except Exception as error:
+    except BaseException as error:
+        if is_asked_to_end(error):
+            raise
         log.error("resource %s could not be closed", resource.where, exc_info=error)

@@ -11,6 +11,8 @@ from .service import Service
 
 log = logging.getLogger(__name__)
 
+_SERVING = (NodeState.ACTIVE, NodeState.STALLED)
+
 
 class Life(Protocol):
     """The node, as far as it matters here."""
@@ -62,10 +64,10 @@ class Retreat(Service):
         if state is NodeState.DRAINING and not self.asked:
             self._taken_back.clear()
             self._asked.set()
-        elif state is NodeState.ACTIVE and self.asked:
+        elif state in _SERVING and self.asked:
             self._asked.clear()
             self._taken_back.set()
-        elif state is NodeState.ACTIVE:
+        elif state in _SERVING:
             # It may have been asked and taken back between two heartbeats, and only a claim have seen it.
             self._life.worker.take_again()
 
@@ -83,6 +85,7 @@ class Retreat(Service):
                 self.timed_out = not idle
                 self._on_drained()
                 return
+            self.passed()
             await self._taken_back.wait()
             log.info("node %s takes runs again", name)
 

@@ -11,6 +11,7 @@ from ..core.later import Later
 from ..store.db.blame import is_away
 from ..store.db.database import InterfaceError, OperationalError
 from ..store.db.transaction import Wake
+from .pulse import Pulse
 
 if TYPE_CHECKING:
     import psycopg
@@ -66,12 +67,18 @@ _LONGEST_PAUSE = 5.0
 class Service(ABC):
     """Start and stop are idempotent; stop without start is fine.
 
-    When ``run`` raises, it is logged and started again after a pause that doubles up to five seconds, so a database
-    that is away for a while stops nothing for good.
+    When ``run`` raises, it is logged and started again after a pause, so a database that is away for a while stops
+    nothing for good. The pause doubles up to five seconds as long as nothing gets done in between.
+
+    Attributes:
+        name: What it is.
+        pulse: Whether it gets on; ``run`` calls it.
     """
 
     def __init__(self, name: str) -> None:
         self.name = name
+        self.pulse = Pulse(name)
+        self._got_on = False
         self._task: asyncio.Task[None] | None = None
 
     @abstractmethod
@@ -90,20 +97,30 @@ class Service(ABC):
             task.cancel()
             with contextlib.suppress(asyncio.CancelledError):
                 await task
+        self.pulse.done()
+
+    def passed(self, *, more: bool = False) -> None:
+        """Something was done: what failed before is over. ``more``: there is more to do at once."""
+        self._got_on = True
+        if more:
+            self.pulse.beat()
+        else:
+            self.pulse.done()
 
     async def _supervise(self) -> None:
         pause = _FIRST_PAUSE
-        loop = asyncio.get_running_loop()
         while True:
-            began = loop.time()
+            self._got_on = False
             try:
                 await self.run()
                 return
-            except Exception as error:
+            except (Exception, SystemExit, KeyboardInterrupt) as error:
+                self.pulse.wanted()
+                if self._got_on:
+                    pause = _FIRST_PAUSE
                 log_fault(log, f"{self.name} failed and starts again in {pause:.1f} s", error)
             await asyncio.sleep(pause)
-            steady = loop.time() - began > 60
-            pause = _FIRST_PAUSE if steady else min(_LONGEST_PAUSE, pause * 2)
+            pause = min(_LONGEST_PAUSE, pause * 2)
 
 
 async def whenever(
@@ -113,6 +130,7 @@ async def whenever(
     pause: Callable[[], float] = lambda: 0.0,
     poll: float | None = None,
     worth: Callable[[], bool] = lambda: True,
+    service: Service | None = None,
 ) -> NoReturn:
     """Do something each time that it is wanted; however often that is said meanwhile, it is done once more.
 
@@ -122,6 +140,7 @@ async def whenever(
         pause: Seconds after it; asked each time.
         poll: Seconds after which it is done although nobody wants it; None = never.
         worth: Asked then whether it is worth it; if it is not, it is asked again ``poll`` seconds later.
+        service: Gets on each time that it was done.
     """
     loop = asyncio.get_running_loop()
     timer: asyncio.TimerHandle | None = None
@@ -142,7 +161,12 @@ async def whenever(
             if timer is not None:
                 timer.cancel()
         wanted.clear()
-        await do()
+        if service is None:
+            await do()
+        else:
+            service.pulse.wanted()
+            await do()
+            service.passed()
         await asyncio.sleep(pause())
 
 
@@ -184,7 +208,9 @@ class Watch(Service):
     async def run(self) -> None:
         """Look whenever it may be worth it."""
         self._wanted.set()
-        await whenever(self._wanted, self.look, pause=lambda: self.pause, poll=self._poll, worth=self._worth)
+        await whenever(
+            self._wanted, self.look, pause=lambda: self.pause, poll=self._poll, worth=self._worth, service=self
+        )
 
     @abstractmethod
     async def look(self) -> None:

@@ -122,6 +122,7 @@ class Wakeup(Service):
             await receiver.execute(sql.SQL("LISTEN {}").format(sql.Identifier(self._channel)))
             # Whatever was notified while nobody listened is found by looking once.
             self._announce(~Wake.NONE)
+            self.passed()
             async with asyncio.TaskGroup() as group:
                 group.create_task(self._receive(receiver, sender.info.backend_pid))
                 group.create_task(whenever(self._wanted, partial(self._send, sender), pause=lambda: _SHORTEST_GAP))

@@ -317,9 +317,11 @@ def _node() -> None:
         Column("choice", DOCUMENT, nullable=False),
         Column("blockage", DOCUMENT),
         Column("launcher_fault", String(500)),
+        Column("stall", String(40)),
         PrimaryKeyConstraint("id", name="pk_node"),
         CheckConstraint(
-            "state IN ('active', 'draining', 'expired', 'starting', 'stopped', 'stopping')", name="ck_node_state"
+            "state IN ('active', 'draining', 'expired', 'stalled', 'starting', 'stopped', 'stopping')",
+            name="ck_node_state",
         ),
         sqlite_autoincrement=True,
     )
@@ -327,7 +329,11 @@ def _node() -> None:
 
 def _node_indexes() -> None:
     _partial(
-        "uq_node_live_name", "node", ["name"], "state IN ('active', 'draining', 'starting', 'stopping')", unique=True
+        "uq_node_live_name",
+        "node",
+        ["name"],
+        "state IN ('active', 'draining', 'stalled', 'starting', 'stopping')",
+        unique=True,
     )
 
 

@@ -38,7 +38,8 @@ Settings come from defaults, then cronograph.toml, then CRONOGRAPH_* variables, 
 EXIT_CODES = (
     "Exit status: 0 done, 1 refused or not in order, 2 wrong usage, configuration or job code, "
     "3 server or database not reachable, 4 port or database file in use, "
-    "5 code of a job that would not end was cut off, 130 and 143 ended by a second signal."
+    "5 code of a job that would not end was cut off, 6 the event loop of the jobs had ended, "
+    "130 and 143 ended by a second signal."
 )
 
 

@@ -16,7 +16,7 @@ from ...jobs.store.db.database import Database
 from ..configuration.reading import InvalidSettingsError, load
 from ..configuration.settings import DEFAULT_FILE, Settings
 from ..preparation import prepare
-from ..process.ending import end_without
+from ..process.ending import end_broken, end_without
 from ..process.logs import configure_logging
 from ..service import Service
 from .options import AsJson, ConfigFile, Flags, Reload, takes_settings
@@ -94,6 +94,8 @@ def run_server(
         # What a job enqueues without a session goes where its own run came from.
         with connect(settings.database_url):
             service.run()
+        if service.fault is not None:
+            end_broken(service.fault)
         end_without(service.left_behind)
 
 

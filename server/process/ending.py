@@ -27,6 +27,18 @@ class ExitCode(IntEnum):
     """The port or the database file is in use by another process."""
     CUT_OFF = 5
     """The server has stopped and its runs are safe, but code of a job would not end and was cut off."""
+    BROKEN = 6
+    """The event loop of the jobs had ended: nothing could run here any more, and the runs went back to the queue."""
+
+
+def end_broken(fault: str) -> NoReturn:
+    """End the process here and now, since nothing runs in it any more.
+
+    Args:
+        fault: Why.
+    """
+    sys.stderr.write(f"stopped, because nothing can run here any more: {fault}\n")
+    _exit(ExitCode.BROKEN)
 
 
 def end_without(left_behind: Sequence[str], patience: float = PATIENCE) -> None:
@@ -52,7 +64,11 @@ def _watch(patience: float) -> None:
 
 def _cut_off(what: Sequence[str]) -> NoReturn:
     sys.stderr.write(f"stopped, but this would not end and is cut off (it is a job's): {', '.join(what)}\n")
+    _exit(ExitCode.CUT_OFF)
+
+
+def _exit(code: ExitCode) -> NoReturn:
     for stream in (sys.stdout, sys.stderr):
         stream.flush()
     logging.shutdown()
-    os._exit(ExitCode.CUT_OFF)
+    os._exit(code)

@@ -1,22 +1,25 @@
 """The engine in an event loop and a thread of its own: what a job does to that loop does not touch the API."""
 
 import asyncio
+import contextlib
+import logging
 import threading
 from collections.abc import Callable
-
-import uvloop
 
 from ...jobs.core.model import Node
 from ...jobs.registry import Registry
 from ...jobs.runtime.blockage_writer import BlockageWriter
 from ...jobs.runtime.clock import Clock
 from ...jobs.runtime.engine import Engine
-from ...jobs.runtime.loop_thread import LoopThread
+from ...jobs.runtime.loop_thread import LoopEndedError, LoopThread
 from ...jobs.runtime.loop_watch import LoopWatch
+from ...jobs.runtime.node import leave_broken
 from ...jobs.runtime.settings import EngineSettings
 from ...jobs.runtime.wakeup import Wakeup
 from ...jobs.services import Services
 from ...jobs.store.db.database import Database
+
+log = logging.getLogger(__name__)
 
 THREAD = "cronograph-engine"
 
@@ -66,7 +69,10 @@ class EngineThread:
         self._make = make
         self.left_behind: list[str] = []
         self._engine: Engine | None = None
-        self._thread = LoopThread(THREAD, uvloop.new_event_loop)
+        self._thread = LoopThread(THREAD, on_end=self._has_ended)
+        self._own_loop = asyncio.get_running_loop()
+        self._ended = asyncio.Event()
+        self._beside = beside
         self._blockages = BlockageWriter(beside, lambda: self.node)
         self._watches = (
             LoopWatch(OF_JOBS, JOBS_ADVICE, on_blocked=self._blockages.blocked, on_free=self._blockages.free),
@@ -76,7 +82,16 @@ class EngineThread:
     @property
     def ready(self) -> bool:
         """Whether the engine has recovered what a dead process left, and takes runs."""
-        return self._engine is not None and self._engine.ready
+        return self.fault is None and self._engine is not None and self._engine.ready
+
+    @property
+    def fault(self) -> str | None:
+        """Why the event loop of the jobs has ended, if nobody asked it to: nothing runs here any more."""
+        return None if self._thread.fault is None else str(self._thread.fault)
+
+    async def ended(self) -> None:
+        """Wait until the event loop of the jobs has ended although nobody asked it to; see ``fault``."""
+        await self._ended.wait()
 
     @property
     def node(self) -> Node | None:
@@ -110,14 +125,32 @@ class EngineThread:
     async def drain(self) -> None:
         """Let running jobs end, see ``Engine.drain``; nothing happens before the start."""
         if self._engine is not None:
-            await self._thread.run(self._engine.drain)
+            with contextlib.suppress(LoopEndedError):
+                await self._thread.run(self._engine.drain)
 
     async def stop(self) -> None:
         """Stop the engine, see ``Engine.stop``, and end its thread; nothing happens before the start."""
         if self._engine is not None:
-            await self._thread.run(self._engine.stop)
+            try:
+                await self._thread.run(self._engine.stop)
+            except LoopEndedError as fault:
+                await self._leave_at_once(self._engine, fault)
         for watch in self._watches:
             watch.stop()
         await self._blockages.stop()
         await self._thread.close(CLOSE_SECONDS)
         self.left_behind = self._thread.unfinished()
+
+    async def _leave_at_once(self, engine: Engine, fault: LoopEndedError) -> None:
+        """The loop has ended, and with it the node: its runs go to others, or to the next start."""
+        engine.stop_beating()
+        if engine.node is not None:
+            await leave_broken(self._beside, engine.node, str(fault))
+
+    def _has_ended(self, fault: LoopEndedError) -> None:
+        """Called in the engine's thread as the last thing there."""
+        executing = [] if self._engine is None else self._engine.executing
+        runs = ", ".join(f"run {run.id} (job '{run.job_name}')" for run in executing) or "no run"
+        log.critical("%s; at that time it executed %s. The process ends", fault, runs, exc_info=fault.__cause__)
+        self._watches[0].stop()
+        self._own_loop.call_soon_threadsafe(self._ended.set)

@@ -150,6 +150,104 @@ def child_prints() -> None:
     os.write(1, b"\0rubbish\xff" * 10_000)
 
 
+async def leave() -> NoReturn:
+    """Wants the interpreter to end, wherever it is awaited."""
+    sys.exit(3)
+
+
+def out(*_: object) -> Any:
+    """The same, for whoever calls it."""
+    sys.exit(3)
+
+
+@job("poison_gathers_exit")
+async def gathers_exit() -> None:
+    """Exits in a task that it awaits."""
+    await asyncio.gather(leave(), asyncio.sleep(0))
+
+
+@job("poison_forgets_exit")
+async def forgets_exit() -> None:
+    """Exits in a task that nobody awaits."""
+    forgets_exit.__dict__["kept"] = asyncio.create_task(leave())
+    await asyncio.Event().wait()
+
+
+@job("poison_groups_exit")
+async def groups_exit() -> None:
+    """Exits in a task of a group."""
+    async with asyncio.TaskGroup() as group:
+        group.create_task(leave())
+
+
+@job("poison_waits_for_exit")
+async def waits_for_exit() -> None:
+    """Exits within a time box of its own."""
+    await asyncio.wait_for(leave(), 60)
+
+
+@job("poison_exits_later")
+async def exits_later() -> None:
+    """Exits in a timer."""
+    asyncio.get_running_loop().call_later(0.01, sys.exit, 3)
+    await asyncio.Event().wait()
+
+
+@job("poison_interrupts_in_task")
+async def interrupts_in_task() -> None:
+    """Raises in a task what Ctrl+C raises."""
+    await asyncio.gather(interrupts.definition.handler())
+
+
+@job("poison_stops_loop")
+async def stops_loop() -> None:
+    """Stops what all jobs share."""
+    loop = asyncio.get_running_loop()
+    loop.call_soon(loop.stop)
+    await asyncio.Event().wait()
+
+
+@job("poison_ends_pool")
+async def ends_pool() -> None:
+    """Ends the threads of the loop."""
+    await asyncio.get_running_loop().shutdown_default_executor()
+
+
+@job("poison_cancels_all")
+async def cancels_all() -> None:
+    """Cleans up as a program does at its end."""
+    others = asyncio.all_tasks() - {asyncio.current_task()}
+    for task in others:
+        task.cancel()
+    await asyncio.gather(*others, return_exceptions=True)
+
+
+@job("poison_backoff_exits", backoff=out)
+async def backoff_exits() -> NoReturn:
+    """Fails, and exits when it is asked for the delay until its retry."""
+    raise ValueError("failed")
+
+
+@job("poison_on_failure_exits", on_failure=out)
+async def on_failure_exits() -> NoReturn:
+    """Fails, and exits when it is told so."""
+    raise ValueError("failed")
+
+
+class UnreadableError(Exception):
+    """Exits when it is read."""
+
+    def __str__(self) -> str:
+        """Its message."""
+        return str(out())
+
+
+@job("poison_unreadable")
+async def unreadable() -> NoReturn:
+    """Raises what cannot be read."""
+    raise UnreadableError
+
+
 POISONS = (
     "poison_exits",
     "poison_interrupts",
@@ -172,5 +270,17 @@ POISONS = (
     "poison_child_exits",
     "poison_child_dies",
     "poison_child_prints",
+    "poison_gathers_exit",
+    "poison_forgets_exit",
+    "poison_groups_exit",
+    "poison_waits_for_exit",
+    "poison_exits_later",
+    "poison_interrupts_in_task",
+    "poison_stops_loop",
+    "poison_ends_pool",
+    "poison_cancels_all",
+    "poison_backoff_exits",
+    "poison_on_failure_exits",
+    "poison_unreadable",
 )
 """What none of which may do any harm to its node."""

@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator
 import pytest
 
 from cronograph.jobs.actions.groups import pause_group
+from cronograph.jobs.runtime.job_loop import JobLoop
 from cronograph.jobs.runtime.loop_thread import LoopThread
 from cronograph.jobs.runtime.wakeup import Wakeup
 from cronograph.jobs.store.db.database import Database
@@ -30,7 +31,7 @@ class Part:
 
 @pytest.fixture
 async def other() -> AsyncIterator[LoopThread]:
-    thread = LoopThread("other-loop", asyncio.new_event_loop)
+    thread = LoopThread("other-loop", JobLoop)
     thread.start()
     yield thread
     assert await thread.close(20)
@@ -130,7 +131,7 @@ async def test_a_cancel_crosses_to_the_other_loop(other: LoopThread) -> None:
 
 
 async def test_a_loop_that_is_blocked_is_left_behind() -> None:
-    thread, free, busy = LoopThread("stuck-loop", asyncio.new_event_loop), threading.Event(), threading.Event()
+    thread, free, busy = LoopThread("stuck-loop", JobLoop), threading.Event(), threading.Event()
     thread.start()
 
     async def block() -> None:
@@ -146,7 +147,7 @@ async def test_a_loop_that_is_blocked_is_left_behind() -> None:
 
 
 async def test_a_thread_that_was_never_started_has_no_loop_and_closes_at_once() -> None:
-    thread = LoopThread("unborn-loop", asyncio.new_event_loop)
+    thread = LoopThread("unborn-loop", JobLoop)
     with pytest.raises(RuntimeError, match="'unborn-loop' must be started"):
         await thread.run(_nothing)
     assert await thread.close(0)

@@ -4,6 +4,7 @@ import logging
 import re
 import threading
 from collections.abc import AsyncIterator, Iterator
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -18,6 +19,7 @@ from cronograph.jobs.runtime.settings import EngineSettings
 from cronograph.jobs.runtime.wakeup import Wakeup
 from cronograph.jobs.services import Services
 from cronograph.jobs.store.db.database import Database
+from cronograph.jobs.store.read import runs
 from cronograph.server.process.engine_thread import EngineThread
 from tests.support.waiting import eventually
 
@@ -26,7 +28,7 @@ SETTINGS = EngineSettings(node_name="test-node", slots=5, drain_timeout=5.0, har
 QUESTION = """query ($blocking: ID!, $waiting: ID!) {
   blocking: run(id: $blocking) { explain { code sentence details run { id } } }
   waiting: run(id: $waiting) { explain { code sentence run { id } } }
-  nodes { nodes { blockage { since runId jobName stack } } }
+  nodes { nodes { state stall blockage { since runId jobName stack } } }
 }"""
 
 
@@ -50,7 +52,7 @@ def blocker() -> Iterator[Blocker]:
 class Node:
     """A node with an API beside it, as a server has it."""
 
-    def __init__(self, url: str, blocker: Blocker) -> None:
+    def __init__(self, url: str, blocker: Blocker, settings: EngineSettings = SETTINGS) -> None:
         registry = Registry()
         registry.add(define("block", blocker.hold_everything_up))
         self.of_engine = Database(url)
@@ -59,7 +61,7 @@ class Node:
         self.feeds = LiveFeeds(self.database, self.wakeup, poll=3600)
         services = Services(self.of_engine)
         self.engine = EngineThread(
-            services, registry, SETTINGS, self.wakeup, beside=self.database, on_drained=lambda: None
+            services, registry, settings, self.wakeup, beside=self.database, on_drained=lambda: None
         )
         self.schema = create_schema()
 
@@ -135,3 +137,30 @@ async def test_the_run_that_blocks_the_loop_is_named_in_the_log_in_explain_and_w
     assert "plain function" in first
     assert "hold_everything_up" in first
     await eventually(lambda: any("turns again after" in one.getMessage() for one in caplog.records))
+
+
+async def test_a_loop_that_is_blocked_for_longer_than_the_lease_makes_a_node_stalled_which_keeps_its_runs(
+    database_url: str, blocker: Blocker
+) -> None:
+    node = Node(database_url, blocker, replace(SETTINGS, heartbeat=0.1, lease=1.0))
+    await node.start()
+    blocking = await node.enqueue()
+    await eventually(lambda: node.engine.running == 1)
+    waiting = await node.enqueue()
+
+    async def is_stalled() -> bool:
+        found = (await node.ask(blocking, waiting))["node"]
+        return found["state"] == "STALLED" and found["blockage"] is not None and not node.engine.ready
+
+    async def is_active() -> bool:
+        return (await node.ask(blocking, waiting))["node"]["state"] == "ACTIVE" and node.engine.ready
+
+    await eventually(is_stalled)
+    found = await node.ask(blocking, waiting)
+    assert found["node"]["stall"] == "event loop"
+    assert (found["blocking"]["code"], found["waiting"]["code"]) == ("BLOCKS_LOOP", "LOOP_BLOCKED")
+    blocker.free.set()
+    await eventually(is_active)
+    # Nobody has taken its run away.
+    assert (await node.database.read(runs.by_ids, [int(blocking)]))[int(blocking)].attempt == 1
+    await node.stop()

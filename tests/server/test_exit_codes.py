@@ -66,6 +66,10 @@ def cut_off(processes: ProcessStarter, url: str) -> int:
     return server.wait()
 
 
+def broken(processes: ProcessStarter, url: str) -> int:
+    return serving(processes, url, "breaks", "{}").wait()
+
+
 def twice(number: signal.Signals) -> Callable[[ProcessStarter, str], int]:
     """Ended at once by the second signal."""
 
@@ -86,6 +90,7 @@ ROWS: dict[int, Callable[[ProcessStarter, str], int]] = {
     ExitCode.UNREACHABLE: unreachable,
     ExitCode.IN_USE: in_use,
     ExitCode.CUT_OFF: cut_off,
+    ExitCode.BROKEN: broken,
     128 + signal.SIGINT: twice(signal.SIGINT),
     128 + signal.SIGTERM: twice(signal.SIGTERM),
 }

@@ -9,6 +9,8 @@ import asyncio
 import logging
 import time
 
+import uvloop
+
 from cronograph.jobs import JobContext, job
 
 
@@ -48,6 +50,18 @@ async def stubborn() -> None:
             await asyncio.sleep(0.05)
         except asyncio.CancelledError:
             continue
+
+
+def out_of_order():
+    raise OSError("out of order")
+
+
+@job("breaks", description="Goes around everything that keeps a job from ending the event loop")
+async def breaks() -> None:
+    loop = asyncio.get_running_loop()
+    loop.run_forever = out_of_order
+    uvloop.Loop.stop(loop)
+    await asyncio.Event().wait()
 
 
 @job("helper", description="Works in a thread that nothing can end, of the event loop's own pool")

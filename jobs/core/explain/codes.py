@@ -21,6 +21,7 @@ class ExplanationCode(StrEnum):
     NEXT = "NEXT"
     NOT_STARTED = "NOT_STARTED"
     NOT_YET = "NOT_YET"
+    NODE_STALLED = "NODE_STALLED"
     NO_CHILD_PROCESS = "NO_CHILD_PROCESS"
     NO_JOB = "NO_JOB"
     NO_NODE = "NO_NODE"

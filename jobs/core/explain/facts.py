@@ -58,6 +58,8 @@ class TaskFacts:
         waits: What is known about the first of them, unless one of them is running.
         newest_skip: Its newest skipped stretch.
         abandoned: Whether it comes from code, and no live node declares it any more.
+        blockages: What keeps the event loops of the ``nodes`` from turning, by the node's name.
+        stalls: Which part of the ``nodes`` makes no progress, by the node's name.
     """
 
     job_known: bool
@@ -67,6 +69,8 @@ class TaskFacts:
     waits: "RunFacts | None" = None
     newest_skip: SkippedOccurrence | None = None
     abandoned: bool = False
+    blockages: Mapping[str, Blockage] = field(default_factory=dict[str, Blockage])
+    stalls: Mapping[str, str] = field(default_factory=dict[str, str])
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +92,7 @@ class RunFacts:
             against another version of the job than theirs.
         blockages: What keeps the event loops of live nodes from turning, by the node's name.
         launcher_faults: Why some of the ``nodes`` can start no child process, which the run needs, by the node's name.
+        stalls: Which part of some of the ``nodes`` makes no progress, by the node's name.
     """
 
     job_known: bool
@@ -103,6 +108,7 @@ class RunFacts:
     other_version: tuple[str, ...] = ()
     blockages: Mapping[str, Blockage] = field(default_factory=dict[str, Blockage])
     launcher_faults: Mapping[str, str] = field(default_factory=dict[str, str])
+    stalls: Mapping[str, str] = field(default_factory=dict[str, str])
 
 
 def moment(instant: datetime) -> str:
@@ -138,6 +144,19 @@ def no_job(
         sentence = f"No live node can run the job '{job_name}' now. Start one; what is due then follows its policies."
         return Explanation(Code.NO_NODE, sentence, details)
     return None
+
+
+def all_stalled(facts: RunFacts | TaskFacts, details: tuple[str, ...] = ()) -> Explanation | None:
+    """Of those nodes that can run it, none makes progress."""
+    stalled = [f"the {facts.stalls[name]} of node {name}" for name in facts.nodes if name in facts.stalls]
+    if not stalled or len(stalled) < len(facts.nodes):
+        return None
+    what = "The only node that can run it is" if len(stalled) == 1 else "All nodes that can run it are"
+    sentence = (
+        f"{what} alive but not working: for longer than a lease, no progress was made by {' and '.join(stalled)}. "
+        "Its log says why; restarting its process helps."
+    )
+    return Explanation(Code.NODE_STALLED, sentence, details)
 
 
 def _what_is_left(job_name: str, group: str, left: Sequence[Leaving]) -> str:

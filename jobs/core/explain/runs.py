@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from ..model import Blockage, Isolation, Run
 from ..states import FINAL, RunState
 from .codes import ExplanationCode as Code
-from .facts import COUNTED_AHEAD, Explanation, RunFacts, moment, no_job, span
+from .facts import COUNTED_AHEAD, Explanation, RunFacts, TaskFacts, all_stalled, moment, no_job, span
 
 
 def explain_run(run: Run, facts: RunFacts, now: datetime) -> Explanation:
@@ -96,7 +96,7 @@ def _places(blockage: Blockage) -> tuple[str, ...]:
     return (f"It was at {blockage.stack[-1]}.",) if blockage.stack else ()
 
 
-def _loops_blocked(facts: RunFacts, now: datetime) -> Explanation | None:
+def loops_blocked(facts: RunFacts | TaskFacts, now: datetime) -> Explanation | None:
     """Of those nodes that can take a run, none has an event loop that turns."""
     blockages = [(name, facts.blockages[name]) for name in facts.nodes if name in facts.blockages]
     if not blockages or len(blockages) < len(facts.nodes):
@@ -126,8 +126,8 @@ def _waiting(run: Run, facts: RunFacts, now: datetime) -> Explanation:
         return later if lacking is None else replace(later, sentence=f"{later.sentence} {lacking.sentence}")
     if lacking is not None:
         return lacking
-    standing = _group(run, facts) or _blocked(facts) or _loops_blocked(facts, now) or _no_children(facts)
-    return standing or _in_line(facts)
+    standing = _group(run, facts) or _blocked(facts) or loops_blocked(facts, now) or all_stalled(facts)
+    return standing or _no_children(facts) or _in_line(facts)
 
 
 def _not_due(run: Run, now: datetime) -> Explanation:
@@ -189,7 +189,8 @@ def _in_line(facts: RunFacts) -> Explanation:
 def _place_in_line(facts: RunFacts) -> Explanation:
     if facts.free_slots <= 0:
         what = "The only slot" if facts.slots == 1 else f"All {facts.slots} slots"
-        turning = [name for name in facts.nodes if name not in facts.blockages and name not in facts.launcher_faults]
+        standing_still = {*facts.blockages, *facts.launcher_faults, *facts.stalls}
+        turning = [name for name in facts.nodes if name not in standing_still]
         where = f"node {turning[0]}" if len(turning) == 1 else f"the {len(turning)} nodes that can run it"
         taken = f"{what} of {where} {'is' if facts.slots == 1 else 'are'} taken"
         return Explanation(Code.NO_SLOT, f"{taken}, and {_due_before(facts.ahead)}.")

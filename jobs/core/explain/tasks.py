@@ -1,14 +1,14 @@
 """In words: why a task is or is not running now, and what happens next."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from ..model import Run, SkippedOccurrence, Task
 from ..policies import effective_overlap, jitter_offset
 from ..states import RunState
 from .codes import ExplanationCode as Code
-from .facts import Explanation, RunFacts, TaskFacts, moment, no_job, span
-from .runs import explain_run
+from .facts import Explanation, RunFacts, TaskFacts, all_stalled, moment, no_job, span
+from .runs import explain_run, loops_blocked
 
 
 @dataclass(slots=True)
@@ -30,7 +30,7 @@ def explain_task(task: Task, facts: TaskFacts, now: datetime) -> Explanation:
         or _paused(task, details)
         or _finished(task, details)
         or no_job(task.spec.job_name, task.spec.group, facts, details, "its occurrences are skipped")
-        or _next(task, now, details)
+        or _next(task, facts, now, details)
     )
 
 
@@ -89,11 +89,14 @@ def _finished(task: Task, details: tuple[str, ...]) -> Explanation | None:
     )
 
 
-def _next(task: Task, now: datetime, details: tuple[str, ...]) -> Explanation:
+def _next(task: Task, facts: TaskFacts, now: datetime, details: tuple[str, ...]) -> Explanation:
     due = task.next_execution
     if due is None:
         return Explanation(Code.FINISHED, "It has no occurrence left.", details)
     if due <= now:
+        nobody = loops_blocked(facts, now) or all_stalled(facts)
+        if nobody is not None:
+            return replace(nobody, details=(*nobody.details, *details))
         late = span((now - due).total_seconds())
         sentence = f"It has been due since {moment(due)} ({late}) and is about to be dispatched by a live node."
         return Explanation(Code.DUE, sentence, details)

@@ -9,6 +9,7 @@ from ...actions.queue.finish import Finish
 from ...core.outcome import Failed, Failure, TimedOut, judge
 from ...core.states import RunState
 from ...registry import JobDefinition
+from ..job.ownership import Outsider, is_asked_to_end
 
 log = logging.getLogger(__name__)
 
@@ -27,6 +28,13 @@ def failure_for(definition: JobDefinition, end: Finish) -> Failure | None:
     return failure_of(run, verdict.error, verdict.error_type) if verdict.state is RunState.FAILED else None
 
 
+def begin_on_failure(definition: JobDefinition, failure: Failure) -> "asyncio.Task[None]":
+    """``call_on_failure`` in a task of its own, in whose context everything belongs to the function."""
+    context = Outsider(f"on_failure of job '{definition.name}'").context()
+    call = call_on_failure(definition, failure)
+    return asyncio.get_running_loop().create_task(call, name="cronograph-failure", context=context)
+
+
 async def call_on_failure(definition: JobDefinition, failure: Failure) -> None:
     """Call the function: on the event loop (``async def``) or in a thread. A fault, or too much time, is logged."""
     function = definition.on_failure
@@ -37,5 +45,7 @@ async def call_on_failure(definition: JobDefinition, failure: Failure) -> None:
                 await function(failure)
             else:
                 await asyncio.to_thread(function, failure)
-    except Exception as error:
+    except BaseException as error:
+        if is_asked_to_end(error):
+            raise
         log.error("on_failure of job '%s' failed after run %d", definition.name, failure.run_id, exc_info=error)

@@ -12,7 +12,8 @@ from ...actions.queue.enqueue_many import put_many
 from ...actions.queue.finish import Finish
 from ...context import StopReason
 from ...core.auth.secrets import references
-from ...core.model import Isolation, Json
+from ...core.held import HeldRun
+from ...core.model import Isolation, Json, Run
 from ...core.outcome import Failed, JobOutcome, Succeeded
 from ...core.run_spec import RunSpec
 from ...registry import Registry
@@ -24,10 +25,10 @@ from ..job.surroundings import Surroundings, surroundings_of
 from ..live.log_writer import LogWriter
 from ..live.progress import ProgressWriter
 from ..process.spawner import Spawner
-from .afterwards import call_on_failure, failure_for
+from .afterwards import begin_on_failure, failure_for
 from .attempt import Attempt
 from .bodies import Body, Running
-from .executor import body_of, ended, supervise
+from .executor import begin, body_of, ended, supervise
 from .finisher import Finisher
 from .retrying import retried
 from .secrets import read_secrets
@@ -97,6 +98,11 @@ class Attempts:
         return {attempt.started.run.id for attempt in self._active.values()}
 
     @property
+    def executing(self) -> list[Run | HeldRun]:
+        """The runs that execute, in the order of their start."""
+        return [attempt.started.run for attempt in list(self._active.values())]
+
+    @property
     def unstoppable(self) -> frozenset[int]:
         """The runs whose thread passed its hard stop and cannot be killed."""
         return frozenset(attempt.started.run.id for attempt in self._active.values() if attempt.host.unstoppable)
@@ -121,8 +127,7 @@ class Attempts:
             self._accompany(attempt, self._run(attempt, body, None))
             return
         execution_id = attempt.started.execution_id
-        name = f"cronograph-run-{attempt.started.run.id}"
-        running = asyncio.get_running_loop().create_task(body.run(), name=name)
+        running = begin(body, attempt)
         self._alone[execution_id] = running
         running.add_done_callback(partial(self._ended_alone, attempt))
         attempt.host.subscribe_stops(partial(self._should_stop, attempt, body))
@@ -130,7 +135,7 @@ class Attempts:
     def _body(self, attempt: Attempt) -> Body | Failed:
         try:
             return body_of(attempt, self._services, self._spawner)
-        except Exception as error:
+        except BaseException as error:
             return _executor_failed(attempt, error)
 
     def _should_stop(self, attempt: Attempt, body: Body, _reason: StopReason) -> None:
@@ -181,7 +186,7 @@ class Attempts:
             await self._complete(attempt, body)
             return
         try:
-            running = running or asyncio.ensure_future(body.run())
+            running = running or begin(body, attempt)
             outcome = retried(attempt, await supervise(body, running, attempt, self._grace))
         except Exception as error:
             outcome = _executor_failed(attempt, error)
@@ -258,8 +263,7 @@ class Attempts:
         failure = failure_for(attempt.definition, end)
         if failure is None:
             return False
-        called = call_on_failure(attempt.definition, failure)
-        calling = asyncio.get_running_loop().create_task(called, name="cronograph-failure")
+        calling = begin_on_failure(attempt.definition, failure)
         self._companions.add(calling)
         calling.add_done_callback(partial(self._called, end.execution_id))
         return True
@@ -325,6 +329,6 @@ def _is_coroutine(attempt: Attempt) -> bool:
     return attempt.definition.isolation is Isolation.ASYNC
 
 
-def _executor_failed(attempt: Attempt, error: Exception) -> Failed:
+def _executor_failed(attempt: Attempt, error: BaseException) -> Failed:
     log.error("executing run %d failed outside its job", attempt.started.run.id, exc_info=error)
     return Failed(type(error).__name__, f"the executor failed: {message_of(error, attempt.host.hiding)}")

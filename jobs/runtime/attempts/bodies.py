@@ -52,15 +52,24 @@ class CoroutineBody:
     async def run(self) -> JobOutcome:
         """Await the handler."""
         current_host.set(self.attempt.host)
+        host = self.attempt.host
         try:
             returned = await self._handler(**self._arguments)
-            return from_return(returned, self.attempt.host.hiding)
+            if host.exit is None:
+                return from_return(returned, host.hiding)
+            return self._raised(host.exit)
         except asyncio.CancelledError:
-            raise
+            # One of its tasks wanted to end the process: that ends the attempt, and is why it was cancelled.
+            if host.exit is None:
+                raise
+            return self._raised(host.exit)
         except BaseException as error:
             # A SystemExit inside a job must not end the server, nor a GeneratorExit its attempt without a result.
-            attempt = self.attempt
-            return from_exception(error, attempt.signal.reason, attempt.definition.policies, attempt.host.hiding)
+            return self._raised(error)
+
+    def _raised(self, error: BaseException) -> JobOutcome:
+        attempt = self.attempt
+        return from_exception(error, attempt.signal.reason, attempt.definition.policies, attempt.host.hiding)
 
     async def stop_hard(self, running: Running) -> JobOutcome:
         """Cancel it until it ends; on shutdown one that swallows every cancel is left behind."""
@@ -104,12 +113,16 @@ class ThreadBody:
         return self._attempt.definition.handler(**self._arguments)
 
     def _call(self) -> JobOutcome:
+        attempt = self._attempt
         try:
-            return from_return(self._handle(), self._attempt.host.hiding)
+            returned = self._handle()
+            if attempt.host.exit is None:
+                return from_return(returned, attempt.host.hiding)
+            fault = attempt.host.exit
         except BaseException as error:
             # A SystemExit inside a job must not pass for success.
-            attempt = self._attempt
-            return from_exception(error, attempt.signal.reason, attempt.definition.policies, attempt.host.hiding)
+            fault = error
+        return from_exception(fault, attempt.signal.reason, attempt.definition.policies, attempt.host.hiding)
 
     async def stop_hard(self, running: Running) -> JobOutcome:
         """Wait: its run stays running until the thread ends by itself; on shutdown it is left behind."""

@@ -1,12 +1,14 @@
 """Runs one attempt of one run and says how it ended, as a value; storing that is another step."""
 
 import asyncio
+import contextvars
 
 from ...context import JobContext, StopReason
 from ...core.errors import InvalidInput
 from ...core.model import Isolation
 from ...core.outcome import INVALID_ARGUMENTS, Failed, JobOutcome
 from ...services import Services
+from ..job.ownership import EXITS, owner
 from ..job.results import from_exception
 from ..process.spawner import Spawner
 from .attempt import Attempt
@@ -27,7 +29,21 @@ async def execute(attempt: Attempt, services: Services | None, spawner: Spawner,
     body = body_of(attempt, services, spawner)
     if isinstance(body, Failed):
         return body
-    return await supervise(body, asyncio.ensure_future(body.run()), attempt, grace)
+    return await supervise(body, begin(body, attempt), attempt, grace)
+
+
+def begin(body: Body, attempt: Attempt) -> Running:
+    """Run ``body`` in a task of its own, in whose context everything belongs to the attempt."""
+    loop, name = asyncio.get_running_loop(), f"cronograph-run-{attempt.started.run.id}"
+    if isinstance(body, ProcessBody):
+        # No code of the job runs here.
+        return loop.create_task(body.run(), name=name)
+    context = contextvars.copy_context()
+    context.run(owner.set, attempt.host)
+    running = loop.create_task(body.run(), name=name, context=context)
+    if isinstance(body, CoroutineBody):
+        attempt.host.main = running
+    return running
 
 
 def body_of(attempt: Attempt, services: Services | None, spawner: Spawner) -> Body | Failed:
@@ -93,4 +109,5 @@ def ended(running: Running, stop: StopReason | None) -> JobOutcome:
     if running.cancelled():
         # The job cancelled itself (asyncio's way, not ours): nobody asked for it, so it is a failure.
         return from_exception(RuntimeError("the job's coroutine was cancelled from inside"), stop)
-    return running.result()
+    fault = running.exception()
+    return from_exception(fault, stop) if isinstance(fault, EXITS) else running.result()

@@ -10,6 +10,7 @@ from ...actions.queue.lane import finish_common, is_common
 from ...core.outcome import Failed
 from ...store.db.blame import is_databases_fault, is_unstorable
 from ...store.db.database import Database, Line
+from ..pulse import Pulse
 
 log = logging.getLogger(__name__)
 
@@ -49,6 +50,7 @@ class Finisher:
         # By execution: taken by this finisher, and not known to be stored.
         self._in_hand: dict[int, Finish] = {}
         self._waiting: list[Finish] = []
+        self.pulse = Pulse("finisher")
         self._writer: asyncio.Task[None] | None = None
         self._helper: Callable[[], None] | None = None
 
@@ -64,6 +66,7 @@ class Finisher:
     def submit(self, ended: Finish) -> None:
         """Have the end of an attempt stored."""
         self._waiting.append(ended)
+        self.pulse.wanted()
         if self._is_dead:
             self._give_up()
         elif self._helper is not None:
@@ -88,6 +91,10 @@ class Finisher:
         for ended in batch:
             self._in_hand.pop(ended.execution_id, None)
             self._stored(ended, ended.run.id in finished.accepted)
+        if self._waiting or self._in_hand:
+            self.pulse.beat()
+        else:
+            self.pulse.done()
 
     def give_back(self, batch: Sequence[Finish]) -> None:
         """These ends may be durable or not: the finisher sees to it by itself."""

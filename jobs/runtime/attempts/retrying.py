@@ -19,7 +19,7 @@ def retried(attempt: Attempt, outcome: JobOutcome) -> JobOutcome:
     run = attempt.started.run
     try:
         delay = attempt.definition.policies.delay(run.failures + 1, run.retry_delay)
-    except Exception as error:
+    except BaseException as error:
         sentence = f"backoff of job '{run.job_name}' failed, so the delay is as usual: {error!r}"
         attempt.host.log(logging.ERROR, sentence, None)
         log.warning("backoff of job %s failed, so the delay is as usual", run.job_name, exc_info=error)

@@ -14,7 +14,8 @@ from ...actions.queue.lane import LaneClaim
 from ...actions.queue.turn import Order, Turn, turn
 from ...actions.runs import hand_back
 from ...core.fairness import CountingScheme, FairnessState
-from ...core.model import Isolation, Node
+from ...core.held import HeldRun
+from ...core.model import Isolation, Node, Run
 from ...registry import Registry
 from ...services import Services
 from ...store.db.database import Connection
@@ -24,6 +25,7 @@ from ..live.log_writer import LogWriter
 from ..live.progress import ProgressWriter
 from ..process.child import check_findable
 from ..process.spawner import LauncherError, Spawner
+from ..pulse import Pulse
 from ..service import Service, whenever
 from ..settings import EngineSettings
 from .attempts import Attempts
@@ -109,6 +111,15 @@ class Worker(Service):
         """How many runs execute now."""
         return len(self._attempts)
 
+    @property
+    def pulses(self) -> tuple[Pulse, ...]:
+        """Of what takes runs, and of what stores their ends."""
+        return self.pulse, self._attempts.finisher.pulse
+
+    def executing(self) -> "list[Run | HeldRun]":
+        """The runs that execute now."""
+        return self._attempts.executing
+
     def unstoppable(self) -> frozenset[int]:
         """The runs whose thread passed its hard stop and cannot be killed."""
         return self._attempts.unstoppable
@@ -182,7 +193,7 @@ class Worker(Service):
         if self._taking:
             self._share_turns()
         try:
-            await whenever(self._work, self._fill_up)
+            await whenever(self._work, self._fill_up, service=self)
         finally:
             self._attempts.finisher.reclaim()
 
@@ -195,6 +206,7 @@ class Worker(Service):
         more = True
         while more:
             more = await self._fill()
+            self.passed(more=more)
             # What was started runs a little, so that its ends join the next turn.
             await asyncio.sleep(0)
 

@@ -62,6 +62,7 @@ class Declarer(Service):
             self._moved.clear()
             declared = await self._database.write(declare_tasks, declarations(self._registry), self._registry.names())
             postponed = bool(declared.postponed)
+            self.passed()
 
 
 def declarations(registry: Registry) -> list[TaskSpec]:

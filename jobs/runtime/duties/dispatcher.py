@@ -1,7 +1,6 @@
 """Turns due tasks into runs: rings at the earliest due time, dispatches until nothing is due, sets the alarm anew."""
 
 import asyncio
-import logging
 import time
 from itertools import chain, repeat
 
@@ -14,8 +13,6 @@ from ..clock import Clock
 from ..lookout import Lookout
 from ..service import Watch
 from .alarm import Alarm
-
-log = logging.getLogger(__name__)
 
 FIRST_BATCHES = (200, 200, 200, 200)
 """How many due tasks the first transactions of a round look at.
@@ -65,7 +62,7 @@ class Dispatcher(Watch):
         """Dispatch until nothing is due."""
         batches = chain(FIRST_BATCHES, repeat(BATCH))
         while (dispatched := await self._database.write(dispatch_due, self._node, batch=next(batches))).more:
-            log.debug("more tasks are due")
+            self.passed(more=True)
         # A due time may have changed while this round was under way; then it is told to look again.
         next_at = dispatched.next_at
         self.alarm.set(None if next_at is None else next_at - time.monotonic())

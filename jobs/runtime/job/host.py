@@ -24,6 +24,8 @@ SaveCheckpoint = Callable[[Started, Json], Awaitable[None]]
 ShowProgress = Callable[[Started, Json], None]
 Enqueue = Callable[[Sequence[RunSpec]], Awaitable[list[int]]]
 
+log = logging.getLogger(__name__)
+
 
 class LineSink(Protocol):
     """Where lines go; safe from any thread, and says how many seconds the thread should pause before the next line."""
@@ -75,6 +77,8 @@ class LocalHost:
         unstoppable: A thread passed its hard stop; its run stays running and says so.
         latest_progress: As it was shown last.
         at_end: What is put into the queue if the attempt ends well.
+        main: The task of a coroutine; None until it is made, and for all other kinds of jobs.
+        exit: What code of the job raised to end the process or the loop, where nobody awaited it; it fails the attempt.
         hiding: Cuts the secrets that the job was given out of what it says.
     """
 
@@ -97,8 +101,10 @@ class LocalHost:
         "_stop_asked",
         "_thread",
         "at_end",
+        "exit",
         "hiding",
         "latest_progress",
+        "main",
         "unstoppable",
     )
 
@@ -119,6 +125,8 @@ class LocalHost:
         self._save = save
         self._enqueue = enqueue
         self.at_end: tuple[NewRun, ...] = ()
+        self.main: asyncio.Future[Any] | None = None
+        self.exit: BaseException | None = None
         self._lines = lines
         self._show_progress = show_progress
         self.hiding = NOTHING_HIDDEN
@@ -182,6 +190,16 @@ class LocalHost:
         self._on_stop.append(listener)
         if self._stop_asked and (reason := self._signal.reason) is not None:
             listener(reason)
+
+    def wants_exit(self, error: BaseException) -> None:
+        """A task or callback of the job wants to end the process or the loop; called in the event loop."""
+        if self.main is not None and self.main.done():
+            words = "what run %d (job '%s') left behind raised %s, and nothing else ends"
+            log.error(words, self.run.id, self.run.job_name, type(error).__name__, exc_info=error)
+        if self.exit is None:
+            self.exit = error
+        if self.main is not None:
+            self.main.cancel()
 
     def abandon(self) -> None:
         """Nobody waits any more; called in the event loop."""

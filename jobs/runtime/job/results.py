@@ -64,6 +64,14 @@ def from_exception(
             during a shutdown a hand-back: neither is the job's fault.
         hiding: Cuts out the secrets that it was given.
     """
+    try:
+        return _from_exception(error, stop, policies, hiding)
+    except BaseException as fault:
+        # Its classes are the user's: whatever they do when they are asked, the attempt has an end.
+        return failure(type(error).__name__, f"cannot be read: {type(fault).__name__}", None, stop)
+
+
+def _from_exception(error: BaseException, stop: StopReason | None, policies: JobPolicies, hiding: Hiding) -> JobOutcome:
     if isinstance(error, Snooze):
         return Snoozed(error.seconds)
     if isinstance(error, Cancel):
@@ -103,6 +111,6 @@ def message_of(error: BaseException, hiding: Hiding = NOTHING_HIDDEN) -> str:
     """The message of an exception, with its type where it has none; bounded."""
     try:
         text = str(error)
-    except Exception as fault:
+    except BaseException as fault:
         text = f"its message cannot be read: {type(fault).__name__}"
     return plain_text(hiding.text(text), MAX_MESSAGE) or type(error).__name__

@@ -53,6 +53,8 @@ def of_tasks(conn: Connection, tasks: Sequence[Task], now: datetime) -> dict[int
             waits=waits.get(firsts[task.id].id) if task.id in firsts else None,
             newest_skip=skips.get(task.id),
             abandoned=task.name in coded and task.name not in declared,
+            blockages={node.name: node.blockage for node in nodes if node.blockage is not None},
+            stalls=_stalls(nodes),
         )
         for task in tasks
     }
@@ -64,6 +66,10 @@ def _left(nodes: Sequence[Node], job: JobInfo | None, group: str) -> tuple[Leavi
         return ()
     found = ((node, node.choice.leaves(job.name, job.tags, group)) for node in nodes if job.name in node.jobs)
     return tuple(Leaving(node.name, by, node.choice.words) for node, by in found if by is not None)
+
+
+def _stalls(nodes: Sequence[Node]) -> dict[str, str]:
+    return {node.name: node.stall for node in nodes if node.stall is not None}
 
 
 def _none_runs(unfinished: Sequence[Run]) -> bool:
@@ -102,7 +108,7 @@ def of_runs(
     nodes = live(conn) if known_nodes is None else known_nodes
     queue = _Queue(
         jobs=jobs_by_names(conn, sorted({run.job_name for run in asked}), nodes),
-        nodes=[node for node in nodes if node.state is NodeState.ACTIVE],
+        nodes=[node for node in nodes if node.state in (NodeState.ACTIVE, NodeState.STALLED)],
         blockages={node.name: node.blockage for node in nodes if node.blockage is not None},
         groups=groups_by_names(conn, sorted(groups)),
         occupied=occupied_counts(conn, sorted(groups)),
@@ -121,7 +127,7 @@ def _facts(run: Run, queue: _Queue) -> RunFacts:
     of_threads = job is not None and job.isolation is not Isolation.ASYNC
     in_children = job is not None and job.isolation is Isolation.PROCESS
     faults = {node.name: node.launcher_fault for node in able if in_children and node.launcher_fault is not None}
-    starting = [node for node in able if node.blockage is None and node.name not in faults]
+    starting = [node for node in able if node.blockage is None and node.stall is None and node.name not in faults]
     blocking = queue.blocking.get(run.task_id or 0) if run.exclusive else None
     return RunFacts(
         job_known=job is not None,
@@ -137,6 +143,7 @@ def _facts(run: Run, queue: _Queue) -> RunFacts:
         free_slots=sum(_free(node, queue, of_threads) for node in starting),
         blockages=queue.blockages,
         launcher_faults=faults,
+        stalls=_stalls(able),
     )
 
 

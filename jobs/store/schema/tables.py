@@ -344,8 +344,14 @@ node = Table(
     Column("choice", JsonDocument, nullable=False),
     Column("blockage", JsonDocument),
     Column("launcher_fault", String(500)),
+    Column("stall", String(40)),
     one_of("state", NodeState),
-    partial_index("uq_node_live_name", "state IN ('active', 'draining', 'starting', 'stopping')", "name", unique=True),
+    partial_index(
+        "uq_node_live_name",
+        "state IN ('active', 'draining', 'stalled', 'starting', 'stopping')",
+        "name",
+        unique=True,
+    ),
     **NO_REUSE,
 )
 

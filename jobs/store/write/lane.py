@@ -49,7 +49,8 @@ class Lane(Enum):
 # A group's due runs of one priority are a lane. Where only one group has runs pending, no stuck one is due, it is
 # neither paused nor limited, and all that is due has one priority, the fair order is the order of the lane.
 _STANDING = """standing AS MATERIALIZED (
-    SELECT n.id FROM cronograph.node n WHERE n.id = %(node_id)s AND n.state IN ('active', 'starting') FOR KEY SHARE)"""
+    SELECT n.id FROM cronograph.node n
+    WHERE n.id = %(node_id)s AND n.state IN ('active', 'stalled', 'starting') FOR KEY SHARE)"""
 
 
 def _classes(ends: str, stuck: str, high: str, low: str) -> str:

@@ -5,7 +5,7 @@ from dataclasses import asdict
 from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import Connection, insert, select, update
+from sqlalchemy import Connection, case, insert, select, update
 
 from ...core.model import LIVE_NODES, Blockage, Json, Node, NodeState
 from ...core.node_choice import NodeChoice
@@ -90,6 +90,13 @@ def set_blockage(conn: Connection, node_id: int, blockage: Blockage | None) -> N
 def set_launcher_fault(conn: Connection, node_id: int, fault: str | None) -> NodeState | None:
     """Say why a live node can start no child process, None = it can; the node's state, None if it is not live."""
     return _set(conn, node_id, launcher_fault=fault)
+
+
+def set_stall(conn: Connection, node_id: int, part: str | None) -> NodeState | None:
+    """Say which part of a live node makes no progress, None = all do; the node's state, None if it is not live."""
+    serves = n.c.state.in_([NodeState.ACTIVE.value, NodeState.STALLED.value])
+    served = NodeState.ACTIVE if part is None else NodeState.STALLED
+    return _set(conn, node_id, stall=part, state=case((serves, served.value), else_=n.c.state))
 
 
 def _set(conn: Connection, node_id: int, **values: Any) -> NodeState | None:

@@ -305,7 +305,7 @@ mutation PruneHistory($input: PruneHistoryInput!) {
     section: "Operations",
     title: "Nodes and groups",
     query: `query Operations {
-  nodes(first: 20, filter: { state: { in: [STARTING, ACTIVE, DRAINING, STOPPING] } }) {
+  nodes(first: 20, filter: { state: { in: [STARTING, ACTIVE, STALLED, DRAINING, STOPPING] } }) {
     nodes { name state slots running version startedAt heartbeatAt clockSkew jobs }
   }
   groups(first: 50) {

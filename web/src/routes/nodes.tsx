@@ -41,7 +41,7 @@ const SKEW = 2;
 
 const PAGE = 100;
 const FILTERS = ["q", "state"] as const;
-const UP: NodeRow["state"][] = ["STARTING", "ACTIVE", "DRAINING", "STOPPING"];
+const UP: NodeRow["state"][] = ["STARTING", "ACTIVE", "STALLED", "DRAINING", "STOPPING"];
 const GONE: NodeRow["state"][] = ["STOPPED", "EXPIRED"];
 
 function nodeFilter(params: URLSearchParams) {
@@ -91,7 +91,7 @@ const COLUMNS: readonly Column<NodeRow, NodeContext>[] = [
     rank: 0,
     card: "actions",
     cell: (node, { drain }) =>
-      node.state === "ACTIVE" ? (
+      node.state === "ACTIVE" || node.state === "STALLED" ? (
         <Action needs="ADMIN" class="button small" aria-label={`Drain ${node.name}`} onClick={() => drain(node.name)}>
           Drain
         </Action>

@@ -10,7 +10,7 @@ const QueueDocument = graphql(
   query OverviewQueue {
     asOf
     groups(first: 6, orderBy: [{ field: DEPTH, direction: DESC }]) { nodes { ...GroupRow } pageInfo { hasNextPage } }
-    nodes(first: 6, filter: { state: { in: [STARTING, ACTIVE, DRAINING, STOPPING] } }) { nodes { ...NodeRow } }
+    nodes(first: 6, filter: { state: { in: [STARTING, ACTIVE, STALLED, DRAINING, STOPPING] } }) { nodes { ...NodeRow } }
   }
 `,
   [GroupRowFragment, NodeRowFragment],

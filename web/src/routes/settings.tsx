@@ -15,7 +15,7 @@ const SettingsDocument = graphql(`
     asOf
     serverTime
     viewer { name role }
-    nodes(first: 200, filter: { state: { eq: ACTIVE } }) { nodes { version } totalCount }
+    nodes(first: 200, filter: { state: { in: [ACTIVE, STALLED] } }) { nodes { version } totalCount }
     task(name: "prune_history") { name args schedule { humanized } }
   }
 `);

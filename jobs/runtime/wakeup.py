@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     import psycopg
     from psycopg import sql
 else:
-    psycopg = Later("psycopg")
     sql = Later("psycopg.sql")
 
 log = logging.getLogger(__name__)
@@ -129,7 +128,7 @@ class Wakeup(Service):
 
     async def _connect(self) -> "psycopg.AsyncConnection[tuple[object, ...]]":
         # Connections of their own: one is read past psycopg, and a hint must not wait for a transaction.
-        return await psycopg.AsyncConnection.connect(self._database.libpq_url(), autocommit=True)
+        return await self._database.plain_connection()
 
     async def _receive(self, connection: "psycopg.AsyncConnection[tuple[object, ...]]", own: int) -> None:
         # Not by ``notifies()``, which wakes up ten times a second to see whether it was interrupted.

@@ -47,6 +47,21 @@ class Leaving:
 
 
 @dataclass(frozen=True, slots=True)
+class LostAttempt:
+    """An attempt of a run that was lost with its node, which may still be at it.
+
+    Attributes:
+        attempt: Its number.
+        node: Where it ran.
+        left_behind: The node itself said that its code could not be stopped.
+    """
+
+    attempt: int
+    node: str
+    left_behind: bool
+
+
+@dataclass(frozen=True, slots=True)
 class TaskFacts:
     """What is known beside the task itself.
 
@@ -86,6 +101,7 @@ class RunFacts:
             against another version of the job than theirs.
         blockages: What keeps the event loops of live nodes from turning, by the node's name.
         launcher_faults: Why some of the ``nodes`` can start no child process, which the run needs, by the node's name.
+        lost: The newest attempt that was lost with its node.
     """
 
     job_known: bool
@@ -101,6 +117,7 @@ class RunFacts:
     other_version: tuple[str, ...] = ()
     blockages: Mapping[str, Blockage] = field(default_factory=dict[str, Blockage])
     launcher_faults: Mapping[str, str] = field(default_factory=dict[str, str])
+    lost: LostAttempt | None = None
 
 
 def moment(instant: datetime) -> str:

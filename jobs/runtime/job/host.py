@@ -72,6 +72,7 @@ class LocalHost:
 
     Attributes:
         unstoppable: A thread passed its hard stop; its run stays running and says so.
+        hurried: The grace of a job that was asked to stop is over before its time: the node's lease ends.
         latest_progress: As it was shown last.
         at_end: What is put into the queue if the attempt ends well.
         hiding: Cuts the secrets that the job was given out of what it says.
@@ -84,6 +85,7 @@ class LocalHost:
         "_enqueue",
         "_lines",
         "_loop",
+        "_on_hurry",
         "_on_stop",
         "_order",
         "_prints",
@@ -96,6 +98,7 @@ class LocalHost:
         "_thread",
         "at_end",
         "hiding",
+        "hurried",
         "latest_progress",
         "unstoppable",
     )
@@ -132,6 +135,8 @@ class LocalHost:
         self.unstoppable = False
         self.latest_progress: Json = None
         self._on_stop: list[Callable[[StopReason], object]] = []
+        self.hurried = False
+        self._on_hurry: Callable[[], object] | None = None
 
     @property
     def run(self) -> Run | HeldRun:
@@ -180,6 +185,18 @@ class LocalHost:
         self._on_stop.append(listener)
         if self._stop_asked and (reason := self._signal.reason) is not None:
             listener(reason)
+
+    def hurry(self) -> None:
+        """A job that was asked to stop gets no more time; called in the event loop."""
+        self.hurried = True
+        if self._on_hurry is not None:
+            self._on_hurry()
+
+    def subscribe_hurry(self, listener: Callable[[], object]) -> None:
+        """Call ``listener``, the only one, in the event loop once there is no more time; at once if that is so."""
+        self._on_hurry = listener
+        if self.hurried:
+            listener()
 
     def abandon(self) -> None:
         """Nobody waits any more; called in the event loop."""

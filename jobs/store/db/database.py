@@ -18,12 +18,13 @@ from . import audit, outbox
 from .address import is_pooled, is_sqlite, libpq_url, parse_url, schema_in, sqlite_path
 from .blame import is_away
 from .connecting import sync_engine
-from .line import Line, ThreadLine
+from .line import Line, ThreadLine, plain_connection
 from .postgres import PostgresAccess, Send
 from .transaction import Clock, Tx, Wake
 
 if TYPE_CHECKING:
     import psycopg
+    from psycopg.rows import TupleRow
 
     from .sqlite import access as sqlite_access
 else:
@@ -79,6 +80,10 @@ class Access(Protocol):
 
     def version(self) -> object | None:
         """Differs from an earlier one if anybody has committed since; None = that cannot be told."""
+        ...
+
+    def hang_up(self) -> None:
+        """End connections that may never answer, without waiting."""
         ...
 
     def close(self) -> None:
@@ -254,7 +259,9 @@ class Database:
 
         A database whose time is replaced has none either.
         """
-        return None if self.is_sqlite or self.clock is not None else Line(self.url)
+        if self.is_sqlite or self.clock is not None:
+            return None
+        return Line(self.url, self._access.plugs if isinstance(self._access, PostgresAccess) else None)
 
     def thread_line(self) -> ThreadLine | None:
         """``line`` for threads; None behind a pooler, too."""
@@ -277,9 +284,21 @@ class Database:
         """The schema of the tables, and on PostgreSQL the name of the channel for notifications."""
         return schema_in(self.url)
 
+    async def plain_connection(self) -> "psycopg.AsyncConnection[TupleRow]":
+        """A connection of its own to PostgreSQL for what needs the bare driver, such as listening; see there."""
+        return await plain_connection(self.url)
+
     def libpq_url(self) -> str:
         """The address for a plain psycopg connection."""
         return libpq_url(self.url)
+
+    def hang_up(self) -> None:
+        """End every connection to a server at once, from any thread; what is asked later opens others.
+
+        Whoever waits for an answer hears that it was lost, so that a commit may have happened or not. For a server that
+        is out of reach: nothing is sent, and nothing waited for. A file needs nothing of this.
+        """
+        self._access.hang_up()
 
     async def close(self) -> None:
         """Close every connection."""

@@ -15,12 +15,16 @@ from ...core.later import Later
 from ..schema.naming import in_schema
 from .address import is_pooled, libpq_url, schema_in
 from .connecting import IDLE_SECONDS, postgres_arguments, settings_of_transaction
+from .sockets import Plugs
 
 if TYPE_CHECKING:
     import psycopg
     from psycopg.rows import TupleRow
+
+    from . import hanging_up
 else:
     psycopg = Later("psycopg")
+    hanging_up = Later(f"{__package__}.hanging_up")
 
 # Rows are found by the keys that a statement is given, in the order in which it gives them, whatever the statistics of
 # a queue that is now empty and now full say: so one statement locks in the order that the other expects. Left alone,
@@ -35,6 +39,16 @@ PLANS: Final = {
 """What the server is told about plans on a ``Line``."""
 
 
+async def plain_connection(url: URL, **settings: str) -> "psycopg.AsyncConnection[TupleRow]":
+    """A new asynchronous connection of the bare driver, each of whose statements is a transaction.
+
+    Args:
+        url: From ``parse_url``; PostgreSQL.
+        settings: Of the server, beside those that every connection has.
+    """
+    return await hanging_up.connect(libpq_url(url), **postgres_arguments(url, **settings))
+
+
 class Line:
     """An asynchronous connection, used by one task at a time.
 
@@ -43,10 +57,12 @@ class Line:
 
     Args:
         url: From ``parse_url``; PostgreSQL.
+        plugs: Where its connection is to be found by somebody who ends many at once.
     """
 
-    def __init__(self, url: URL) -> None:
+    def __init__(self, url: URL, plugs: Plugs | None = None) -> None:
         self._url = url
+        self._plugs = plugs
         self._schema = schema_in(url)
         self._connection: psycopg.AsyncConnection[TupleRow] | None = None
         self._used_at = 0.0
@@ -78,8 +94,9 @@ class Line:
         if self._connection is not None and not await self._is_alive(self._connection):
             await self.close()
         if self._connection is None:
-            arguments = postgres_arguments(self._url, **PLANS)
-            self._connection = await psycopg.AsyncConnection.connect(libpq_url(self._url), autocommit=True, **arguments)
+            self._connection = await plain_connection(self._url, **PLANS)
+            if self._plugs is not None:
+                self._plugs.add(self._connection)
         return self._connection
 
     async def _is_alive(self, connection: "psycopg.AsyncConnection[TupleRow]") -> bool:

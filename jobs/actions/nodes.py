@@ -14,10 +14,12 @@ from ..core.rules import unknown
 from ..store.db.transaction import Tx, Wake
 from ..store.read import jobs as stored_jobs
 from ..store.read import nodes as stored_nodes
-from ..store.write import jobs, nodes
+from ..store.write import finishes, jobs, nodes
 from .queue.finish import release, rescue
 from .tasks import follow_defaults
 
+LEFT_BEHIND_SENTENCE = "its code could not be stopped and went on"
+"""Of a lost execution."""
 FORGET_AFTER = timedelta(hours=24)
 """A job that no node has known for this long is forgotten when a node starts (at once on SQLite)."""
 
@@ -94,16 +96,27 @@ def set_state(tx: Tx, node: Node, state: NodeState, sources: Collection[NodeStat
     return changed
 
 
-def leave(tx: Tx, node: Node, state: NodeState, *, unfinished: JobOutcome) -> int:
+def leave(tx: Tx, node: Node, state: NodeState, *, unfinished: JobOutcome, left_behind: Collection[int] = ()) -> int:
     """This process' own node ends: write its last state, and let whatever it still holds end as ``unfinished``.
 
-    Nothing may be left to a node that is not live any more, because only live nodes are rescued. Returns how many
-    runs it still held.
+    Nothing may be left to a node that is not live any more, because only live nodes are rescued.
+
+    Args:
+        tx: The transaction.
+        node: The node.
+        state: Its last one.
+        unfinished: How the open attempts end.
+        left_behind: The executions whose code could not be stopped, also those that others have closed.
+
+    Returns:
+        How many runs it still held.
     """
     # A claim whose caller has gone may still be on its way to its commit.
     nodes.lock(tx.conn, node.id)
     stopped = nodes.set_state(tx.conn, node.id, state)
     released = release(tx, node.id, node.name, unfinished)
+    if left_behind:
+        finishes.note_left_behind(tx.conn, node.id, sorted(left_behind), LEFT_BEHIND_SENTENCE)
     if stopped:
         tx.emit([_change(EventKind.NODE_STOPPED, node.name, state)])
     tx.wake(Wake.RUNS | Wake.NODES)

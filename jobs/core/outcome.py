@@ -12,6 +12,8 @@ MAX_RETRY_DELAY = 3600.0
 """No retry waits longer than this, in seconds."""
 NODE_LOST = "NodeLost"
 """Error type of an execution whose node died."""
+LEFT_BEHIND = "LeftBehind"
+"""Error type of such an execution whose code could not be stopped, and went on while others had its run."""
 INVALID_ARGUMENTS = "InvalidArguments"
 """Error type of an execution whose job never began, because the arguments do not fit this node's version of it."""
 CLAIM_LOST = "ClaimLost"

@@ -3,6 +3,7 @@
 import asyncio
 import logging
 from collections.abc import Callable
+from contextlib import AsyncExitStack
 from dataclasses import replace
 
 from ..core.held import HeldRun
@@ -137,14 +138,15 @@ class Engine:
     async def begin_life(self) -> None:
         """Register this process as a (new) node and start its moving parts; cut short, it leaves no live node."""
         async with self._beginning:
+            since = self._clock.monotonic()
             joining = asyncio.create_task(register(self._database, self._registry, self._settings))
             try:
-                await self._live(await asyncio.shield(joining))
+                await self._live(await asyncio.shield(joining), since)
             except BaseException:
                 await take_back(self._database, joining)
                 raise
 
-    async def _live(self, node: Node) -> None:
+    async def _live(self, node: Node, since: float) -> None:
         await self._declarer.start_declaring()
         life = NodeLife(
             self._services,
@@ -154,6 +156,7 @@ class Engine:
             self._logs,
             self._progress,
             clock=self._clock,
+            since=since,
             on_drained=self._has_drained,
         )
         await life.leave_starting()
@@ -185,24 +188,30 @@ class Engine:
         await self._declarer.stop()
         if life is not None:
             await life.retreat.stop()
-            await life.announce_stopping()
-            await life.stop_taking()
-            await life.finish(self._settings.drain_timeout)
+            # What fails because the database is away does not keep the jobs from being ended in order.
+            async with AsyncExitStack() as last_to_first:
+                last_to_first.push_async_callback(life.finish, self._settings.drain_timeout)
+                last_to_first.push_async_callback(life.stop_taking)
+                last_to_first.push_async_callback(life.announce_stopping)
 
     async def stop(self) -> None:
         """Drain, if that has not happened, and end everything. Stopping twice, or without a start, is fine."""
-        if self._draining is None or not self._draining.done():
-            await self.drain()
+        async with AsyncExitStack() as last_to_first:
+            last_to_first.callback(logging.getLogger().removeHandler, self._log_handler)
+            if self._owns_wakeup:
+                last_to_first.push_async_callback(self._wakeup.stop)
+            last_to_first.callback(self._wakeup.unsubscribe, self._on_wake)
+            last_to_first.push_async_callback(self._logs.stop)
+            last_to_first.push_async_callback(self._progress.stop)
+            last_to_first.push_async_callback(self._resources.close)
+            last_to_first.push_async_callback(self._leave)
+            if self._draining is None or not self._draining.done():
+                last_to_first.push_async_callback(self.drain)
+
+    async def _leave(self) -> None:
         life, self._life = self._life, None
         if life is not None:
             await life.leave()
-        await self._resources.close()
-        await self._progress.stop()
-        await self._logs.stop()
-        self._wakeup.unsubscribe(self._on_wake)
-        if self._owns_wakeup:
-            await self._wakeup.stop()
-        logging.getLogger().removeHandler(self._log_handler)
 
     def stop_beating(self) -> None:
         """Stop the sign of life, where the event loop has ended and nothing else can be done; from any thread."""

@@ -13,8 +13,6 @@ from .service import log_fault
 
 log = logging.getLogger(__name__)
 
-FENCE_AT = 0.75
-"""The part of the lease after which a node without a good heartbeat stops trusting itself."""
 AGAIN = 1.0
 """Seconds after which a beat that failed is tried again, unless beats come faster anyway."""
 _SILENT_AFTER = 2.0
@@ -30,6 +28,7 @@ class Heartbeat:
         interval: Seconds between beats.
         lease: Seconds that a beat is good for.
         clock: Measures the age.
+        since: When the registration of the node began, by that clock: the first good beat.
         running: How many runs execute now.
         on_beat: Called from the thread with what the database answered to each beat.
         stall: Called there before each beat: which part of the node makes no progress.
@@ -43,6 +42,7 @@ class Heartbeat:
         interval: float,
         lease: float,
         clock: Clock,
+        since: float,
         running: Callable[[], int],
         on_beat: Callable[[Beat], None],
         stall: Callable[[], Stall | None] = lambda: None,
@@ -58,7 +58,7 @@ class Heartbeat:
         self._stopped = threading.Event()
         self._wanted = threading.Event()
         self._clock = clock
-        self._last_good = clock.monotonic()
+        self._last_good = since
         self._failed = False
         self._thread: threading.Thread | None = None
 
@@ -81,10 +81,6 @@ class Heartbeat:
     def age(self) -> float:
         """Seconds since the start of the last good beat."""
         return self._clock.monotonic() - self._last_good
-
-    def is_doubtful(self) -> bool:
-        """Whether other nodes may soon take this node for dead."""
-        return self.age() > FENCE_AT * self._lease
 
     def answers(self) -> bool:
         """Whether the database takes what this node writes: the last beat was good, and is not long ago."""

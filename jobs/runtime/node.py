@@ -5,7 +5,7 @@ import logging
 from collections.abc import Callable, Collection
 
 from ..actions.nodes import Beat, NewNode, join, leave, live_names, set_state
-from ..core.model import LIVE_NODES, Node, NodeState
+from ..core.model import LIVE_NODES, Isolation, Node, NodeState
 from ..core.outcome import HandedBack, Lost
 from ..registry import Registry
 from ..services import Services
@@ -16,6 +16,7 @@ from .clock import Clock
 from .duties import alarm, figures
 from .duties.dispatcher import Dispatcher
 from .duties.rescuer import Rescuer
+from .fence import FENCE_AT, Fence
 from .heartbeat import Heartbeat
 from .live.log_writer import LogWriter
 from .live.progress import ProgressWriter
@@ -27,6 +28,9 @@ from .service import Duty, log_fault
 from .settings import EngineSettings
 
 log = logging.getLogger(__name__)
+
+_LAST_ENDS = 5.0
+"""Seconds in which what was killed has ended."""
 
 
 async def register(database: Database, registry: Registry, settings: EngineSettings) -> Node:
@@ -83,6 +87,7 @@ class NodeLife:
         logs: Keeps log lines.
         progress: Writes progress.
         clock: The clocks of this process.
+        since: When the registration began, by its monotonic clock: the lease counts from there.
         on_drained: Called once this node has drained because somebody asked for it, and is about to end.
     """
 
@@ -96,6 +101,7 @@ class NodeLife:
         progress: ProgressWriter,
         *,
         clock: Clock,
+        since: float,
         on_drained: Callable[[], None],
     ) -> None:
         self.node = node
@@ -112,12 +118,15 @@ class NodeLife:
             interval=settings.heartbeat,
             lease=settings.lease,
             clock=clock,
+            since=since,
             running=lambda: self.worker.running,
             on_beat=self._hear,
             stall=self._look_for_stall,
         )
         self._duties = self._make_duties(clock, poll)
         self.fenced = self.worker.fenced
+        self._left_behind: list[int] = []
+        self._fence = Fence(settings.lease, settings.hard_stop_grace, self._heartbeat.age, self)
         self.retreat = Retreat(self, settings.drain_timeout, on_drained)
 
     @property
@@ -148,12 +157,13 @@ class NodeLife:
             # There one process owns the file: nobody could take its runs, and it has nobody to rescue.
             rescuer = Rescuer(self._database, own=self.node.id, lease=lease, clock=clock)
             duties.append(Duty("rescue", lease / 8, rescuer.look))
-            duties.append(Duty("fence", self._settings.heartbeat / 2, self._check_fence))
         return duties
 
     def start(self) -> None:
         """Begin to beat, dispatch and execute."""
         self._heartbeat.start()
+        if not self._database.is_sqlite:
+            self._fence.start()
         for service in (self.dispatcher, self.worker, *self._duties, self.retreat):
             service.start()
 
@@ -202,6 +212,7 @@ class NodeLife:
             log.warning("%d runs still run after %g s and are handed back", self.worker.running, drain_timeout)
             await self.worker.hand_back_running()
         await self.worker.stop()
+        self._fence.stop()
 
     async def leave(self) -> None:
         """Write that the node has stopped, give back what it could not end, and stop beating."""
@@ -214,15 +225,18 @@ class NodeLife:
         self._heartbeat.stop()
 
     async def abandon(self) -> None:
-        """This node is taken for dead, or soon will be: end everything at once, and leave nothing to its name."""
+        """This node is taken for dead, or soon will be: end everything, and leave nothing to its name."""
         self._heartbeat.stop()
+        self._fence.fall(silent=self._silent())
         await self.retreat.stop()
         await self._end_duties()
         await self.worker.halt()
-        await self.worker.hand_back_running()
+        await self._wait_fenced_off()
         await self.worker.stop()
         unfinished = Lost(f"node {self.node.name} was cut off while it ran this job")
-        await self._database.write(leave, self.node, NodeState.EXPIRED, unfinished=unfinished)
+        await self._database.write(
+            leave, self.node, NodeState.EXPIRED, unfinished=unfinished, left_behind=self._left_behind
+        )
 
     async def _poll(self) -> None:
         self.worker.poke()
@@ -230,17 +244,60 @@ class NodeLife:
     async def _check_clock(self) -> None:
         self.dispatcher.alarm.check()
 
-    async def _check_fence(self) -> None:
-        if self._heartbeat.is_doubtful() and not self.fenced.is_set():
+    def _silent(self) -> float:
+        """Since when, in seconds, the others have heard nothing of this node; not less than they say."""
+        age = self._heartbeat.age()
+        return max(age, self._settings.lease) if self.worker.declared_dead else age
+
+    def ask_to_stop(self) -> None:
+        """Take nothing new, ask what runs to stop, and let go of connections that may never answer."""
+        age = self._heartbeat.age()
+        if age >= FENCE_AT * self._settings.lease:
+            log.error("node %s had no good heartbeat for %.1f s and fences itself off", self.node.name, age)
+        self.worker.ask_to_stop()
+        self._database.hang_up()
+
+    def stop_hard(self) -> None:
+        """Give what runs no more time."""
+        self.worker.stop_hard()
+
+    def kill(self) -> None:
+        """Kill the child processes."""
+        self.worker.kill()
+
+    def leave_behind(self) -> None:
+        """Name what still runs."""
+        for attempt in self.worker.leave_behind():
+            run = attempt.started.run
+            self._left_behind.append(attempt.started.execution_id)
             log.error(
-                "node %s had no good heartbeat for %.1f s and fences itself off", self.node.name, self._heartbeat.age()
+                "node %s cannot stop run %d (job '%s', attempt %d): its %s goes on, though another node may begin the "
+                "run now; a job should end once `should_stop` says so",
+                self.node.name,
+                run.id,
+                run.job_name,
+                run.attempt,
+                "thread" if attempt.definition.isolation is Isolation.THREAD else "coroutine, which swallows cancels,",
             )
-            self.fenced.set()
+
+    async def _wait_fenced_off(self) -> None:
+        """Wait until nothing runs, or what does cannot be stopped."""
+        quiet = asyncio.ensure_future(self.worker.wait_quiet(self._settings.lease))
+        passed = asyncio.ensure_future(self._fence.passed.wait())
+        await asyncio.wait([quiet, passed], return_when=asyncio.FIRST_COMPLETED)
+        quiet.cancel()
+        passed.cancel()
+        # What was left behind or killed ends now, unless a launcher does not answer.
+        await self.worker.wait_quiet(_LAST_ENDS)
+
+    def _declared_dead(self) -> None:
+        self.worker.declared_dead = True
+        self._fence.fall(silent=self._silent())
 
     def _hear(self, beat: Beat) -> None:
         """Called from the heartbeat's thread."""
         if beat.state is None:
-            self._loop.call_soon_threadsafe(self.fenced.set)
+            self._loop.call_soon_threadsafe(self._declared_dead)
             return
         self._loop.call_soon_threadsafe(self.worker.leave_to_others, beat.foreign)
         self._loop.call_soon_threadsafe(self.retreat.hear, beat.state)

@@ -4,7 +4,8 @@ from collections.abc import Callable
 from datetime import timedelta
 
 from cronograph.jobs.actions.groups import pause_group, update_group
-from cronograph.jobs.actions.nodes import NewNode, join
+from cronograph.jobs.actions.nodes import NewNode, join, leave
+from cronograph.jobs.actions.queue.finish import rescue
 from cronograph.jobs.actions.runs import cancel_runs, enqueue_runs, submit
 from cronograph.jobs.actions.tasks import pause_task, update_task
 from cronograph.jobs.core.defaults import JobInfo
@@ -19,7 +20,7 @@ from cronograph.jobs.core.model import (
     TaskSource,
     Trigger,
 )
-from cronograph.jobs.core.outcome import Failed, Snoozed
+from cronograph.jobs.core.outcome import Failed, HandedBack, Snoozed
 from cronograph.jobs.core.schedule import Syntax
 from cronograph.jobs.store.read import facts
 from cronograph.jobs.store.read import runs as run_store
@@ -199,6 +200,37 @@ class TestRun:
         stored.node()
         runs = [stored.enqueue() for _ in range(3)]
         says(of_run(stored, runs[-1].id), "IN_LINE", "2 runs", "20 slots are free")
+
+    def test_the_thread_of_a_lost_attempt_may_still_be_at_work(self, stored: Stored) -> None:
+        infos = (JobInfo("work", isolation=Isolation.THREAD, args_schema={}),)
+        dead, other = (
+            stored.do(join, NewNode(name, 5, "1", infos, 60.0), alone=False) for name in ("node-a", "node-b")
+        )
+        stored.do(lambda tx: [nodes.set_state(tx.conn, one.id, NodeState.ACTIVE) for one in (dead, other)])
+        run = stored.enqueue(retries=1)
+        started = Worker(stored, dead, ("work",)).start()
+        stored.do(rescue, dead, reason="no heartbeat within its lease")
+        stored.pass_time(1)
+        Worker(stored, other, ("work",)).start()
+        says(of_run(stored, run.id), "RUNNING", "Attempt 1 was lost with node node-a. If that process still lives")
+        # The node is back, and knows more.
+        left_behind = [started.execution_id]
+        gone = HandedBack("it was cut off")
+        stored.do(leave, dead, NodeState.EXPIRED, unfinished=gone, left_behind=left_behind)
+        says(of_run(stored, run.id), "RUNNING", "Attempt 1 could not be stopped when node node-a was cut off")
+        first, second = stored.rows(tables.job_execution)
+        assert first.error_type == "LeftBehind"
+        assert first.error_message.endswith("no heartbeat within its lease; its code could not be stopped and went on")
+        assert second.error_type is None
+
+    def test_a_lost_coroutine_is_not_said_to_go_on(self, stored: Stored) -> None:
+        dead = stored.node()
+        run = stored.enqueue(retries=1)
+        dead.start()
+        stored.do(rescue, dead.node, reason="no heartbeat within its lease")
+        stored.pass_time(1)
+        stored.node("node-b").start()
+        assert of_run(stored, run.id).details == ()
 
     def test_no_slot_for_threads_is_free_while_coroutines_have_some(self, stored: Stored) -> None:
         infos = (JobInfo("work", isolation=Isolation.THREAD, args_schema={}), JobInfo("other", args_schema={}))

@@ -41,6 +41,8 @@ SLEEPERS = {
     "tests/bench/bench_engine.py": "measures what happens, or does not happen, while time passes",
     "tests/bench/bench_serve.py": "measures what an idle server costs while time passes",
     "tests/bench/peers/tally.py": "looks at what other processes have done, without this project's helpers",
+    "tests/runtime/witness_jobs.py": "jobs that take their time",
+    "tests/chaos/long_jobs.py": "jobs that take their time",
     "tests/chaos/poisonous_jobs.py": "jobs that block, or that do not end when they are asked to",
 }
 """Test files that may sleep, each with the reason."""

@@ -16,6 +16,7 @@ from cronograph.jobs.store.read import nodes as stored_nodes
 from cronograph.jobs.store.schema import tables
 from cronograph.jobs.store.schema.naming import SchemaText
 from cronograph.jobs.store.write import nodes
+from tests.chaos.testimony import Attempt, Testimony
 from tests.support.storage import Stored, Worker
 from tests.support.transitions import look_away
 
@@ -205,3 +206,28 @@ BREAKS: dict[Break, str] = {
     events_are_not_written: "events tell every execution once",
 }
 """Each break with the rule that must see it."""
+
+
+def an_attempt_begins_again(said: Testimony, attempt: Attempt, _lease_ends: float) -> None:
+    said.begun[attempt] += 1
+
+
+def an_attempt_is_not_logged(said: Testimony, attempt: Attempt, _lease_ends: float) -> None:
+    said.begun[attempt[0], attempt[1] + 1] += 1
+
+
+def a_success_broke_off(said: Testimony, attempt: Attempt, _lease_ends: float) -> None:
+    del said.ended[attempt]
+
+
+def a_node_is_not_fenced(said: Testimony, attempt: Attempt, lease_ends: float) -> None:
+    said.acted[attempt] = lease_ends + 0.001
+
+
+TESTIMONY_BREAKS: dict[Callable[[Testimony, Attempt, float], None], str] = {
+    an_attempt_begins_again: "no attempt begins twice",
+    an_attempt_is_not_logged: "every attempt that begins is in the log",
+    a_success_broke_off: "what succeeded was run to its end",
+    a_node_is_not_fenced: "no attempt acts after the lease of its node",
+}
+"""The same for what the jobs say: each breaks the testimony of an attempt of a node whose lease ended at a time."""

@@ -1,7 +1,8 @@
 """Real nodes that run jobs which leave a witness outside the database, and short ways to steer and to judge them."""
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from functools import cached_property
@@ -17,6 +18,7 @@ from cronograph.jobs.store.schema.naming import SchemaText
 from cronograph.jobs.store.schema.tables import periodic_task, run, skipped_occurrence
 from tests.chaos.history import History, read_history
 from tests.chaos.rules import Violation, violations
+from tests.chaos.testimony import Testimony, contradictions, read_testimony
 from tests.support.processes import CronographProcess, ProcessStarter
 from tests.support.waiting import wait_until
 from tests.support.web import post
@@ -40,6 +42,7 @@ SOURCE = """
 import asyncio
 import os
 import signal
+import time
 
 from cronograph.jobs import JobContext, job
 
@@ -47,13 +50,20 @@ WITNESS = os.open("witness.txt", os.O_WRONLY | os.O_APPEND | os.O_CREAT)
 
 
 def testify(what: str, ctx: JobContext) -> None:
-    os.write(WITNESS, f"{what} {ctx.run_id} {ctx.attempt} {os.getpid()}\\n".encode())
+    os.write(WITNESS, f"{what} {ctx.run_id} {ctx.attempt} {time.time()}\\n".encode())
+
+
+async def act(ctx: JobContext, seconds: float) -> None:
+    over = time.monotonic() + seconds
+    while (left := over - time.monotonic()) > 0:
+        testify("act", ctx)
+        await asyncio.sleep(min(left, 0.02))
 
 
 @job("work")
 async def work(ctx: JobContext, seconds: float = 0.0) -> int:
     testify("begin", ctx)
-    await asyncio.sleep(seconds)
+    await act(ctx, seconds)
     testify("end", ctx)
     return 1
 
@@ -74,11 +84,11 @@ async def order({parameters}) -> None:
     pass
 """
 OLD, NEW = "orders_old", "orders_new"
-POISONOUS = "poisonous_jobs"
+POISONOUS, LONG, UNFENCED = "poisonous_jobs", "long_jobs", "unfenced"
 """Some of these run in child processes: a node that has them starts a launcher."""
 SOURCES = {
     "chaos_jobs": SOURCE,
-    POISONOUS: Path(__file__).with_name("poisonous_jobs.py").read_text(),
+    **{name: Path(__file__).with_name(f"{name}.py").read_text() for name in (POISONOUS, LONG, UNFENCED)},
     OLD: ORDERS.replace("{parameters}", "amount: int"),
     NEW: ORDERS.replace("{parameters}", "amount: int, currency: str"),
 }
@@ -86,26 +96,6 @@ SOURCES = {
 TRACEBACK = "Traceback (most recent call last)"
 MODULES = ("chaos_jobs",)
 """What every node has."""
-
-
-@dataclass(frozen=True)
-class Testimony:
-    """What the jobs themselves wrote down: attempts (run, number) that began, and those that came to their end."""
-
-    __test__ = False
-
-    begun: Counter[tuple[int, int]]
-    ended: Counter[tuple[int, int]]
-
-    def contradictions(self, history: History) -> Iterator[str]:
-        """Where the execution log and the jobs disagree."""
-        logged = {(one.run_id, one.attempt): one for one in history.executions}
-        yield from (f"attempt {attempt} began {count} times" for attempt, count in self.begun.items() if count > 1)
-        yield from (f"attempt {attempt} began without an execution" for attempt in self.begun.keys() - logged.keys())
-        for attempt, one in logged.items():
-            bears_witness = one.job_name == "work" and one.outcome is Outcome.SUCCESS
-            if bears_witness and not (self.begun[attempt] and self.ended[attempt]):
-                yield f"attempt {attempt} succeeded without having been run to its end"
 
 
 @dataclass
@@ -116,11 +106,13 @@ class Cluster:
         starter: Starts the processes.
         url: The database.
         nodes: The running ones by name.
+        frozen: The names of those that stood still for a while.
     """
 
     starter: ProcessStarter
     url: str
     nodes: dict[str, CronographProcess] = field(default_factory=dict[str, CronographProcess])
+    frozen: set[str] = field(default_factory=set[str])
 
     @cached_property
     def engine(self) -> Engine:
@@ -151,6 +143,16 @@ class Cluster:
     def kill(self, name: str) -> None:
         """SIGKILL."""
         self.nodes.pop(name).kill()
+
+    @contextmanager
+    def frozen_node(self, name: str) -> Generator[CronographProcess]:
+        """SIGSTOP, and SIGCONT after the block."""
+        process = self.nodes[name]
+        # Its later lives have names that begin like this one's.
+        self.frozen.add(name)
+        process.pause()
+        yield process
+        process.resume()
 
     def stop_all(self) -> None:
         """SIGTERM to all at once; each must end with status 0 and without a traceback."""
@@ -228,12 +230,7 @@ class Cluster:
 
     def testimony(self) -> Testimony:
         """What the jobs wrote down."""
-        begun, ended = Counter[tuple[int, int]](), Counter[tuple[int, int]]()
-        path = self.starter.folder / WITNESS
-        lines = path.read_text().splitlines() if path.exists() else []
-        for what, run_id, attempt, _pid in (line.split() for line in lines):
-            (begun if what == "begin" else ended)[int(run_id), int(attempt)] += 1
-        return Testimony(begun, ended)
+        return read_testimony(self.starter.folder / WITNESS, self.frozen)
 
     def tracebacks(self) -> list[str]:
         """The tracebacks that the nodes have printed, those that are gone too: each is a fault that nobody handled."""
@@ -247,7 +244,7 @@ class Cluster:
         """Judge all that happened; returns the history when nothing is wrong with it."""
         history = self.history()
         wrong = [*violations(history, at_rest=at_rest)]
-        wrong += [Violation("the log says what the jobs say", one) for one in self.testimony().contradictions(history)]
+        wrong += [Violation(rule, where) for rule, where in contradictions(history, self.testimony())]
         assert wrong == [], "\n".join(map(str, [f"{len(wrong)} violations", *wrong[:30]]))
         return history
 

@@ -1,5 +1,7 @@
 """What can go wrong: each disturbance does its harm on a stage, and leaves it as it was."""
 
+from tests.chaos.cluster import LEASE
+from tests.chaos.long_jobs import LONG_JOBS
 from tests.chaos.poisonous_jobs import POISONS
 from tests.chaos.stage import Stage
 from tests.support.waiting import let_pass, wait_until
@@ -25,10 +27,8 @@ def stop(stage: Stage) -> None:
 
 def freeze(stage: Stage) -> None:
     """A node stands still, perhaps for longer than its lease, and goes on."""
-    process = stage.cluster.nodes[stage.some_node()]
-    process.pause()
-    stage.pause(0.5, 5.0)
-    process.resume()
+    with stage.cluster.frozen_node(stage.some_node()):
+        stage.pause(0.5, 5.0)
 
 
 def end_backends(stage: Stage) -> None:
@@ -67,6 +67,16 @@ def black_hole_then_cut(stage: Stage) -> None:
     stage.line.hold()
     stage.pause(0.5, 4.0)
     stage.line.cut()
+    stage.line.let_go()
+
+
+def black_hole_beyond_the_lease(stage: Stage) -> None:
+    """Nothing passes on the line until every node has lost its lease, in the middle of jobs that act all the time."""
+    for job in LONG_JOBS:
+        stage.enqueue(job)
+    stage.cluster.wait_rows("job_execution", "job_name LIKE 'long_%' AND completed_at IS NULL", len(LONG_JOBS) - 1)
+    stage.line.hold()
+    stage.pause(LEASE, LEASE + 1.5)
     stage.line.let_go()
 
 

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tests.chaos.client import Asked, Client
-from tests.chaos.cluster import figures
-from tests.chaos.disturbances import poison
+from tests.chaos.cluster import LONG, POISONOUS, figures
+from tests.chaos.disturbances import black_hole_beyond_the_lease, poison
 from tests.chaos.history import History
 from tests.chaos.rules import Violation, broken_promises
-from tests.chaos.scenarios import Scenario
+from tests.chaos.scenarios import Disturbance, Scenario
 from tests.chaos.stage import NAMES, Kind, Stage, staged
 from tests.support.forking import Nursery
 
@@ -56,7 +56,7 @@ def play(scenario: Scenario, seed: int, seconds: float, folder: Path, nursery: N
     """
     chance = random.Random(f"{scenario.name} {seed}")
     folder.mkdir(parents=True, exist_ok=True)
-    with staged(scenario.kind, folder, chance, nursery, poisonous=poison in scenario.disturbances) as stage:
+    with staged(scenario.kind, folder, chance, nursery, modules=_modules(scenario)) as stage:
         stage.patience = seconds / 2
         _open(stage, scenario)
         with Client(stage.cluster, *ORDERS if stage.versions else WORK) as client:
@@ -71,6 +71,12 @@ def play(scenario: Scenario, seed: int, seconds: float, folder: Path, nursery: N
         assert broken == [], "\n".join(map(str, [f"{len(broken)} broken promises", *broken[:30]]))
         assert client.promised, "nothing was acknowledged, so nothing was tried"
         return Report(scenario.name, seed, tuple(stage.log), len(client.promised), client.refused, history)
+
+
+def _modules(scenario: Scenario) -> tuple[str, ...]:
+    """What its nodes need beside the jobs that every node has."""
+    needs: dict[Disturbance, str] = {poison: POISONOUS, black_hole_beyond_the_lease: LONG}
+    return tuple(needs[one] for one in scenario.disturbances if one in needs)
 
 
 def _open(stage: Stage, scenario: Scenario) -> None:

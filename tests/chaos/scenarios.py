@@ -29,7 +29,11 @@ SCENARIOS = (
     Scenario(
         "server", Kind.POSTGRES, (d.end_backends, d.restart_server, d.read_only, d.slots_full, d.server_disk_full)
     ),
-    Scenario("line", Kind.POSTGRES, (d.lost_answers, d.black_hole, d.black_hole_then_cut, d.latency, d.silence)),
+    Scenario(
+        "line",
+        Kind.POSTGRES,
+        (d.lost_answers, d.black_hole, d.black_hole_then_cut, d.black_hole_beyond_the_lease, d.latency, d.silence),
+    ),
     Scenario("clocks", Kind.STEPPED_CLOCKS, (d.clock_steps,)),
     Scenario("poison", Kind.POSTGRES, (d.poison, d.kill)),
     Scenario("pooler", Kind.POOLED, (d.kill, d.stop, d.end_backends, d.lost_answers)),

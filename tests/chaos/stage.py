@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
 
-from tests.chaos.cluster import MODULES, NEW, OLD, POISONOUS, SETTINGS, Cluster
+from tests.chaos.cluster import MODULES, NEW, OLD, SETTINGS, Cluster
 from tests.chaos.disk import SmallDisk
 from tests.chaos.pooler import Pooler
 from tests.chaos.postmaster import DATABASE, ROLE, Postmaster
@@ -51,7 +51,7 @@ class Stage:
         pooler: What stands between the nodes and the line, if anything does.
         stepped: Whether the nodes go by clocks that are set by ``set_clock``.
         versions: Whether some of the nodes have another version of a job.
-        poisonous: Whether the nodes have jobs that do what no job should.
+        modules: Those of the jobs that the nodes have beside what every node has.
         patience: Seconds that the longest disturbance may take.
         log: What was done, for the report.
     """
@@ -64,7 +64,7 @@ class Stage:
     pooler: Pooler | None = None
     stepped: bool = False
     versions: bool = False
-    poisonous: bool = False
+    modules: tuple[str, ...] = ()
     patience: float = 3.0
     log: list[str] = field(default_factory=list[str])
     _lives: int = 0
@@ -94,8 +94,7 @@ class Stage:
         if self.stepped:
             return self._begin_stepped(url, full_name)
         versions = (NEW if name.startswith(NEWER) else OLD,) if self.versions else ()
-        poisons = (POISONOUS,) if self.poisonous else ()
-        return self.cluster.begin(full_name, url=url, modules=(*MODULES, *poisons, *versions), **NODE_SETTINGS)
+        return self.cluster.begin(full_name, url=url, modules=(*MODULES, *self.modules, *versions), **NODE_SETTINGS)
 
     def _begin_stepped(self, url: str, name: str) -> CronographProcess:
         self.cluster.write_modules()
@@ -149,7 +148,7 @@ class Stage:
 
 @contextmanager
 def staged(
-    kind: Kind, folder: Path, chance: random.Random, nursery: Nursery | None, *, poisonous: bool = False
+    kind: Kind, folder: Path, chance: random.Random, nursery: Nursery | None, *, modules: tuple[str, ...] = ()
 ) -> Generator[Stage]:
     """A stage in `folder`; whatever was started there is ended with the block."""
     starter = ProcessStarter(folder, nursery)
@@ -169,5 +168,5 @@ def staged(
         stepped = kind is Kind.STEPPED_CLOCKS
         versions = kind is Kind.TWO_VERSIONS
         yield Stage(
-            cluster, chance, postmaster, proxy, pooler=pooler, stepped=stepped, versions=versions, poisonous=poisonous
+            cluster, chance, postmaster, proxy, pooler=pooler, stepped=stepped, versions=versions, modules=modules
         )

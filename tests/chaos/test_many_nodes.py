@@ -8,9 +8,10 @@ import pytest
 
 from cronograph.jobs.core.model import NodeState, Outcome
 from cronograph.jobs.core.states import RunState
-from tests.chaos.cluster import Cluster, figures, losses_were_made_good
+from tests.chaos.cluster import LONG, UNFENCED, Cluster, figures, losses_were_made_good
 from tests.chaos.history import History
 from tests.chaos.proxy import Proxy
+from tests.chaos.testimony import contradictions
 from tests.support.processes import ProcessStarter
 from tests.support.waiting import let_pass, wait_until
 
@@ -66,11 +67,9 @@ def test_a_killed_node_and_a_paused_one_lose_nothing(cluster: Cluster) -> None:
     cluster.wait_rows("job_execution", "node = 'ada' AND completed_at IS NULL")
     cluster.kill("ada")
     cluster.wait_rows("job_execution", "node = 'bob' AND completed_at IS NULL")
-    paused = cluster.nodes["bob"]
-    paused.pause()
-    cluster.wait_rows("node", "state = 'expired'", more_than=1)
+    with cluster.frozen_node("bob") as paused:
+        cluster.wait_rows("node", "state = 'expired'", more_than=1)
     # It has been missed and rescued: what it knows is no longer true, and what its jobs now return is too late.
-    paused.resume()
     cluster.wait_rows("job_execution", "node LIKE 'bob%' AND node_id > 3 AND success")
     history = judged(cluster)
     assert losses_were_made_good(history) > 0
@@ -124,6 +123,19 @@ def test_a_node_cut_off_from_the_database_is_missed_and_joins_again(cluster: Clu
         history = judged(cluster)
     assert losses_were_made_good(history) > 0
     assert "had no good heartbeat for" in cluster.starter.started[0].output()
+
+
+def test_a_node_without_a_fence_is_found_out_by_what_its_jobs_write_down(cluster: Cluster) -> None:
+    cluster.start("ada")
+    with Proxy(cluster.url) as proxy:
+        cluster.begin("bob", url=proxy.url, modules=(LONG, UNFENCED)).wait_ready()
+        cluster.trigger("long_coroutine", "bob")
+        cluster.wait_rows("job_execution", "node = 'bob' AND completed_at IS NULL")
+        wait_until(lambda: cluster.testimony().acted, message="the job to begin")
+        proxy.hold()
+        found = wait_until(lambda: contradictions(cluster.history(), cluster.testimony()), message="it to be found")
+        proxy.let_go()
+    assert {rule for rule, _ in found} == {"no attempt acts after the lease of its node"}
 
 
 def abandoned(history: History) -> list[int]:

@@ -1,5 +1,8 @@
 """The checker sees: it finds nothing in what the product does, and finds each fault of a product that is broken."""
 
+from collections.abc import Callable
+from dataclasses import replace
+
 import pytest
 
 from cronograph.jobs.actions.nodes import leave
@@ -9,9 +12,18 @@ from cronograph.jobs.core.outcome import Failed, HandedBack, Succeeded
 from cronograph.jobs.core.schedule import Syntax
 from cronograph.jobs.store.schema import tables
 from cronograph.jobs.store.write import events
-from tests.chaos.broken import BREAKS, Break, dispatch_again, execute, lose_a_started_run, stored_node
+from tests.chaos.broken import (
+    BREAKS,
+    TESTIMONY_BREAKS,
+    Break,
+    dispatch_again,
+    execute,
+    lose_a_started_run,
+    stored_node,
+)
 from tests.chaos.history import History, read_history
 from tests.chaos.rules import RULES, RULES_AT_REST, Violation, broken_promises, violations
+from tests.chaos.testimony import TESTIMONY_RULES, Attempt, Testimony, contradictions
 from tests.support.sources import ROOT
 from tests.support.storage import Stored, Worker
 
@@ -84,6 +96,48 @@ def test_a_broken_product_is_found_out(stored: Stored, worker: Worker, broken: B
     assert BREAKS[broken] in {one.rule for one in found(stored)}
 
 
+@pytest.fixture
+def expired(stored: Stored, worker: Worker) -> tuple[History, Testimony, Attempt]:
+    """A history in which a node lost its lease, what its jobs said, and one attempt of it that succeeded."""
+    stored.do(rescue, stored_node(stored, worker), reason="no heartbeat within its lease")
+    history = published(stored)
+    said = Testimony()
+    for one in history.executions:
+        attempt = one.run_id, one.attempt
+        said.begun[attempt] = said.ended[attempt] = 1
+        said.acted[attempt] = one.started_at.timestamp()
+    own = [one for one in history.executions if one.node_id == worker.node.id and one.success]
+    return history, said, (own[-1].run_id, own[-1].attempt)
+
+
+def test_nothing_is_found_in_what_jobs_say_that_were_stopped_in_time(
+    expired: tuple[History, Testimony, Attempt],
+) -> None:
+    history, said, _ = expired
+    assert contradictions(history, said) == []
+
+
+@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+@pytest.mark.parametrize("broken", TESTIMONY_BREAKS, ids=lambda broken: str(broken.__name__))
+def test_jobs_that_say_otherwise_are_heard(
+    worker: Worker,
+    expired: tuple[History, Testimony, Attempt],
+    broken: Callable[[Testimony, Attempt, float], None],
+) -> None:
+    history, said, attempt = expired
+    lease_ends = history.node_of[worker.node.id].expires_at.timestamp()
+    broken(said, attempt, lease_ends)
+    assert {rule for rule, _ in contradictions(history, said)} == {TESTIMONY_BREAKS[broken]}
+
+
+def test_what_a_process_did_that_stood_still_is_nobodys_fault(
+    worker: Worker, expired: tuple[History, Testimony, Attempt]
+) -> None:
+    history, said, attempt = expired
+    said.acted[attempt] = history.node_of[worker.node.id].expires_at.timestamp() + 1
+    assert contradictions(history, replace(said, frozen={worker.node.name})) == []
+
+
 def test_a_run_that_was_acknowledged_and_is_lost_is_found(stored: Stored) -> None:
     worker = stored.node()
     promised = {key: stored.enqueue(unique_key=key).id for key in ("kept", "lost", "failed", "waiting")}
@@ -109,12 +163,13 @@ def test_what_is_open_at_the_end_is_found(stored: Stored) -> None:
 def test_every_rule_has_been_seen_to_find_something() -> None:
     names = {rule.__name__.replace("_", " ") for rule in RULES}
     assert names == set(BREAKS.values())
+    assert {rule.__name__.replace("_", " ") for rule in TESTIMONY_RULES} == set(TESTIMONY_BREAKS.values())
     assert len(RULES_AT_REST) == 3
 
 
 def test_the_document_names_every_rule() -> None:
     document = (ROOT / "docs" / "reliability.md").read_text(encoding="utf-8")
-    names = [rule.__name__.replace("_", " ") for rule in (*RULES, *RULES_AT_REST)]
+    names = [rule.__name__.replace("_", " ") for rule in (*RULES, *RULES_AT_REST, *TESTIMONY_RULES)]
     assert [name for name in names if f"`{name}`" not in document] == []
 
 

@@ -4,7 +4,7 @@ An operator reads these at night, so each sentence names the thing in the way an
 """
 
 from .codes import ExplanationCode
-from .facts import COUNTED_AHEAD, Explanation, Leaving, RunFacts, TaskFacts
+from .facts import COUNTED_AHEAD, Explanation, Leaving, LostAttempt, RunFacts, TaskFacts
 from .runs import explain_run
 from .tasks import explain_task
 
@@ -13,6 +13,7 @@ __all__ = [
     "Explanation",
     "ExplanationCode",
     "Leaving",
+    "LostAttempt",
     "RunFacts",
     "TaskFacts",
     "explain_run",

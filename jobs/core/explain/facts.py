@@ -47,6 +47,21 @@ class Leaving:
 
 
 @dataclass(frozen=True, slots=True)
+class LostAttempt:
+    """An attempt of a run that was lost with its node, which may still be at it.
+
+    Attributes:
+        attempt: Its number.
+        node: Where it ran.
+        left_behind: The node itself said that its code could not be stopped.
+    """
+
+    attempt: int
+    node: str
+    left_behind: bool
+
+
+@dataclass(frozen=True, slots=True)
 class TaskFacts:
     """What is known beside the task itself.
 
@@ -93,6 +108,7 @@ class RunFacts:
         blockages: What keeps the event loops of live nodes from turning, by the node's name.
         launcher_faults: Why some of the ``nodes`` can start no child process, which the run needs, by the node's name.
         stalls: Which part of some of the ``nodes`` makes no progress, by the node's name.
+        lost: The newest attempt that was lost with its node.
     """
 
     job_known: bool
@@ -109,6 +125,7 @@ class RunFacts:
     blockages: Mapping[str, Blockage] = field(default_factory=dict[str, Blockage])
     launcher_faults: Mapping[str, str] = field(default_factory=dict[str, str])
     stalls: Mapping[str, str] = field(default_factory=dict[str, str])
+    lost: LostAttempt | None = None
 
 
 def moment(instant: datetime) -> str:

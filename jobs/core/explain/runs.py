@@ -13,6 +13,31 @@ def explain_run(run: Run, facts: RunFacts, now: datetime) -> Explanation:
     """Why ``run`` is in its state, why it has not started yet, and what happens next."""
     if run.state in FINAL:
         return _final(run)
+    standing = _unfinished(run, facts, now)
+    return replace(standing, details=(*standing.details, *_not_alone(facts)))
+
+
+def _not_alone(facts: RunFacts) -> tuple[str, ...]:
+    """That an earlier attempt may still be at work."""
+    lost = facts.lost
+    if lost is None:
+        return ()
+    if lost.left_behind:
+        said = (
+            f"Attempt {lost.attempt} could not be stopped when node {lost.node} was cut off: its code goes on there "
+            "until it looks at should_stop, beside this run."
+        )
+        return (said,)
+    if facts.isolation is Isolation.THREAD:
+        said = (
+            f"Attempt {lost.attempt} was lost with node {lost.node}. If that process still lives, the thread of that "
+            "attempt cannot be stopped and may act until it looks at should_stop."
+        )
+        return (said,)
+    return ()
+
+
+def _unfinished(run: Run, facts: RunFacts, now: datetime) -> Explanation:
     if run.state is RunState.RUNNING:
         return _running(run, facts, now)
     if run.state is RunState.SCHEDULED:

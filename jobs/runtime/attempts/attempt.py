@@ -26,6 +26,7 @@ class Attempt:
         host: What the job says goes there.
         secrets: Name to value of the secrets that its arguments refer to.
         surroundings: Hooks and resources of its job; None = there are none.
+        at_work: Its code has begun, and neither ended nor was it left behind.
     """
 
     started: Started
@@ -34,6 +35,7 @@ class Attempt:
     host: LocalHost
     secrets: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
     surroundings: Surroundings | None = None
+    at_work: bool = False
 
     @property
     def args(self) -> Mapping[str, Json]:

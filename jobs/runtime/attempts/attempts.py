@@ -83,6 +83,9 @@ class Attempts:
         self._companions: set[asyncio.Task[None]] = set()
         self._idle = asyncio.Event()
         self._idle.set()
+        self._at_work = 0
+        self._quiet = asyncio.Event()
+        self._quiet.set()
 
     def __len__(self) -> int:
         return len(self._active)
@@ -127,6 +130,7 @@ class Attempts:
             self._accompany(attempt, self._run(attempt, body, None))
             return
         execution_id = attempt.started.execution_id
+        self._note_begun(attempt)
         running = begin(body, attempt)
         self._alone[execution_id] = running
         running.add_done_callback(partial(self._ended_alone, attempt))
@@ -147,6 +151,7 @@ class Attempts:
     def _ended_alone(self, attempt: Attempt, running: Running) -> None:
         if self._alone.pop(attempt.started.execution_id, None) is None:
             return
+        self._note_over(attempt)
         outcome = retried(attempt, ended(running, None))
         host = attempt.host
         if host.left_more or not self._logs.close_unwritten(attempt.started.execution_id):
@@ -186,6 +191,7 @@ class Attempts:
             await self._complete(attempt, body)
             return
         try:
+            self._note_begun(attempt)
             running = running or begin(body, attempt)
             outcome = retried(attempt, await supervise(body, running, attempt, self._grace))
         except Exception as error:
@@ -206,6 +212,7 @@ class Attempts:
 
     async def _complete(self, attempt: Attempt, outcome: JobOutcome) -> None:
         """Wait for what the job left behind (checkpoints, log lines), and have its end stored."""
+        self._note_over(attempt)
         started = attempt.started
         unsaved = await attempt.host.await_checkpoints()
         if unsaved is not None and isinstance(outcome, Succeeded):
@@ -227,6 +234,20 @@ class Attempts:
             at_end=attempt.host.at_end if isinstance(outcome, Succeeded) else (),
         )
         self.finisher.submit(end)
+
+    def _note_begun(self, attempt: Attempt) -> None:
+        if not attempt.at_work:
+            attempt.at_work = True
+            self._at_work += 1
+            self._quiet.clear()
+
+    def _note_over(self, attempt: Attempt) -> None:
+        """Nothing of its code is awaited any more."""
+        if attempt.at_work:
+            attempt.at_work = False
+            self._at_work -= 1
+            if self._at_work == 0:
+                self._quiet.set()
 
     async def _enqueue(self, runs: Sequence[RunSpec]) -> list[int]:
         return await self._services.database.write(put_many, runs)
@@ -280,7 +301,9 @@ class Attempts:
         self._on_fault()
 
     def _forget(self, execution_id: int) -> None:
-        self.in_threads -= not _is_coroutine(self._active.pop(execution_id))
+        attempt = self._active.pop(execution_id)
+        self._note_over(attempt)
+        self.in_threads -= not _is_coroutine(attempt)
         if not self._active:
             self._idle.set()
 
@@ -292,17 +315,31 @@ class Attempts:
 
     async def wait_idle(self, timeout: float | None) -> bool:
         """Wait until nothing runs and every end is stored; False if that is not so after ``timeout`` seconds."""
-        try:
-            async with asyncio.timeout(timeout):
-                await self._idle.wait()
-        except TimeoutError:
-            return False
-        return True
+        return await _is_set_within(self._idle, timeout)
+
+    def ask_to_stop(self) -> None:
+        """Ask what runs to stop: its node ends."""
+        for attempt in self._active.values():
+            attempt.host.ask_to_stop(StopReason.SHUTDOWN)
+
+    def hurry(self) -> None:
+        """Stop hard what was asked to stop, however much of its grace is left."""
+        for attempt in self._active.values():
+            attempt.host.hurry()
+
+    def leave_behind(self) -> list[Attempt]:
+        """Wait for nobody any more; whose code still runs."""
+        for attempt in self._active.values():
+            attempt.host.abandon()
+        return [attempt for attempt in self._active.values() if attempt.at_work]
+
+    async def wait_quiet(self, timeout: float) -> bool:
+        """Wait until no code of an attempt is awaited, whether the ends are stored or not; False after ``timeout``."""
+        return await _is_set_within(self._quiet, timeout)
 
     async def hand_back(self) -> None:
         """Ask what runs to stop, then stop it hard and give it back to the queue."""
-        for attempt in self._active.values():
-            attempt.host.ask_to_stop(StopReason.SHUTDOWN)
+        self.ask_to_stop()
         await self.wait_idle(self._grace)
         for attempt in self._active.values():
             attempt.host.abandon()
@@ -318,6 +355,15 @@ def _surroundings(registry: Registry, opened: Mapping[Any, object]) -> dict[str,
         for one in registry
     }
     return {name: one for name, one in found.items() if one is not None}
+
+
+async def _is_set_within(event: asyncio.Event, timeout: float | None) -> bool:
+    try:
+        async with asyncio.timeout(timeout):
+            await event.wait()
+    except TimeoutError:
+        return False
+    return True
 
 
 def _can_be_alone(attempt: Attempt) -> bool:

@@ -13,7 +13,8 @@ from ..job.results import from_exception, from_return, stopped
 from .attempt import Attempt
 
 _CANCEL_AGAIN = 1.0
-"""Seconds after which a coroutine that swallowed its cancel is cancelled again."""
+_CANCEL_AGAIN_SOON = 0.02
+"""Seconds after which a coroutine that swallowed its cancel is cancelled again; the second while the lease ends."""
 
 Running = asyncio.Future[JobOutcome]
 
@@ -75,7 +76,9 @@ class CoroutineBody:
         """Cancel it until it ends; on shutdown one that swallows every cancel is left behind."""
         host = self.attempt.host
         running.cancel()
-        while not await _ended_or_abandoned(running, host.abandoned, _CANCEL_AGAIN):
+        while not await _ended_or_abandoned(
+            running, host.abandoned, _CANCEL_AGAIN_SOON if host.hurried else _CANCEL_AGAIN
+        ):
             if host.abandoned.is_set():
                 return stopped(StopReason.SHUTDOWN)
             running.cancel()

@@ -2,6 +2,7 @@
 
 import asyncio
 import contextvars
+from collections.abc import Callable
 
 from ...context import JobContext, StopReason
 from ...core.errors import InvalidInput
@@ -72,9 +73,9 @@ def body_of(attempt: Attempt, services: Services | None, spawner: Spawner) -> Bo
 async def supervise(body: Body, running: Running, attempt: Attempt, grace: float) -> JobOutcome:
     """Wait for ``running`` (the body's ``run``); once it should stop, give it ``grace`` seconds, then stop it hard."""
     try:
-        await _until_stop_or_end(running, attempt)
+        await _until_end_or(running, attempt.signal.remaining(), attempt.host.subscribe_stops)
         if not running.done():
-            await asyncio.wait([running], timeout=grace)
+            await _until_end_or(running, grace, attempt.host.subscribe_hurry)
         if running.done():
             return ended(running, attempt.signal.reason)
         return await body.stop_hard(running)
@@ -83,7 +84,10 @@ async def supervise(body: Body, running: Running, attempt: Attempt, grace: float
         raise
 
 
-async def _until_stop_or_end(running: Running, attempt: Attempt) -> None:
+async def _until_end_or(
+    running: Running, seconds: float | None, subscribe: Callable[[Callable[..., None]], None]
+) -> None:
+    """Wait for the end, for so many seconds, or until a subscribed listener is called."""
     # One future instead of a task that waits for the stop: most jobs are never asked to stop.
     loop = asyncio.get_running_loop()
     over: asyncio.Future[None] = loop.create_future()
@@ -92,10 +96,9 @@ async def _until_stop_or_end(running: Running, attempt: Attempt) -> None:
         if not over.done():
             over.set_result(None)
 
-    remaining = attempt.signal.remaining()
-    deadline = None if remaining is None else loop.call_later(remaining, end)
+    deadline = None if seconds is None else loop.call_later(seconds, end)
     running.add_done_callback(end)
-    attempt.host.subscribe_stops(end)
+    subscribe(end)
     try:
         await over
     finally:

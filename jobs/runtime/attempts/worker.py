@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing_extensions import override
 
 from ...actions.nodes import note_launcher_fault
-from ...actions.queue.claim import Claimant, Standing
+from ...actions.queue.claim import Claimant, Standing, Started
 from ...actions.queue.finish import Finish, disown
 from ...actions.queue.lane import LaneClaim
 from ...actions.queue.turn import Order, Turn, turn
@@ -28,6 +28,7 @@ from ..process.spawner import LauncherError, Spawner
 from ..pulse import Pulse
 from ..service import Service, whenever
 from ..settings import EngineSettings
+from .attempt import Attempt
 from .attempts import Attempts
 from .lane_claims import LaneClaims
 
@@ -52,6 +53,7 @@ class Worker(Service):
 
     Attributes:
         fenced: Set when this node's life must end: it was declared dead, or can store no more results.
+        declared_dead: Others may have begun what it runs.
     """
 
     def __init__(
@@ -84,6 +86,7 @@ class Worker(Service):
         self._noted_fault: str | None = None
         self._claimant = Claimant(node.id, node.name, self._without_children, groups=settings.choice.groups)
         self.fenced = asyncio.Event()
+        self.declared_dead = False
         self._work = asyncio.Event()
         self._cancels = asyncio.Event()
         self._spawner = Spawner(settings.launch)
@@ -240,6 +243,7 @@ class Worker(Service):
         if result.standing is not Standing.TAKES:
             # Whoever let a node drain hears of it with the next heartbeat, and then ends this worker in order.
             if result.standing is Standing.DEAD:
+                self.declared_dead = True
                 self._end_life()
             else:
                 self._take_no_more()
@@ -271,17 +275,22 @@ class Worker(Service):
         """Execute what was started; whether there may be more to take."""
         self._fairness = result.fairness
         self._reserved += result.reserved
-        self._attempts.begin(result.started)
+        self._begin(result.started)
         if len(result.started) < order.slots:
             self._set_timer(result.next_in)
         return len(result.started) + len(result.reserved) == order.slots + order.prefetch
 
     def _follow_lane(self, wanted: int, claim: LaneClaim) -> bool:
         self._fairness = claim.fairness
-        self._attempts.begin(claim.started)
+        self._begin(claim.started)
         if len(claim.started) < wanted:
             self._set_timer(claim.next_in)
         return claim.more
+
+    def _begin(self, started: Sequence[Started]) -> None:
+        # What comes after the fence is closed with all that this life held.
+        if not self.fenced.is_set():
+            self._attempts.begin(started)
 
     def _set_timer(self, seconds: float | None) -> None:
         """Nothing is due now: look again when the next run becomes available by time alone."""
@@ -335,6 +344,27 @@ class Worker(Service):
         """Stop looking for work at once, even in the middle of a claim; for a node that the others take for dead."""
         self._take_no_more()
         await super().stop()
+
+    def ask_to_stop(self) -> None:
+        """Take nothing new, and ask what runs to stop; nothing is waited for."""
+        self._end_life()
+        self._attempts.ask_to_stop()
+
+    def stop_hard(self) -> None:
+        """Give what was asked to stop no more time."""
+        self._attempts.hurry()
+
+    def kill(self) -> None:
+        """Kill the child processes."""
+        self._spawner.kill_all()
+
+    def leave_behind(self) -> list[Attempt]:
+        """Wait for nobody any more; those whose code goes on, which was not killed."""
+        return [one for one in self._attempts.leave_behind() if one.definition.isolation is not Isolation.PROCESS]
+
+    async def wait_quiet(self, timeout: float) -> bool:
+        """Wait until no code is awaited, whether the ends are stored or not; False if it is after ``timeout``."""
+        return await self._attempts.wait_quiet(timeout)
 
     async def disown_unknown(self) -> int:
         """Close what the database says this node holds and the node does not know; how many runs.

@@ -75,6 +75,7 @@ class LocalHost:
 
     Attributes:
         unstoppable: A thread passed its hard stop; its run stays running and says so.
+        hurried: The grace of a job that was asked to stop is over before its time: the node's lease ends.
         latest_progress: As it was shown last.
         at_end: What is put into the queue if the attempt ends well.
         main: The task of a coroutine; None until it is made, and for all other kinds of jobs.
@@ -89,6 +90,7 @@ class LocalHost:
         "_enqueue",
         "_lines",
         "_loop",
+        "_on_hurry",
         "_on_stop",
         "_order",
         "_pieces",
@@ -103,6 +105,7 @@ class LocalHost:
         "at_end",
         "exit",
         "hiding",
+        "hurried",
         "latest_progress",
         "main",
         "unstoppable",
@@ -142,6 +145,8 @@ class LocalHost:
         self.unstoppable = False
         self.latest_progress: Json = None
         self._on_stop: list[Callable[[StopReason], object]] = []
+        self.hurried = False
+        self._on_hurry: Callable[[], object] | None = None
 
     @property
     def run(self) -> Run | HeldRun:
@@ -200,6 +205,18 @@ class LocalHost:
             self.exit = error
         if self.main is not None:
             self.main.cancel()
+
+    def hurry(self) -> None:
+        """A job that was asked to stop gets no more time; called in the event loop."""
+        self.hurried = True
+        if self._on_hurry is not None:
+            self._on_hurry()
+
+    def subscribe_hurry(self, listener: Callable[[], object]) -> None:
+        """Call ``listener``, the only one, in the event loop once there is no more time; at once if that is so."""
+        self._on_hurry = listener
+        if self.hurried:
+            listener()
 
     def abandon(self) -> None:
         """Nobody waits any more; called in the event loop."""

@@ -239,6 +239,11 @@ class Spawner:
         if self._control is not None:
             self._order(b"kill %d\n" % identity)
 
+    def kill_all(self) -> None:
+        """Kill every child with all that it started; more can be had."""
+        for identity in list(self._exits):
+            self.kill(identity)
+
     def _hear(self) -> None:
         """Called when the launcher has said something, or is gone."""
         if self._control is None:

@@ -82,6 +82,10 @@ class Access(Protocol):
         """Differs from an earlier one if anybody has committed since; None = that cannot be told."""
         ...
 
+    def hang_up(self) -> None:
+        """End connections that may never answer, without waiting."""
+        ...
+
     def close(self) -> None:
         """End; twice is fine."""
         ...
@@ -255,7 +259,9 @@ class Database:
 
         A database whose time is replaced has none either.
         """
-        return None if self.is_sqlite or self.clock is not None else Line(self.url)
+        if self.is_sqlite or self.clock is not None:
+            return None
+        return Line(self.url, self._access.plugs if isinstance(self._access, PostgresAccess) else None)
 
     def thread_line(self) -> ThreadLine | None:
         """``line`` for threads; None behind a pooler, too."""
@@ -285,6 +291,14 @@ class Database:
     def libpq_url(self) -> str:
         """The address for a plain psycopg connection."""
         return libpq_url(self.url)
+
+    def hang_up(self) -> None:
+        """End every connection to a server at once, from any thread; what is asked later opens others.
+
+        Whoever waits for an answer hears that it was lost, so that a commit may have happened or not. For a server that
+        is out of reach: nothing is sent, and nothing waited for. A file needs nothing of this.
+        """
+        self._access.hang_up()
 
     async def close(self) -> None:
         """Close every connection."""

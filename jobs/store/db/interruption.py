@@ -6,15 +6,23 @@ from collections.abc import Callable, Generator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import partial
-from typing import Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from sqlalchemy import Connection, Engine
 
-CANCEL_SECONDS: Final = 5.0
-"""PostgreSQL is asked over a connection of its own to cancel a statement, which may take so long."""
+from ...core.later import Later
+from .sockets import Plug
+
+CANCEL_SECONDS: Final = 2.0
+"""PostgreSQL is asked over a connection of its own to cancel a statement; after so many seconds it is out of reach."""
 
 AGAIN_SECONDS: Final = 0.05
 """So long the end of a statement is waited for before its cancel is asked for again."""
+
+if TYPE_CHECKING:
+    import psycopg
+else:
+    psycopg = Later("psycopg")
 
 T = TypeVar("T")
 
@@ -111,5 +119,13 @@ class _Interruption:
 def _canceller(conn: Connection) -> Callable[[], object]:
     driver: Any = conn.connection.driver_connection
     if conn.dialect.name == "postgresql":
-        return partial(driver.cancel_safe, timeout=CANCEL_SECONDS)
+        return partial(_cancel, driver, Plug(driver))
     return driver.interrupt  # type: ignore[no-any-return]
+
+
+def _cancel(driver: Any, plug: Plug) -> None:
+    """Ask the server to cancel; hang up where it cannot be asked."""
+    try:
+        driver.cancel_safe(timeout=CANCEL_SECONDS)
+    except psycopg.Error:
+        plug.pull()

@@ -15,12 +15,16 @@ from ...core.later import Later
 from ..schema.naming import in_schema
 from .address import is_pooled, libpq_url, schema_in
 from .connecting import IDLE_SECONDS, postgres_arguments, settings_of_transaction
+from .sockets import Plugs
 
 if TYPE_CHECKING:
     import psycopg
     from psycopg.rows import TupleRow
+
+    from . import hanging_up
 else:
     psycopg = Later("psycopg")
+    hanging_up = Later(f"{__package__}.hanging_up")
 
 # Rows are found by the keys that a statement is given, in the order in which it gives them, whatever the statistics of
 # a queue that is now empty and now full say: so one statement locks in the order that the other expects. Left alone,
@@ -42,8 +46,7 @@ async def plain_connection(url: URL, **settings: str) -> "psycopg.AsyncConnectio
         url: From ``parse_url``; PostgreSQL.
         settings: Of the server, beside those that every connection has.
     """
-    arguments = postgres_arguments(url, **settings)
-    return await psycopg.AsyncConnection.connect(libpq_url(url), autocommit=True, **arguments)
+    return await hanging_up.connect(libpq_url(url), **postgres_arguments(url, **settings))
 
 
 class Line:
@@ -54,10 +57,12 @@ class Line:
 
     Args:
         url: From ``parse_url``; PostgreSQL.
+        plugs: Where its connection is to be found by somebody who ends many at once.
     """
 
-    def __init__(self, url: URL) -> None:
+    def __init__(self, url: URL, plugs: Plugs | None = None) -> None:
         self._url = url
+        self._plugs = plugs
         self._schema = schema_in(url)
         self._connection: psycopg.AsyncConnection[TupleRow] | None = None
         self._used_at = 0.0
@@ -90,6 +95,8 @@ class Line:
             await self.close()
         if self._connection is None:
             self._connection = await plain_connection(self._url, **PLANS)
+            if self._plugs is not None:
+                self._plugs.add(self._connection)
         return self._connection
 
     async def _is_alive(self, connection: "psycopg.AsyncConnection[TupleRow]") -> bool:

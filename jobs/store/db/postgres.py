@@ -7,13 +7,14 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Any, TypeAlias, TypeVar
 
-from sqlalchemy import URL, Connection, Engine
+from sqlalchemy import URL, Connection, Engine, event
 from sqlalchemy.exc import DBAPIError
 
 from ..schema.naming import in_schema
 from .address import schema_in
 from .connecting import check_when_idle, sync_engine
 from .interruption import read_in_thread
+from .sockets import Plugs
 
 POOL = 8
 """Connections that one part of the process uses at most; they are opened when they are needed first, and kept."""
@@ -33,6 +34,9 @@ class PostgresAccess:
     Args:
         url: From ``parse_url``.
         party: Who uses it; for the names of its threads.
+
+    Attributes:
+        plugs: Of its connections, and of others that are to end with ``hang_up``.
     """
 
     def __init__(self, url: URL, party: str = "engine") -> None:
@@ -40,8 +44,10 @@ class PostgresAccess:
         self._threads = ThreadPoolExecutor(POOL, f"cronograph-database-{party}")
         self._engine = sync_engine(url, pooled=POOL)
         check_when_idle(self._engine)
+        self.plugs = Plugs()
+        _note_plugs(self._engine, self.plugs)
         self._snapshots = self._engine.execution_options(isolation_level="REPEATABLE READ", postgresql_readonly=True)
-        self._kept = _KeptConnection(url)
+        self._kept = _KeptConnection(url, self.plugs)
 
     def beside(self, party: str) -> "PostgresAccess":
         """Another access to the same database: with a pool of its own, neither can use up the other's connections."""
@@ -94,6 +100,10 @@ class PostgresAccess:
     def version(self) -> None:
         """A server tells of commits by notifications."""
 
+    def hang_up(self) -> None:
+        """End every connection at once: whoever waits for an answer hears that it was lost."""
+        self.plugs.pull()
+
     def close(self) -> None:
         """End the threads and close the connections; closing twice is fine. ``write_sync`` is not waited for."""
         self._threads.shutdown()
@@ -104,9 +114,10 @@ class PostgresAccess:
 class _KeptConnection:
     """One connection, opened by its first use and again when it was lost, so that a full server never refuses it."""
 
-    def __init__(self, url: URL) -> None:
+    def __init__(self, url: URL, plugs: Plugs) -> None:
         self._engine = sync_engine(url, pooled=1)
         check_when_idle(self._engine, 0.0)
+        _note_plugs(self._engine, plugs)
         self._lock = threading.Lock()
         self._closed = False
 
@@ -124,6 +135,12 @@ class _KeptConnection:
         if self._lock.acquire(blocking=False):
             self._engine.dispose()
             self._lock.release()
+
+
+def _note_plugs(engine: Engine, plugs: Plugs) -> None:
+    @event.listens_for(engine, "connect")
+    def note(connection: Any, _record: Any) -> None:  # pyright: ignore[reportUnusedFunction]
+        plugs.add(connection)
 
 
 def _in_transaction(engine: Engine, function: Callable[[Connection], T]) -> T:

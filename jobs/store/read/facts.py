@@ -7,12 +7,14 @@ from datetime import datetime
 from sqlalchemy import Connection, case, func, select, tuple_
 
 from ...core.defaults import JobInfo
-from ...core.explain import COUNTED_AHEAD, Leaving, RunFacts, TaskFacts
-from ...core.model import Blockage, Group, Isolation, Node, NodeState, Run, Task, TaskSource
+from ...core.explain import COUNTED_AHEAD, Leaving, LostAttempt, RunFacts, TaskFacts
+from ...core.model import Blockage, Group, Isolation, Node, NodeState, Outcome, Run, Task, TaskSource
+from ...core.outcome import LEFT_BEHIND, NODE_LOST
 from ...core.states import CLAIMABLE, FINAL, OCCUPYING, UNFINISHED, RunState
 from ..db import dialect
 from ..db.words import word, words
 from ..schema.tables import job as j
+from ..schema.tables import job_execution as e
 from ..schema.tables import run as r
 from .groups import by_names as groups_by_names
 from .groups import occupied_counts
@@ -88,6 +90,7 @@ class _Queue:
     held: Mapping[int, tuple[int, int]]
     blocking: Mapping[int, int]
     ahead: Mapping[int, int]
+    lost: Mapping[int, LostAttempt]
 
 
 def of_runs(
@@ -115,6 +118,7 @@ def of_runs(
         held=_held(conn),
         blocking=_blocking(conn, {run.task_id for run in asked if run.exclusive and run.task_id is not None}),
         ahead=_ahead(conn, [run for run in asked if run.state in CLAIMABLE], now),
+        lost=_lost(conn, [run.id for run in asked if run.failures]),
     )
     return {run.id: _facts(run, queue) for run in asked}
 
@@ -144,6 +148,7 @@ def _facts(run: Run, queue: _Queue) -> RunFacts:
         blockages=queue.blockages,
         launcher_faults=faults,
         stalls=_stalls(able),
+        lost=queue.lost.get(run.id),
     )
 
 
@@ -170,6 +175,21 @@ def _held(conn: Connection) -> dict[int, tuple[int, int]]:
         .group_by(r.c.node_id)
     )
     return {node_id: (held, of_threads) for node_id, held, of_threads in conn.execute(statement)}
+
+
+def _lost(conn: Connection, run_ids: Sequence[int]) -> dict[int, LostAttempt]:
+    """The newest attempt of each of these runs that was lost with its node."""
+    if not run_ids:
+        return {}
+    statement = (
+        select(e.c.run_id, e.c.attempt, e.c.node, e.c.error_type)
+        .where(e.c.run_id.in_(run_ids), e.c.outcome == word(Outcome.LOST), e.c.error_type.in_([NODE_LOST, LEFT_BEHIND]))
+        .order_by(e.c.run_id, e.c.attempt)
+    )
+    return {
+        run_id: LostAttempt(attempt, node, error_type == LEFT_BEHIND)
+        for run_id, attempt, node, error_type in conn.execute(statement)
+    }
 
 
 def _blocking(conn: Connection, task_ids: Collection[int]) -> dict[int, int]:

@@ -23,8 +23,11 @@ from sqlalchemy import (
     update,
 )
 
+from ...core.model import Outcome
+from ...core.outcome import LEFT_BEHIND
 from ...core.states import RunState
 from ..db import dialect
+from ..db.words import word
 from ..schema.tables import job_execution as e
 from ..schema.tables import run as r
 from ..schema.types import UtcDateTime, to_text
@@ -82,6 +85,16 @@ def end_attempts(conn: Connection, node_id: int, now: datetime, endings: Sequenc
         parameters = {"holder": node_id, "now": now, **dialect.batch_rows(_ENDING, endings, postgres=True)}
         return {row[0]: Before(*row) for row in conn.execute(_on_postgres(), parameters)}
     return _end_on_sqlite(conn, node_id, now, endings)
+
+
+def note_left_behind(conn: Connection, node_id: int, execution_ids: Sequence[int], sentence: str) -> None:
+    """Say of lost executions of a node that their code could not be stopped."""
+    statement = (
+        update(e)
+        .where(e.c.id.in_(execution_ids), e.c.node_id == node_id, e.c.outcome == word(Outcome.LOST))
+        .values(error_type=LEFT_BEHIND, error_message=e.c.error_message + f"; {sentence}")
+    )
+    conn.execute(statement)
 
 
 @cache

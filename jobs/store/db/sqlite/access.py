@@ -85,6 +85,9 @@ class SqliteAccess:
         """Differs from an earlier one if anybody has committed since; None = that cannot be told."""
         return self._witness.version()
 
+    def hang_up(self) -> None:
+        """A file is never out of reach in the way that a server is."""
+
     def close(self) -> None:
         """End the threads and close the connections; closing twice is fine."""
         self._readers.shutdown()

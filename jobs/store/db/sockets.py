@@ -1,0 +1,57 @@
+"""Ends connections to PostgreSQL without a word to the server, which may be out of reach, and from any thread.
+
+To cancel a statement in an orderly way, a driver asks the server over a further connection and waits for its answer. In
+a network that drops everything, that takes as long as two time-outs.
+"""
+
+import contextlib
+import os
+import socket
+import threading
+from typing import Any
+from weakref import WeakKeyDictionary
+
+
+class Plug:
+    """The socket of one connection, to be told apart from another one that has got its number since.
+
+    Args:
+        connection: Of psycopg, just opened or in use by the calling thread.
+    """
+
+    __slots__ = ("_descriptor", "_inode")
+
+    def __init__(self, connection: Any) -> None:
+        self._descriptor: int = connection.fileno()
+        self._inode = os.fstat(self._descriptor).st_ino
+
+    def pull(self) -> None:
+        """End the connection, unless it has ended: who waits for an answer on it hears so at once."""
+        with contextlib.suppress(OSError):
+            # A number of our own first: from then on nobody can give it to another socket.
+            held = os.dup(self._descriptor)
+            if os.fstat(held).st_ino != self._inode:
+                os.close(held)
+                return
+            with socket.socket(fileno=held) as ours:
+                ours.shutdown(socket.SHUT_RDWR)
+
+
+class Plugs:
+    """Those of all connections of a pool. Safe from any thread."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._known: WeakKeyDictionary[Any, Plug] = WeakKeyDictionary()
+
+    def add(self, connection: Any) -> None:
+        """A connection was opened."""
+        with self._lock:
+            self._known[connection] = Plug(connection)
+
+    def pull(self) -> None:
+        """End every connection."""
+        with self._lock:
+            plugs = list(self._known.values())
+        for plug in plugs:
+            plug.pull()

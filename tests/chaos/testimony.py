@@ -1,0 +1,86 @@
+"""What the jobs themselves wrote down, outside the database, and where that contradicts what the database remembers."""
+
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TypeAlias
+
+from cronograph.jobs.core.model import NodeState, Outcome
+from tests.chaos.history import History
+
+Attempt: TypeAlias = tuple[int, int]
+"""The number of a run, and that of its attempt."""
+
+
+@dataclass(frozen=True)
+class Testimony:
+    """What the jobs wrote down.
+
+    Attributes:
+        begun: How often each attempt began.
+        ended: How often each came to its end.
+        acted: When each did something last, by the clock of the machine, which is the database's too.
+        frozen: How the names of nodes begin whose process stood still for a while: it can end nothing meanwhile.
+    """
+
+    __test__ = False
+
+    begun: Counter[Attempt] = field(default_factory=Counter[Attempt])
+    ended: Counter[Attempt] = field(default_factory=Counter[Attempt])
+    acted: dict[Attempt, float] = field(default_factory=dict[Attempt, float])
+    frozen: Collection[str] = ()
+
+
+def read_testimony(path: Path, frozen: Collection[str] = ()) -> Testimony:
+    """Read the file in which every line is a word, a run, an attempt and a time of day in seconds."""
+    begun, ended, acted = Counter[Attempt](), Counter[Attempt](), dict[Attempt, float]()
+    lines = path.read_text().splitlines() if path.exists() else []
+    for word, run_id, number, at in (line.split() for line in lines):
+        attempt = int(run_id), int(number)
+        begun[attempt] += word == "begin"
+        ended[attempt] += word == "end"
+        acted[attempt] = max(acted.get(attempt, 0.0), float(at))
+    return Testimony(begun, ended, acted, frozen)
+
+
+def no_attempt_begins_twice(history: History, said: Testimony) -> Iterator[str]:
+    return (f"attempt {attempt} began {count} times" for attempt, count in said.begun.items() if count > 1)
+
+
+def every_attempt_that_begins_is_in_the_log(history: History, said: Testimony) -> Iterator[str]:
+    logged = {(one.run_id, one.attempt) for one in history.executions}
+    return (f"attempt {attempt} began without an execution" for attempt in +said.begun if attempt not in logged)
+
+
+def what_succeeded_was_run_to_its_end(history: History, said: Testimony) -> Iterator[str]:
+    for one in history.executions:
+        attempt = one.run_id, one.attempt
+        bears_witness = one.job_name == "work" and one.outcome is Outcome.SUCCESS
+        if bears_witness and not (said.begun[attempt] and said.ended[attempt]):
+            yield f"attempt {attempt} succeeded without having been run to its end"
+
+
+def no_attempt_acts_after_the_lease_of_its_node(history: History, said: Testimony) -> Iterator[str]:
+    """From then on another node may begin the run. A node that left in order has no lease, and nothing that runs."""
+    node_of = {(one.run_id, one.attempt): history.node_of[one.node_id] for one in history.executions}
+    for attempt, at in said.acted.items():
+        node = node_of.get(attempt)
+        if node is None or node.state is not NodeState.EXPIRED or node.name.startswith(tuple(said.frozen)):
+            continue
+        late = at - node.expires_at.timestamp()
+        if late > 0:
+            yield f"attempt {attempt} acted {late:.3f} s after the lease of node {node.name}"
+
+
+TESTIMONY_RULES: tuple[Callable[[History, Testimony], Iterator[str]], ...] = (
+    no_attempt_begins_twice,
+    every_attempt_that_begins_is_in_the_log,
+    what_succeeded_was_run_to_its_end,
+    no_attempt_acts_after_the_lease_of_its_node,
+)
+
+
+def contradictions(history: History, said: Testimony) -> list[tuple[str, str]]:
+    """Where the history and the jobs disagree: the rule, and the place."""
+    return [(rule.__name__.replace("_", " "), where) for rule in TESTIMONY_RULES for where in rule(history, said)]

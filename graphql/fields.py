@@ -66,9 +66,12 @@ def sized(size: Size | None) -> dict[object, object]:
     return {} if size is None else {KEY: size}
 
 
-def streams(*, description: str, requires: Role) -> Callable[[F], F]:
+def streams(*, description: str, requires: Role, deprecation_reason: str | None = None) -> Callable[[F], F]:
     """Make a method that is an asynchronous generator a subscription that needs a role."""
-    return cast("Callable[[F], F]", strawberry.subscription(description=description, directives=_rules(requires)))
+    field: object = strawberry.subscription(
+        description=description, deprecation_reason=deprecation_reason, directives=_rules(requires)
+    )
+    return cast("Callable[[F], F]", field)
 
 
 def _rules(requires: Role | None) -> list[object]:

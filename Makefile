@@ -82,6 +82,7 @@ format: install-test ## Put the sources into the project's form
 	$(BIN)/ruff format
 
 schema: install-test ## Write graphql/schema.graphql, its page in docs/ and the types of the client anew
+	$(BIN)/python -m cronograph.graphql.generation.raised_codes
 	$(BIN)/cronograph schema > graphql/schema.graphql.new
 	mv graphql/schema.graphql.new graphql/schema.graphql
 	$(BIN)/python -m cronograph.graphql.generation.reference > docs/api-reference.md

@@ -12,6 +12,7 @@ from graphql import GraphQLError
 
 from .errors import UserFacingError, error_answer, mask
 from .schema_factory import GuardedSchema
+from .transport.body import BodyReader
 from .transport.bounds import Bounds
 from .transport.door import FrontDoor, GetContext, Watch, cursor_of_answer, unwatched
 from .transport.engine import Engine
@@ -58,6 +59,7 @@ def graphql_routes(
         bounds: who may execute now, and within what; unless given, all contexts are as `get_context` makes them.
     """
     engine = Engine(schema)
+    bounds = bounds or Bounds(schema.limits)
     door = FrontDoor(
         engine=engine,
         get_context=get_context,
@@ -66,7 +68,8 @@ def graphql_routes(
         streams=OpenStreams(schema.limits.open_streams) if streams is None else streams,
         shared=SharedStreams(engine, event_id, share),
         watch=watch,
-        bounds=bounds or Bounds(schema.limits),
+        bounds=bounds,
+        bodies=BodyReader(schema.limits, bounds.may_write),
     )
 
     async def schema_text(request: Request) -> Response:

@@ -54,14 +54,44 @@ CLASSIFIED: Final = {
     "BUSY": Classification.UNAVAILABLE,
     "LIMIT_QUEUED_OPERATIONS": Classification.UNAVAILABLE,
     "LIMIT_QUEUE_SECONDS": Classification.UNAVAILABLE,
+    "LIMIT_WIDE_BODIES": Classification.UNAVAILABLE,
+    "PROVIDER_NOT_AVAILABLE": Classification.UNAVAILABLE,
     "SLOW_READER": Classification.UNAVAILABLE,
+    "TOO_MANY_ATTEMPTS": Classification.UNAVAILABLE,
 }
 """The codes that are not a matter of the request."""
+
+RETRY_AFTER: Final[dict[str, float]] = {
+    "BUSY": 1,
+    "LIMIT_OPEN_STREAMS": 5,
+    "LIMIT_QUEUED_OPERATIONS": 2,
+    "LIMIT_QUEUE_SECONDS": 2,
+    "LIMIT_WIDE_BODIES": 2,
+    "PROVIDER_NOT_AVAILABLE": 5,
+    "SHUTTING_DOWN": 1,
+    "SLOW_READER": 1,
+    "STARTING": 1,
+    "TIMEOUT": 5,
+    "TOO_MANY_ATTEMPTS": 60,
+    "UNAVAILABLE": 1,
+}
+"""Seconds after which to try again, for each refusal that passes by itself, unless whoever refuses knows better."""
 
 
 def classify(code: str) -> Classification:
     """Whose matter an error of this code is; the request's unless `CLASSIFIED` says otherwise."""
     return CLASSIFIED.get(code, Classification.BAD_REQUEST)
+
+
+def standing(code: str) -> dict[str, Any]:
+    """What `extensions` say of every error of a code: itself, whose matter it is, and when to try again, if ever."""
+    known: dict[str, Any] = {"code": code, "classification": classify(code).value}
+    return {**known, "retryAfter": RETRY_AFTER[code]} if code in RETRY_AFTER else known
+
+
+def retry_after(error: GraphQLError) -> float | None:
+    """Seconds after which the same request may succeed; None = it is refused again."""
+    return (error.extensions or {}).get("retryAfter")
 
 
 class UserFacingError(GraphQLError):
@@ -76,9 +106,7 @@ class UserFacingError(GraphQLError):
     def __init__(
         self, message: str, *, code: str, http_status: int | None = None, extensions: dict[str, Any] | None = None
     ) -> None:
-        super().__init__(
-            message, extensions={"code": code, "classification": classify(code).value, **(extensions or {})}
-        )
+        super().__init__(message, extensions={**standing(code), **(extensions or {})})
         self.code = code
         self.http_status = http_status
 
@@ -173,7 +201,7 @@ def _unavailable(error: Exception, cause: Exception) -> GraphQLError:
         "The database does not answer at the moment; try again in a moment.",
         nodes=located.nodes if located else None,
         path=located.path if located else None,
-        extensions={"code": "UNAVAILABLE", "classification": classify("UNAVAILABLE").value},
+        extensions=standing("UNAVAILABLE"),
     )
 
 
@@ -195,8 +223,7 @@ def coded(error: GraphQLError, code: str) -> GraphQLError:
     """The error with `extensions.code` set to `code` unless it has one already, and the classification of its code."""
     if error.extensions is None:
         error.extensions = {}
-    error.extensions.setdefault("code", code)
-    error.extensions.setdefault("classification", classify(error.extensions["code"]).value)
+    error.extensions = {**standing(error.extensions.get("code", code)), **error.extensions}
     return error
 
 

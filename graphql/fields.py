@@ -8,6 +8,7 @@ import strawberry
 from .arguments import camel
 from .enums import Role
 from .guard.sizes import KEY, Size
+from .raised import RAISED
 from .rights import Requires
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -37,13 +38,17 @@ def resolved(
 def mutates(*, description: str, requires: Role, size: Size | None = None) -> Callable[[F], F]:
     """Make a method a mutation that needs a role; ``size`` is that of the lists directly below it.
 
+    Its description ends with the codes of its errors, see `raised`.
+
     It answers a type of its own with the fields of the one that it returns: ``createTask`` a ``CreateTaskPayload``.
     """
 
     def decorate(resolver: F) -> F:
         payload = _payload(resolver.__name__, resolver.__annotations__["return"])
+        codes = ", ".join(f"`{code}`" for code in RAISED.get(camel(resolver.__name__), ()))
+        said = f"{description} Errors: {codes}." if codes else description
         field: Any = strawberry.mutation(
-            description=description, graphql_type=payload, metadata=sized(size), directives=_rules(requires)
+            description=said, graphql_type=payload, metadata=sized(size), directives=_rules(requires)
         )
         return cast("F", field(resolver))
 
@@ -66,9 +71,12 @@ def sized(size: Size | None) -> dict[object, object]:
     return {} if size is None else {KEY: size}
 
 
-def streams(*, description: str, requires: Role) -> Callable[[F], F]:
+def streams(*, description: str, requires: Role, deprecation_reason: str | None = None) -> Callable[[F], F]:
     """Make a method that is an asynchronous generator a subscription that needs a role."""
-    return cast("Callable[[F], F]", strawberry.subscription(description=description, directives=_rules(requires)))
+    field: object = strawberry.subscription(
+        description=description, deprecation_reason=deprecation_reason, directives=_rules(requires)
+    )
+    return cast("Callable[[F], F]", field)
 
 
 def _rules(requires: Role | None) -> list[object]:

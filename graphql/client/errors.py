@@ -77,6 +77,7 @@ class OperationError(ClientError):
     Attributes:
         faults: the errors, at least one.
         data: what was answered besides; None when nothing was.
+        retry_after: seconds after which the server asks to try again; None = it did not say.
     """
 
     def __init__(self, faults: Sequence[Fault], data: Mapping[str, Any] | None = None) -> None:
@@ -84,6 +85,8 @@ class OperationError(ClientError):
         self.faults = tuple(faults)
         self.data = data
         self.retryable = any(fault.extensions.get("classification") in PASSING for fault in faults)
+        waits = [fault.extensions.get("retryAfter") for fault in faults]
+        self.retry_after = max((float(wait) for wait in waits if isinstance(wait, int | float)), default=None)
 
     @property
     def codes(self) -> frozenset[str]:

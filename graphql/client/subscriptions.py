@@ -38,9 +38,9 @@ def run_updates(id: int) -> Subscription[Run]:
     """
     arguments = {"id": Argument("ID!", id)}
     operation = Operation(
-        document=document("subscription", "runUpdated", arguments, selection(Run)),
+        document=document("subscription", "run", arguments, selection(Run)),
         variables=variables(arguments),
-        read=lambda data: read(Run, data.get("runUpdated"), "runUpdated"),
+        read=lambda data: read(Run, data.get("run"), "run"),
     )
     return Subscription(operation=operation, is_last=lambda run: run.state.final)
 

@@ -73,7 +73,7 @@ LIMITS: Final = (
     "ALIASES", "ANSWER_BYTES", "BODY_BYTES", "BODY_SECONDS", "COST", "DEPTH", "DOCUMENT_BYTES", "FIELDS",
     "INTROSPECTION_COST", "INTROSPECTION_DEPTH", "INTROSPECTION_LISTS", "JSON_DEPTH", "MUTATION_ROOT_FIELDS", "NESTING",
     "NUMBER_DIGITS", "OPEN_STREAMS", "OPERATIONS_PER_SOCKET", "QUEUED_OPERATIONS", "QUEUE_SECONDS", "ROOT_FIELDS",
-    "TOKENS", "VALIDATION",
+    "TOKENS", "VALIDATION", "WIDE_BODIES",
 )  # fmt: skip
 """The limits that refuse something, as their codes name them; other fields of `Limits` cut, wait or remember."""
 

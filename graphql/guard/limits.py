@@ -21,6 +21,8 @@ class Limits:
 
     Attributes:
         body_bytes: largest request body and largest WebSocket message, in bytes.
+        wide_body_bytes: largest body of a mutation by POST, from somebody who may change things.
+        wide_bodies: most bodies beyond `body_bytes` that are read at once.
         document_bytes: largest GraphQL document, in bytes of UTF-8.
         tokens: most lexical tokens (comments included) of a document.
         nesting: deepest nesting of brackets in a document and of selections across its fragments. Keeps the
@@ -62,6 +64,8 @@ class Limits:
     """
 
     body_bytes: int = 512 * 1024
+    wide_body_bytes: int = 8 * MIB
+    wide_bodies: int = 4
     document_bytes: int = 64 * 1024
     tokens: int = 2_000
     nesting: int = 64

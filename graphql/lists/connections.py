@@ -1,5 +1,6 @@
 """Relay connections over the lists of the store: keyset cursors in both directions, rows and counts only when asked."""
 
+import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -10,6 +11,7 @@ import strawberry
 from ...jobs.store.read.listing.aggregates import Listing
 from ...jobs.store.read.listing.criteria import EVERYTHING, Criteria
 from ...jobs.store.read.listing.keyset import OrderKey, Page, PageRequest, Position
+from ...jobs.store.read.listing.pages import COUNT_CAP
 from ..arguments import DEFAULT_PAGE, MAX_PAGE, checked_range, refused
 from ..fields import resolved
 from ..guard.sizes import Size
@@ -122,13 +124,22 @@ class Connection(Generic[T]):
         )
 
     @resolved(
-        description="How many rows of the whole list meet the filter: exact up to 10,000; 10,001 means more than that. "
-        "Counted only when asked for.",
+        description="How many rows of the whole list meet the filter: exact up to 10,000; 10,001 means more than that, "
+        "and `totalCountIsExact` is false. Counted only when asked for.",
         size=Size(own=5),
     )
     async def total_count(self) -> BigInt:
         """The capped count."""
         return BigInt(await self.number())
+
+    @resolved(
+        description="Whether `totalCount` is the number itself; false: there are more than 10,000. Counted only when "
+        "asked for, together with `totalCount`.",
+        size=Size(own=5),
+    )
+    async def total_count_is_exact(self) -> bool:
+        """Whether the count stayed below its cap."""
+        return await self.number() <= COUNT_CAP
 
 
 def connect(
@@ -151,4 +162,17 @@ def connect(
         cursor_of: Makes the cursor of a row; bound to the list and its order unless given.
     """
     bound = cursor_of or partial(encode, name, request.order)
-    return Connection[T](cursor_of=bound, read=read, number=count, convert=convert)
+    return Connection[T](cursor_of=bound, read=read, number=_once(count), convert=convert)
+
+
+def _once(count: Callable[[], Awaitable[int]]) -> Callable[[], Awaitable[int]]:
+    """Counts at the first call; all that ask, also meanwhile, get that number."""
+    counting: asyncio.Future[int] | None = None
+
+    async def number() -> int:
+        nonlocal counting
+        if counting is None:
+            counting = asyncio.ensure_future(count())
+        return await counting
+
+    return number

@@ -7,7 +7,9 @@ from typing import Annotated, Any, Final, Generic, TypeAlias, TypeVar
 
 import strawberry
 
+from ...jobs.store.read.auth.accounts import ACCOUNTS
 from ...jobs.store.read.auth.audit import AUDIT
+from ...jobs.store.read.auth.secrets import SECRETS
 from ...jobs.store.read.listing.aggregates import EXECUTIONS, GROUPS, JOBS, NODES, RUNS, SKIPPED, TASKS, Listing
 from ...jobs.store.read.listing.criteria import Criteria, mentions, stand_in
 from ...jobs.store.read.listing.keyset import Page, PageRequest
@@ -20,12 +22,14 @@ from ..loaders import Children, Loaders
 from .connections import Connection, PageArguments, connect
 from .criteria import criteria_of_list
 from .filters import (
+    AccountFilter,
     AuditFilter,
     ExecutionFilter,
     GroupFilter,
     JobFilter,
     NodeFilter,
     RunFilter,
+    SecretFilter,
     SkippedOccurrenceFilter,
     TaskFilter,
 )
@@ -84,6 +88,8 @@ SKIPPED_LIST: Final = Kind(SKIPPED, SkippedOccurrenceFilter, SkippedOccurrenceOr
 NODE_LIST: Final = Kind(NODES, NodeFilter, NodeOrder, "Which nodes.")
 GROUP_LIST: Final = Kind(GROUPS, GroupFilter, GroupOrder, "Which groups.", "By name unless given.")
 JOB_LIST: Final = Kind(JOBS, JobFilter, JobOrder, "Which jobs.", "By name unless given.")
+ACCOUNT_LIST: Final = Kind(ACCOUNTS, AccountFilter, None, "Which accounts.")
+SECRET_LIST: Final = Kind(SECRETS, SecretFilter, None, "Which secrets.")
 AUDIT_LIST: Final = Kind(AUDIT, AuditFilter, None, "Which entries.")
 
 

@@ -12,6 +12,7 @@ import strawberry
 from ...jobs.core.model import Isolation, NodeState, Outcome, OverlapPolicy, Priority, SkipReason, TaskSource, Trigger
 from ...jobs.core.schedule import Syntax
 from ...jobs.core.states import RunState
+from ..enums import Role
 from ..scalars import BigInt
 
 K = TypeVar("K")
@@ -267,6 +268,29 @@ class JobFilter:
     isolation: Filter[Isolation] | None = _condition("Where it runs.")
 
 
+@_filter("Which accounts.")
+class AccountFilter:
+    """Conditions on accounts."""
+
+    id: IdFilter | None = _condition("The key.")
+    name: StringFilter | None = _condition("The name.")
+    role: Filter[Role] | None = _condition("What its owner may do.")
+    disabled_at: DateTimeFilter | None = _condition("Since when nobody may sign in with it; no value = one may.")
+    created_at: DateTimeFilter | None = _condition("When it was made.")
+
+
+@_filter("Which secrets.")
+class SecretFilter:
+    """Conditions on secrets."""
+
+    name: StringFilter | None = _condition("What arguments call it.")
+    key_id: StringFilter | None = _condition("The key that it is encrypted with.")
+    created_at: DateTimeFilter | None = _condition("When it was first set.")
+    created_by: StringFilter | None = _condition("Who first set it.")
+    updated_at: DateTimeFilter | None = _condition("When it was last set.")
+    updated_by: StringFilter | None = _condition("Who last set it.")
+
+
 AnyFilter: TypeAlias = (
     TaskFilter
     | RunFilter
@@ -276,4 +300,6 @@ AnyFilter: TypeAlias = (
     | NodeFilter
     | JobFilter
     | AuditFilter
+    | AccountFilter
+    | SecretFilter
 )

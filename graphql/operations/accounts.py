@@ -19,10 +19,9 @@ from ...jobs.store.read.auth import accounts
 from ..arguments import INPUT
 from ..context import Info
 from ..enums import Role
-from ..fields import mutates, resolved
-from ..guard.sizes import Size
+from ..fields import mutates
 from ..lists.connections import Connection
-from ..lists.declared import AUDIT_LIST, listed
+from ..lists.declared import ACCOUNT_LIST, AUDIT_LIST, listed
 from ..types.account import Account, AccountChanged, ApiToken, ApiTokenChanged, AuditEntry, SessionsEnded
 from .account_inputs import (
     CreateAccountInput,
@@ -33,18 +32,14 @@ from .account_inputs import (
 )
 from .changes import Done, given, parse_key, perform_alone
 
-MANY = Size(default=1_000, most=1_000)
-
 
 @strawberry.type
 class AccountQueries:
     """Who may sign in, and who did what."""
 
-    @resolved(description="The accounts by name, at most 1,000.", size=MANY, requires=Role.ADMIN)
-    async def accounts(self, info: Info) -> list[Account]:
-        """All accounts."""
-        found = await info.context.database.read(accounts.everybody)
-        return [Account.from_model(one) for one in found[:1_000]]
+    accounts: Connection[Account] = listed(
+        ACCOUNT_LIST, lambda: Account, description="The accounts, by name.", requires=Role.ADMIN
+    )
 
     audit_log: Connection[AuditEntry] = listed(
         AUDIT_LIST,

@@ -6,16 +6,14 @@ from typing import Annotated
 import strawberry
 
 from ...jobs.actions.auth import secrets as actions
-from ...jobs.store.read.auth import secrets as stored_secrets
 from ..arguments import INPUT
 from ..context import Info
 from ..enums import Role
-from ..fields import mutates, resolved
-from ..guard.sizes import Size
+from ..fields import mutates
+from ..lists.connections import Connection
+from ..lists.declared import SECRET_LIST, listed
 from ..types.secret import Secret, SecretDeleted, SecretSet
 from .changes import given, perform_alone
-
-MOST = 1_000
 
 
 @strawberry.input(description="A secret to be kept.")
@@ -42,15 +40,12 @@ class DeleteSecretInput:
 class SecretQueries:
     """Which secrets there are."""
 
-    @resolved(
-        description="The secrets by name, without their values, at most 1,000.",
-        size=Size(default=MOST, most=MOST),
+    secrets: Connection[Secret] = listed(
+        SECRET_LIST,
+        lambda: Secret,
+        description="The secrets, by name, without their values.",
         requires=Role.OPERATOR,
     )
-    async def secrets(self, info: Info) -> list[Secret]:
-        """All secrets."""
-        found = await info.context.database.read(stored_secrets.everything)
-        return [Secret.from_model(one) for one in found[:MOST]]
 
 
 @strawberry.type

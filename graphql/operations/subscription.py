@@ -1,9 +1,13 @@
-"""The root of subscriptions. Whoever reads too slowly is told to query again; no buffer grows without bound."""
+"""The root of subscriptions. Whoever reads too slowly is told to query again; no buffer grows without bound.
+
+A subscription is called like what its messages hold, in the plural if each message holds another one; see
+``docs/decisions/0019-names-of-the-api.md``.
+"""
 
 import asyncio
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
-from typing import Annotated, Final
+from typing import Annotated, Final, TypeAlias
 
 import strawberry
 
@@ -23,6 +27,12 @@ from .live import follow_executions, follow_log, live, parse_cursor
 
 MIN_TICK: Final = 1.0
 MAX_TICK: Final = 3600.0
+
+OF_JOB: TypeAlias = Annotated[str | None, strawberry.argument(description="Only of this job.")]
+SNAPSHOT: TypeAlias = Annotated[
+    bool, strawberry.argument(description="First the newest 100 executions as they are, the oldest first.")
+]
+PAUSE: TypeAlias = Annotated[float, strawberry.argument(description="The pause between two, 1 to 3600 seconds.")]
 
 
 @strawberry.type(description="What is told when it happens.")
@@ -57,17 +67,24 @@ class Subscription:
         "is told of the newest 100 as they are, and of all whose start it was told of, and then goes on.",
         requires=Role.VIEWER,
     )
-    async def job_status(
-        self,
-        info: Info,
-        job_name: Annotated[str | None, strawberry.argument(description="Only of this job.")] = None,
-        snapshot: Annotated[
-            bool, strawberry.argument(description="First the newest 100 executions as they are, the oldest first.")
-        ] = False,
+    async def executions(
+        self, info: Info, job_name: OF_JOB = None, snapshot: SNAPSHOT = False
     ) -> AsyncGenerator[JobExecution, None]:
         """Executions as they start and end."""
-        name = None if job_name is None else checked_text(job_name, "jobName")
-        async with aclosing(follow_executions(info, name, snapshot=snapshot)) as source:
+        async with aclosing(_executions(info, job_name, snapshot=snapshot)) as source:
+            async for execution in source:
+                yield execution
+
+    @streams(
+        description="The same as `executions`.",
+        requires=Role.VIEWER,
+        deprecation_reason="Use `executions`, which takes and sends the same.",
+    )
+    async def job_status(
+        self, info: Info, job_name: OF_JOB = None, snapshot: SNAPSHOT = False
+    ) -> AsyncGenerator[JobExecution, None]:
+        """Executions as they start and end."""
+        async with aclosing(_executions(info, job_name, snapshot=snapshot)) as source:
             async for execution in source:
                 yield execution
 
@@ -76,21 +93,21 @@ class Subscription:
         "gone.",
         requires=Role.VIEWER,
     )
+    async def run(self, info: Info, id: ID_ARGUMENT) -> AsyncGenerator[Run, None]:
+        """A run as it changes."""
+        async with aclosing(_run(info, id)) as source:
+            async for run in source:
+                yield run
+
+    @streams(
+        description="The same as `run`.",
+        requires=Role.VIEWER,
+        deprecation_reason="Use `run`, which takes and sends the same.",
+    )
     async def run_updated(self, info: Info, id: ID_ARGUMENT) -> AsyncGenerator[Run, None]:
         """A run as it changes."""
-        run_id = parse_id(id, "id")
-        # The place is taken before the run is read, so that no change falls between.
-        place = await info.context.bus.cursor()
-        run = await load_run(info, run_id)
-        if run is None:
-            raise UserFacingError(f"id: there is no run {run_id}", code="NOT_FOUND")
-        yield run
-        async with aclosing(live(info, place, events.EventFilter(run_id=run_id))) as source:
-            while run.state not in FINAL:
-                await anext(source)
-                run = await load_run(info, run_id)
-                if run is None:
-                    return
+        async with aclosing(_run(info, id)) as source:
+            async for run in source:
                 yield run
 
     @streams(
@@ -111,17 +128,54 @@ class Subscription:
                 yield part
 
     @streams(description="The overview: now, and then every so many seconds.", requires=Role.VIEWER)
-    async def statistics_tick(
-        self,
-        info: Info,
-        seconds: Annotated[float, strawberry.argument(description="The pause between two, 1 to 3600 seconds.")] = 5,
-    ) -> AsyncGenerator[Overview, None]:
+    async def overview(self, info: Info, seconds: PAUSE = 5) -> AsyncGenerator[Overview, None]:
         """The tiles of the dashboard, kept up to date."""
-        if not MIN_TICK <= seconds <= MAX_TICK:
-            raise refused(
-                f"seconds: must be from {number_text(MIN_TICK)} to {number_text(MAX_TICK)}, got {number_text(seconds)}"
-            )
-        while True:
-            info.context.renew()
-            yield Overview.from_report(await info.context.overview())
-            await asyncio.sleep(seconds)
+        async with aclosing(_overview(info, seconds)) as source:
+            async for overview in source:
+                yield overview
+
+    @streams(
+        description="The same as `overview`.",
+        requires=Role.VIEWER,
+        deprecation_reason="Use `overview`, which takes and sends the same.",
+    )
+    async def statistics_tick(self, info: Info, seconds: PAUSE = 5) -> AsyncGenerator[Overview, None]:
+        """The tiles of the dashboard, kept up to date."""
+        async with aclosing(_overview(info, seconds)) as source:
+            async for overview in source:
+                yield overview
+
+
+async def _executions(info: Info, job_name: str | None, *, snapshot: bool) -> AsyncGenerator[JobExecution, None]:
+    name = None if job_name is None else checked_text(job_name, "jobName")
+    async with aclosing(follow_executions(info, name, snapshot=snapshot)) as source:
+        async for execution in source:
+            yield execution
+
+
+async def _run(info: Info, id: str) -> AsyncGenerator[Run, None]:
+    run_id = parse_id(id, "id")
+    # The place is taken before the run is read, so that no change falls between.
+    place = await info.context.bus.cursor()
+    run = await load_run(info, run_id)
+    if run is None:
+        raise UserFacingError(f"id: there is no run {run_id}", code="NOT_FOUND")
+    yield run
+    async with aclosing(live(info, place, events.EventFilter(run_id=run_id))) as source:
+        while run.state not in FINAL:
+            await anext(source)
+            run = await load_run(info, run_id)
+            if run is None:
+                return
+            yield run
+
+
+async def _overview(info: Info, seconds: float) -> AsyncGenerator[Overview, None]:
+    if not MIN_TICK <= seconds <= MAX_TICK:
+        raise refused(
+            f"seconds: must be from {number_text(MIN_TICK)} to {number_text(MAX_TICK)}, got {number_text(seconds)}"
+        )
+    while True:
+        info.context.renew()
+        yield Overview.from_report(await info.context.overview())
+        await asyncio.sleep(seconds)

@@ -52,6 +52,15 @@ def address_of(_context: object, connection: HTTPConnection) -> str:
     return connection.client.host if connection.client else ""
 
 
+MayWrite = Callable[[Any], bool]
+"""Tells by its context whether a request comes from somebody who has signed in and may change things."""
+
+
+def nobody(_context: object) -> bool:
+    """For servers that do not say who may change things."""
+    return False
+
+
 def same_lane(context: Any, reads: Reads) -> Any:  # noqa: ANN401 - the schema's own type
     """One lane for everything, without an end."""
     del reads
@@ -63,17 +72,26 @@ class Bounds:
 
     Attributes:
         client_of: whose budget an operation uses.
+        may_write: who may send the wide bodies of mutations of many rows.
     """
 
-    def __init__(self, limits: Limits, lane: Lane = same_lane, client_of: ClientOf = address_of) -> None:
+    def __init__(
+        self,
+        limits: Limits,
+        lane: Lane = same_lane,
+        client_of: ClientOf = address_of,
+        may_write: MayWrite = nobody,
+    ) -> None:
         """Start with nothing under way.
 
         Args:
             limits: every figure.
             lane: knows what a context is made of.
             client_of: knows who asks; the network address unless given.
+            may_write: knows who may change things; nobody unless given.
         """
         self.client_of = client_of
+        self.may_write = may_write
         self._limits = limits
         self._lane = lane
         self._budget = Budget(limits)

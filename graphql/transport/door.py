@@ -10,6 +10,7 @@ from starlette.requests import HTTPConnection
 from ..errors import UserFacingError
 from ..guard.document import Prepared
 from ..guard.limits import Limits
+from .body import BodyReader
 from .bounds import Bounds
 from .engine import Engine
 from .members import Encoded
@@ -45,6 +46,7 @@ class FrontDoor:
         shared: runs subscriptions, those of equal subscribers once.
         watch: tells a stream when its reader has lost the right to it.
         bounds: who may execute now, and within what.
+        bodies: reads the bodies of requests.
         resume_variable: the variable that `Last-Event-ID` sets when the operation declares it.
     """
 
@@ -55,6 +57,7 @@ class FrontDoor:
     streams: OpenStreams
     shared: SharedStreams
     bounds: Bounds
+    bodies: BodyReader
     watch: Watch = unwatched
     resume_variable: str = "after"
 

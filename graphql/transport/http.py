@@ -1,6 +1,7 @@
 """POST `/graphql`: one operation per request, as JSON; every refusal is a GraphQL error with a code."""
 
 import asyncio
+import math
 import re
 from dataclasses import replace
 from typing import Any, Final
@@ -9,8 +10,9 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from ..errors import UserFacingError, error_answer, mask
+from ..errors import UserFacingError, error_answer, mask, retry_after
 from ..guard.document import Prepared, RequestRefused
+from .body import Body
 from .door import FrontDoor
 from .engine import encode_json
 from .negotiate import MediaType, negotiate, status_of
@@ -44,10 +46,15 @@ class HttpEndpoint:
             media = negotiate(request.headers.get("accept"))
             # Before the body is read: who may not ask need not be listened to.
             context = await self._door.get_context(request)
-            operation = parse_request(parse_json(decode(await self._body(request)), self._door.limits))
             if media is MediaType.STREAM:
-                return self._stream(request, operation, context)
-            return await self._execute(request, self._door.prepare(operation), context, media)
+                body = await self._door.bodies.read(request, context, most=self._door.limits.body_bytes)
+                return self._stream(request, self._parse(body), context)
+            body = await self._door.bodies.read(request, context)
+            # What is long takes its time; others are answered meanwhile.
+            operation = await asyncio.to_thread(self._parse, body) if body.wide else self._parse(body)
+            prepared = self._door.prepare(operation)
+            body.check(prepared, self._door.limits)
+            return await self._execute(request, prepared, context, media)
         except RequestRefused as refused:
             return self._refusal(refused.errors, media)
         except ClientDisconnect:
@@ -71,30 +78,8 @@ class HttpEndpoint:
             message = f"The body must not be compressed, got Content-Encoding '{encoding[:100]}'."
             raise UserFacingError(message, code="UNSUPPORTED_ENCODING", http_status=415)
 
-    async def _body(self, request: Request) -> bytes:
-        """Read the body, no further than its limit."""
-        length = request.headers.get("content-length", "")
-        if length.isdecimal():
-            self._check_size(int(length[:19]))
-        chunks: list[bytes] = []
-        size = 0
-        try:
-            async with asyncio.timeout(self._door.limits.body_seconds):
-                async for chunk in request.stream():
-                    size += len(chunk)
-                    self._check_size(size)
-                    chunks.append(chunk)
-        except TimeoutError:
-            message = f"The body must arrive within {self._door.limits.body_seconds:g} s, got {size:,} bytes of it."
-            raise UserFacingError(message, code="LIMIT_BODY_SECONDS", http_status=408) from None
-        return b"".join(chunks)
-
-    def _check_size(self, size: int) -> None:
-        maximum = self._door.limits.body_bytes
-        if size > maximum:
-            message = f"The body is too large, in bytes: the limit is {maximum:,}, got at least {size:,}."
-            extensions = {"limit": "body_bytes", "maximum": maximum, "requested": size}
-            raise UserFacingError(message, code="LIMIT_BODY_BYTES", http_status=413, extensions=extensions)
+    def _parse(self, body: Body) -> GraphQLRequest:
+        return parse_request(parse_json(decode(body.content), self._door.limits))
 
     async def _execute(self, request: Request, prepared: Prepared, context: Any, media: MediaType) -> Response:  # noqa: ANN401
         if prepared.is_subscription:
@@ -126,10 +111,18 @@ class HttpEndpoint:
             response.headers["allow"] = "POST"
         if response.status_code == 401:
             response.headers["www-authenticate"] = 'Bearer realm="cronograph"'
-        if response.status_code in (401, 408, 413):
+        wait = max((seconds for error in errors if (seconds := retry_after(error)) is not None), default=None)
+        if wait is not None:
+            response.headers["retry-after"] = str(math.ceil(wait))
+        if response.status_code in (401, 408, 413) or _unread(errors):
             # The rest of the body would be taken for the next request.
             response.headers["connection"] = "close"
         return response
+
+
+def _unread(errors: list[Any]) -> bool:
+    """Whether a part of the body was not read."""
+    return any((error.extensions or {}).get("code") == "LIMIT_WIDE_BODIES" for error in errors)
 
 
 def _json(text: str, media: MediaType, status: int) -> Response:

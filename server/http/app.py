@@ -16,6 +16,7 @@ from ...graphql.transport.bounds import Bounds, Reads, address_of
 from ...graphql.transport.door import unwatched
 from ...graphql.transport.shared_fields import SHARED
 from ...graphql.transport.streams import OpenStreams
+from ...jobs.core.auth.roles import Role
 from ...jobs.core.auth.sealing import KeySource, no_keys
 from ...jobs.runtime.live.feeds import LiveFeeds
 from ...jobs.runtime.wakeup import Wakeup
@@ -146,6 +147,9 @@ def build_app(parts: Parts) -> Starlette:
         database = parts.costly if reads.costly else parts.database
         return found.within(database.until(reads.deadline).patient(reads.patience))
 
+    def may_write(found: Context) -> bool:
+        return found.person.role is not Role.VIEWER
+
     api = graphql_routes(
         parts.schema,
         context,
@@ -155,7 +159,7 @@ def build_app(parts: Parts) -> Starlette:
         share=SHARED,
         allowed_origins=parts.origins if sign_in is None else {sign_in.origin},
         watch=unwatched if sign_in is None else sign_in.watch.watching,
-        bounds=Bounds(parts.schema.limits, lane, client_of),
+        bounds=Bounds(parts.schema.limits, lane, client_of, may_write),
     )
     app = Starlette(
         routes=[

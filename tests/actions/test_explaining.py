@@ -141,7 +141,7 @@ class TestTask:
         stored.node()
         task = stored.task("0 * * * * *", jitter=20.0)
         stored.do(lambda tx: tasks.change(tx.conn, task.id, {"source": TaskSource.CODE.value, "overridden": True}))
-        says(of_task(stored), "WAITING", "jitter", "overrode", "resetTask")
+        says(of_task(stored), "WAITING", "jitter", "overrode", "reset")
 
     def test_its_run_waits_because_its_group_is_paused(self, stored: Stored) -> None:
         stored.node()

@@ -157,7 +157,7 @@ class TestRetry:
     def test_an_unfinished_run_is_not_retried(self, stored: Stored) -> None:
         stored.node()
         run = stored.enqueue()
-        with pytest.raises(InvalidState, match="retryNow"):
+        with pytest.raises(InvalidState, match="can be made due now"):
             stored.do(retry_runs, [run.id])
 
     def test_only_what_waits_can_be_made_due_now(self, stored: Stored) -> None:

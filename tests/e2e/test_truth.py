@@ -167,7 +167,7 @@ class TestFeed:
 
             def from_page(text: str | bytes) -> None:
                 message = json.loads(text)
-                ticks = message["type"] == "subscribe" and "statisticsTick" in message["payload"]["query"]
+                ticks = message["type"] == "subscribe" and "overview(seconds" in message["payload"]["query"]
                 if not ticks or not hiccups:
                     return server.send(text)
                 refused.append(message["id"])

@@ -8,6 +8,7 @@ from sqlalchemy import Engine, event
 from strawberry.types import ExecutionResult
 
 from cronograph.graphql.context import Context
+from cronograph.graphql.raised import RAISED
 from cronograph.graphql.schema_factory import GuardedSchema
 from cronograph.jobs.runtime.live.bus import EventBus
 from cronograph.jobs.runtime.live.log_feed import LogFeed
@@ -35,6 +36,9 @@ class Api:
         """Data and errors."""
         result = await self.schema.execute(document, variable_values=variables, context_value=self.context())
         assert isinstance(result, ExecutionResult)
+        for name, payload in (result.data or {}).items():
+            answered = {error.get("code") for error in (payload or {}).get("errors", ())} if name in RAISED else set()
+            assert answered <= {None, *RAISED.get(name, ())}, f"{name} gives a code that its description lacks"
         return result.data or {}, [dict(error.formatted) for error in result.errors or []]
 
     async def ask(self, document: str, **variables: Any) -> dict[str, Any]:

@@ -6,10 +6,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from cronograph.graphql.generation.catalogue import REQUESTS, SDL, catalogue, limit_codes
+from cronograph.graphql.generation.raised_codes import WRITTEN, module_text, raised
 from cronograph.jobs.core.codes import ErrorCode
 from cronograph.jobs.core.events import EventState
 from cronograph.jobs.core.model import NodeState, Outcome, SkipReason
 from cronograph.jobs.core.states import RunState
+from graphql import build_schema
 from tests.support.sources import ROOT
 
 WORD = re.compile("[A-Z]{2}[A-Z0-9]*(_[A-Z0-9]+)*")
@@ -22,6 +24,19 @@ CODE = re.compile(r'(?:code=|_refused\([^()]*, |coded\(.*, )"([A-Z_a-z0-9]+)"')
 
 def test_the_page_of_codes_is_what_the_code_says() -> None:
     assert (ROOT / "docs" / "codes.md").read_text() == catalogue(SDL.read_text()), "write it anew with `make schema`"
+
+
+def test_the_codes_of_each_mutation_are_those_that_its_sources_raise() -> None:
+    found = raised()
+    assert WRITTEN.read_text(encoding="utf-8") == module_text(found), "write it anew with `make schema`"
+    mutations = build_schema(SDL.read_text()).mutation_type
+    assert mutations is not None
+    assert set(mutations.fields) == set(found)
+    for name, field in mutations.fields.items():
+        assert (field.description or "").endswith(f"Errors: {', '.join(f'`{code}`' for code in found[name])}."), name
+    assert {"ALREADY_EXISTS", "NEVER_FIRES", "UNKNOWN_JOB"} <= set(found["createTask"])
+    assert [name for name, codes in found.items() if "OVERLAP" in codes] == ["triggerTask"]
+    assert "VERSION_CONFLICT" not in found["createTask"]
 
 
 def sources() -> Iterator[tuple[Path, str]]:

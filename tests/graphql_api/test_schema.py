@@ -98,5 +98,10 @@ def test_the_fixed_names_are_there(sdl: GraphQLSchema) -> None:
         "updateRun",
     }  # fmt: skip
     assert set(sdl.subscription_type.fields) == {
-        "events", "jobStatus", "runUpdated", "executionLog", "statisticsTick"
+        "events", "executions", "run", "executionLog", "overview", "jobStatus", "runUpdated", "statisticsTick"
     }  # fmt: skip
+
+
+def test_a_node_is_found_by_its_name_and_never_by_a_global_id(sdl: GraphQLSchema) -> None:
+    assert sdl.query_type is not None
+    assert set(sdl.query_type.fields["node"].args) == {"name"}

@@ -161,8 +161,9 @@ LEFT_OUT = {
     "statistics": "figures of a dashboard",
     "queueHistory": "figures of a dashboard",
     "failureGroups": "figures of a dashboard",
-    "jobStatus": "the events of executions say more, and are resumed after a lost connection",
-    "statisticsTick": "the figures of `overview` once in a while",
+    "jobStatus": "deprecated",
+    "runUpdated": "deprecated",
+    "statisticsTick": "deprecated",
 }
 """Root fields that no ready-made operation asks, each with the reason; `execute` and `subscribe` take any document."""
 

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from cronograph.graphql.context import Context
+from cronograph.graphql.schema_factory import GuardedSchema
 from cronograph.jobs.actions.queue.claim import Started
 from cronograph.jobs.core.events import Change, EventKind
 from cronograph.jobs.core.outcome import Failed, Succeeded
@@ -150,7 +151,7 @@ async def test_a_tampered_event_cursor_is_refused(api: Api, cursor: str) -> None
 
 
 async def test_the_status_of_a_job_is_each_start_and_each_end(api: Api) -> None:
-    document = 'subscription { jobStatus(jobName: "work") { id jobName success completedAt run { state } } }'
+    document = 'subscription { executions(jobName: "work") { id jobName success completedAt run { state } } }'
     worker = api.stored.node("w")
 
     def work() -> str:
@@ -161,7 +162,7 @@ async def test_the_status_of_a_job_is_each_start_and_each_end(api: Api) -> None:
 
     async with api.subscribed(document) as source:
         # Without a cursor it begins with whatever comes next once it has begun: that may be the end of a run.
-        first = asyncio.ensure_future(take(source, 1, "jobStatus"))
+        first = asyncio.ensure_future(take(source, 1, "executions"))
 
         def begun() -> bool:
             work()
@@ -171,7 +172,7 @@ async def test_the_status_of_a_job_is_each_start_and_each_end(api: Api) -> None:
         known = work()
         told = await first
         while len(of_it := [status for status in told if status["id"] == known]) < 2:
-            told += await take(source, 1, "jobStatus")
+            told += await take(source, 1, "executions")
     assert [(status["success"], status["completedAt"] is None) for status in of_it][-1] == (True, False)
     # Each is told twice, at its start and at its end, from the first that began after the subscription.
     ids = [status["id"] for status in told]
@@ -187,30 +188,30 @@ async def test_the_status_of_a_job_begins_with_what_is_there_when_asked_for(api:
     ended, running = worker.start(), worker.start()
     worker.end(ended)
     api.publish()
-    async with api.subscribed("subscription { jobStatus(snapshot: true) { id success } }") as source:
-        assert await take(source, 2, "jobStatus") == [
+    async with api.subscribed("subscription { executions(snapshot: true) { id success } }") as source:
+        assert await take(source, 2, "executions") == [
             {"id": str(ended.execution_id), "success": True},
             {"id": str(running.execution_id), "success": None},
         ]
         worker.end(running)
         api.publish()
         # What had not been published when it began is told once more.
-        while await take(source, 1, "jobStatus") != [{"id": str(running.execution_id), "success": True}]:
+        while await take(source, 1, "executions") != [{"id": str(running.execution_id), "success": True}]:
             continue
 
 
 async def test_a_run_is_followed_from_now_to_its_end(api: Api) -> None:
     worker = api.stored.node("w")
     run = api.stored.enqueue(retries=0)
-    document = "subscription($id: ID!) { runUpdated(id: $id) { state error } }"
+    document = "subscription($id: ID!) { run(id: $id) { state error } }"
     async with api.subscribed(document, id=str(run.id)) as source:
-        assert await next_of(source) == {"runUpdated": {"state": "WAITING", "error": None}}
+        assert await next_of(source) == {"run": {"state": "WAITING", "error": None}}
         started = worker.start()
         api.publish()
-        assert await next_of(source) == {"runUpdated": {"state": "RUNNING", "error": None}}
+        assert await next_of(source) == {"run": {"state": "RUNNING", "error": None}}
         worker.end(started, Failed("ValueError", "no"))
         api.publish()
-        assert await next_of(source) == {"runUpdated": {"state": "FAILED", "error": "no"}}
+        assert await next_of(source) == {"run": {"state": "FAILED", "error": "no"}}
         with pytest.raises(StopAsyncIteration):
             await anext(source)
 
@@ -233,9 +234,9 @@ async def behind_a_short_queue(api: Api, document: str, **variables: Any) -> Asy
 
 async def test_a_reader_of_the_job_status_that_fell_behind_is_told_what_is_there_and_goes_on(api: Api) -> None:
     worker = api.stored.node("w")
-    document = 'subscription { jobStatus(jobName: "work") { id success } }'
+    document = 'subscription { executions(jobName: "work") { id success } }'
     async with behind_a_short_queue(api, document) as source:
-        reading = asyncio.ensure_future(take(source, 1, "jobStatus"))
+        reading = asyncio.ensure_future(take(source, 1, "executions"))
         begun: list[Started] = []
 
         def told() -> bool:
@@ -256,18 +257,18 @@ async def test_a_reader_of_the_job_status_that_fell_behind_is_told_what_is_there
         await api.bus.publish()
         seen = {first["id"]: first["success"]}
         while not all(seen.get(str(one)) for one in known):
-            (status,) = await take(source, 1, "jobStatus")
+            (status,) = await take(source, 1, "executions")
             seen[status["id"]] = status["success"]
         api.stored.enqueue()
         last = worker.start()
         await api.bus.publish()
-        assert await take(source, 1, "jobStatus") == [{"id": str(last.execution_id), "success": None}]
+        assert await take(source, 1, "executions") == [{"id": str(last.execution_id), "success": None}]
 
 
 async def test_a_reader_of_a_run_that_fell_behind_is_told_how_it_is_and_goes_on(api: Api) -> None:
     worker = api.stored.node("w")
     run = api.stored.enqueue()
-    document = "subscription($id: ID!) { runUpdated(id: $id) { state attempt } }"
+    document = "subscription($id: ID!) { run(id: $id) { state attempt } }"
     async with behind_a_short_queue(api, document, id=str(run.id)) as source:
         await next_of(source)
         reading = asyncio.ensure_future(next_of(source))
@@ -284,39 +285,65 @@ async def test_a_reader_of_a_run_that_fell_behind_is_told_how_it_is_and_goes_on(
         await api.bus.publish()
         worker.end(started)
         await api.bus.publish()
-        states = [answer.data["runUpdated"]["state"] async for answer in source]
+        states = [answer.data["run"]["state"] async for answer in source]
         assert states[-1] == "SUCCESS"
 
 
 async def test_a_run_that_does_not_exist_cannot_be_followed(api: Api) -> None:
-    async with api.subscribed('subscription { runUpdated(id: "77") { id } }') as source:
+    async with api.subscribed('subscription { run(id: "77") { id } }') as source:
         result = await anext(source)
     assert result.errors[0].extensions["code"] == "NOT_FOUND"
 
 
 async def test_the_overview_ticks(api: Api) -> None:
-    async with api.subscribed("subscription { statisticsTick(seconds: 1) { waiting } }") as source:
-        assert await next_of(source) == {"statisticsTick": {"waiting": 0}}
+    async with api.subscribed("subscription { overview(seconds: 1) { waiting } }") as source:
+        assert await next_of(source) == {"overview": {"waiting": 0}}
         api.stored.enqueue()
-        assert await next_of(source) == {"statisticsTick": {"waiting": 1}}
+        assert await next_of(source) == {"overview": {"waiting": 1}}
 
 
 async def test_the_overview_of_all_who_subscribe_is_read_once(api: Api) -> None:
     context = replace(api.context(), overviews=Overviews())
     assert context.within(api.database).overviews is context.behind().overviews is context.overviews
-    document = "subscription { statisticsTick { at } }"
+    document = "subscription { overview { at } }"
     with counted_statements() as sent:
         sources: list[Any] = [await api.schema.subscribe(document, context_value=replace(context)) for _ in range(5)]
         ticks = await asyncio.gather(*map(next_of, sources))
         for source in sources:
             await source.aclose()
-    assert len({tick["statisticsTick"]["at"] for tick in ticks}) == 1
+    assert len({tick["overview"]["at"] for tick in ticks}) == 1
     assert len([one for one in sent if "FROM node" in one]) == 1
 
 
 @pytest.mark.parametrize("seconds", [0.9, 3601.0])
 async def test_the_pause_of_the_overview_has_bounds(api: Api, seconds: float) -> None:
-    document = "subscription($s: Float!) { statisticsTick(seconds: $s) { waiting } }"
+    document = "subscription($s: Float!) { overview(seconds: $s) { waiting } }"
     async with api.subscribed(document, s=seconds) as source:
         result = await anext(source)
     assert "seconds: must be from 1 to 3,600" in result.errors[0].message
+
+
+OLD = {
+    "jobStatus": ("executions", "(snapshot: true) { id success }"),
+    "runUpdated": ("run", '(id: "1") { id state }'),
+    "statisticsTick": ("overview", "(seconds: 1) { waiting }"),
+}
+
+
+@pytest.mark.parametrize("old", OLD)
+async def test_subscriptions_answer_by_their_old_names_too(api: Api, old: str) -> None:
+    new, rest = OLD[old]
+    worker = api.stored.node("w")
+    api.stored.enqueue()
+    worker.start()
+    async with api.subscribed(f"subscription {{ {old}{rest} }}") as former:
+        said = (await next_of(former))[old]
+    async with api.subscribed(f"subscription {{ {new}{rest} }}") as present:
+        assert (await next_of(present))[new] == said
+
+
+async def test_the_old_names_say_what_to_use(schema: GuardedSchema) -> None:
+    root = schema._schema.subscription_type  # noqa: SLF001 - graphql-core's schema
+    assert root is not None
+    said = {name: field.deprecation_reason for name, field in root.fields.items() if field.deprecation_reason}
+    assert said == {old: f"Use `{new}`, which takes and sends the same." for old, (new, _) in OLD.items()}

@@ -39,7 +39,7 @@ async def test_an_event_that_takes_too_long_to_answer_ends_its_subscription() ->
     async with browser(sample_app(Limits(operation_seconds=0.05)).app) as client:
         (answer,) = await stream(client, LATE)
     (error,) = answer["errors"]
-    assert error["extensions"] == {"code": "TIMEOUT", "classification": "UNAVAILABLE"}
+    assert error["extensions"] == {"code": "TIMEOUT", "classification": "UNAVAILABLE", "retryAfter": 5}
     assert error["message"] == "An event of this subscription took longer than 0.05 s and was stopped."
 
 

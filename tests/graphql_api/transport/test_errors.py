@@ -6,12 +6,15 @@ import pytest
 
 from cronograph.graphql.client.errors import PASSING
 from cronograph.graphql.errors import (
+    CLASSIFIED,
+    RETRY_AFTER,
     Classification,
     InternalError,
     UserFacingError,
     classify,
     is_public,
     mask_all,
+    retry_after,
     shorten,
 )
 from graphql import GraphQLError
@@ -122,3 +125,16 @@ async def test_the_schema_guards_executions_that_come_past_the_transports() -> N
     assert (result.errors[0].extensions or {})["code"] == "LIMIT_ROOT_FIELDS"
     assert (await schema.execute("{ hello }")).data == {"hello": "Hello world"}
     assert schema.execute_sync("{ hello }").data == {"hello": "Hello world"}
+
+
+def test_every_refusal_that_passes_by_itself_says_when_to_try_again() -> None:
+    passing = {code for code, whose in CLASSIFIED.items() if whose is Classification.UNAVAILABLE}
+    assert passing == set(RETRY_AFTER)
+    for code in passing:
+        assert UserFacingError("Not now.", code=code).extensions == {
+            "code": code,
+            "classification": "UNAVAILABLE",
+            "retryAfter": RETRY_AFTER[code],
+        }
+    assert retry_after(UserFacingError("Later.", code="BUSY", extensions={"retryAfter": 9})) == 9
+    assert retry_after(UserFacingError("No.", code="INVALID_INPUT")) is None

@@ -13,6 +13,7 @@ from strawberry.extensions import SchemaExtension
 
 from cronograph.graphql.guard.document import RequestRefused
 from cronograph.graphql.schema_factory import build_schema
+from cronograph.graphql.transport.body import BodyReader
 from cronograph.graphql.transport.bounds import Bounds
 from cronograph.graphql.transport.door import FrontDoor, cursor_of_answer
 from cronograph.graphql.transport.engine import Engine, encode_json
@@ -110,6 +111,7 @@ def door() -> FrontDoor:
         streams=OpenStreams(1),
         shared=SharedStreams(engine, cursor_of_answer, None),
         bounds=Bounds(engine.limits),
+        bodies=BodyReader(engine.limits),
     )
 
 

@@ -37,8 +37,8 @@ async def test_an_administrator_makes_an_account_whose_owner_sets_the_password(s
     assert (await server.sign_in_as("ZOË")).status_code == 200
     again = await asked(server, create % "account { name } recoveryPath errors { code path }", token)
     assert again == {"account": None, "recoveryPath": None, "errors": [{"code": "ALREADY_EXISTS", "path": ["name"]}]}
-    listed = await asked(server, "{ accounts { name role disabledAt } }", token)
-    assert [one["name"] for one in listed] == ["boss", "Zoë"]
+    listed = await asked(server, "{ accounts { nodes { name role disabledAt } } }", token)
+    assert [one["name"] for one in listed["nodes"]] == ["boss", "Zoë"]
 
 
 async def test_an_account_is_changed_and_the_last_administrator_stays(server: Protected) -> None:

@@ -22,7 +22,7 @@ from graphql import (
 from tests.server.auth.serving import Protected, protected
 
 ROOTS = (OperationType.QUERY, OperationType.MUTATION, OperationType.SUBSCRIPTION)
-SILENT = frozenset({"events", "jobStatus"})
+SILENT = frozenset({"events", "executions", "jobStatus"})
 """Subscriptions that say nothing until something happens."""
 SCALARS = {"Int": "1", "Float": "1", "Boolean": "true", "ID": '"1"', "BigInt": "1", "JSON": "{}"}
 

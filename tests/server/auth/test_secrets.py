@@ -47,10 +47,10 @@ async def test_an_administrator_sets_a_secret_that_others_use_and_nobody_reads(s
     key = server.keys.newest
     assert made["secret"] == {"name": "db", "keyId": key.id, "updatedBy": "admin", "usedBy": []}
     assert await server.code(SET % VALUE, tokens[Role.OPERATOR]) == (403, "FORBIDDEN")
-    assert await server.code("{ secrets { name } }", tokens[Role.VIEWER]) == (403, "FORBIDDEN")
-    assert await asked(server, "{ secrets { name createdBy } }", tokens[Role.OPERATOR]) == [
-        {"name": "db", "createdBy": "admin"}
-    ]
+    assert await server.code("{ secrets { nodes { name } } }", tokens[Role.VIEWER]) == (403, "FORBIDDEN")
+    assert await asked(server, "{ secrets { nodes { name createdBy } } }", tokens[Role.OPERATOR]) == {
+        "nodes": [{"name": "db", "createdBy": "admin"}]
+    }
     refused = await asked(server, SET % "abc", tokens[Role.ADMIN])
     assert refused == {"secret": None, "errors": [{"code": "INVALID_INPUT", "path": ["value"]}]}
     entries = await asked(server, "{ auditLog(first: 1) { nodes { action subject after } } }", tokens[Role.ADMIN])
@@ -58,6 +58,23 @@ async def test_an_administrator_sets_a_secret_that_others_use_and_nobody_reads(s
     everything = dump(server.database)
     assert VALUE not in everything
     assert key.text not in everything
+
+
+async def test_secrets_and_accounts_come_in_pages_by_name(server: Protected) -> None:
+    for name in ("boss", "ada", "Bob"):
+        await server.account(name, Role.ADMIN)
+    token = await server.token("boss")
+    for name in ("b", "c", "a"):
+        await asked(server, SET.replace('"db"', f'"{name}"') % VALUE, token)
+    for listed, names in (("secrets", ["a", "b", "c"]), ("accounts", ["ada", "Bob", "boss"])):
+        page = "{ %s(first: 2%s) { nodes { name } pageInfo { hasNextPage endCursor } totalCount totalCountIsExact } }"
+        first = await asked(server, page % (listed, ""), token)
+        assert [one["name"] for one in first["nodes"]] == names[:2]
+        assert (first["totalCount"], first["totalCountIsExact"], first["pageInfo"]["hasNextPage"]) == (3, True, True)
+        rest = await asked(server, page % (listed, f', after: "{first["pageInfo"]["endCursor"]}"'), token)
+        assert ([one["name"] for one in rest["nodes"]], rest["pageInfo"]["hasNextPage"]) == (names[2:], False)
+        found = await asked(server, f'{{ {listed}(filter: {{ name: {{ eq: "b" }} }}) {{ totalCount }} }}', token)
+        assert found["totalCount"] == (1 if listed == "secrets" else 0)
 
 
 async def test_a_secret_in_use_is_deleted_only_when_that_is_meant(server: Protected) -> None:
@@ -71,7 +88,7 @@ async def test_a_secret_in_use_is_deleted_only_when_that_is_meant(server: Protec
         "/graphql", json={"query": text, "variables": variables}, headers={"authorization": f"Bearer {token}"}
     )
     assert answer.json()["data"]["createTask"] == {"task": {"args": {"key": {"$secret": "db"}}}, "errors": []}
-    assert await asked(server, "{ secrets { usedBy } }", token) == [{"usedBy": ["t"]}]
+    assert await asked(server, "{ secrets { nodes { usedBy } } }", token) == {"nodes": [{"usedBy": ["t"]}]}
     (error,) = (await asked(server, DELETE % "false", token))["errors"]
     assert (error["code"], "is used by the tasks 't'" in error["message"]) == ("IN_USE", True)
     assert await asked(server, DELETE % "true", token) == {"deletedName": "db", "errors": []}

@@ -260,7 +260,7 @@ subscription Events {
     section: "Live",
     title: "Starts and ends of one job",
     query: `subscription JobStatus {
-  jobStatus(jobName: "cleanup_expired_sessions") {
+  executions(jobName: "cleanup_expired_sessions") {
     id
     jobName
     startedAt

@@ -6,6 +6,7 @@ import { Empty, ErrorBox, Skeleton } from "../components/feedback";
 import { Field, HiddenInput, TextInput } from "../components/field";
 import { FormDialog } from "../components/form-dialog";
 import { Name } from "../components/name";
+import { Pager } from "../components/pager";
 import { Permitted } from "../components/permitted";
 import { PageHead } from "../components/section";
 import { Time } from "../components/time";
@@ -13,17 +14,23 @@ import { graphql, type ResultOf } from "../graphql/tada";
 import { paths } from "../lib/paths";
 import { useLive } from "../live/use-live";
 import { deleteSecret, setSecret } from "../services/secrets";
+import { searchParams } from "../state/route";
 import { setTitle } from "../state/title";
 
+const PAGE = 50;
+
 const SecretsDocument = graphql(`
-  query SecretsPage {
+  query SecretsPage($first: Int!, $after: String) {
     asOf
     serverTime
-    secrets { name updatedAt updatedBy usedBy }
+    secrets(first: $first, after: $after) {
+      nodes { name updatedAt updatedBy usedBy }
+      pageInfo { hasNextPage endCursor }
+    }
   }
 `);
 
-type Secret = ResultOf<typeof SecretsDocument>["secrets"][number];
+type Secret = ResultOf<typeof SecretsDocument>["secrets"]["nodes"][number];
 
 interface Context {
   set(secret: Secret): void;
@@ -85,7 +92,12 @@ function SetDialog({ secret, onClose, onDone }: { secret: Secret | null; onClose
 }
 
 function Secrets() {
-  const { state, error, reload } = useLive("secrets", { document: SecretsDocument, variables: () => ({}), init: (data) => data.secrets });
+  const after = searchParams.value.get("after");
+  const { state, error, reload } = useLive(`secrets?${after ?? ""}`, {
+    document: SecretsDocument,
+    variables: () => ({ first: PAGE, after }),
+    init: (data) => data.secrets,
+  });
   const [setting, setSetting] = useState<Secret | "new" | null>(null);
   const [removing, setRemoving] = useState<Secret | null>(null);
   const context = useMemo((): Context => ({ set: setSetting, remove: setRemoving }), []);
@@ -101,7 +113,12 @@ function Secrets() {
         error === null && <Skeleton rows={6} />
       ) : (
         <section class="panel" aria-label="Secrets">
-          {state.length === 0 ? <Empty title="No secret yet" /> : <DataTable id="secrets" columns={COLUMNS} context={context} rows={state} rowId={(secret) => secret.name} />}
+          {state.nodes.length === 0 ? (
+            <Empty title="No secret yet" />
+          ) : (
+            <DataTable id="secrets" columns={COLUMNS} context={context} rows={state.nodes} rowId={(secret) => secret.name} />
+          )}
+          <Pager after={after ?? ""} end={state.pageInfo.endCursor} more={state.pageInfo.hasNextPage} shown={state.nodes.length} />
         </section>
       )}
       {setting !== null && (

@@ -6,6 +6,7 @@ import { Command, Empty, ErrorBox, Skeleton } from "../components/feedback";
 import { Field, Select, TextInput } from "../components/field";
 import { FormDialog } from "../components/form-dialog";
 import { Name } from "../components/name";
+import { Pager } from "../components/pager";
 import { Permitted } from "../components/permitted";
 import { PageHead } from "../components/section";
 import { ShownOnce } from "../components/shown-once";
@@ -15,18 +16,24 @@ import { graphql, type ResultOf } from "../graphql/tada";
 import { words } from "../lib/format";
 import { useLive } from "../live/use-live";
 import { addUser, recoveryLink, setDisabled, setRole } from "../services/users";
+import { searchParams } from "../state/route";
 import { setTitle } from "../state/title";
 import { type Role, ROLES } from "../state/viewer";
 
+const PAGE = 50;
+
 const UsersDocument = graphql(`
-  query UsersPage {
+  query UsersPage($first: Int!, $after: String) {
     asOf
     serverTime
-    accounts { name role hasPassword disabledAt createdAt }
+    accounts(first: $first, after: $after) {
+      nodes { name role hasPassword disabledAt createdAt }
+      pageInfo { hasNextPage endCursor }
+    }
   }
 `);
 
-type User = ResultOf<typeof UsersDocument>["accounts"][number];
+type User = ResultOf<typeof UsersDocument>["accounts"]["nodes"][number];
 type Asking = { readonly kind: "role" | "disable" | "link"; readonly user: User };
 
 interface UserContext {
@@ -105,7 +112,12 @@ function ChangeRole({ user, onClose, onDone }: { user: User; onClose: () => void
 }
 
 function Users() {
-  const { state, error, reload } = useLive("users", { document: UsersDocument, variables: () => ({}), init: (data) => data.accounts });
+  const after = searchParams.value.get("after");
+  const { state, error, reload } = useLive(`users?${after ?? ""}`, {
+    document: UsersDocument,
+    variables: () => ({ first: PAGE, after }),
+    init: (data) => data.accounts,
+  });
   const [asking, setAsking] = useState<Asking | "add" | null>(null);
   const [once, setOnce] = useState<{ readonly name: string; readonly link: string } | null>(null);
   const context = useMemo(
@@ -132,13 +144,14 @@ function Users() {
         <Skeleton rows={6} />
       ) : (
         <section class="panel" aria-label="Users">
-          {state.length === 0 ? (
+          {state.nodes.length === 0 ? (
             <Empty title="No account yet">
               <Command text="cronograph user add NAME --role admin --password-stdin" />
             </Empty>
           ) : (
-            <DataTable id="users" columns={COLUMNS} context={context} rows={state} rowId={(user) => user.name} rowClass={(user) => (user.disabledAt === null ? "" : "gone")} />
+            <DataTable id="users" columns={COLUMNS} context={context} rows={state.nodes} rowId={(user) => user.name} rowClass={(user) => (user.disabledAt === null ? "" : "gone")} />
           )}
+          <Pager after={after ?? ""} end={state.pageInfo.endCursor} more={state.pageInfo.hasNextPage} shown={state.nodes.length} />
         </section>
       )}
       {asking === "add" && (

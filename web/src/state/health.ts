@@ -23,7 +23,7 @@ export const TilesFragment = graphql(`
 const TickDocument = graphql(
   `
   subscription OverviewTick {
-    statisticsTick(seconds: 2) { ...Tiles }
+    overview(seconds: 2) { ...Tiles }
   }
 `,
   [TilesFragment],
@@ -39,8 +39,8 @@ export function startHealth(): void {
   link.subscribe({
     document: TickDocument,
     variables: () => ({}),
-    next: ({ statisticsTick }) => {
-      health.value = statisticsTick;
+    next: ({ overview }) => {
+      health.value = overview;
     },
   });
 }

@@ -6,6 +6,8 @@ from ....core.auth.accounts import Account, name_key
 from ....core.auth.roles import Role
 from ...schema.rows import reader_of
 from ...schema.tables import user_account as u
+from ..listing.aggregates import Listing, columns
+from ..listing.keyset import OrderKey
 
 
 def by_name(conn: Connection, name: str) -> Account | None:
@@ -46,3 +48,13 @@ account_from = reader_of(
     Account, {"role": Role, "password_hash": lambda stored: stored is not None}, {"has_password": "password_hash"}
 )
 """The account behind a whole row."""
+
+ACCOUNTS: Listing[Account] = Listing(
+    name="accounts",
+    rows=select(u),
+    key=u.c.id,
+    fields=columns(u, "id name name_key role disabled_at created_at"),
+    order=(OrderKey("name_key"),),
+    model=account_from,
+)
+"""All accounts, by name."""

@@ -9,6 +9,8 @@ from ....core.auth.secrets import REFERENCE, Secret, references
 from ...schema.rows import reader_of
 from ...schema.tables import periodic_task as t
 from ...schema.tables import secret as s
+from ..listing.aggregates import Listing, columns
+from ..listing.keyset import OrderKey
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,3 +49,13 @@ def users(conn: Connection) -> dict[str, list[str]]:
 
 secret_from = reader_of(Secret)
 """The secret behind a row."""
+
+SECRETS: Listing[Secret] = Listing(
+    name="secrets",
+    rows=select(s),
+    key=s.c.name,
+    fields=columns(s, "name key_id created_at created_by updated_at updated_by"),
+    order=(OrderKey("name"),),
+    model=secret_from,
+)
+"""All secrets, by name."""

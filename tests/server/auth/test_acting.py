@@ -9,6 +9,7 @@ from sqlalchemy import Connection, delete, select, update
 
 from cronograph.graphql.context import Context, Person
 from cronograph.graphql.errors import UserFacingError
+from cronograph.graphql.schema import create_schema
 from cronograph.graphql.schema_factory import GuardedSchema
 from cronograph.jobs.actions.auth import accounts
 from cronograph.jobs.actions.dispatch import dispatch_due
@@ -21,7 +22,7 @@ from cronograph.jobs.store.schema.tables import audit_log, periodic_task, run, u
 from cronograph.server.api_caller import OwnApi
 from cronograph.server.auth.sign_in import person_behind
 from cronograph.server.refusals import Refusals
-from tests.server.auth.serving import Protected
+from tests.server.auth.serving import Protected, protected
 from tests.support.storage import Stored
 
 CREATE = """mutation { createTask(input: {
@@ -273,23 +274,22 @@ async def test_what_a_job_does_in_somebodys_name_is_written_down_with_its_run(
     assert tuple(found) == ("ada", "pauseGroup", "run 17")
 
 
-async def test_refused_attempts_are_written_down_once_a_minute_each(
-    server: Protected, schema: GuardedSchema, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_refused_attempts_are_written_down_once_a_minute_each(database_url: str) -> None:
     now = [0.0]
-    monkeypatch.setattr(schema, "refused", Refusals(lambda: now[0]))
-    await server.account("ada", Role.VIEWER)
-    token = await server.token("ada")
-    pause = 'mutation { pauseGroup(input: { name: "default" }) { errors { code } } }'
-    for _ in range(3):
+    async with protected(database_url, create_schema(refused=Refusals(lambda: now[0]))) as server:
+        await server.account("ada", Role.VIEWER)
+        token = await server.token("ada")
+        pause = 'mutation { pauseGroup(input: { name: "default" }) { errors { code } } }'
+        for _ in range(3):
+            assert await server.code(pause, token) == (403, "FORBIDDEN")
+        assert await server.code("{ accounts { name } }", token) == (403, "FORBIDDEN")
+        async with server.socket({"authorization": f"Bearer {token}"}) as socket:
+            assert await socket.receive() == {"type": "connection_ack"}
+            assert (await socket.first_of("{ secrets { name } }"))["type"] == "error"
+        now[0] = 60.0
         assert await server.code(pause, token) == (403, "FORBIDDEN")
-    assert await server.code("{ accounts { name } }", token) == (403, "FORBIDDEN")
-    async with server.socket({"authorization": f"Bearer {token}"}) as socket:
-        assert await socket.receive() == {"type": "connection_ack"}
-        assert (await socket.first_of("{ secrets { name } }"))["type"] == "error"
-    now[0] = 60.0
-    assert await server.code(pause, token) == (403, "FORBIDDEN")
-    found = [one for one in await server.database.read(entries) if one[1] == "request.refused"]
+        found = [one for one in await server.database.read(entries) if one[1] == "request.refused"]
+        verdict = await server.database.read(verify)
     assert [(actor, subject, after["attempts"]) for actor, _, subject, _, after in found] == [
         ("ada", "pauseGroup", 1),
         ("ada", "accounts", 1),
@@ -297,7 +297,7 @@ async def test_refused_attempts_are_written_down_once_a_minute_each(
         ("ada", "pauseGroup", 3),
     ]
     assert found[0][4] == {"requiredRole": "OPERATOR", "role": "VIEWER", "attempts": 1}
-    assert (await server.database.read(verify)).fault is None
+    assert verdict.fault is None
 
 
 async def test_a_refusal_is_answered_though_it_cannot_be_written_down(

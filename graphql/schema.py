@@ -17,7 +17,7 @@ from .operations.mutation import Mutation
 from .operations.query import Query
 from .operations.subscription import Subscription
 from .scalars import SCALARS
-from .schema_factory import GuardedSchema, build_schema
+from .schema_factory import GuardedSchema, Refused, build_schema, untold
 
 
 class Names(NameConverter):
@@ -52,11 +52,12 @@ def role_of(context: object) -> Role:
     return context.person.role if isinstance(context, Context) else Role.VIEWER
 
 
-def create_schema(limits: Limits | None = None) -> GuardedSchema:
+def create_schema(limits: Limits | None = None, *, refused: Refused = untold) -> GuardedSchema:
     """The schema, ready to be served.
 
     Args:
         limits: Of documents; the defaults unless given.
+        refused: Told of attempts at more than a role may do.
     """
     return build_schema(
         Query,
@@ -66,4 +67,5 @@ def create_schema(limits: Limits | None = None) -> GuardedSchema:
         config=StrawberryConfig(scalar_map=SCALARS, name_converter=Names()),
         extensions=[EventCursor],
         role_of=role_of,
+        refused=refused,
     )

@@ -1,6 +1,6 @@
 """Builds the Strawberry schema with the guard, the document cache and the masking of errors in place."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Awaitable, Callable, Iterable, Iterator
 from functools import cached_property
 from typing import Any, Final
 
@@ -13,7 +13,7 @@ from graphql import GraphQLError
 
 from .direct_resolvers import resolve_directly
 from .enums import Role
-from .errors import mask_all
+from .errors import UserFacingError, mask_all
 from .execution import LIMITS, PLAIN_FIELDS, OperationExecutor
 from .guard.document import DocumentStore, Prepared, RequestRefused
 from .guard.limits import Limits
@@ -22,6 +22,13 @@ from .plain_inputs import plan_inputs
 from .rights import check_role, rules_of
 
 RoleOf = Callable[[Any], Role]
+Refused = Callable[[Any, UserFacingError], Awaitable[None]]
+"""Told of an operation, by its context, that asked for more than its role may do."""
+
+
+async def untold(_context: object, _refusal: UserFacingError) -> None:
+    """For schemas whose refusals are nobody's concern."""
+
 
 PREPARED: Final = "cronograph-prepared"
 """Under this key of an operation's ``operation_extensions`` is what has been prepared already, if anything has."""
@@ -34,6 +41,7 @@ class GuardedSchema(strawberry.Schema):
         limits: the limits in force.
         documents: parses, guards, validates and caches documents.
         rules: the role that a field needs, by the names of type and field.
+        refused: told of operations that were refused for want of a role, before they are answered.
     """
 
     def __init__(
@@ -47,8 +55,10 @@ class GuardedSchema(strawberry.Schema):
         config: StrawberryConfig | None = None,
         extensions: Iterable[Callable[[], SchemaExtension]] = (),
         role_of: RoleOf = lambda _context: Role.ADMIN,
+        refused: Refused = untold,
     ) -> None:
         self.limits = limits
+        self.refused = refused
         super().__init__(  # pyright: ignore[reportUnknownMemberType] - generic parameters that Strawberry leaves open
             query,
             mutation,
@@ -124,6 +134,7 @@ def build_schema(
     config: StrawberryConfig | None = None,
     extensions: Iterable[Callable[[], SchemaExtension]] = (),
     role_of: RoleOf = lambda _context: Role.ADMIN,
+    refused: Refused = untold,
 ) -> GuardedSchema:
     """A schema ready to be served.
 
@@ -136,6 +147,7 @@ def build_schema(
         config: Strawberry's configuration (scalar map, name converter).
         extensions: factories of further extensions, one call per operation.
         role_of: from the context, what its owner may do; everything unless given.
+        refused: told of operations that were refused for want of a role.
     """
     return GuardedSchema(
         query,
@@ -146,4 +158,5 @@ def build_schema(
         config=config,
         extensions=extensions,
         role_of=role_of,
+        refused=refused,
     )

@@ -16,8 +16,9 @@ class ApiCaller(Protocol):
         variables: Mapping[str, Any] | None = None,
         operation_name: str | None = None,
         submitter: Submitter | None = None,
+        run_id: int | None = None,
     ) -> dict[str, Any]:
-        """Execute ``query`` with the rights of ``submitter`` (None = the code of a job).
+        """Execute ``query`` with the rights of ``submitter`` (None = the code of a job), on behalf of a run.
 
         Returns the answer as GraphQL says it: ``data`` and, if there are any, ``errors``.
         """

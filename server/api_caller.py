@@ -21,10 +21,12 @@ class OwnApi:
     Args:
         schema: The schema that is served.
         context_for: Makes the context of one operation for a submitter (None = the code of a job), with the rights that
-            he has now; raises `UserFacingError` when he has none any more.
+            he has now, and for the place that the audit log names; raises `UserFacingError` when he has none any more.
     """
 
-    def __init__(self, schema: GuardedSchema, context_for: Callable[[Submitter | None], Awaitable[Context]]) -> None:
+    def __init__(
+        self, schema: GuardedSchema, context_for: Callable[[Submitter | None, str | None], Awaitable[Context]]
+    ) -> None:
         self._engine = Engine(schema)
         self._context_for = context_for
         self._loop = asyncio.get_running_loop()
@@ -36,12 +38,16 @@ class OwnApi:
         variables: Mapping[str, Any] | None = None,
         operation_name: str | None = None,
         submitter: Submitter | None = None,
+        run_id: int | None = None,
     ) -> dict[str, Any]:
         """Execute ``query``; answers as GraphQL says it, also when the document is refused."""
         request = GraphQLRequest(query, dict(variables or {}), operation_name)
-        return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(self._answer(request, submitter), self._loop))
+        place = None if run_id is None else f"run {run_id}"
+        return await asyncio.wrap_future(
+            asyncio.run_coroutine_threadsafe(self._answer(request, submitter, place), self._loop)
+        )
 
-    async def _answer(self, request: GraphQLRequest, submitter: Submitter | None) -> dict[str, Any]:
+    async def _answer(self, request: GraphQLRequest, submitter: Submitter | None, place: str | None) -> dict[str, Any]:
         try:
             prepared = self._engine.prepare(request)
         except RequestRefused as refused:
@@ -50,7 +56,7 @@ class OwnApi:
             message = "A job can run a query or a mutation; a subscription has no end."
             return error_answer([UserFacingError(message, code="SUBSCRIPTION_REFUSED")])
         try:
-            context = await self._context_for(submitter)
+            context = await self._context_for(submitter, place)
         except UserFacingError as refusal:
             return error_answer([refusal])
         return await self._engine.execute(prepared, context)

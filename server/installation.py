@@ -7,7 +7,7 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Collection
 from contextlib import AsyncExitStack
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from urllib.parse import urlsplit
 
 from starlette.applications import Starlette
@@ -38,6 +38,7 @@ from .http.pages import FOLDER, Site
 from .people import Who
 from .process.engine_thread import EngineThread
 from .process.lifecycle import Lifecycle, Phase
+from .refusals import Refusals
 from .version import installed_version
 
 log = logging.getLogger("cronograph")
@@ -81,7 +82,7 @@ class Installation:
     def _parts(self) -> Parts:
         """What the server is made of: all in this event loop, but for the engine."""
         settings = engine_settings(self.settings)
-        schema = create_schema()
+        schema = create_schema(refused=Refusals())
         of_engine = Database(self.settings.database_url)
         # Its own connections: what the API reads cannot use up those of the engine, nor the other way round.
         database = of_engine.beside("api")
@@ -91,9 +92,9 @@ class Installation:
         open_to_all, who = self.settings.no_auth, self.who
         sign_in = None if open_to_all or who is not None else SignIn(database, self.url, self.hosts, self.settings.oidc)
 
-        async def context_of(submitter: Submitter | None) -> Context:
+        async def context_of(submitter: Submitter | None, place: str | None) -> Context:
             person = LOCAL_ADMINISTRATOR if open_to_all else await person_behind(database, submitter)
-            return Context(database, feeds.bus, feeds.log_feed, person, keys=keys)
+            return Context(database, feeds.bus, feeds.log_feed, replace(person, address=place), keys=keys)
 
         api = OwnApi(schema, context_of)
         services = Services(of_engine, api, self.settings.http_allow, keys)

@@ -7,7 +7,7 @@ from typing import Any
 
 from strawberry.types.execution import ExecutionResult, PreExecutionError
 
-from ..errors import coded, error_answer, mask
+from ..errors import UserFacingError, coded, error_answer, mask
 from ..execution import BOUNDS, EventBounds
 from ..guard.document import Prepared, RequestRefused
 from ..schema_factory import PREPARED, GuardedSchema
@@ -48,6 +48,7 @@ class Engine:
             return error_answer([timed_out("The operation", self.limits, "; a mutation may have taken effect")])
         except Exception as error:  # noqa: BLE001 - masked and logged: the transport has nothing better to do with it
             return error_answer([mask(error, prepared.operation_name)])
+        await self._tell_refusal(result, context)
         return _answer(result)
 
     async def stream(
@@ -71,6 +72,7 @@ class Engine:
         try:
             async for result in results:
                 if isinstance(result, PreExecutionError):
+                    await self._tell_refusal(result, context)
                     raise RequestRefused(result.errors or [])
                 assert isinstance(result, ExecutionResult), "incremental delivery is not enabled"
                 answer = _answer(result)
@@ -79,6 +81,14 @@ class Engine:
                 yield answer
         finally:
             await results.aclose()
+
+    async def _tell_refusal(self, result: ExecutionResult, context: Any) -> None:  # noqa: ANN401
+        """Before the answer: who has got it finds the refusal in the audit log."""
+        if not isinstance(result, PreExecutionError):
+            return
+        for error in result.errors or ():
+            if isinstance(error, UserFacingError) and error.code == "FORBIDDEN":
+                await self.schema.refused(context, error)
 
     def encode(self, answer: Mapping[str, Any]) -> str:
         """The answer as JSON text; one that JSON cannot express becomes a masked error."""

@@ -41,7 +41,10 @@ async def graphql_request(
     api = services_of(context).api
     if api is None:
         raise ConfigurationError("job 'graphql_request': must run on a node with an API, this one has none")
-    answer = await api.call(query, variables=variables, operation_name=operation_name, submitter=context.info.submitter)
+    info = context.info
+    answer = await api.call(
+        query, variables=variables, operation_name=operation_name, submitter=info.submitter, run_id=info.run_id
+    )
     messages = list(_messages(answer))
     if messages:
         raise ApiError(_summary(messages))

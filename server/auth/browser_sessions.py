@@ -92,12 +92,16 @@ class BrowserSessions:
         return answer
 
     async def leave(self, request: Request, *, everywhere: bool) -> Response:
-        """End the session of a browser, or all of its account.
+        """End the session of a browser, or all of its account. One that has ended meanwhile is left all the same.
 
         Raises:
-            UserFacingError: ``UNAUTHENTICATED``: nobody is signed in.
+            UserFacingError: ``UNAUTHENTICATED``: all are to end, and nobody is signed in.
         """
-        await self._end(request, await self.required(request), everywhere=everywhere)
+        # Who shows no session at all is told so; of one that was revoked just now nothing is left to end.
+        is_shown = bool(self.secret_of(request))
+        known = await self.identity(request) if is_shown and not everywhere else await self.required(request)
+        if known is not None and known.kind is CredentialKind.BROWSER:
+            await self._end(request, known, everywhere=everywhere)
         answer = Redirect("/login", SEE_OTHER, headers=NO_STORE)
         self._authenticator.cookie.clear(request, answer)
         return answer

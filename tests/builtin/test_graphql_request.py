@@ -33,7 +33,9 @@ class Api:
         variables: Mapping[str, Any] | None = None,
         operation_name: str | None = None,
         submitter: Submitter | None = None,
+        run_id: int | None = None,
     ) -> dict[str, Any]:
+        assert run_id == 1
         asked = {"query": query, "variables": variables, "operation_name": operation_name, "submitter": submitter}
         self.asked.append(asked)
         return self.answer

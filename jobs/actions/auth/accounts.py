@@ -4,6 +4,7 @@ from collections.abc import Callable
 from datetime import datetime
 
 from ...core.auth.accounts import Account, check_account_name, name_key
+from ...core.auth.lookalikes import look_of
 from ...core.auth.roles import Role
 from ...core.auth.signin import LINK_LIFETIME, account_subject
 from ...core.codes import ErrorCode
@@ -20,9 +21,16 @@ def add_account(tx: Tx, name: str, role: Role, password_hash: str | None = None)
 
     Raises:
         InvalidInput: the name cannot be one.
-        AlreadyExists: one of this name exists, perhaps in other letters.
+        AlreadyExists: one of this name exists, perhaps in other letters, or one that looks like it.
     """
     stored = check_account_name(name)
+    twin = _twin(tx, stored)
+    if twin is not None:
+        raise AlreadyExists(
+            f"name: '{stored}' looks like the account '{twin}', and people would take one for the other; "
+            "choose another name",
+            path=("name",),
+        )
     account = accounts.insert_account(tx.conn, stored, role, password_hash, tx.now)
     if account is None:
         raise AlreadyExists(
@@ -31,6 +39,13 @@ def add_account(tx: Tx, name: str, role: Role, password_hash: str | None = None)
         )
     tx.record("account.created", stored, after={"role": role.value, "password": password_hash is not None})
     return account
+
+
+def _twin(tx: Tx, name: str) -> str | None:
+    """The account whose name cannot be told from a new one by looking at it; that of the same name is none."""
+    look, key = look_of(name), name_key(name)
+    alike = (one for one in stored_accounts.names(tx.conn) if look_of(one) == look)
+    return next((one for one in alike if name_key(one) != key), None)
 
 
 def set_role(tx: Tx, name: str, role: Role) -> Account:

@@ -8,6 +8,7 @@ from unicodedata import normalize
 
 from ..errors import InvalidInput
 from ..rules import check_name
+from .lookalikes import look_of
 from .roles import Role
 
 MAX_ACCOUNT_NAME: Final = 100
@@ -122,6 +123,9 @@ class ApiToken:
     revoked_at: datetime | None
 
 
+_LOCAL_ADMINISTRATOR_LOOK: Final = look_of(LOCAL_ADMINISTRATOR_NAME)
+
+
 def name_key(name: str) -> str:
     """What two account names must differ in: neither case nor the form of a letter tells people apart."""
     return normalize("NFKC", name).casefold()
@@ -137,7 +141,7 @@ def check_account_name(name: str) -> str:
     check_name(normal, "name")
     if len(normal) > MAX_ACCOUNT_NAME:
         raise InvalidInput(f"name: must have 1 to {MAX_ACCOUNT_NAME} characters, got {len(normal)}", path=("name",))
-    if name_key(normal) == LOCAL_ADMINISTRATOR_NAME:
+    if look_of(normal) == _LOCAL_ADMINISTRATOR_LOOK:
         raise InvalidInput(
             f"name: must not be '{LOCAL_ADMINISTRATOR_NAME}', who acts where there is no sign-in; choose another name",
             path=("name",),

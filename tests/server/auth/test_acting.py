@@ -1,23 +1,28 @@
 """What is done in somebody's name: written down, and no more than he may do himself at that time."""
 
 import json
-from typing import Any
+from dataclasses import replace
+from typing import Any, cast
 
 import pytest
 from sqlalchemy import Connection, delete, select, update
 
-from cronograph.graphql.context import Context
+from cronograph.graphql.context import Context, Person
 from cronograph.graphql.errors import UserFacingError
+from cronograph.graphql.schema import create_schema
 from cronograph.graphql.schema_factory import GuardedSchema
 from cronograph.jobs.actions.auth import accounts
 from cronograph.jobs.actions.dispatch import dispatch_due
 from cronograph.jobs.core.auth.accounts import Submitter
 from cronograph.jobs.core.auth.roles import Role
+from cronograph.jobs.store.db.database import Database
 from cronograph.jobs.store.db.transaction import Tx
+from cronograph.jobs.store.read.auth.audit import verify
 from cronograph.jobs.store.schema.tables import audit_log, periodic_task, run, user_account
 from cronograph.server.api_caller import OwnApi
 from cronograph.server.auth.sign_in import person_behind
-from tests.server.auth.serving import Protected
+from cronograph.server.refusals import Refusals
+from tests.server.auth.serving import Protected, protected
 from tests.support.storage import Stored
 
 CREATE = """mutation { createTask(input: {
@@ -119,7 +124,7 @@ async def test_a_job_has_the_rights_that_its_submitter_has_by_then(server: Prote
 async def test_a_job_of_somebody_without_rights_is_answered_by_that_refusal(
     light: Protected, schema: GuardedSchema
 ) -> None:
-    async def context_for(submitter: Submitter | None) -> Context:
+    async def context_for(submitter: Submitter | None, _place: str | None) -> Context:
         raise AssertionError(await person_behind(light.database, submitter))
 
     answer = await OwnApi(schema, context_for).call("{ viewer { name } }", submitter=Submitter("gone", 7_777))
@@ -249,3 +254,64 @@ async def test_the_audit_log_says_what_things_were_before_they_were_changed(serv
     ]
     action, deleted = was[8]
     assert (action, deleted["job_name"], deleted["args"]) == ("deleteTask", "graphql_request", ["query"])
+
+
+async def test_what_a_job_does_in_somebodys_name_is_written_down_with_its_run(
+    server: Protected, schema: GuardedSchema
+) -> None:
+    ada = await server.account("ada", Role.OPERATOR)
+    nothing: Any = None
+
+    async def context_for(submitter: Submitter | None, place: str | None) -> Context:
+        person = await person_behind(server.database, submitter)
+        return Context(server.database, nothing, nothing, replace(person, address=place))
+
+    text = 'mutation { pauseGroup(input: { name: "default" }) { errors { code } } }'
+    answer = await OwnApi(schema, context_for).call(text, submitter=Submitter("ada", ada.id), run_id=17)
+    assert answer["data"]["pauseGroup"]["errors"] == []
+    told = select(audit_log.c.actor, audit_log.c.action, audit_log.c.address).order_by(audit_log.c.id.desc()).limit(1)
+    found = await server.database.read(lambda conn: conn.execute(told).one())
+    assert tuple(found) == ("ada", "pauseGroup", "run 17")
+
+
+async def test_refused_attempts_are_written_down_once_a_minute_each(database_url: str) -> None:
+    now = [0.0]
+    async with protected(database_url, create_schema(refused=Refusals(lambda: now[0]))) as server:
+        await server.account("ada", Role.VIEWER)
+        token = await server.token("ada")
+        pause = 'mutation { pauseGroup(input: { name: "default" }) { errors { code } } }'
+        for _ in range(3):
+            assert await server.code(pause, token) == (403, "FORBIDDEN")
+        assert await server.code("{ accounts { name } }", token) == (403, "FORBIDDEN")
+        async with server.socket({"authorization": f"Bearer {token}"}) as socket:
+            assert await socket.receive() == {"type": "connection_ack"}
+            assert (await socket.first_of("{ secrets { name } }"))["type"] == "error"
+        now[0] = 60.0
+        assert await server.code(pause, token) == (403, "FORBIDDEN")
+        found = [one for one in await server.database.read(entries) if one[1] == "request.refused"]
+        verdict = await server.database.read(verify)
+    assert [(actor, subject, after["attempts"]) for actor, _, subject, _, after in found] == [
+        ("ada", "pauseGroup", 1),
+        ("ada", "accounts", 1),
+        ("ada", "secrets", 1),
+        ("ada", "pauseGroup", 3),
+    ]
+    assert found[0][4] == {"requiredRole": "OPERATOR", "role": "VIEWER", "attempts": 1}
+    assert verdict.fault is None
+
+
+async def test_a_refusal_is_answered_though_it_cannot_be_written_down(
+    empty_database_url: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    refusals, nothing = Refusals(), cast("Any", None)
+    database = Database(empty_database_url)
+    about = {"field": "accounts", "requiredRole": "ADMIN", "role": "VIEWER"}
+    refusal = UserFacingError("no", code="FORBIDDEN", http_status=403, extensions=about)
+    try:
+        await refusals(Context(database, nothing, nothing, Person("ada", Role.VIEWER)), refusal)
+    finally:
+        await database.close()
+    assert "a refusal of 'accounts' could not be written down" in caplog.text
+    # Of another kind, and of nobody that is known.
+    await refusals(object(), refusal)
+    await refusals(Context(database, nothing, nothing), UserFacingError("no", code="FORBIDDEN"))

@@ -45,6 +45,7 @@ def test_what_cannot_be_is_refused_and_changes_nothing(sqlite_url: str) -> None:
     run(sqlite_url, "user", "add", "ada", "--role", "admin")
     for words, arguments, said in (
         ("an account 'ADA' exists already", ["add", "ADA"], None),
+        ("looks like the account 'ada', and people would take one for the other", ["add", "\u0430da"], None),
         ("must not contain control characters", ["add", "eve\u202e"], None),
         ("password: must have 12 to 1024 characters, got 5", ["password", "ada", "--password-stdin"], "short\n"),
         ("must find the password on standard input, got nothing", ["password", "ada", "--password-stdin"], ""),

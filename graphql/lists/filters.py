@@ -58,8 +58,8 @@ class StringFilter:
     ne: str | None = _condition(NE)
     in_: list[str] | None = _condition(IN, "in")
     not_in: list[str] | None = _condition(NOT_IN)
-    contains: str | None = _condition("Contains this text, ignoring the case of ASCII letters.")
-    starts_with: str | None = _condition("Begins with this text, ignoring the case of ASCII letters.")
+    contains: str | None = _condition("Contains this text, ignoring the case of letters.")
+    starts_with: str | None = _condition("Begins with this text, ignoring the case of letters.")
     is_null: bool | None = _condition(IS_NULL)
 
 

@@ -1,7 +1,7 @@
 """Queries that compute: schedules, plans, figures; and who and when."""
 
 import asyncio
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from datetime import datetime, timedelta
 from itertools import islice
 from typing import Annotated, Final
@@ -62,16 +62,25 @@ class Plan:
         end: Its end, not included.
         request: The page.
         criteria: Whose.
+        apart: How far occurrences of a task are from each other at least; None = all of them.
     """
 
     def __init__(
-        self, info: Info, start: datetime, end: datetime, request: PageRequest, criteria: Criteria = EVERYTHING
+        self,
+        info: Info,
+        start: datetime,
+        end: datetime,
+        request: PageRequest,
+        criteria: Criteria = EVERYTHING,
+        *,
+        apart: timedelta | None = None,
     ) -> None:
         self._info = info
         self._start = start
         self._end = end
         self._request = request
         self._criteria = criteria
+        self._apart = apart
 
     async def page(self) -> Page[PlannedOccurrence]:
         """Up to ``limit`` occurrences behind the cursor."""
@@ -95,23 +104,24 @@ class Plan:
     async def count(self) -> int:
         """How many there are in the span, up to the cap and one more."""
         tasks = await self._tasks(self._start, MAX_COUNTED)
-        return await asyncio.to_thread(
-            lambda: sum(1 for _ in islice(planned(tasks, self._start, self._end), MAX_COUNTED))
-        )
+        return await asyncio.to_thread(lambda: sum(1 for _ in islice(self._planned(tasks, self._start), MAX_COUNTED)))
 
     async def _find(self, wanted: int) -> list[Planned]:
         after = self._request.after
         if after is None:
             tasks = await self._tasks(self._start, wanted)
-            return await asyncio.to_thread(lambda: list(islice(planned(tasks, self._start, self._end), wanted)))
+            return await asyncio.to_thread(lambda: list(islice(self._planned(tasks, self._start), wanted)))
         at, last_task = after
         assert isinstance(at, datetime), "the order begins with a time"
         assert isinstance(last_task, int), "and ends with a key"
         start = max(at, self._start)
         # Further tasks may be due at the very time of the cursor, and are behind us already.
         tasks = await self._tasks(start, wanted + MAX_TASKS)
-        beyond = (one for one in planned(tasks, start, self._end) if (one.effective_at, one.task_id) > (at, last_task))
+        beyond = (one for one in self._planned(tasks, start) if (one.effective_at, one.task_id) > (at, last_task))
         return await asyncio.to_thread(lambda: list(islice(beyond, wanted)))
+
+    def _planned(self, tasks: Iterable[model.Task], start: datetime) -> Iterator[Planned]:
+        return planned(tasks, start, self._end, self._apart)
 
     async def _tasks(self, start: datetime, wanted: int) -> Iterable[model.Task]:
         loaders, criteria = self._info.context.loaders, self._criteria
@@ -119,6 +129,16 @@ class Plan:
             criteria = stand_in(criteria, "stalled", await loaders.stalled())
         database = self._info.context.database
         return await database.read(plans.planned, start, self._end, wanted, MAX_TASKS, criteria)
+
+
+def _apart(seconds: float | None) -> timedelta | None:
+    """How far occurrences shall be from each other at least."""
+    if seconds is None:
+        return None
+    most = DAY.total_seconds()
+    if not 1 <= seconds <= most:
+        raise refused(f"apart: must be from 1 to {most:.0f} seconds, got {seconds:g}")
+    return timedelta(seconds=seconds)
 
 
 @strawberry.type
@@ -176,11 +196,19 @@ class ReportQueries:
     async def upcoming(
         self,
         info: Info,
+        *,
         from_: Annotated[
             datetime | None, strawberry.argument(name="from", description="The beginning; now unless given.")
         ] = None,
         to: Annotated[
             datetime | None, strawberry.argument(description="The end, not included; a day later unless given.")
+        ] = None,
+        apart: Annotated[
+            float | None,
+            strawberry.argument(
+                description="Seconds: of each task at most one occurrence in so long, at least 1; all of them unless "
+                "given. A task that is due every second does not push all others off the page then."
+            ),
         ] = None,
         first: Annotated[int, strawberry.argument(description="At most so many, 0 to 200.")] = 100,
         after: AFTER = None,
@@ -190,7 +218,7 @@ class ReportQueries:
         start = from_ or await info.context.now()
         end = to or later(start, DAY)
         request = PageArguments(first=first, after=after).bounded(PLAN, PLAN_ORDER, PLAN_KINDS)
-        plan = Plan(info, start, end, request, criteria_of_list(info, filter))
+        plan = Plan(info, start, end, request, criteria_of_list(info, filter), apart=_apart(apart))
         return connect(PLAN, request, read=plan.page, count=plan.count, convert=lambda one: one)
 
     @resolved(description="How things are now.", size=Size(own=500), requires=Role.VIEWER)

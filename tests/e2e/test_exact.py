@@ -136,3 +136,70 @@ def flaky(site: Site) -> dict[str, str]:
     query = '{ runs(first: 1, filter: { taskName: { eq: "flaky" } }) { nodes { id state } } }'
     run: dict[str, str] = site.ask(query)["runs"]["nodes"][0]
     return run
+
+
+class TestAddresses:
+    def test_what_an_address_asks_for_and_there_is_not_is_named(self, site: Site, new_page: PageOpener) -> None:
+        page = new_page(site.url)
+        for path, said in (
+            ("/log?sort=duration", "Order “duration” is not known"),
+            ("/log?run=abc", "Run “abc” is not known"),
+            ("/runs?state=lost", "State “lost” is not known"),
+            ("/tasks?sort=size", "Order “size” is not known"),
+            ("/nodes?state=dead", "State “dead” is not known"),
+            ("/?range=2h", "Span “2h” is not known"),
+        ):
+            live(page, path)
+            expect(page.locator(".chip-unknown")).to_contain_text(said)
+        page.get_by_role("button", name="Leave out span").click()
+        expect(page.locator(".chip-unknown")).to_have_count(0)
+        live(page, "/log?sort=newest&outcome=failures")
+        expect(page.locator(".chip-unknown")).to_have_count(0)
+
+
+class TestTimes:
+    def test_sentences_of_the_server_are_in_local_time_when_that_is_chosen(
+        self, site: Site, new_page: PageOpener
+    ) -> None:
+        [run] = enqueue(site, 1, runAt="2090-01-01T12:00:00Z")
+        page = new_page(site.url, timezone_id="Asia/Kolkata")
+        live(page, f"/runs/{run}")
+        sentence = page.locator(".explain-sentence")
+        expect(sentence).to_contain_text("2090-01-01 12:00:00 UTC")
+        page.get_by_role("button", name="Times are shown in UTC").click()
+        expect(sentence).to_contain_text("2090-01-01 17:30:00 UTC+5:30")
+        page.get_by_role("button", name="Change").click()
+        expect(page.get_by_role("dialog").get_by_label("Not before (local time)")).to_have_value("2090-01-01T17:30")
+
+
+class TestLiveness:
+    def test_the_audit_log_shows_what_happens_while_it_is_open(self, site: Site, new_page: PageOpener) -> None:
+        page = new_page(site.url)
+        live(page, "/audit?subject=watched")
+        expect(page.get_by_text("No entry matches")).to_be_visible()
+        site.create_task("watched", "quick")
+        expect(page.locator("tbody tr")).to_contain_text("watched")
+
+    def test_rows_that_were_pruned_leave_the_page(self, site: Site, new_page: PageOpener) -> None:
+        run = site.trigger("broken")
+        wait_until(lambda: site.run_state(run) == "FAILED", message="the run to fail")
+        page = new_page(site.url)
+        live(page, "/runs?state=failed&job=broken")
+        expect(page.locator("tbody tr")).to_have_count(1)
+        site.ask("mutation { pruneHistory(input: { maxAgeDays: 0 }) { errors { message } } }")
+        expect(page.get_by_text("No run matches")).to_be_visible()
+
+
+class TestPlan:
+    def test_the_plan_reaches_its_end_however_frequent_tasks_are(self, site: Site, new_page: PageOpener) -> None:
+        names = [f"often-{number}" for number in range(3)]
+        for name in names:
+            site.create_task(name, "quick", "* * * * * *")
+        page = new_page(site.url)
+        live(page, "/")
+        timeline = page.get_by_role("region", name="Timeline")
+        expect(timeline).to_contain_text("and next hour")
+        expect(timeline.locator(".planned").first).to_be_visible()
+        expect(timeline.locator(".beyond-plan")).to_have_count(0)
+        for name in names:
+            site.ask("mutation($n: String!) { deleteTask(input: { name: $n }) { errors { message } } }", n=name)

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from sqlalchemy import BigInteger, ColumnElement, Float
+from sqlalchemy import BigInteger, Boolean, ColumnElement, Float
 from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.sql.compiler import SQLCompiler
 from sqlalchemy.sql.functions import FunctionElement, GenericFunction
@@ -49,6 +49,26 @@ def _bucket_postgresql(element: BucketStart, compiler: SQLCompiler, **options: A
 def _bucket_sqlite(element: BucketStart, compiler: SQLCompiler, **options: Any) -> str:
     instant, seconds = _operands(element, compiler, options)
     return f"({_whole_seconds(instant)} / {seconds} * {seconds})"
+
+
+class FitsPattern(GenericFunction[bool]):
+    """Whether a text fits the second operand, a regular expression, on PostgreSQL; the third, for GLOB, on SQLite."""
+
+    type = Boolean()
+    inherit_cache = True
+    name = "cronograph_fits_pattern"
+
+
+@compiles(FitsPattern, "postgresql")
+def _fits_postgresql(element: FitsPattern, compiler: SQLCompiler, **options: Any) -> str:
+    text, expression, _ = element.clauses
+    return f"({compiler.process(text, **options)} ~ {compiler.process(expression, **options)})"
+
+
+@compiles(FitsPattern, "sqlite")
+def _fits_sqlite(element: FitsPattern, compiler: SQLCompiler, **options: Any) -> str:
+    text, _, glob = element.clauses
+    return f"({compiler.process(text, **options)} GLOB {compiler.process(glob, **options)})"
 
 
 def _whole_seconds(instant: str) -> str:

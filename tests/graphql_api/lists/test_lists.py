@@ -190,6 +190,28 @@ FILTERS: list[tuple[dict[str, Any], str]] = [
 ]
 
 
+@pytest.mark.parametrize(
+    "condition",
+    [
+        {"contains": "äöü"},
+        {"contains": "ÄÖÜ"},
+        {"startsWith": "größe äÖÜ"},
+        {"contains": "(ä"},
+        {"contains": "[ö*] ?"},
+        {"contains": "\\Ж^$.|-]"},
+        {"contains": "ΣΊΣΥΦΟΣ"},
+        {"contains": "ß"},
+    ],
+)
+async def test_texts_are_found_in_any_case_of_any_letters(api: Api, condition: dict[str, str]) -> None:
+    text = "Größe ÄÖÜ (Ä) [Ö*] ? \\ж^$.|-] σίσυφοσ"
+    for description in (text, "Grosse AOU", "oe ue ae", "[x*] ?"):
+        api.stored.enqueue(description=description)
+    query = "query($f: RunFilter) { runs(filter: $f) { nodes { description } } }"
+    found = (await api.ask(query, f={"description": condition}))["runs"]["nodes"]
+    assert [run["description"] for run in found] == [text]
+
+
 async def test_filters_find_what_they_say(api: Api) -> None:
     stored = api.stored
     runs = {

@@ -17,8 +17,8 @@ from tests.graphql_api.api import Api, counted_statements
 from tests.support.storage import START
 
 UPCOMING = """
-query($from: DateTime, $to: DateTime, $first: Int! = 100, $after: String) {
-  upcoming(from: $from, to: $to, first: $first, after: $after) {
+query($from: DateTime, $to: DateTime, $apart: Float, $first: Int! = 100, $after: String) {
+  upcoming(from: $from, to: $to, apart: $apart, first: $first, after: $after) {
     nodes { task { name } scheduledFor effectiveAt } pageInfo { hasNextPage endCursor } totalCount
   }
 }
@@ -63,6 +63,18 @@ async def test_the_plan_is_paged_without_gaps_and_repetitions(api: Api) -> None:
         if not page["pageInfo"]["hasNextPage"]:
             break
     assert walked == everything["nodes"]
+
+
+async def test_a_plan_with_room_between_occurrences_reaches_its_end_however_frequent_tasks_are(api: Api) -> None:
+    api.stored.task("* * * * * *", name="a")
+    api.stored.task("0 30 * * * *", name="b")
+    plan = await upcoming(api, to="2026-03-01T13:00:00Z", apart=600)
+    assert names(plan) == "aaabaaa"
+    times = [node["effectiveAt"][11:19] for node in plan["nodes"] if node["task"]["name"] == "a"]
+    assert times == ["12:00:01", "12:10:01", "12:20:01", "12:30:01", "12:40:01", "12:50:01"]
+    assert plan["totalCount"] == 7
+    code, message = await api.refused(UPCOMING, apart=0.5)
+    assert (code, message) == ("INVALID_INPUT", "apart: must be from 1 to 86400 seconds, got 0.5")
 
 
 async def test_a_plan_of_the_far_future_begins_there(api: Api) -> None:

@@ -6,6 +6,7 @@ import { formOfTask, type TaskForm } from "../model/task-form";
 import { useJobs } from "../services/jobs";
 import { createTask, updateTask } from "../services/tasks";
 import { notify } from "../state/announce";
+import { zone } from "../state/prefs";
 import { TaskFormDialog } from "./task-form";
 
 const EditDocument = graphql(
@@ -45,7 +46,7 @@ export function EditTask({ name, onClose }: { name: string; onClose: () => void 
   return (
     <TaskFormDialog
       title={`Edit ${name}`}
-      stored={formOfTask(task)}
+      stored={formOfTask(task, zone.value)}
       jobs={jobs}
       onClose={onClose}
       onSave={async (input) => {

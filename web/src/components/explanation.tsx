@@ -1,3 +1,5 @@
+import { inZone } from "../lib/time";
+import { zone } from "../state/prefs";
 import { Time } from "./time";
 
 interface ExplanationProps {
@@ -14,7 +16,7 @@ export function ExplanationView({ explain }: ExplanationProps) {
   return (
     <div class="explain">
       <p class="explain-sentence">
-        {explain.until === null ? explain.sentence : withoutCountdown(explain.sentence)}
+        {inZone(explain.until === null ? explain.sentence : withoutCountdown(explain.sentence), zone.value)}
         {explain.until !== null && (
           <>
             {" "}
@@ -27,7 +29,7 @@ export function ExplanationView({ explain }: ExplanationProps) {
       {explain.details.length > 0 && (
         <ul class="bullets dim">
           {explain.details.map((detail) => (
-            <li key={detail}>{detail}</li>
+            <li key={detail}>{inZone(detail, zone.value)}</li>
           ))}
         </ul>
       )}

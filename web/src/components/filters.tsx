@@ -1,7 +1,8 @@
 import type { ComponentChildren } from "preact";
 import { useEffect, useId, useRef, useState } from "preact/hooks";
 import { type NameKind, useNames } from "../services/suggest";
-import { setParams } from "../state/route";
+import { searchParams, setParams } from "../state/route";
+import { Icon } from "./icon";
 
 /** One line of filters above a list. */
 export function FilterBar({ children }: { children: ComponentChildren }) {
@@ -89,19 +90,44 @@ interface SelectFilterProps {
   label: string;
   /** What the empty choice is called. */
   all: string;
+  /** What the address may call the empty choice. */
+  usual?: string;
   options: readonly (readonly [value: string, word: string])[];
 }
 
-export function SelectFilter({ name, value, label, all, options }: SelectFilterProps) {
+export function SelectFilter({ name, value, label, all, usual = "", options }: SelectFilterProps) {
   return (
-    <select class="select filter-select" aria-label={label} value={value} onChange={(event) => setParams({ [name]: event.currentTarget.value, after: null })}>
-      <option value="">{all}</option>
-      {options.map(([option, word]) => (
-        <option key={option} value={option}>
-          {word}
-        </option>
-      ))}
-    </select>
+    <>
+      <select class="select filter-select" aria-label={label} value={value} onChange={(event) => setParams({ [name]: event.currentTarget.value, after: null })}>
+        <option value="">{all}</option>
+        {options.map(([option, word]) => (
+          <option key={option} value={option}>
+            {word}
+          </option>
+        ))}
+      </select>
+      <UnknownValue name={name} label={label} known={[usual, ...options.map(([option]) => option)]} />
+    </>
+  );
+}
+
+interface UnknownValueProps {
+  name: string;
+  label: string;
+  known: readonly string[];
+}
+
+/** Says that the address asks for something that there is not, instead of leaving it out in silence. */
+export function UnknownValue({ name, label, known }: UnknownValueProps) {
+  const asked = searchParams.value.get(name) ?? "";
+  if (asked === "" || known.includes(asked)) return null;
+  return (
+    <span class="chip chip-unknown" role="status">
+      {label} “{asked}” is not known
+      <button type="button" class="chip-button" aria-label={`Leave out ${label.toLowerCase()} “${asked}”`} onClick={() => setParams({ [name]: null, after: null }, { replace: true })}>
+        <Icon name="close" />
+      </button>
+    </span>
   );
 }
 

@@ -3,7 +3,7 @@ import { heatMap, type Hours } from "../lib/chart";
 import { plural } from "../lib/format";
 import { serverNow } from "../live/clock";
 import { useLive } from "../live/use-live";
-import { zone } from "../state/prefs";
+import { zone, zoneWord } from "../state/prefs";
 import { ChartFrame } from "./chart-frame";
 import { LivePart } from "./live-part";
 
@@ -44,7 +44,7 @@ function HourMap({ hours }: { hours: readonly Hours[] }) {
   const cells = heatMap(hours, zone.value === "local");
   return (
     <ChartFrame
-      title={`Starts of ${WEEKS} weeks by weekday and hour, ${zone.value === "utc" ? "UTC" : "local time"}; failed ones red`}
+      title={`Starts of ${WEEKS} weeks by weekday and hour, ${zoneWord()}; failed ones red`}
       columns={["Day", "Hour", "Started", "Failed"]}
       rows={[...cells].sort((left, right) => left.day * 24 + left.hour - right.day * 24 - right.hour).map((cell) => [DAYS[cell.day] ?? "", `${cell.hour}:00`, String(cell.count), String(cell.failed)])}
       width={LEFT + 24 * CELL}

@@ -2,8 +2,10 @@ import type { RunRow } from "../graphql/fragments";
 import { words } from "../lib/format";
 import { paths } from "../lib/paths";
 import { runActions } from "../lib/run-filter";
+import { inZone } from "../lib/time";
 import type { ExplainedRun, Repeated } from "../model/reasons";
 import { cancelRun, retryNow, retryRun } from "../services/runs";
+import { zone } from "../state/prefs";
 import { Action } from "./action";
 import { type Column, DataTable } from "./data-table";
 import { Icon } from "./icon";
@@ -118,7 +120,7 @@ function Why({ run, repeated }: { run: ExplainedRun; repeated: boolean }) {
       </span>
     );
   }
-  const sentence = run.explain?.sentence ?? "";
+  const sentence = inZone(run.explain?.sentence ?? "", zone.value);
   return (
     <>
       {repeated ? (

@@ -5,7 +5,9 @@ import { readArgs } from "../model/task-form";
 import { Action } from "./action";
 import { ArgsEditor } from "./args-editor";
 import { Dialog } from "./dialog";
+import { DraftNote } from "./draft-note";
 import { focusFault } from "./field";
+import { useDraft } from "./use-draft";
 
 interface RunWithArgsProps {
   title: string;
@@ -23,7 +25,8 @@ interface RunWithArgsProps {
 
 /** Asks for the arguments of one run. */
 export function RunWithArgs({ title, action, args, schema, children, fixed, onClose, onRun }: RunWithArgsProps) {
-  const [text, setText] = useState(() => JSON.stringify(args ?? {}, null, 2));
+  const draft = useDraft(title, JSON.stringify(args ?? {}, null, 2));
+  const text = draft.value;
   const [error, setError] = useState<string | undefined>(undefined);
   const [busy, setBusy] = useState(false);
   const faults = useRef(0);
@@ -37,19 +40,25 @@ export function RunWithArgs({ title, action, args, schema, children, fixed, onCl
     setBusy(true);
     const done = await onRun(read);
     setBusy(false);
-    if (done) onClose();
+    if (done) leave();
+  };
+  const leave = (): void => {
+    draft.drop();
+    onClose();
   };
   return (
-    <Dialog title={title} onClose={onClose} wide>
+    <Dialog title={title} onClose={leave} wide>
+      {draft.restored && <DraftNote onDrop={draft.drop} />}
       <form ref={form} class="form" onSubmit={(event) => void submit(event)} noValidate>
         {children}
         {fixed !== undefined ? (
           <p class="dim">{fixed}</p>
         ) : (
           <ArgsEditor
+            key={String(draft.restored)}
             value={text}
             onChange={(value) => {
-              setText(value);
+              draft.set(value);
               setError(undefined);
             }}
             onFaults={(count) => (faults.current = count)}
@@ -58,7 +67,7 @@ export function RunWithArgs({ title, action, args, schema, children, fixed, onCl
           />
         )}
         <div class="form-actions">
-          <button type="button" class="button" onClick={onClose}>
+          <button type="button" class="button" onClick={leave}>
             Cancel
           </button>
           <Action type="submit" class="button primary" disabled={busy}>

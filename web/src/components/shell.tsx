@@ -2,10 +2,11 @@ import type { ComponentChildren } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import type { IconName } from "../lib/status";
 import type { Page } from "../lib/paths";
-import { type Theme, theme, zone } from "../state/prefs";
+import { type Theme, theme, zone, zoneWord } from "../state/prefs";
 import { Icon } from "./icon";
 import { LinkPill } from "./link-pill";
 import { Notices } from "./notices";
+import { SignInAgain } from "./sign-in-dialog";
 import { Who } from "./who";
 import { HelpDialog } from "./help-dialog";
 
@@ -67,7 +68,7 @@ function Switches({ openHelp }: { openHelp: () => void }) {
         type="button"
         class="button small"
         title="Show times in UTC or in your own zone"
-        aria-label={`Times are shown in ${zone.value === "utc" ? "UTC" : "local time"}; switch`}
+        aria-label={`Times are shown in ${zoneWord()}; switch`}
         onClick={() => (zone.value = zone.value === "utc" ? "local" : "utc")}
       >
         {zone.value === "utc" ? "UTC" : "local"}
@@ -116,6 +117,7 @@ export function Shell({ page, help, setHelp, children }: ShellProps) {
         {children}
       </main>
       <Notices />
+      <SignInAgain />
       {help && <HelpDialog onClose={() => setHelp(false)} />}
     </div>
   );

@@ -3,11 +3,14 @@ import { isAtZone, withoutField } from "../lib/fault";
 import { plural } from "../lib/format";
 import { changedFields, EMPTY_FORM, fieldOfPath, type FormErrors, type FormField, missing, type Syntax, type TaskForm } from "../model/task-form";
 import type { UserError } from "../services/mutate";
+import { zone, zoneWord } from "../state/prefs";
 import { ArgsEditor } from "./args-editor";
 import { Dialog } from "./dialog";
 import { Action } from "./action";
 import { Field, focusFault, Select, TextInput } from "./field";
+import { DraftNote } from "./draft-note";
 import { SchedulePreview, useSchedulePreview } from "./schedule-preview";
+import { useDraft } from "./use-draft";
 
 /** A job that a task can run. */
 export interface JobChoice {
@@ -59,20 +62,21 @@ interface Binding {
 /** Creates or edits a task. The dialog keeps what is typed, whatever happens around it. */
 export function TaskFormDialog({ title, stored, jobs, start, onClose, onSave }: TaskFormProps) {
   const before = stored ?? EMPTY_FORM;
-  const [form, setForm] = useState<TaskForm>({ ...before, ...start });
+  const draft = useDraft<Partial<TaskForm>>(stored === null ? "new task" : `task ${stored.name}`, start ?? {});
+  const form: TaskForm = { ...before, ...draft.value };
   const [errors, setErrors] = useState<FormErrors>({});
   const [general, setGeneral] = useState<readonly string[]>([]);
   const [busy, setBusy] = useState(false);
   const argFaults = useRef(0);
   const element = useRef<HTMLFormElement>(null);
   const set = (field: FormField, value: string): void => {
-    setForm((known) => ({ ...known, [field]: value }));
+    draft.set({ ...draft.value, [field]: value });
     setErrors((known) => ({ ...known, [field]: undefined }));
   };
   const bind = (field: FormField): Binding => ({ value: form[field], onChange: (value) => set(field, value), invalid: errors[field] !== undefined });
   const submit = async (event: Event): Promise<void> => {
     event.preventDefault();
-    const { input, errors: faults } = changedFields(form, before);
+    const { input, errors: faults } = changedFields(form, before, zone.value);
     const all = {
       ...(stored === null && missing(form)),
       ...(argFaults.current > 0 && { args: `${plural(argFaults.current, "argument")} cannot be sent like this` }),
@@ -83,6 +87,7 @@ export function TaskFormDialog({ title, stored, jobs, start, onClose, onSave }: 
     setBusy(true);
     const refused = await onSave({ ...input, name: form.name.trim() });
     setBusy(false);
+    if (refused.length === 0) draft.drop();
     setErrors(
       Object.fromEntries(
         refused.flatMap((error) => {
@@ -94,8 +99,13 @@ export function TaskFormDialog({ title, stored, jobs, start, onClose, onSave }: 
     setGeneral(refused.filter((error) => fieldOfPath(error.path) === null).map((error) => error.message));
     if (refused.length > 0) focusFault(element.current);
   };
+  const leave = (): void => {
+    draft.drop();
+    onClose();
+  };
   return (
-    <Dialog title={title} onClose={onClose} wide>
+    <Dialog title={title} onClose={leave} wide>
+      {draft.restored && <DraftNote onDrop={draft.drop} />}
       <form ref={element} class="form" onSubmit={(event) => void submit(event)} noValidate>
         <div class="form-grid">
           {stored === null && (
@@ -119,7 +129,7 @@ export function TaskFormDialog({ title, stored, jobs, start, onClose, onSave }: 
         {form.jobName.trim() === "" && form.args.trim() === "{}" ? (
           <p class="dim">The arguments show here once a job is chosen.</p>
         ) : (
-          <ArgsEditor key={form.jobName} value={form.args} onChange={(value) => set("args", value)} onFaults={(count) => (argFaults.current = count)} schema={jobs.find((job) => job.name === form.jobName)?.argsSchema} error={errors.args} />
+          <ArgsEditor key={`${form.jobName} ${draft.restored}`} value={form.args} onChange={(value) => set("args", value)} onFaults={(count) => (argFaults.current = count)} schema={jobs.find((job) => job.name === form.jobName)?.argsSchema} error={errors.args} />
         )}
         <Policies bind={bind} errors={errors} />
         {general.map((message) => (
@@ -128,7 +138,7 @@ export function TaskFormDialog({ title, stored, jobs, start, onClose, onSave }: 
           </p>
         ))}
         <div class="form-actions">
-          <button type="button" class="button" onClick={onClose}>
+          <button type="button" class="button" onClick={leave}>
             Cancel
           </button>
           <Action type="submit" class="button primary" disabled={busy}>
@@ -232,10 +242,10 @@ function Policies({ bind, errors }: PartProps) {
         <Field label="Owner" error={errors.owner} hint="such as channel:42">
           <TextInput {...bind("owner")} />
         </Field>
-        <Field label="Not before (UTC)" error={errors.startAt}>
+        <Field label={`Not before (${zoneWord()})`} error={errors.startAt}>
           <TextInput {...bind("startAt")} type="datetime-local" />
         </Field>
-        <Field label="Not after (UTC)" error={errors.endAt}>
+        <Field label={`Not after (${zoneWord()})`} error={errors.endAt}>
           <TextInput {...bind("endAt")} type="datetime-local" />
         </Field>
       </div>

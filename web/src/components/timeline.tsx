@@ -25,6 +25,8 @@ interface TimelineProps {
   planned: readonly Planned[];
   /** Until when all that is planned is drawn, in milliseconds; null if that is the whole hour. */
   plannedUntil: number | null;
+  /** The plan has at most one occurrence of a task in so many milliseconds. */
+  apart: number;
   /** Hours back. */
   hours: number;
   /** Whether older executions of the span are missing. */
@@ -32,12 +34,12 @@ interface TimelineProps {
 }
 
 /** What ran in the last hours and what is planned for the next one. */
-export function Timeline({ executions, planned, plannedUntil, hours, cut }: TimelineProps) {
+export function Timeline({ executions, planned, plannedUntil, apart, hours, cut }: TimelineProps) {
   const { ref, width } = useWidth<HTMLDivElement>();
   const [all, setAll] = useState(false);
   const time = useComputed(() => Math.floor(now.value / STEP) * STEP).value;
   const frame: Frame = { from: time - hours * 3_600_000, to: time + FUTURE, now: time, width: Math.max(1, width) };
-  const rows = timelineRows(executions, planned, frame);
+  const rows = timelineRows(executions, planned, frame, apart);
   const shown = all ? rows : rows.slice(0, FEW);
   return (
     <ChartFrame
@@ -69,7 +71,7 @@ export function Timeline({ executions, planned, plannedUntil, hours, cut }: Time
 function nextText(row: TimelineRow, frame: Frame): string {
   const first = row.planned[0];
   if (first === undefined) return "–";
-  return relative(frame.from + (first / frame.width) * (frame.to - frame.from), frame.now);
+  return relative(frame.from + ((first.x + first.width / 2) / frame.width) * (frame.to - frame.from), frame.now);
 }
 
 function Plot({ rows, frame, plannedUntil }: { rows: readonly TimelineRow[]; frame: Frame; plannedUntil: number | null }) {
@@ -95,8 +97,8 @@ function Plot({ rows, frame, plannedUntil }: { rows: readonly TimelineRow[]; fra
       {rows.map((row, index) => (
         <g key={row.name} transform={`translate(0 ${index * ROW})`}>
           <line class="grid" x1={0} x2={frame.width} y1={ROW - 0.5} y2={ROW - 0.5} />
-          {row.planned.map((x) => (
-            <rect key={`p${x}`} class="planned" x={x - 1.5} y={(ROW - BAR) / 2 + 0.5} width={3} height={BAR - 1} />
+          {row.planned.map(({ x, width }) => (
+            <rect key={`p${x}`} class="planned" x={x} y={(ROW - BAR) / 2 + 0.5} width={width} height={BAR - 1} />
           ))}
           {row.bars.map((bar) => (
             <BarView key={bar.id} bar={bar} name={row.name} />

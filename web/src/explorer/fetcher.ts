@@ -2,7 +2,7 @@ import { createGraphiQLFetcher, type Fetcher } from "@graphiql/toolkit";
 import { createClient } from "graphql-ws";
 import { at } from "../lib/base";
 import { closeCode, SIGNED_OUT } from "../lib/close-code";
-import { signInAgain } from "../services/sign-in";
+import { leaveToSignIn } from "../services/sign-in";
 import { endingQuietly } from "./ending";
 import { keepingEvents } from "./last-events";
 
@@ -10,7 +10,7 @@ import { keepingEvents } from "./last-events";
 async function ask(input: RequestInfo | URL, init?: RequestInit): Promise<Response> {
   const response = await fetch(input, init);
   // A token that somebody has typed into the headers is his own to mend.
-  if (response.status === 401 && !new Headers(init?.headers).has("authorization")) signInAgain();
+  if (response.status === 401 && !new Headers(init?.headers).has("authorization")) leaveToSignIn();
   return response;
 }
 
@@ -27,7 +27,7 @@ export function makeFetcher(location: Location): Fetcher {
         url: socketUrl.href,
         lazy: true,
         retryAttempts: 10,
-        on: { closed: (event) => closeCode(event) === SIGNED_OUT && signInAgain() },
+        on: { closed: (event) => closeCode(event) === SIGNED_OUT && leaveToSignIn() },
       }),
     ),
     enableIncrementalDelivery: false,

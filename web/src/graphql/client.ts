@@ -51,11 +51,30 @@ async function readAnswer(response: Response): Promise<unknown> {
 /** Milliseconds after which an answer is no longer waited for: a connection that hangs must not hold a page for ever. */
 const LONGEST_ANSWER = 60_000;
 
-/** Sends one query or mutation to `/graphql`; throws ApiError or LinkError. */
+/** The session has ended, or there was none. */
+const SIGNED_OUT = 401;
+
+/**
+ * Sends one query or mutation to `/graphql`; throws ApiError or LinkError. If the session has ended it is sent again once
+ * there is another one.
+ */
 export async function request<R, V>(document: TadaDocumentNode<R, V>, variables: V, signal?: AbortSignal): Promise<R> {
-  let response: Response;
+  let response = await send(document, variables, signal);
+  while (response.status === SIGNED_OUT) {
+    await signInAgain();
+    response = await send(document, variables, signal);
+  }
+  return dataOf<R>(response);
+}
+
+/** The same without asking anybody to sign in. */
+export async function requestOnce<R, V>(document: TadaDocumentNode<R, V>, variables: V): Promise<R> {
+  return dataOf<R>(await send(document, variables));
+}
+
+async function send<R, V>(document: TadaDocumentNode<R, V>, variables: V, signal?: AbortSignal): Promise<Response> {
   try {
-    response = await fetch(at("/graphql"), {
+    return await fetch(at("/graphql"), {
       method: "POST",
       headers: { "content-type": "application/json", accept: "application/graphql-response+json, application/json" },
       body: JSON.stringify({ query: printDocument(document), variables }),
@@ -65,7 +84,9 @@ export async function request<R, V>(document: TadaDocumentNode<R, V>, variables:
     if (signal?.aborted) throw cause;
     throw new LinkError("The server cannot be reached", { cause });
   }
-  if (response.status === 401) signInAgain();
+}
+
+async function dataOf<R>(response: Response): Promise<R> {
   const answer = await readAnswer(response);
   if (!isAnswer(answer)) throw new LinkError(`The server answered ${response.status} ${response.statusText}`);
   if (answer.errors && answer.errors.length > 0) throw new ApiError(answer.errors);

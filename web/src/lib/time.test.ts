@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { clock, countdown, duration, full, moment, namesZone, relative, wholeDuration, zonedClock, zoneName } from "./time";
+import { clock, countdown, duration, full, inZone, moment, namesZone, relative, wholeDuration, zonedClock, zoneName } from "./time";
 
 const NOON = Date.UTC(2026, 10, 21, 12, 0, 0);
 
@@ -65,4 +65,11 @@ describe("the clock of a schedule's zone", () => {
     expect(namesZone("At 08:00 on Monday (Europe/Berlin)", "Europe/Berlin")).toBe(true);
     expect(namesZone("Every 5 minutes", "")).toBe(false);
   });
+});
+
+test("a sentence of the server tells its times in the zone that was chosen", () => {
+  const sentence = "It is due at 2026-03-01 12:00:05 UTC, and again at 2026-03-02 12:00:05 UTC.";
+  expect(inZone(sentence, "utc")).toBe(sentence);
+  const at = (iso: string): string => `${full(Date.parse(iso), "local")} ${zoneName(Date.parse(iso), "local")}`;
+  expect(inZone(sentence, "local")).toBe(`It is due at ${at("2026-03-01T12:00:05Z")}, and again at ${at("2026-03-02T12:00:05Z")}.`);
 });

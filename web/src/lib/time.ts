@@ -137,6 +137,15 @@ export function namesZone(sentence: string | null, timezone: string): boolean {
   return sentence?.includes(timezone === "" ? "UTC" : timezone) ?? false;
 }
 
+/** A sentence of the server, in which times are UTC, with its times in the reader's zone. */
+export function inZone(sentence: string, zone: Zone): string {
+  if (zone === "utc") return sentence;
+  return sentence.replace(/(\d{4}-\d\d-\d\d) (\d\d:\d\d:\d\d) UTC/g, (_, day: string, clockTime: string) => {
+    const at = Date.parse(`${day}T${clockTime}Z`);
+    return `${full(at, zone)} ${zoneName(at, zone)}`;
+  });
+}
+
 /** The name to put behind a time: `UTC`, or the local zone with its offset at that instant, such as `UTC+1`. */
 export function zoneName(at: number, zone: Zone): string {
   if (zone === "utc") return "UTC";

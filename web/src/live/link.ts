@@ -162,7 +162,7 @@ export class Link {
 
   private onClosed(event: unknown): void {
     window.clearTimeout(this.pongTimer);
-    if (closeCode(event) === SIGNED_OUT) return signInAgain();
+    if (closeCode(event) === SIGNED_OUT) return void signInAgain().then(() => this.lost(false));
     this.lost(closeCode(event) === RESTARTING);
   }
 

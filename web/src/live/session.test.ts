@@ -25,7 +25,7 @@ function open(query: Partial<LiveQuery<Data, object, number>> = {}) {
   const session = new Session<Data, object, number>(String(Math.random()), () => undefined, feed, () => Date.now(), send);
   session.use({ document: {} as never, variables: () => ({}), init: (data) => data.value, outdates: () => true, ...query });
   session.open();
-  return { session, asked, event: () => listener?.event({} as LiveEvent), connected: () => listener?.connected() };
+  return { session, asked, event: (event: Partial<LiveEvent> = {}) => listener?.event(event as LiveEvent), connected: () => listener?.connected() };
 }
 
 async function answer(question: { answer(data: Data): void } | undefined, value: number): Promise<void> {
@@ -104,5 +104,16 @@ test("an answer that says when it goes out of date is asked for again then", asy
   await vi.advanceTimersByTimeAsync(4_999);
   expect(asked).toHaveLength(1);
   await vi.advanceTimersByTimeAsync(100);
+  expect(asked).toHaveLength(2);
+});
+
+test("the end of pruning is asked after by every page: pruned rows go without an event each", async () => {
+  const { asked, event } = open({ outdates: () => false });
+  await answer(asked[0], 1);
+  event({ kind: "EXECUTION_FINISHED", jobName: "other" });
+  await vi.advanceTimersByTimeAsync(2_000);
+  expect(asked).toHaveLength(1);
+  event({ kind: "EXECUTION_FINISHED", jobName: "prune_history" });
+  await vi.advanceTimersByTimeAsync(1_000);
   expect(asked).toHaveLength(2);
 });

@@ -47,6 +47,11 @@ function remember(key: string, state: unknown): void {
   if (remembered.size > REMEMBER) remembered.delete(remembered.keys().next().value ?? "");
 }
 
+/** Rows that are pruned go without an event each: the end of the job that does it stands for all of them. */
+function prunes({ kind, jobName }: LiveEvent): boolean {
+  return kind === "EXECUTION_FINISHED" && jobName === "prune_history";
+}
+
 function passes(error: Error): boolean {
   return error instanceof LinkError || (error instanceof ApiError && error.passes);
 }
@@ -154,7 +159,7 @@ export class Session<R extends Stamps, V, S> {
     let state = this.query.init(data, this.state);
     for (const event of this.pending) {
       state = this.query.reduce?.(state, event) ?? state;
-      if (unjudged && this.dirty === "no" && this.query.outdates?.(event, state)) this.dirty = "in time";
+      if (unjudged && this.dirty === "no" && this.isOutdatedBy(event, state)) this.dirty = "in time";
     }
     this.pending = [];
     this.show(state);
@@ -179,7 +184,11 @@ export class Session<R extends Stamps, V, S> {
     if (this.controller !== null) this.pending.push(event);
     const next = this.state === null ? null : (this.query.reduce?.(this.state, event) ?? this.state);
     if (next !== null && next !== this.state) this.show(next);
-    if (next !== null && this.query.outdates?.(event, next)) this.outdate();
+    if (next !== null && this.isOutdatedBy(event, next)) this.outdate();
+  }
+
+  private isOutdatedBy(event: LiveEvent, state: S): boolean {
+    return prunes(event) || this.query.outdates?.(event, state) === true;
   }
 
   private expire(state: S): void {

@@ -6,14 +6,14 @@ const task: EditableTask = {
   group: "default", priority: "LOW", owner: null, overlap: "SKIP", misfire: "LAST", misfireGrace: 60, catchUpLimit: 100, tolerance: null, timeout: null,
   retries: 2, retryDelay: 60, jitter: 0, startAt: "2026-01-01T00:00:00Z", endAt: null,
 };
-const form = formOfTask(task);
+const form = formOfTask(task, "utc");
 
 describe("editing", () => {
-  test("nothing changed means nothing sent", () => expect(changedFields(form, form)).toEqual({ input: {}, errors: {} }));
+  test("nothing changed means nothing sent", () => expect(changedFields(form, form, "utc")).toEqual({ input: {}, errors: {} }));
 
   test("only changed fields are sent; emptied ones become the default", () => {
     const edited = { ...form, value: "0 0 3 * * *", timeout: "30", startAt: "", args: '{"batch": 7}', group: " reports " };
-    expect(changedFields(edited, form).input).toEqual({
+    expect(changedFields(edited, form, "utc").input).toEqual({
       schedule: { syntax: "CRON", value: "0 0 3 * * *", timezone: "UTC" },
       timeout: 30,
       startAt: null,
@@ -23,11 +23,11 @@ describe("editing", () => {
   });
 
   test("times are sent as UTC", () => {
-    expect(changedFields({ ...form, endAt: "2026-05-01T12:30" }, form).input).toEqual({ endAt: "2026-05-01T12:30:00Z" });
+    expect(changedFields({ ...form, endAt: "2026-05-01T12:30" }, form, "utc").input).toEqual({ endAt: "2026-05-01T12:30:00Z" });
   });
 
   test("bad numbers and bad JSON are named at their field", () => {
-    const { input, errors } = changedFields({ ...form, retries: "1.5", jitter: "-1", timeout: "soon", args: "[1]" }, form);
+    const { input, errors } = changedFields({ ...form, retries: "1.5", jitter: "-1", timeout: "soon", args: "[1]" }, form, "utc");
     expect(input).toEqual({});
     expect(Object.keys(errors).sort()).toEqual(["args", "jitter", "retries", "timeout"]);
   });

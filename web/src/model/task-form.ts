@@ -1,5 +1,7 @@
 /** The task form: what is typed (all text), and what of it is sent. */
 
+import { full, type Zone } from "../lib/time";
+
 export type Syntax = "CRON" | "CALENDAR" | "INTERVAL" | "TIMESTAMP";
 
 export interface TaskForm {
@@ -23,7 +25,7 @@ export interface TaskForm {
   readonly retries: string;
   readonly retryDelay: string;
   readonly jitter: string;
-  /** As `<input type="datetime-local">` writes it, read as UTC. */
+  /** As `<input type="datetime-local">` writes it, read in the zone that times are shown in. */
   readonly startAt: string;
   readonly endAt: string;
 }
@@ -62,13 +64,14 @@ export function readArgs(text: string): Record<string, unknown> | string {
   }
 }
 
-/** `2026-01-01T12:00`, as an input of times writes it without seconds of zero, as RFC 3339 in UTC. */
-export function readTime(text: string): string {
-  return `${text.length === 16 ? `${text}:00` : text}Z`;
+/** `2026-01-01T12:00` in that zone, as an input of times writes it without seconds of zero, as RFC 3339 in UTC. */
+export function readTime(text: string, zone: Zone): string {
+  const written = text.length === 16 ? `${text}:00` : text;
+  return zone === "utc" ? `${written}Z` : new Date(written).toISOString().replace(".000Z", "Z");
 }
 
 /** What is sent for each field whose text differs from `before`; empty text means "the default" (null). */
-export function changedFields(form: TaskForm, before: TaskForm): { input: Record<string, unknown>; errors: FormErrors } {
+export function changedFields(form: TaskForm, before: TaskForm, zone: Zone): { input: Record<string, unknown>; errors: FormErrors } {
   const input: Record<string, Value> = {};
   const errors: FormErrors = {};
   const changed = (field: FormField): boolean => form[field] !== before[field];
@@ -79,7 +82,7 @@ export function changedFields(form: TaskForm, before: TaskForm): { input: Record
     if (typeof value === "string") errors[field] = value;
     else input[field] = value;
   }
-  for (const field of TIMES) if (changed(field)) input[field] = form[field] === "" ? null : readTime(form[field]);
+  for (const field of TIMES) if (changed(field)) input[field] = form[field] === "" ? null : readTime(form[field], zone);
   if (changed("args")) {
     const args = readArgs(form.args);
     if (typeof args === "string") errors.args = args;
@@ -136,8 +139,8 @@ function text(value: number | string | null): string {
   return value === null ? "" : String(value);
 }
 
-/** The form filled with a task. */
-export function formOfTask(task: EditableTask): TaskForm {
+/** The form filled with a task, its times in that zone. */
+export function formOfTask(task: EditableTask, zone: Zone): TaskForm {
   return {
     name: task.name,
     jobName: task.jobName,
@@ -156,12 +159,12 @@ export function formOfTask(task: EditableTask): TaskForm {
     retries: text(task.retries),
     retryDelay: text(task.retryDelay),
     jitter: text(task.jitter),
-    startAt: localInput(task.startAt),
-    endAt: localInput(task.endAt),
+    startAt: localInput(task.startAt, zone),
+    endAt: localInput(task.endAt, zone),
   };
 }
 
-/** A time as an `<input type="datetime-local">` takes it, in UTC. */
-export function localInput(at: string | null): string {
-  return at === null ? "" : at.slice(0, 19);
+/** A time as an `<input type="datetime-local">` takes it, in that zone. */
+export function localInput(at: string | null, zone: Zone): string {
+  return at === null ? "" : full(Date.parse(at), zone).replace(" ", "T");
 }

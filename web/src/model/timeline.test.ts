@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { ExecutionRow } from "../graphql/fragments";
-import { axisTicks, mergeBars, timelineRows } from "./timeline";
+import { apartFor, axisTicks, mergeBars, timelineRows } from "./timeline";
 
 const NOW = Date.UTC(2026, 0, 1, 12);
 const frame = { from: NOW - 3_600_000, to: NOW + 3_600_000, now: NOW, width: 720 };
@@ -31,7 +31,7 @@ test("overlapping bars become one that counts them and their failures", () => {
 test("what ended before the frame, or is planned behind it, is not drawn", () => {
   const planned = [{ taskName: "b", at: NOW + 60_000 }, { taskName: "b", at: NOW + 9_000_000 }, { taskName: "b", at: NOW - 1000 }];
   const rows = timelineRows([execution("1", "a", -9000, -8000, "SUCCESS")], planned, frame);
-  expect(rows.map((row) => [row.name, row.bars.length, row.planned])).toEqual([["b", 0, [366]]]);
+  expect(rows.map((row) => [row.name, row.bars.length, row.planned])).toEqual([["b", 0, [{ x: 364.5, width: 3 }]]]);
 });
 
 test("runs without a task stand under their job; rows are in the order of their names", () => {
@@ -56,4 +56,18 @@ test("the axis has few, round times", () => {
   const ticks = axisTicks(frame.from + 1, frame.to);
   expect(ticks.length).toBeLessThanOrEqual(9);
   expect(ticks.every((tick) => tick % 900_000 === 0)).toBe(true);
+});
+
+test("what follows each other as soon as the plan has it is one bar to its end; what does not, is not", () => {
+  const often = Array.from({ length: 60 }, (_, index) => ({ taskName: "often", at: NOW + (index + 1) * 60_000 }));
+  const [hourly, row] = timelineRows([], [...often, { taskName: "hourly", at: NOW + 60_000 }, { taskName: "hourly", at: NOW + 600_000 }], frame, 60_000);
+  expect(row?.planned).toEqual([{ x: 364.5, width: 357 }]);
+  expect(hourly?.planned).toHaveLength(2);
+});
+
+test("the more tasks, the fewer occurrences of each: the plan reaches its end", () => {
+  expect(apartFor(1, 3600)).toBe(60);
+  expect(apartFor(0, 3600)).toBe(60);
+  expect(apartFor(80, 3600)).toBe(360);
+  expect(apartFor(5_000, 3600)).toBe(3600);
 });

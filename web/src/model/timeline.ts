@@ -22,12 +22,17 @@ export interface Bar {
   readonly id: string;
 }
 
+/** One planned occurrence, or many that follow each other so soon that they are drawn as one. In pixels. */
+export interface Ahead {
+  readonly x: number;
+  readonly width: number;
+}
+
 export interface TimelineRow {
   readonly name: string;
   readonly isTask: boolean;
   readonly bars: readonly Bar[];
-  /** Pixels of the planned occurrences. */
-  readonly planned: readonly number[];
+  readonly planned: readonly Ahead[];
   readonly count: number;
   readonly failed: number;
 }
@@ -92,8 +97,8 @@ export function mergeBars(bars: readonly Bar[]): readonly Bar[] {
   return merged;
 }
 
-/** The rows of the timeline, by name. */
-export function timelineRows(executions: readonly ExecutionRow[], planned: readonly Planned[], frame: Frame): readonly TimelineRow[] {
+/** The rows of the timeline, by name. `apart`: of each task the plan has at most one occurrence in so many milliseconds. */
+export function timelineRows(executions: readonly ExecutionRow[], planned: readonly Planned[], frame: Frame, apart = 0): readonly TimelineRow[] {
   const rows = new Map<string, { isTask: boolean; bars: Bar[]; planned: number[] }>();
   const row = (name: string, isTask: boolean) => {
     const known = rows.get(name) ?? { isTask, bars: [], planned: [] };
@@ -112,21 +117,35 @@ export function timelineRows(executions: readonly ExecutionRow[], planned: reado
       name,
       isTask,
       bars: mergeBars(bars),
-      planned: thinned(marks),
+      planned: aheadOf(marks, apart * scale),
       count: bars.length,
       failed: bars.filter((bar) => bar.failed > 0).length,
     }))
     .sort((left, right) => left.name.localeCompare(right.name));
 }
 
-/** Marks that would lie on top of each other are drawn once. */
-function thinned(marks: readonly number[]): readonly number[] {
-  const kept: number[] = [];
+/** Marks that lie on top of each other, or between which the plan leaves others out, are drawn as one. */
+function aheadOf(marks: readonly number[], apart: number): readonly Ahead[] {
+  const drawn: Ahead[] = [];
   for (const mark of [...marks].sort((left, right) => left - right)) {
-    const last = kept.at(-1);
-    if (last === undefined || mark - last >= NARROWEST) kept.push(mark);
+    const last = drawn.at(-1);
+    const x = mark - NARROWEST / 2;
+    const follows = last !== undefined && x - (last.x + last.width) < Math.max(0, apart * OFTEN - NARROWEST);
+    if (last !== undefined && (follows || x < last.x + last.width)) drawn[drawn.length - 1] = { x: last.x, width: x + NARROWEST - last.x };
+    else drawn.push({ x, width: NARROWEST });
   }
-  return kept;
+  return drawn;
+}
+
+/** Occurrences that are so many times as far apart as the plan has them at least stand for all between them. */
+const OFTEN = 1.5;
+/** Occurrences of the plan that are drawn at most, and of one task. */
+const MOST = 800;
+const MOST_OF_TASK = 60;
+
+/** How far apart, in seconds, the occurrences of one of so many tasks are asked for, so that the plan of `span` seconds fits. */
+export function apartFor(tasks: number, span: number): number {
+  return span / Math.min(MOST_OF_TASK, Math.max(1, Math.floor(MOST / Math.max(1, tasks))));
 }
 
 /** Executions of the timeline after an event, newest first and bounded. */

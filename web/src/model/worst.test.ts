@@ -17,7 +17,12 @@ test("the worst is said, one at a time", () => {
   expect(worstOf({ ...WELL, stalledTasks: 1 })?.text).toBe("1 task has not started when due");
 });
 
-test("many runs of many jobs are counted, as far as the server counts", () => {
+test("many runs of many jobs are said in numbers that are known, and by names", () => {
   const jobs = Array.from({ length: 200 }, (_, index) => `job${index}`);
-  expect(worstOf({ ...WELL, unknownJobs: jobs, runsOfUnknownJobs: 10_001 })).toEqual({ tone: "bad", text: "10,000+ runs wait because no node knows at least 200 jobs", href: "/jobs" });
+  const text = (unknownJobs: readonly string[], runsOfUnknownJobs: number) => worstOf({ ...WELL, unknownJobs, runsOfUnknownJobs })?.text;
+  expect(text(jobs, 10_001)).toBe("More than 10,000 runs wait because no node knows jobs such as job0 and job1");
+  expect(text(jobs, 200)).toBe("200 runs wait because no node knows job0, job1 and 198 other jobs");
+  expect(text(["a", "b"], 2)).toBe("2 runs wait because no node knows a and b");
+  expect(text(["a"], 1)).toBe("1 run waits because no node knows a");
+  expect(text(["a"], 500)).toBe("500 runs wait because no node knows jobs such as a");
 });

@@ -1,5 +1,5 @@
 /** What is wrong with the server as a whole, the worst first, in one sentence. Pure. */
-import { capped, cappedPlural, plural } from "../lib/format";
+import { capped, integer, plural } from "../lib/format";
 import { wholeDuration } from "../lib/time";
 
 /** What is known of the server's state; times in milliseconds of its clock. */
@@ -26,6 +26,21 @@ export const LOOKED_AT = 200;
 /** Dispatch may be so late, in milliseconds, without a word. */
 const LATE = 10_000;
 
+/** The server counts so far. */
+const COUNTED = 10_000;
+
+function someRuns(count: number): string {
+  return count > COUNTED ? `More than ${integer(COUNTED)} runs` : plural(count, "run");
+}
+
+/** The jobs by name: all of few; of many the first, and how many more if that is known. */
+function jobsOf(names: readonly string[], all: boolean): string {
+  const [first = "", second = ""] = names;
+  if (names.length < 2) return all ? first : `jobs such as ${first}`;
+  if (names.length === 2 && all) return `${first} and ${second}`;
+  return all ? `${first}, ${second} and ${plural(names.length - 2, "other job")}` : `jobs such as ${first} and ${second}`;
+}
+
 export function worstOf(condition: Condition): Worst | null {
   const { now, liveNodes, unknownJobs, runsOfUnknownJobs, firstDue, stalledTasks } = condition;
   if (liveNodes === 0) return { tone: "bad", text: "No node is alive: nothing runs", href: "/nodes" };
@@ -33,9 +48,8 @@ export function worstOf(condition: Condition): Worst | null {
     return { tone: "bad", text: `Dispatch is ${wholeDuration((now - firstDue) / 1000)} late: tasks that are due have made no runs`, href: "/tasks?sort=next" };
   }
   if (runsOfUnknownJobs > 0) {
-    const jobs = unknownJobs.length === 1 ? (unknownJobs[0] ?? "") : (runsOfUnknownJobs > LOOKED_AT ? "at least " : "") + plural(unknownJobs.length, "job");
     const wait = runsOfUnknownJobs === 1 ? "waits" : "wait";
-    return { tone: "bad", text: `${cappedPlural(runsOfUnknownJobs, "run")} ${wait} because no node knows ${jobs}`, href: unknownJobs.length === 1 ? `/runs?q=${encodeURIComponent(unknownJobs[0] ?? "")}` : "/jobs" };
+    return { tone: "bad", text: `${someRuns(runsOfUnknownJobs)} ${wait} because no node knows ${jobsOf(unknownJobs, runsOfUnknownJobs <= LOOKED_AT)}`, href: unknownJobs.length === 1 && runsOfUnknownJobs <= LOOKED_AT ? `/runs?q=${encodeURIComponent(unknownJobs[0] ?? "")}` : "/jobs" };
   }
   if (stalledTasks > 0) return { tone: "warn", text: `${capped(stalledTasks)} ${stalledTasks === 1 ? "task has" : "tasks have"} not started when due`, href: "/tasks?sort=started" };
   return null;

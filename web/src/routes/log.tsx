@@ -1,7 +1,7 @@
 import { useEffect } from "preact/hooks";
 import { EXECUTION_COLUMNS, executionId, NothingYet } from "../components/execution-table";
 import { Empty } from "../components/feedback";
-import { ClearFilters, FilterBar, SelectFilter, TextFilter } from "../components/filters";
+import { ClearFilters, FilterBar, SelectFilter, TextFilter, UnknownValue } from "../components/filters";
 import { ListPanel } from "../components/list-panel";
 import { ListTools } from "../components/list-tools";
 import { PageHead } from "../components/section";
@@ -119,7 +119,8 @@ function LogFilters({ filter, sort }: { filter: LogFilter; sort: Sort }) {
       />
       <SelectFilter name="trigger" value={filter.trigger} label="Trigger" all="Any trigger" options={TRIGGERS.map((trigger) => [trigger, words(trigger)] as const)} />
       <SelectFilter name="range" value={filter.range} label="Started within" all="Any time" options={Object.keys(RANGES).map((range) => [range, `last ${range.replace("h", " h").replace("d", " d")}`] as const)} />
-      <SelectFilter name="sort" value={sort === "newest" ? "" : sort} label="Order" all="newest first" options={[["oldest", "oldest first"], ["longest", "longest first"], ["records", "most records"]]} />
+      <SelectFilter name="sort" value={sort === "newest" ? "" : sort} label="Order" all="newest first" usual="newest" options={[["oldest", "oldest first"], ["longest", "longest first"], ["records", "most records"]]} />
+      <UnknownValue name="run" label="Run" known={[filter.run]} />
       {filter.run !== "" && <a class="chip" href={paths.run(filter.run)}>run {filter.run}</a>}
       {isFiltered(filter) && <ClearFilters names={FILTERS} />}
       <ListTools table="executions" columns={EXECUTION_COLUMNS} />

@@ -44,8 +44,13 @@ const FILTERS = ["q", "state"] as const;
 const UP: NodeRow["state"][] = ["STARTING", "ACTIVE", "STALLED", "DRAINING", "STOPPING"];
 const GONE: NodeRow["state"][] = ["STOPPED", "EXPIRED"];
 
+function readNodeFilter(params: URLSearchParams): { readonly q: string; readonly state: "up" | "gone" | "" } {
+  const state = params.get("state");
+  return { q: params.get("q") ?? "", state: state === "up" || state === "gone" ? state : "" };
+}
+
 function nodeFilter(params: URLSearchParams) {
-  const [q, state] = [params.get("q") ?? "", params.get("state") ?? ""];
+  const { q, state } = readNodeFilter(params);
   return {
     ...(q !== "" && { name: { contains: q } }),
     ...(state === "up" && { state: { in: UP } }),
@@ -54,7 +59,7 @@ function nodeFilter(params: URLSearchParams) {
 }
 
 function matches(params: URLSearchParams, node: NodeRow): boolean {
-  const [q, state] = [params.get("q") ?? "", params.get("state") ?? ""];
+  const { q, state } = readNodeFilter(params);
   return node.name.toLowerCase().includes(q.toLowerCase()) && (state === "" || (state === "up") === UP.includes(node.state));
 }
 
@@ -140,18 +145,22 @@ function Skew({ seconds }: { seconds: number }) {
   );
 }
 
+/** The jobs that a node knows, drawn only while one looks at them: many nodes with many jobs are very many elements. */
 function Jobs({ node }: { node: NodeRow }) {
+  const [open, setOpen] = useState(false);
   const choice = choiceOf(node);
   return (
-    <details>
+    <details onToggle={(event) => setOpen(event.currentTarget.open)}>
       <summary class="dim">{choice === "" ? plural(node.jobs.length, "job") : choice}</summary>
-      <ul class="job-names">
-        {node.jobs.map((job) => (
-          <li key={job}>
-            <a href={paths.job(job)}>{job}</a>
-          </li>
-        ))}
-      </ul>
+      {open && (
+        <ul class="job-names">
+          {node.jobs.map((job) => (
+            <li key={job}>
+              <a href={paths.job(job)}>{job}</a>
+            </li>
+          ))}
+        </ul>
+      )}
     </details>
   );
 }

@@ -1,3 +1,5 @@
+import { useEffect, useRef } from "preact/hooks";
+import { UnknownValue } from "../components/filters";
 import { LivePart } from "../components/live-part";
 import { Section } from "../components/section";
 import { Timeline } from "../components/timeline";
@@ -6,7 +8,7 @@ import { graphql, type ResultOf } from "../graphql/tada";
 import { serverNow } from "../live/clock";
 import { useLive } from "../live/use-live";
 import { gather, type Gathered, nextCursor, type Pages, useRest } from "../live/use-rest";
-import { type Planned, reduceTimeline } from "../model/timeline";
+import { apartFor, type Planned, reduceTimeline } from "../model/timeline";
 import { searchParams, setParams } from "../state/route";
 
 const PAGE = 200;
@@ -29,12 +31,13 @@ const PastDocument = graphql(
 );
 
 const FutureDocument = graphql(`
-  query TimelineFuture($to: DateTime!, $after: String) {
+  query TimelineFuture($to: DateTime!, $apart: Float!, $after: String) {
     asOf
-    upcoming(to: $to, first: 200, after: $after) {
+    upcoming(to: $to, apart: $apart, first: 200, after: $after) {
       nodes { effectiveAt task { name } }
       pageInfo { hasNextPage endCursor }
     }
+    tasks(first: 0, filter: { enabled: { eq: true }, pausedAt: { isNull: true }, nextExecution: { lt: $to } }) { totalCount }
   }
 `);
 
@@ -78,50 +81,74 @@ function plannedOf(page: FuturePage): readonly Planned[] {
 interface Future extends Gathered<Planned> {
   /** The end of the hour, the same for all its pages. */
   readonly to: string;
+  /** Seconds between two occurrences of a task, as they were asked for, and as so many tasks need it. */
+  readonly apart: number;
+  readonly wanted: number;
 }
 
-/** The plan of the next hour, page after page like the past. */
-function usePlanned(): { readonly planned: readonly Planned[]; readonly until: number | null } {
-  const to = (): string => new Date(serverNow() + 3_600_000).toISOString();
+const HOUR = 3_600;
+
+interface Plan {
+  readonly planned: readonly Planned[];
+  readonly until: number | null;
+  /** Milliseconds between two occurrences of a task. */
+  readonly apart: number;
+}
+
+/** The plan of the next hour, page after page like the past, to its end: the more tasks are due, the fewer occurrences of each. */
+function usePlanned(): Plan {
+  const to = (): string => new Date(serverNow() + HOUR * 1000).toISOString();
+  const apart = useRef(apartFor(1, HOUR));
   const future = useLive("timeline/future", {
     document: FutureDocument,
-    variables: () => ({ to: to(), after: null }),
-    init: ({ upcoming }, before: Future | null): Future => ({ ...gather(before, plannedOf(upcoming), nextCursor(upcoming.pageInfo), 1, PAGES), to: to() }),
+    variables: () => ({ to: to(), apart: apart.current, after: null }),
+    init: ({ upcoming, tasks }, before: Future | null): Future => {
+      const wanted = apartFor(tasks.totalCount, HOUR);
+      return { ...gather(before, plannedOf(upcoming), nextCursor(upcoming.pageInfo), 1, PAGES), to: to(), apart: apart.current, wanted };
+    },
     outdates: (event) => event.kind.startsWith("TASK_") || event.kind === "RUN_CREATED",
     every: 30_000,
   });
+  const { apart: asked, wanted, next: more } = future.state ?? { apart: 0, wanted: 0, next: null };
+  useEffect(() => {
+    apart.current = wanted === 0 ? apart.current : wanted;
+    if (more !== null && wanted > asked) future.reload();
+  }, [asked, wanted, more]);
   useRest(future, {
     document: FutureDocument,
     most: PAGES,
-    variables: (state) => ({ to: state.to, after: state.next }),
-    append: ({ upcoming }, before): Future => ({ ...gather(before, [...before.read, ...plannedOf(upcoming)], nextCursor(upcoming.pageInfo), before.pages + 1, PAGES), to: before.to }),
+    variables: (state) => ({ to: state.to, apart: state.apart, after: state.next }),
+    append: ({ upcoming }, before): Future => ({ ...before, ...gather(before, [...before.read, ...plannedOf(upcoming)], nextCursor(upcoming.pageInfo), before.pages + 1, PAGES) }),
   });
-  if (future.state === null) return { planned: [], until: null };
+  if (future.state === null) return { planned: [], until: null, apart: 0 };
   const { shown: planned, next } = future.state;
-  return { planned, until: next === null ? null : (planned.at(-1)?.at ?? null) };
+  return { planned, until: next === null ? null : (planned.at(-1)?.at ?? null), apart: asked * 1000 };
 }
 
 /** The timeline of the overview, with its span in the address. */
 export function OverviewTimeline() {
   const range = readHours();
   const past = usePast(HOURS[range]);
-  const { planned, until } = usePlanned();
+  const { planned, until, apart } = usePlanned();
   return (
     <Section
       title="Timeline"
       aside={
-        <span class="segments" role="group" aria-label="Span of the timeline">
-          {(Object.keys(HOURS) as Hours[]).map((each) => (
-            <button key={each} type="button" class="segment" aria-pressed={each === range} onClick={() => setParams({ range: each === "1h" ? null : each }, { replace: true })}>
-              {each.replace("h", " h")}
-            </button>
-          ))}
-        </span>
+        <>
+          <UnknownValue name="range" label="Span" known={Object.keys(HOURS)} />
+          <span class="segments" role="group" aria-label="Span of the timeline">
+            {(Object.keys(HOURS) as Hours[]).map((each) => (
+              <button key={each} type="button" class="segment" aria-pressed={each === range} onClick={() => setParams({ range: each === "1h" ? null : each }, { replace: true })}>
+                {each.replace("h", " h")}
+              </button>
+            ))}
+          </span>
+        </>
       }
     >
       <LivePart live={past} rows={5}>
         {({ executions, next }) => (
-          <Timeline executions={executions} planned={planned} plannedUntil={until} hours={HOURS[range]} cut={next !== null && executions.length >= PAGE * PAGES} />
+          <Timeline executions={executions} planned={planned} plannedUntil={until} apart={apart} hours={HOURS[range]} cut={next !== null && executions.length >= PAGE * PAGES} />
         )}
       </LivePart>
     </Section>

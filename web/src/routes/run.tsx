@@ -26,6 +26,7 @@ import { isEmptyObject, sameJson } from "../lib/args-schema";
 import { courseOf } from "../model/course";
 import { localInput, readTime } from "../model/task-form";
 import { cancelRun, retryNow, retryRun, setPriority, updateRun } from "../services/runs";
+import { zone, zoneWord } from "../state/prefs";
 import { navigate } from "../state/route";
 import { setTitle } from "../state/title";
 
@@ -292,7 +293,7 @@ function RunHead({ run }: { run: Run }) {
 /** Asks when a run that waits shall be due, and for other arguments as long as it has not begun. */
 function EditRun({ run, onClose }: { run: Run; onClose: () => void }) {
   // The seconds are enough to be edited; the time is sent only if they were.
-  const [before] = useState(() => localInput(run.availableAt));
+  const [before] = useState(() => localInput(run.availableAt, zone.value));
   const [at, setAt] = useState(before);
   return (
     <WithSchema jobName={run.jobName}>
@@ -304,9 +305,9 @@ function EditRun({ run, onClose }: { run: Run; onClose: () => void }) {
           schema={schema}
           fixed={run.attempt > 0 ? "It has begun before, and keeps the arguments of its executions." : undefined}
           onClose={onClose}
-          onRun={(args) => updateRun({ id: run.id, ...(at !== before && { runAt: at === "" ? null : readTime(at) }), ...(run.attempt === 0 && !sameJson(args, run.args) && { args }) })}
+          onRun={(args) => updateRun({ id: run.id, ...(at !== before && { runAt: at === "" ? null : readTime(at, zone.value) }), ...(run.attempt === 0 && !sameJson(args, run.args) && { args }) })}
         >
-          <Field label="Not before (UTC)" hint="Empty = now">
+          <Field label={`Not before (${zoneWord()})`} hint="Empty = now">
             <TextInput value={at} onChange={setAt} type="datetime-local" />
           </Field>
         </RunWithArgs>

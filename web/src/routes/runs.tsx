@@ -3,7 +3,7 @@ import { useEffect, useMemo, useState } from "preact/hooks";
 import { Action } from "../components/action";
 import { BulkDialog } from "../components/bulk-dialog";
 import { Command, Empty } from "../components/feedback";
-import { ClearFilters, FilterBar, SelectFilter, TextFilter } from "../components/filters";
+import { ClearFilters, FilterBar, SelectFilter, TextFilter, UnknownValue } from "../components/filters";
 import { ListPanel } from "../components/list-panel";
 import { ListTools } from "../components/list-tools";
 import { QueueCharts } from "../components/queue-charts";
@@ -24,6 +24,8 @@ import { searchParams, setParams } from "../state/route";
 import { setTitle } from "../state/title";
 
 const PAGE = 50;
+/** The tabs as the address may call them. */
+const STATES = RUN_TABS.flatMap((tab) => [tab, tab.toLowerCase()]);
 const FILTERS = ["q", "job", "group", "priority"] as const;
 
 const RunsDocument = graphql(
@@ -143,6 +145,7 @@ export function Runs() {
         <TextFilter name="job" value={filter.job} label="Job" names="job" exact />
         <TextFilter name="group" value={filter.group} label="Group" names="group" exact />
         <SelectFilter name="priority" value={filter.priority} label="Priority" all="Any priority" options={[["HIGH", "high"], ["LOW", "low"]]} />
+        <UnknownValue name="state" label="State" known={STATES} />
         {filtered && <ClearFilters names={FILTERS} />}
         <span class="filter-end">
           <BulkAll filter={filter} count={counts?.get(filter.tab) ?? 0} ask={(kind) => setBulk({ kind, target: { filter: runsFilterInput(filter) } })} />

@@ -27,10 +27,12 @@ import { graphql, type ResultOf } from "../graphql/tada";
 import { isEmptyObject } from "../lib/args-schema";
 import { policySentences } from "../lib/policies";
 import { taskStatus } from "../lib/status";
+import { inZone } from "../lib/time";
 import { frozen, serverNow } from "../live/clock";
 import { useLive } from "../live/use-live";
 import { pauseTasks, resetTask, resumeTasks, runTask } from "../services/tasks";
 import { pendingRuns, stillPending } from "../state/pending";
+import { zone } from "../state/prefs";
 import { navigate } from "../state/route";
 import { setTitle } from "../state/title";
 
@@ -151,7 +153,7 @@ function TaskBody({ task }: { task: TaskDetail }) {
         <div class="stack">
           <Section title="Policies">
             <ul class="panel-body bullets">
-              {policySentences(task).map((sentence) => (
+              {policySentences(task).map((sentence) => inZone(sentence, zone.value)).map((sentence) => (
                 <li key={sentence}>{sentence}</li>
               ))}
             </ul>

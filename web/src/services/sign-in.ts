@@ -1,11 +1,41 @@
+import { signal } from "@preact/signals";
 import { at, within } from "../lib/base";
 
-let leaving = false;
+/** Whether the page asks for a sign-in above what is open. */
+export const asksToSignIn = signal(false);
 
-/** Goes to the page where one signs in, which leads back here: the session has ended. */
-export function signInAgain(): void {
+let leaving = false;
+/** Whether the page can ask in place. */
+let inPlace = false;
+let waiting: (() => void)[] = [];
+
+/** From now on an open form stays while one signs in again: whoever calls this shows the dialog. */
+export function signInInPlace(): void {
+  inPlace = true;
+}
+
+/** Goes to the page where one signs in, which leads back here. */
+export function leaveToSignIn(): void {
   // Several questions are refused at once; going there once is enough.
   if (leaving) return;
   leaving = true;
   location.assign(at(`/login?next=${encodeURIComponent(within(location.pathname) + location.search)}`));
+}
+
+/**
+ * The session has ended. Where a dialog is open, with what somebody may have typed, the page asks above it, and the answer
+ * comes once one has signed in; else it goes to the page of sign-in, and there is none.
+ */
+export function signInAgain(): Promise<void> {
+  if (!asksToSignIn.value && !(inPlace && document.querySelector("dialog[open]") !== null)) leaveToSignIn();
+  else asksToSignIn.value = true;
+  return new Promise((resolve) => void waiting.push(resolve));
+}
+
+/** One has signed in: what was refused goes on. */
+export function signedIn(): void {
+  asksToSignIn.value = false;
+  const refused = waiting;
+  waiting = [];
+  for (const goOn of refused) goOn();
 }

@@ -17,6 +17,11 @@ export const theme = signal<Theme>(storedTheme());
 /** Whether times are shown in UTC or in the browser's zone: one choice for the whole page. */
 export const zone = signal<Zone>(stored(ZONE_KEY, ["utc", "local"], "utc"));
 
+/** What the chosen zone is called. */
+export function zoneWord(): string {
+  return zone.value === "utc" ? "UTC" : "local time";
+}
+
 /** Writes both choices to the page and to the browser's storage whenever they change. */
 export function startPrefs(): void {
   effect(() => {

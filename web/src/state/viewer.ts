@@ -1,5 +1,5 @@
 import { effect, signal } from "@preact/signals";
-import { request } from "../graphql/client";
+import { request, requestOnce } from "../graphql/client";
 import { graphql, type ResultOf } from "../graphql/tada";
 import { words } from "../lib/format";
 import { link } from "../live";
@@ -32,6 +32,12 @@ export function may(role: Role): boolean {
 /** Why one may not do what needs a role; null if one may. */
 export function whyNot(role: Role): string | null {
   return may(role) || viewer.value === null ? null : `This needs the role ${words(role)}, and you are ${viewer.value.role === "VIEWER" ? "a" : "an"} ${words(viewer.value.role)}`;
+}
+
+/** Asks who has just signed in; the name. Throws if nobody has. */
+export async function refreshViewer(): Promise<string> {
+  viewer.value = (await requestOnce(ViewerDocument, {})).viewer;
+  return viewer.value.name;
 }
 
 /** Asks who one is: now, and after each further connection, for roles change. */

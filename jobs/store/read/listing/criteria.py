@@ -14,13 +14,14 @@ from typing import Any, TypeAlias
 from sqlalchemy import BigInteger, Boolean, ColumnElement, and_, false, literal_column, or_, true
 
 from ...db.words import word, words
+from . import anycase
 
 MAX_BOUND = 1_000
 """Longest list of keys that is passed as parameters."""
 
 
 class Operator(StrEnum):
-    """How a field is compared. ``CONTAINS`` and ``STARTS_WITH`` ignore the case of ASCII letters."""
+    """How a field is compared. ``CONTAINS`` and ``STARTS_WITH`` ignore the case of letters."""
 
     EQ = "eq"
     NE = "ne"
@@ -182,9 +183,9 @@ def _comparison(column: ColumnElement[Any], operator: Operator, value: Any) -> C
         case Operator.NOT_IN:
             return or_(column.not_in(value), column.is_(None))
         case Operator.CONTAINS:
-            return column.icontains(value, autoescape=True)
+            return anycase.contains(column, value)
         case Operator.STARTS_WITH:
-            return column.istartswith(value, autoescape=True)
+            return anycase.starts_with(column, value)
         case Operator.IS_NULL:
             return column.is_(None) if value else column.is_not(None)
         case Operator.GT | Operator.GTE | Operator.LT | Operator.LTE:

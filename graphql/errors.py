@@ -54,6 +54,7 @@ CLASSIFIED: Final = {
     "BUSY": Classification.UNAVAILABLE,
     "LIMIT_QUEUED_OPERATIONS": Classification.UNAVAILABLE,
     "LIMIT_QUEUE_SECONDS": Classification.UNAVAILABLE,
+    "LIMIT_SEARCH_BUDGET": Classification.UNAVAILABLE,
     "SLOW_READER": Classification.UNAVAILABLE,
 }
 """The codes that are not a matter of the request."""

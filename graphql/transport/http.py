@@ -1,7 +1,9 @@
 """POST `/graphql`: one operation per request, as JSON; every refusal is a GraphQL error with a code."""
 
 import asyncio
+import math
 import re
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Final
 
@@ -101,7 +103,9 @@ class HttpEndpoint:
             message = "A subscription needs a stream: use a WebSocket, or POST with 'Accept: text/event-stream'."
             raise UserFacingError(message, code="SUBSCRIPTION_NEEDS_STREAM", http_status=400)
         answer = await self._door.execute(prepared, context, request)
-        return _json(self._door.engine.encode(answer), media, status_of(answer, media))
+        response = _json(self._door.engine.encode(answer), media, status_of(answer, media))
+        _say_when(response, answer)
+        return response
 
     def _stream(self, request: Request, operation: GraphQLRequest, context: Any) -> ASGIApp:  # noqa: ANN401
         self._door.streams.check()
@@ -122,6 +126,7 @@ class HttpEndpoint:
             # A stream that never began is refused in plain JSON.
             media = MediaType.GRAPHQL
         response = _json(encode_json(answer), media, status_of(answer, media, errors))
+        _say_when(response, answer)
         if response.status_code == 405:
             response.headers["allow"] = "POST"
         if response.status_code == 401:
@@ -135,3 +140,11 @@ class HttpEndpoint:
 def _json(text: str, media: MediaType, status: int) -> Response:
     # JSON is UTF-8 by definition; the parameter helps old clients.
     return Response(text.encode(), status, HEADERS, media_type=f"{media}; charset=utf-8")
+
+
+def _say_when(response: Response, answer: Mapping[str, Any]) -> None:
+    """Repeat in whole seconds, for those who know HTTP alone, what the errors say of when to try again."""
+    waits = [error.get("extensions", {}).get("retryAfter", 0) for error in answer.get("errors", ())]
+    longest = max(waits, default=0)
+    if longest > 0:
+        response.headers["retry-after"] = str(math.ceil(longest))

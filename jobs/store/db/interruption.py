@@ -5,6 +5,7 @@ import threading
 from collections.abc import Callable, Generator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final, TypeVar
 
@@ -17,6 +18,25 @@ AGAIN_SECONDS: Final = 0.05
 """So long the end of a statement is waited for before its cancel is asked for again."""
 
 T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class ReadBounds:
+    """What the reads of an access must stay within.
+
+    Attributes:
+        connections: So many at once; what is more waits.
+        seconds: A read that takes longer is ended, on PostgreSQL each of its statements by the server, too. There they
+            have one process each: parallel ones would take the processors of everybody else.
+    """
+
+    connections: int
+    seconds: float
+
+    @property
+    def settings(self) -> dict[str, str]:
+        """Those of PostgreSQL."""
+        return {"statement_timeout": f"{round(self.seconds * 1000)}ms", "max_parallel_workers_per_gather": "0"}
 
 
 class NobodyWaitsError(Exception):

@@ -192,6 +192,7 @@ async def protected(
         database,
         database,
         database,
+        database,
         no_engine,
         wakeup,
         feeds,

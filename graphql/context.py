@@ -15,8 +15,9 @@ from ..jobs.core.events import Cursor, Event, EventFilter
 from ..jobs.store.db.database import Database
 from ..jobs.store.db.transaction import Tx
 from ..jobs.store.read.figures import reports
-from ..jobs.store.read.figures.reports import Overview
+from ..jobs.store.read.figures.reports import Overview, Part
 from .enums import Role
+from .guard.searches import Searches
 from .loaders import Loaders
 from .slices import Slices
 
@@ -55,8 +56,12 @@ class LogSource(Protocol):
 class OverviewSource(Protocol):
     """Who reads the overview for all who look."""
 
-    async def latest(self, database: Database, /) -> Overview:
+    async def latest(self, database: Database, wanted: frozenset[Part], /) -> Overview:
         """How things are, or were a moment ago."""
+        ...
+
+    async def read(self, database: Database, wanted: frozenset[Part], /) -> Overview:
+        """How things are."""
         ...
 
 
@@ -115,6 +120,7 @@ class Context:
         as_of: The event cursor taken before anything was read, once the operation asks for it.
         slices: Where its resolvers that compute take turns.
         overviews: Reads the overview for all subscribers; None = each reads it for itself.
+        searches: How rows are read that no index finds; None = as any others.
     """
 
     database: Database
@@ -126,24 +132,25 @@ class Context:
     as_of: str | None = None
     slices: Slices = field(default_factory=Slices)
     overviews: OverviewSource | None = None
+    searches: Searches | None = None
     _loaders: Loaders | None = None
 
     @property
     def loaders(self) -> Loaders:
         """Batch and remember reads; a subscription gets new ones for each of its events."""
         if self._loaders is None:
-            self._loaders = Loaders(self.database, self.slices)
+            self._loaders = Loaders(self.database, self.slices, self.searches)
         return self._loaders
 
     def behind(self) -> "Context":
         """The context of a subscription that goes on for a reader that was too slow."""
-        return self._of(self.database, fell_behind=True)
+        return self._of(self.database, self.searches, fell_behind=True)
 
-    def within(self, database: Database) -> "Context":
+    def within(self, database: Database, searches: Searches | None = None) -> "Context":
         """The context of an operation that reads and writes by another access to the same database."""
-        return self._of(database, fell_behind=self.fell_behind)
+        return self._of(database, searches, fell_behind=self.fell_behind)
 
-    def _of(self, database: Database, *, fell_behind: bool) -> "Context":
+    def _of(self, database: Database, searches: Searches | None, *, fell_behind: bool) -> "Context":
         """Another context of the same reader."""
         return Context(
             database,
@@ -153,6 +160,7 @@ class Context:
             fell_behind=fell_behind,
             keys=self.keys,
             overviews=self.overviews,
+            searches=searches,
         )
 
     def renew(self) -> None:
@@ -163,11 +171,16 @@ class Context:
         """The database's time, read once per operation."""
         return await self.loaders.now()
 
-    async def overview(self) -> Overview:
-        """How things are, as subscribers are shown it again and again."""
-        if self.overviews is not None:
-            return await self.overviews.latest(self.database)
-        return await self.database.read(reports.overview, await self.now())
+    async def overview(self, wanted: frozenset[Part], *, again: bool = False) -> Overview:
+        """How things are.
+
+        Args:
+            wanted: Which parts of the overview.
+            again: Whether it is shown again and again, so that it may be a moment old.
+        """
+        if self.overviews is None:
+            return await self.database.read(reports.overview, await self.now(), wanted)
+        return await (self.overviews.latest if again else self.overviews.read)(self.database, wanted)
 
     async def write(self, action: Callable[Concatenate[Tx, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Run an action of ``jobs.actions`` in a transaction; later reads of this operation see what it did."""

@@ -56,6 +56,7 @@ CLASSIFIED: Final = {
     "LIMIT_QUEUE_SECONDS": Classification.UNAVAILABLE,
     "LIMIT_WIDE_BODIES": Classification.UNAVAILABLE,
     "PROVIDER_NOT_AVAILABLE": Classification.UNAVAILABLE,
+    "LIMIT_SEARCH_BUDGET": Classification.UNAVAILABLE,
     "SLOW_READER": Classification.UNAVAILABLE,
     "TOO_MANY_ATTEMPTS": Classification.UNAVAILABLE,
 }

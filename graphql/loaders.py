@@ -1,17 +1,18 @@
 """Batched reads of one operation: however many rows ask for the same kind of thing, one statement answers them."""
 
+import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
-from typing import Any, Final, Generic, TypeVar
+from typing import Any, Final, Generic, TypeAlias, TypeVar
 
 from strawberry.dataloader import DataLoader
 
 from ..jobs.core.defaults import JobInfo
 from ..jobs.core.explain import Explanation, RunFacts, explain_run, explain_task
 from ..jobs.core.model import Execution, Group, Node, Run, SkippedOccurrence, Task
-from ..jobs.store.db.database import Database
+from ..jobs.store.db.database import Connection, Database
 from ..jobs.store.read import executions, facts, logs, runs, tasks
 from ..jobs.store.read import groups as stored_groups
 from ..jobs.store.read import jobs as stored_jobs
@@ -20,10 +21,12 @@ from ..jobs.store.read import skipped as stored_skipped
 from ..jobs.store.read.auth import secrets as stored_secrets
 from ..jobs.store.read.clock import server_time
 from ..jobs.store.read.figures import statistics
-from ..jobs.store.read.listing import pages
+from ..jobs.store.read.listing import pages, searching
 from ..jobs.store.read.listing.aggregates import Listing
 from ..jobs.store.read.listing.criteria import Criteria
 from ..jobs.store.read.listing.keyset import Page, PageRequest
+from ..jobs.store.read.listing.searching import Counted, Keys, capped
+from .guard.searches import Searches
 from .slices import Slices
 
 K = TypeVar("K")
@@ -67,16 +70,35 @@ class LinesKey:
     limit: int
 
 
+@dataclass(frozen=True, slots=True)
+class SearchKey:
+    """A page of a whole list for which rows are searched; ``bounded`` ends the search after so many.
+
+    Attributes:
+        listing: The list.
+        read: What is read of it.
+        bounded: Whether the search ends after ``REACH`` rows.
+    """
+
+    listing: Listing[Any]
+    read: ListKey
+    bounded: bool
+
+
+Reader: TypeAlias = Database | Searches
+"""A way to the database: to rows that indexes find, or to those that are searched."""
+
+
 class Children(Generic[M]):
     """The rows of a list that belong to one of many parents, by page and by number.
 
     Args:
-        database: Where they are.
+        database: How they are read.
         listing: The list.
         field: The field of the list that names the parent.
     """
 
-    def __init__(self, database: Database, listing: Listing[M], field: str) -> None:
+    def __init__(self, database: Reader, listing: Listing[M], field: str) -> None:
         self._database = database
         self._listing = listing
         self._field = field
@@ -116,12 +138,14 @@ class Loaders:
     Args:
         database: Where it is.
         slices: Where what has to be computed takes turns with the rest of the operation.
+        searches: How rows are read that no index finds; None = as any others.
     """
 
-    def __init__(self, database: Database, slices: Slices) -> None:
+    def __init__(self, database: Database, slices: Slices, searches: Searches | None = None) -> None:
         self._database = database
-        self._children: dict[tuple[Listing[Any], str], Children[Any]] = {}
+        self._children: dict[tuple[Listing[Any], str, bool], Children[Any]] = {}
         self._slices = slices
+        self.searches = searches
 
     @cached_property
     def tasks(self) -> DataLoader[int, Task | None]:
@@ -210,11 +234,24 @@ class Loaders:
     def _lists(self) -> DataLoader[ListKey, Page[Any]]:
         return DataLoader(self._load_lists)
 
-    def children(self, listing: Listing[M], field: str) -> Children[M]:
+    def children(self, listing: Listing[M], field: str, *, searched: bool = False) -> Children[M]:
         """The rows of a list by whose they are, which ``field`` says: the runs of tasks are ``RUNS, "task_id"``."""
-        if (listing, field) not in self._children:
-            self._children[listing, field] = Children(self._database, listing, field)
-        return self._children[listing, field]
+        place = (listing, field, searched)
+        if place not in self._children:
+            reader = (searched and self.searches) or self._database
+            self._children[place] = Children(reader, listing, field)
+        return self._children[place]
+
+    @cached_property
+    def keys(self) -> DataLoader[Listing[Any], Keys]:
+        """The smallest and the largest key of a list, if it is one of those with indexes."""
+        searches = self.searches
+        assert searches is not None, "asked for to judge searches"
+
+        async def load(listings: list[Listing[Any]]) -> list[Keys]:
+            return [await searches.keys(self._database, listing) for listing in listings]
+
+        return DataLoader(load)
 
     @cached_property
     def _clock(self) -> DataLoader[None, datetime]:
@@ -246,6 +283,30 @@ class Loaders:
         """One page of a whole list."""
         return await self._lists.load(ListKey(listing, request))
 
+    async def searched(self, key: SearchKey) -> Page[Any]:
+        """One page of a whole list, searched for."""
+        return await self._searched.load(key)
+
+    @cached_property
+    def _searched(self) -> DataLoader[SearchKey, Page[Any]]:
+        async def load(keys: list[SearchKey]) -> list[Page[Any] | BaseException]:
+            return await asyncio.gather(*map(self._search, keys), return_exceptions=True)
+
+        return DataLoader(load)
+
+    async def _search(self, key: SearchKey) -> Page[Any]:
+        reader: Reader = self.searches or self._database
+        if key.bounded:
+            return await reader.read(searching.searched, key.listing, key.read.request, key.read.listing)
+        return await reader.read(_page, key.read)
+
+    async def searched_number(self, listing: Listing[Any], criteria: Criteria, *, bounded: bool) -> Counted:
+        """How many rows are found by a search."""
+        reader: Reader = self.searches or self._database
+        if bounded:
+            return await reader.read(searching.searched_number, listing, criteria)
+        return capped(await reader.read(pages.count, listing, criteria))
+
     async def page_with_newest(
         self, tasks: Listing[M], executions: Listing[K], request: PageRequest
     ) -> Page[tuple[M, K | None]]:
@@ -254,7 +315,15 @@ class Loaders:
 
     async def count(self, listing: Listing[Any], criteria: Criteria) -> int:
         """How many rows of a whole list meet ``criteria``, counted up to the cap and one more."""
-        return await self._database.read(pages.count, listing, criteria)
+        return await self._counts.load((listing, criteria))
+
+    @cached_property
+    def _counts(self) -> DataLoader[tuple[Listing[Any], Criteria], int]:
+        def read(conn: Connection, keys: list[tuple[Listing[Any], Criteria]]) -> list[int]:
+            return [pages.count(conn, *key) for key in keys]
+
+        # One after the other on one connection: twenty at once would take those of everybody.
+        return DataLoader(lambda keys: self._database.read(read, keys))
 
     @cached_property
     def last_finished(self) -> DataLoader[int, Execution | None]:
@@ -269,13 +338,8 @@ class Loaders:
         return DataLoader(load, max_batch_size=MAX_BATCH)
 
     async def _load_lists(self, keys: list[ListKey]) -> list[Page[Any]]:
-        def read(conn: Any) -> list[Page[Any]]:  # noqa: ANN401 - a connection, which only the store may name
-            return [
-                pages.page(conn, key.listing, key.request)
-                if key.newest is None
-                else pages.page_with_newest(conn, key.listing, key.newest, key.request)
-                for key in keys
-            ]
+        def read(conn: Connection) -> list[Page[Any]]:
+            return [_page(conn, key) for key in keys]
 
         return await self._database.read(read)
 
@@ -313,3 +377,9 @@ class Loaders:
             read = await self._database.read(logs.parts_after, wanted, after, limit)
             found |= {LinesKey(one, after, limit): part for one, part in read.items()}
         return [found[key] for key in keys]
+
+
+def _page(conn: Connection, key: ListKey) -> Page[Any]:
+    if key.newest is None:
+        return pages.page(conn, key.listing, key.request)
+    return pages.page_with_newest(conn, key.listing, key.newest, key.request)

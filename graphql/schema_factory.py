@@ -17,6 +17,7 @@ from .errors import UserFacingError, mask_all
 from .execution import LIMITS, PLAIN_FIELDS, OperationExecutor
 from .guard.document import DocumentStore, Prepared, RequestRefused
 from .guard.limits import Limits
+from .guard.searches import Searches
 from .plain_fields import PlainFields
 from .plain_inputs import plan_inputs
 from .rights import check_role, rules_of
@@ -117,11 +118,15 @@ class PreparedDocument(SchemaExtension):
             raise refused.errors[0] from None
 
     def get_results(self) -> dict[str, Any]:
-        """The cost; for a subscription with its first result only."""
+        """The cost, and what searches made of it; for a subscription with its first result only."""
         if self._prepared is None or self._reported:
             return {}
         self._reported = self._prepared.is_subscription
-        return {"cost": {"requested": self._prepared.measure.cost, "maximum": self._documents.limits.cost}}
+        found: Any = getattr(self.execution_context.context, "searches", None)
+        searches: Searches | None = found
+        requested = self._prepared.measure.cost + (0 if searches is None else searches.requested)
+        further = {} if searches is None else searches.report()
+        return {"cost": {"requested": requested, "maximum": self._documents.limits.cost, **further}}
 
 
 def build_schema(

@@ -13,6 +13,7 @@ from urllib.parse import urlsplit
 from starlette.applications import Starlette
 
 from ..graphql.context import LOCAL_ADMINISTRATOR, Context
+from ..graphql.guard.searches import bounds_of
 from ..graphql.schema import create_schema
 from ..graphql.transport.streams import OpenStreams
 from ..jobs.core.auth.accounts import Submitter
@@ -105,6 +106,7 @@ class Installation:
             schema=schema,
             database=database,
             costly=of_engine.beside("api-costly"),
+            searched=of_engine.beside("api-search", bounds_of(schema.limits)),
             of_engine=of_engine,
             engine=engine,
             wakeup=wakeup,
@@ -179,6 +181,7 @@ class Installation:
             feeds.stop,
             parts.wakeup.stop,
             parts.costly.close,
+            parts.searched.close,
             parts.database.close,
             parts.of_engine.close,
         )

@@ -55,6 +55,10 @@ class Limits:
         rest: an operation that is not cheap gives its share of this back only after so many times the processor time
             that the process used meanwhile: so costly work takes a part of the interpreter and leaves most to jobs.
         rest_seconds: but after so many seconds at the latest.
+        search_seconds: time that a search for rows which no index finds may take in the database.
+        search_budget: seconds of searching that one client may use at once.
+        search_share: so much of it comes back in a second.
+        sorted_rows: most rows that are sorted for an order which no index has.
         keepalive_seconds: an idle event stream sends a comment this often.
         queue_events: most events waiting for one subscriber of a shared execution.
         queue_bytes: most bytes of events waiting for one subscriber of a shared execution.
@@ -96,6 +100,10 @@ class Limits:
     queue_seconds: float = 10.0
     rest: float = 3.0
     rest_seconds: float = 2.0
+    search_seconds: float = 0.5
+    search_budget: float = 2.0
+    search_share: float = 0.25
+    sorted_rows: int = 1_000_000
     keepalive_seconds: float = 15.0
     queue_events: int = 1_000
     queue_bytes: int = MIB

@@ -4,14 +4,14 @@ import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, Generic, TypeVar
+from typing import Any, Final, Generic, TypeVar
 
 import strawberry
 
 from ...jobs.store.read.listing.aggregates import Listing
 from ...jobs.store.read.listing.criteria import EVERYTHING, Criteria
 from ...jobs.store.read.listing.keyset import OrderKey, Page, PageRequest, Position
-from ...jobs.store.read.listing.pages import COUNT_CAP
+from ...jobs.store.read.listing.searching import Counted
 from ..arguments import DEFAULT_PAGE, MAX_PAGE, checked_range, refused
 from ..fields import resolved
 from ..guard.sizes import Size
@@ -20,6 +20,9 @@ from .cursors import decode, encode
 
 T = TypeVar("T")
 M = TypeVar("M")
+
+COUNT: Final = Size(own=5)
+"""Up to ten thousand entries of an index are looked at: up to a millisecond, mostly much less."""
 
 
 @strawberry.type(description="Where a page lies in its list.")
@@ -32,6 +35,11 @@ class PageInfo:
         description="Cursor of the first row; pass it as `before` to page back."
     )
     end_cursor: str | None = strawberry.field(description="Cursor of the last row; pass it as `after` to page on.")
+    is_partial: bool = strawberry.field(
+        description="Whether the search for rows that no index finds ended after 200,000 rows, before the page was "
+        "full. Then `hasNextPage` is true (with `last`: `hasPreviousPage`), and `endCursor` (`startCursor`) is where "
+        "the search ended: pass it on to go on from there."
+    )
 
 
 @strawberry.type(description="One row of a page and its cursor.")
@@ -94,7 +102,7 @@ class Connection(Generic[T]):
 
     cursor_of: strawberry.Private[Callable[[Position], str]]
     read: strawberry.Private[Callable[[], Awaitable[Page[Any]]]]
-    number: strawberry.Private[Callable[[], Awaitable[int]]]
+    number: strawberry.Private[Callable[[], Awaitable[Counted]]]
     convert: strawberry.Private[Callable[[Any], Any]]
 
     @resolved(description="The rows with their cursors.")
@@ -115,31 +123,33 @@ class Connection(Generic[T]):
     async def page_info(self) -> PageInfo:
         """Relay's page information."""
         page = await self.read()
-        cursors = [self.cursor_of(place) for place in (*page.positions[:1], *page.positions[-1:])]
+        start, end = page.ends
         return PageInfo(
             has_next_page=page.has_next,
             has_previous_page=page.has_previous,
-            start_cursor=cursors[0] if cursors else None,
-            end_cursor=cursors[-1] if cursors else None,
+            start_cursor=None if start is None else self.cursor_of(start),
+            end_cursor=None if end is None else self.cursor_of(end),
+            is_partial=page.reached is not None,
         )
 
     @resolved(
         description="How many rows of the whole list meet the filter: exact up to 10,000; 10,001 means more than that, "
-        "and `totalCountIsExact` is false. Counted only when asked for.",
-        size=Size(own=5),
+        "and `totalCountIsExact` is false. Rows that no index finds are counted among the newest 200,000. Counted only "
+        "when asked for.",
+        size=COUNT,
     )
     async def total_count(self) -> BigInt:
         """The capped count."""
-        return BigInt(await self.number())
+        return BigInt((await self.number()).number)
 
     @resolved(
-        description="Whether `totalCount` is the number itself; false: there are more than 10,000. Counted only when "
-        "asked for, together with `totalCount`.",
-        size=Size(own=5),
+        description="Whether `totalCount` is the number itself; false: there may be more. Counted only when asked for, "
+        "together with `totalCount`.",
+        size=COUNT,
     )
     async def total_count_is_exact(self) -> bool:
-        """Whether the count stayed below its cap."""
-        return await self.number() <= COUNT_CAP
+        """Whether all were counted."""
+        return (await self.number()).is_complete
 
 
 def connect(
@@ -147,7 +157,7 @@ def connect(
     request: PageRequest,
     *,
     read: Callable[[], Awaitable[Page[M]]],
-    count: Callable[[], Awaitable[int]],
+    count: Callable[[], Awaitable[Counted]],
     convert: Callable[[M], T],
     cursor_of: Callable[[Position], str] | None = None,
 ) -> Connection[T]:
@@ -157,22 +167,21 @@ def connect(
         name: What the list's cursors are bound to.
         request: The page asked for.
         read: Reads the page; may be called several times, so it should remember.
-        count: Counts the rows.
+        count: Counts the rows; called once.
         convert: Makes the GraphQL object of a row.
         cursor_of: Makes the cursor of a row; bound to the list and its order unless given.
     """
     bound = cursor_of or partial(encode, name, request.order)
-    return Connection[T](cursor_of=bound, read=read, number=_once(count), convert=convert)
+    return Connection[T](cursor_of=bound, read=read, number=once(count), convert=convert)
 
 
-def _once(count: Callable[[], Awaitable[int]]) -> Callable[[], Awaitable[int]]:
-    """Counts at the first call; all that ask, also meanwhile, get that number."""
-    counting: asyncio.Future[int] | None = None
+def once(read: Callable[[], Awaitable[T]]) -> Callable[[], Awaitable[T]]:
+    """The same read, made when it is first asked for, whoever asks again meanwhile or later."""
+    made: list[asyncio.Future[T]] = []
 
-    async def number() -> int:
-        nonlocal counting
-        if counting is None:
-            counting = asyncio.ensure_future(count())
-        return await counting
+    def ask() -> Awaitable[T]:
+        if not made:
+            made.append(asyncio.ensure_future(read()))
+        return made[0]
 
-    return number
+    return ask

@@ -13,12 +13,13 @@ from ...jobs.store.read.auth.secrets import SECRETS
 from ...jobs.store.read.listing.aggregates import EXECUTIONS, GROUPS, JOBS, NODES, RUNS, SKIPPED, TASKS, Listing
 from ...jobs.store.read.listing.criteria import Criteria, mentions, stand_in
 from ...jobs.store.read.listing.keyset import Page, PageRequest
+from ...jobs.store.read.listing.searching import Counted, capped, is_bounded, search_for, search_to_count
 from ..arguments import AFTER, BEFORE, FIRST, LAST
 from ..context import Info
 from ..enums import Role
 from ..fields import resolved
 from ..guard.sizes import PAGE
-from ..loaders import Children, Loaders
+from ..loaders import Children, ListKey, Loaders, SearchKey
 from .connections import Connection, PageArguments, connect
 from .criteria import criteria_of_list
 from .filters import (
@@ -44,6 +45,7 @@ from .ordering import (
     to_keys,
 )
 from .reading import Newest, Reading, Shown, reading_of
+from .searching import in_time, is_searched
 from .selection import asked_of, below
 
 M = TypeVar("M")
@@ -121,7 +123,7 @@ def listed(
         request = paging.request(kind.listing, to_keys(given.get("order_by")), criteria)
         loaders = info.context.loaders
         if of is not None:
-            owned = OwnRows(loaders, request, loaders.children(rows or kind.listing, of[0]), of[1](self))
+            owned = OwnRows(loaders, rows or kind.listing, request, of[0], of[1](self))
             return connect(kind.listing.name, request, read=owned.page, count=owned.count, convert=shown().from_model)
         reading = reading_of(kind.listing, shown(), below(asked_of(info), "nodes.", "edges.node."), newest)
         found = Rows(loaders, kind.listing, request, reading)
@@ -145,16 +147,34 @@ class Rows:
     reading: Reading
 
     async def page(self) -> Page[Any]:
-        """The page asked for."""
+        """The page asked for.
+
+        Raises:
+            UserFacingError: it takes a search that costs too much, see ``searching``.
+        """
         request = replace(self.request, criteria=await criteria_of(self.loaders, self.request))
         rows, newest = self.reading.rows, self.reading.newest
+        search = search_for(self.listing, request)
+        if search is not None and await is_searched(self.loaders, self.listing, search):
+            bounded = newest is None and is_bounded(search, request.order)
+            with in_time(self.loaders, self.listing, search):
+                return await self.loaders.searched(SearchKey(self.listing, ListKey(rows, request, newest), bounded))
         if newest is None:
             return await self.loaders.page(rows, request)
         return await self.loaders.page_with_newest(rows, newest, request)
 
-    async def count(self) -> int:
-        """How many rows meet the filter, counted up to the cap and one more."""
-        return await self.loaders.count(self.listing, await criteria_of(self.loaders, self.request))
+    async def count(self) -> Counted:
+        """How many rows meet the filter.
+
+        Raises:
+            UserFacingError: it takes a search that costs too much, see ``searching``.
+        """
+        criteria = await criteria_of(self.loaders, self.request)
+        search = search_to_count(self.listing, criteria)
+        if search is not None and await is_searched(self.loaders, self.listing, search):
+            with in_time(self.loaders, self.listing, search):
+                return await self.loaders.searched_number(self.listing, criteria, bounded=is_bounded(search))
+        return capped(await self.loaders.count(self.listing, criteria))
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,18 +182,42 @@ class OwnRows(Generic[M]):
     """The rows of a list that one owner has; they are read together with those of others."""
 
     loaders: Loaders
+    listing: Listing[M]
     request: PageRequest
-    children: Children[M]
+    field: str
     owner: int | str
 
     async def page(self) -> Page[M]:
-        """The page asked for."""
-        request = replace(self.request, criteria=await criteria_of(self.loaders, self.request))
-        return await self.children.page(self.owner, request)
+        """The page asked for.
 
-    async def count(self) -> int:
-        """How many rows meet the filter, counted up to the cap and one more."""
-        return await self.children.count(self.owner, await criteria_of(self.loaders, self.request))
+        Raises:
+            UserFacingError: it takes a search that costs too much, see ``searching``.
+        """
+        request = replace(self.request, criteria=await criteria_of(self.loaders, self.request))
+        search = search_for(self.listing, request, owned=True) if self._is_long else None
+        searched = await is_searched(self.loaders, self.listing, search)
+        with in_time(self.loaders, self.listing, search if searched else None):
+            return await self._children(searched=searched).page(self.owner, request)
+
+    async def count(self) -> Counted:
+        """How many rows meet the filter.
+
+        Raises:
+            UserFacingError: it takes a search that costs too much, see ``searching``.
+        """
+        criteria = await criteria_of(self.loaders, self.request)
+        search = search_to_count(self.listing, criteria, owned=True) if self._is_long else None
+        searched = await is_searched(self.loaders, self.listing, search)
+        with in_time(self.loaders, self.listing, search if searched else None):
+            return capped(await self._children(searched=searched).count(self.owner, criteria))
+
+    @property
+    def _is_long(self) -> bool:
+        """Whether one owner has more than a handful."""
+        return self.listing.indexes is not None and self.field not in self.listing.indexes.unique
+
+    def _children(self, *, searched: bool) -> Children[M]:
+        return self.loaders.children(self.listing, self.field, searched=searched)
 
 
 async def criteria_of(loaders: Loaders, request: PageRequest) -> Criteria:

@@ -9,6 +9,8 @@ from ...jobs.core.model import Run, SkippedOccurrence
 from ...jobs.store.read.listing import aggregates
 from ...jobs.store.read.listing.criteria import EVERYTHING
 from ...jobs.store.read.listing.keyset import OrderKey, Page, PageRequest, Position
+from ...jobs.store.read.listing.pages import COUNT_CAP
+from ...jobs.store.read.listing.searching import Counted, capped
 from ..loaders import Loaders
 
 OccurrenceRow: TypeAlias = Run | SkippedOccurrence
@@ -48,13 +50,13 @@ class Occurrences:
         )
         return merge(self.request, runs, skipped)
 
-    async def count(self) -> int:
+    async def count(self) -> Counted:
         """How many there are, each list counted up to its cap."""
         runs, skipped = await asyncio.gather(
             self.loaders.children(aggregates.OCCURRENCES, "task_id").count(self.task_id, EVERYTHING),
             self.loaders.children(aggregates.SKIPPED, "task_id").count(self.task_id, EVERYTHING),
         )
-        return min(runs + skipped, 10_001)
+        return capped(min(runs + skipped, COUNT_CAP + 1))
 
     def _part(self, kind: int, order: tuple[OrderKey, ...]) -> PageRequest:
         return replace(

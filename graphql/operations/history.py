@@ -7,6 +7,7 @@ import strawberry
 from ...jobs.core import events
 from ...jobs.store.read import events as stored_events
 from ...jobs.store.read.listing.keyset import OrderKey, Page, PageRequest, Position
+from ...jobs.store.read.listing.searching import Counted, capped
 from ..arguments import AFTER, BEFORE, DEFAULT_PAGE, FIRST, LAST, MAX_PAGE, checked_range, refused
 from ..context import Info
 from ..enums import Role
@@ -35,10 +36,11 @@ class History:
             self._read = await self._info.context.database.read(stored_events.page, self._request, self._wanted)
         return self._read
 
-    async def count(self) -> int:
+    async def count(self) -> Counted:
         """How many stored events pass the filter, counted up to the cap and one more."""
         everything = PageRequest(ORDER, COUNTED + 1)
-        return len((await self._info.context.database.read(stored_events.page, everything, self._wanted)).items)
+        found = await self._info.context.database.read(stored_events.page, everything, self._wanted)
+        return capped(len(found.items))
 
 
 @strawberry.type

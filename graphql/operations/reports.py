@@ -17,6 +17,7 @@ from ...jobs.store.read.figures import statistics as figures
 from ...jobs.store.read.figures.scope import Scope
 from ...jobs.store.read.listing.criteria import EVERYTHING, Criteria, mentions, stand_in
 from ...jobs.store.read.listing.keyset import OrderKey, Page, PageRequest
+from ...jobs.store.read.listing.searching import Counted, capped
 from ..arguments import AFTER, COUNT, MAX_PAGE, checked_count, checked_range, checked_text, refused
 from ..context import Info
 from ..enums import Role, StatisticsBucket
@@ -31,7 +32,7 @@ from ..types.account import Viewer
 from ..types.entities import PlannedOccurrence, Task
 from ..types.failures import merge
 from ..types.schedule import TIMES, ScheduleValidation
-from ..types.statistics import FailureGroup, Overview, QueuePoint, Statistics
+from ..types.statistics import FailureGroup, Overview, QueuePoint, Statistics, parts_of
 from .inputs import ScheduleInput
 
 DAY: Final = timedelta(days=1)
@@ -101,10 +102,11 @@ class Plan:
             has_previous=self._request.after is not None,
         )
 
-    async def count(self) -> int:
-        """How many there are in the span, up to the cap and one more."""
+    async def count(self) -> Counted:
+        """How many there are in the span, up to the cap."""
         tasks = await self._tasks(self._start, MAX_COUNTED)
-        return await asyncio.to_thread(lambda: sum(1 for _ in islice(self._planned(tasks, self._start), MAX_COUNTED)))
+        number = await asyncio.to_thread(lambda: sum(1 for _ in islice(self._planned(tasks, self._start), MAX_COUNTED)))
+        return capped(number)
 
     async def _find(self, wanted: int) -> list[Planned]:
         after = self._request.after
@@ -224,7 +226,7 @@ class ReportQueries:
     @resolved(description="How things are now.", size=Size(own=500), requires=Role.VIEWER)
     async def overview(self, info: Info) -> Overview:
         """The tiles of the dashboard."""
-        return Overview.from_report(await info.context.database.read(reports.overview, await info.context.now()))
+        return Overview.from_report(await info.context.overview(parts_of(asked_of(info))))
 
     @resolved(
         description="Figures about the executions of a span of time, of all or of one job, task, group or node; or of "

@@ -19,10 +19,11 @@ from ..context import Info
 from ..enums import Role
 from ..errors import UserFacingError
 from ..fields import streams
+from ..lists.selection import asked_of
 from ..types.common import LogEvent
 from ..types.entities import JobExecution, Run, load_run
 from ..types.event import Event, EventFilter
-from ..types.statistics import Overview
+from ..types.statistics import Overview, parts_of
 from .live import follow_executions, follow_log, live, parse_cursor
 
 MIN_TICK: Final = 1.0
@@ -175,7 +176,8 @@ async def _overview(info: Info, seconds: float) -> AsyncGenerator[Overview, None
         raise refused(
             f"seconds: must be from {number_text(MIN_TICK)} to {number_text(MAX_TICK)}, got {number_text(seconds)}"
         )
+    wanted = parts_of(asked_of(info))
     while True:
         info.context.renew()
-        yield Overview.from_report(await info.context.overview())
+        yield Overview.from_report(await info.context.overview(wanted, again=True))
         await asyncio.sleep(seconds)

@@ -29,11 +29,15 @@ class Reads:
     """How an execution reads.
 
     Attributes:
+        client: whose budget it uses; empty for what no client asked for.
+        cost: as the guard measured it.
         costly: whether it must leave the connections of cheap ones alone.
         deadline: when its reads end, by the event loop's clock; None = they have no common end.
         patience: seconds for which a read is repeated while the database is away.
     """
 
+    client: str = ""
+    cost: int = 0
     costly: bool = False
     deadline: float | None = None
     patience: float = 0.0
@@ -118,7 +122,8 @@ class Bounds:
         async with self._budget.admitted(client, cost):
             deadline = asyncio.get_running_loop().time() + self._limits.operation_seconds + END_SECONDS
             costly = cost > self._limits.cheap_cost
-            yield self._lane(context, Reads(costly=costly, deadline=deadline, patience=patience))
+            reads = Reads(client=client, cost=cost, costly=costly, deadline=deadline, patience=patience)
+            yield self._lane(context, reads)
 
     def of_source(self, context: Any) -> Any:  # noqa: ANN401 - the schema's own type
         """The context for what a subscription reads to find its events."""

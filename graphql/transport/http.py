@@ -3,6 +3,7 @@
 import asyncio
 import math
 import re
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Final
 
@@ -86,7 +87,9 @@ class HttpEndpoint:
             message = "A subscription needs a stream: use a WebSocket, or POST with 'Accept: text/event-stream'."
             raise UserFacingError(message, code="SUBSCRIPTION_NEEDS_STREAM", http_status=400)
         answer = await self._door.execute(prepared, context, request)
-        return _json(self._door.engine.encode(answer), media, status_of(answer, media))
+        response = _json(self._door.engine.encode(answer), media, status_of(answer, media))
+        _say_when(response, answer)
+        return response
 
     def _stream(self, request: Request, operation: GraphQLRequest, context: Any) -> ASGIApp:  # noqa: ANN401
         self._door.streams.check()
@@ -107,6 +110,7 @@ class HttpEndpoint:
             # A stream that never began is refused in plain JSON.
             media = MediaType.GRAPHQL
         response = _json(encode_json(answer), media, status_of(answer, media, errors))
+        _say_when(response, answer)
         if response.status_code == 405:
             response.headers["allow"] = "POST"
         if response.status_code == 401:
@@ -128,3 +132,11 @@ def _unread(errors: list[Any]) -> bool:
 def _json(text: str, media: MediaType, status: int) -> Response:
     # JSON is UTF-8 by definition; the parameter helps old clients.
     return Response(text.encode(), status, HEADERS, media_type=f"{media}; charset=utf-8")
+
+
+def _say_when(response: Response, answer: Mapping[str, Any]) -> None:
+    """Repeat in whole seconds, for those who know HTTP alone, what the errors say of when to try again."""
+    waits = [error.get("extensions", {}).get("retryAfter", 0) for error in answer.get("errors", ())]
+    longest = max(waits, default=0)
+    if longest > 0:
+        response.headers["retry-after"] = str(math.ceil(longest))

@@ -1,5 +1,6 @@
 """Figures: the overview, statistics over time, and failures by their error."""
 
+from collections.abc import Set as AbstractSet
 from datetime import datetime
 from typing import Final, Self
 
@@ -26,6 +27,22 @@ OF_POINTS: Final = Size(own=170)
 """The same; the list of points counts ten times."""
 
 
+_PARTS: Final = {
+    **dict.fromkeys((state.value for state in UNFINISHED), reports.Part.QUEUE),
+    **dict.fromkeys(("failedLast24h", "succeededLast24h", "successRate"), reports.Part.DAY),
+    "failedPrevious24h": reports.Part.DAY_BEFORE,
+    **dict.fromkeys(("runsPerMinute", "perMinute"), reports.Part.RATE),
+    "stalledTasks": reports.Part.STALLED,
+    **dict.fromkeys(("liveNodes", "drainingNodes", "slots"), reports.Part.NODES),
+}
+"""Which part of the report each field of an overview is of, by its name in the schema."""
+
+
+def parts_of(asked: AbstractSet[str]) -> frozenset[reports.Part]:
+    """The parts of the report that are needed for what is asked of an overview."""
+    return frozenset(_PARTS[name] for name in asked if name in _PARTS)
+
+
 @strawberry.type(description="How things are now.")
 class Overview:
     """The tiles of the dashboard."""
@@ -36,7 +53,7 @@ class Overview:
     scheduled: BigInt = strawberry.field(description="Runs handed to a node that have not begun.")
     stuck: BigInt = strawberry.field(description="Runs that failed and will be tried again.")
     failed_last24h: BigInt = strawberry.field(
-        description="Executions begun in the last 24 hours that failed, timed out or were lost."
+        description="Executions begun in the last 24 hours, to the minute, that failed, timed out or were lost."
     )
     failed_previous24h: BigInt = strawberry.field(description="The same for the 24 hours before these.")
     succeeded_last24h: BigInt = strawberry.field(description="Executions begun in the last 24 hours that succeeded.")

@@ -11,6 +11,7 @@ from starlette.responses import Response
 from ...graphql.app import graphql_routes
 from ...graphql.context import LOCAL_ADMINISTRATOR, Context, Person
 from ...graphql.errors import UserFacingError
+from ...graphql.guard.searches import Searches, SearchLane
 from ...graphql.schema_factory import GuardedSchema
 from ...graphql.transport.bounds import Bounds, Reads, address_of
 from ...graphql.transport.door import unwatched
@@ -44,6 +45,7 @@ class Parts:
         schema: The GraphQL schema.
         database: Read and written by it.
         costly: The same database for operations that cost much, so that these leave connections to the others.
+        searched: The same database for rows that no index finds: one connection, with bounds.
         of_engine: The same database as the engine reads and writes it.
         engine: Runs the jobs, in an event loop of its own.
         wakeup: Tells both event loops of commits.
@@ -63,6 +65,7 @@ class Parts:
     schema: GuardedSchema
     database: Database
     costly: Database
+    searched: Database
     of_engine: Database
     engine: EngineThread
     wakeup: Wakeup
@@ -143,9 +146,12 @@ def build_app(parts: Parts) -> Starlette:
         feeds = parts.feeds
         return Context(parts.database, feeds.bus, feeds.log_feed, who, keys=parts.keys, overviews=feeds.overviews)
 
+    searching = SearchLane(parts.searched, parts.schema.limits)
+
     def lane(found: Context, reads: Reads) -> Context:
         database = parts.costly if reads.costly else parts.database
-        return found.within(database.until(reads.deadline).patient(reads.patience))
+        searches = Searches(searching, reads.client, reads.cost) if reads.client else None
+        return found.within(database.until(reads.deadline).patient(reads.patience), searches)
 
     def may_write(found: Context) -> bool:
         return found.person.role is not Role.VIEWER

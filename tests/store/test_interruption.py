@@ -5,7 +5,7 @@ import asyncio
 import pytest
 from sqlalchemy import Connection, text
 
-from cronograph.jobs.store.db.database import Database
+from cronograph.jobs.store.db.database import Database, ReadBounds
 
 ENDLESS = {
     "sqlite": "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) SELECT count(*) FROM n",
@@ -41,4 +41,29 @@ async def test_a_cancelled_read_is_ended(database_url: str) -> None:
     with pytest.raises(asyncio.CancelledError):
         await asyncio.gather(*reads)
     assert await database.read(one) == 1
+    await database.close()
+
+
+async def test_the_reads_of_a_bounded_access_end_one_by_one_and_leave_the_others_alone(database_url: str) -> None:
+    database = Database(database_url)
+    bounded = database.beside("search", ReadBounds(connections=1, seconds=0.2))
+    ended = await asyncio.gather(*(bounded.read(endless) for _ in range(3)), return_exceptions=True)
+    assert {type(error) for error in ended} == {TimeoutError}
+    assert await bounded.read(one) == 1
+    assert await asyncio.gather(*(database.read(one) for _ in range(MANY))) == [1] * MANY
+    await bounded.close()
+    await database.close()
+
+
+@pytest.mark.postgres
+async def test_postgresql_ends_the_statements_of_a_bounded_access_by_itself(postgres_url: str) -> None:
+    def settings(conn: Connection) -> list[object]:
+        names = ("statement_timeout", "max_parallel_workers_per_gather")
+        return [conn.execute(text(f"SHOW {name}")).scalar() for name in names]
+
+    database = Database(postgres_url)
+    bounded = database.beside("search", ReadBounds(connections=1, seconds=0.2))
+    assert await bounded.read(settings) == ["200ms", "0"]
+    assert (await database.read(settings))[0] == "30s"
+    await bounded.close()
     await database.close()

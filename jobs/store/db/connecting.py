@@ -2,6 +2,7 @@
 
 import os
 import time
+from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -42,13 +43,16 @@ _POSTGRES_SETTINGS = {
 }
 
 
-def sync_engine(url: URL, *, pooled: int = 0, read_only: bool = False) -> Engine:
+def sync_engine(
+    url: URL, *, pooled: int = 0, read_only: bool = False, settings: Mapping[str, str] | None = None
+) -> Engine:
     """A synchronous engine with this product's settings.
 
     Args:
         url: From ``parse_url``.
         pooled: PostgreSQL only: keep up to so many connections, and never open more; 0 = each use opens its own.
         read_only: SQLite only: refuse writes.
+        settings: Of PostgreSQL, beside those that every connection has.
     """
     if is_sqlite(url):
         engine = create_engine(url, connect_args={"check_same_thread": False, "timeout": 30}, json_deserializer=loads)
@@ -59,10 +63,12 @@ def sync_engine(url: URL, *, pooled: int = 0, read_only: bool = False) -> Engine
     # The connection that was used last knows the tables and has prepared what is sent often.
     kept = {"pool_size": pooled, "max_overflow": 0, "pool_use_lifo": True}
     options: dict[str, Any] = kept if pooled else {"poolclass": NullPool}
-    engine = create_engine(for_drivers(url), connect_args=postgres_arguments(url), json_deserializer=loads, **options)
+    given = settings or {}
+    arguments = postgres_arguments(url, **given)
+    engine = create_engine(for_drivers(url), connect_args=arguments, json_deserializer=loads, **options)
     _name_tables(engine, schema_in(url))
     if is_pooled(url):
-        _set_in_each_transaction(engine)
+        _set_in_each_transaction(engine, settings_of_transaction(**given))
     return engine
 
 
@@ -104,9 +110,8 @@ def settings_of_transaction(**settings: str) -> str:
     return "; ".join(f"SET LOCAL {name} = '{value}'" for name, value in (_POSTGRES_SETTINGS | settings).items())
 
 
-def _set_in_each_transaction(engine: Engine) -> None:
+def _set_in_each_transaction(engine: Engine, statement: str) -> None:
     """Behind a pooler, settings hold for a transaction only."""
-    statement = settings_of_transaction()
 
     @event.listens_for(engine, "begin")
     def begin(conn: Connection) -> None:  # pyright: ignore[reportUnusedFunction]

@@ -18,6 +18,7 @@ from . import audit, outbox
 from .address import is_pooled, is_sqlite, libpq_url, parse_url, schema_in, sqlite_path
 from .blame import is_away
 from .connecting import sync_engine
+from .interruption import ReadBounds
 from .line import Line, ThreadLine, plain_connection
 from .postgres import PostgresAccess, Send
 from .transaction import Clock, Tx, Wake
@@ -38,6 +39,7 @@ __all__ = [
     "Line",
     "Listener",
     "OperationalError",
+    "ReadBounds",
     "SQLAlchemyError",
     "Send",
     "ThreadLine",
@@ -54,6 +56,8 @@ Listener = Callable[[Wake], None]
 # transaction in which this process sat idle for too long (it was frozen, or a job kept the interpreter to itself): it
 # is rolled back whole and, tried again, sees what the others did.
 _RETRYABLE = frozenset({"40P01", "40001", "55P03", "23505", "25P03"})
+_CANCELLED = "57014"
+"""How PostgreSQL says that a statement took longer than it may."""
 _ATTEMPTS = 4
 _AGAIN = 0.2
 """Seconds between two tries of somebody who is patient."""
@@ -62,7 +66,7 @@ _AGAIN = 0.2
 class Access(Protocol):
     """What the two databases have in common: functions of a connection, each run in one transaction."""
 
-    def beside(self, party: str) -> "Access":
+    def beside(self, party: str, bounds: "ReadBounds | None" = None) -> "Access":
         """The access of another part of this process."""
         ...
 
@@ -101,6 +105,7 @@ class Database:
         clock: Replaces the database's time in every transaction; for tests.
         access: The connections; unless given, new ones (see ``beside``).
         listeners: Who hears of commits; unless given, nobody yet.
+        bounds: Of its reads; None = those of every connection.
 
     Attributes:
         deadline: See ``until``.
@@ -115,11 +120,13 @@ class Database:
         clock: Clock | None = None,
         access: Access | None = None,
         listeners: list[Listener] | None = None,
+        bounds: ReadBounds | None = None,
     ) -> None:
         self.url = parse_url(url) if isinstance(url, str) else url
         self.clock = clock
         self._listeners: list[Listener] = [] if listeners is None else listeners
         self._access = access or _new_access(self.url)
+        self._bounds = bounds
         self.deadline: float | None = None
         self.patience = 0.0
         self.remembered: dict[str, Any] = {}
@@ -139,7 +146,7 @@ class Database:
         patient.patience = seconds
         return patient
 
-    def beside(self, party: str) -> "Database":
+    def beside(self, party: str, bounds: ReadBounds | None = None) -> "Database":
         """The access of another part of this process, which may use it from an event loop of its own.
 
         It has connections of its own; on SQLite both use one writer, in turn. Whoever listens to one hears of the
@@ -147,8 +154,10 @@ class Database:
 
         Args:
             party: Which part, e.g. ``"api"``.
+            bounds: Of its reads, which end with TimeoutError; None = those of every connection.
         """
-        return Database(self.url, clock=self.clock, access=self._access.beside(party), listeners=self._listeners)
+        access = self._access.beside(party, bounds)
+        return Database(self.url, clock=self.clock, access=access, listeners=self._listeners, bounds=bounds)
 
     @property
     def is_sqlite(self) -> bool:
@@ -171,14 +180,22 @@ class Database:
         """Run ``function(connection, …)`` on one consistent snapshot and return what it returns."""
         loop = asyncio.get_running_loop()
         give_up = loop.time() + self.patience
-        async with asyncio.timeout_at(self.deadline):
+        async with asyncio.timeout_at(self._end_of_read(loop.time())):
             while True:
                 try:
                     return await self._access.read(lambda conn: function(conn, *args, **kwargs))
                 except Exception as error:
+                    if self._bounds is not None and _sqlstate(error) == _CANCELLED:
+                        raise TimeoutError from error
                     if loop.time() >= give_up or not is_away(error):
                         raise
                 await asyncio.sleep(_AGAIN)
+
+    def _end_of_read(self, now: float) -> float | None:
+        if self._bounds is None:
+            return self.deadline
+        end = now + self._bounds.seconds
+        return end if self.deadline is None else min(end, self.deadline)
 
     async def write(self, function: Callable[Concatenate[Tx, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Run ``function(tx, …)`` in one transaction, write its events with it, commit, and wake whom it concerns.
@@ -224,7 +241,7 @@ class Database:
             try:
                 return await self._access.write(transaction)
             except DBAPIError as error:
-                if getattr(error.orig, "sqlstate", None) not in _RETRYABLE:
+                if _sqlstate(error) not in _RETRYABLE:
                     raise
         return await self._access.write(transaction)
 
@@ -307,6 +324,10 @@ class Database:
     def close_sync(self) -> None:
         """``close`` outside an event loop."""
         self._access.close()
+
+
+def _sqlstate(error: Exception) -> str | None:
+    return getattr(error.orig, "sqlstate", None) if isinstance(error, DBAPIError) else None
 
 
 def _new_access(url: URL) -> Access:

@@ -5,6 +5,7 @@ import threading
 from collections.abc import Callable, Generator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
@@ -25,6 +26,25 @@ else:
     psycopg = Later("psycopg")
 
 T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class ReadBounds:
+    """What the reads of an access must stay within.
+
+    Attributes:
+        connections: So many at once; what is more waits.
+        seconds: A read that takes longer is ended, on PostgreSQL each of its statements by the server, too. There they
+            have one process each: parallel ones would take the processors of everybody else.
+    """
+
+    connections: int
+    seconds: float
+
+    @property
+    def settings(self) -> dict[str, str]:
+        """Those of PostgreSQL."""
+        return {"statement_timeout": f"{round(self.seconds * 1000)}ms", "max_parallel_workers_per_gather": "0"}
 
 
 class NobodyWaitsError(Exception):

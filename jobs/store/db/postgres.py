@@ -13,7 +13,7 @@ from sqlalchemy.exc import DBAPIError
 from ..schema.naming import in_schema
 from .address import schema_in
 from .connecting import check_when_idle, sync_engine
-from .interruption import read_in_thread
+from .interruption import ReadBounds, read_in_thread
 from .sockets import Plugs
 
 POOL = 8
@@ -34,24 +34,26 @@ class PostgresAccess:
     Args:
         url: From ``parse_url``.
         party: Who uses it; for the names of its threads.
+        bounds: Of its reads; None = those of every connection.
 
     Attributes:
         plugs: Of its connections, and of others that are to end with ``hang_up``.
     """
 
-    def __init__(self, url: URL, party: str = "engine") -> None:
+    def __init__(self, url: URL, party: str = "engine", bounds: ReadBounds | None = None) -> None:
         self._url = url
-        self._threads = ThreadPoolExecutor(POOL, f"cronograph-database-{party}")
-        self._engine = sync_engine(url, pooled=POOL)
+        pool, settings = (POOL, {}) if bounds is None else (bounds.connections, bounds.settings)
+        self._threads = ThreadPoolExecutor(pool, f"cronograph-database-{party}")
+        self._engine = sync_engine(url, pooled=pool, settings=settings)
         check_when_idle(self._engine)
         self.plugs = Plugs()
         _note_plugs(self._engine, self.plugs)
         self._snapshots = self._engine.execution_options(isolation_level="REPEATABLE READ", postgresql_readonly=True)
         self._kept = _KeptConnection(url, self.plugs)
 
-    def beside(self, party: str) -> "PostgresAccess":
+    def beside(self, party: str, bounds: ReadBounds | None = None) -> "PostgresAccess":
         """Another access to the same database: with a pool of its own, neither can use up the other's connections."""
-        return PostgresAccess(self._url, party)
+        return PostgresAccess(self._url, party, bounds)
 
     async def read(self, function: Callable[[Connection], T]) -> T:
         """Run a function on one snapshot; a cancel ends its statement."""

@@ -1,5 +1,6 @@
 """Plans and figures as clients ask for them."""
 
+import re
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -271,3 +272,21 @@ async def test_a_task_whose_zone_has_vanished_from_this_machine_is_shown_and_not
 
 async def test_a_plan_that_begins_with_the_last_day_of_the_calendar_ends_there(api: Api) -> None:
     assert (await upcoming(api, **{"from": "9999-12-31T12:00:00Z"}))["totalCount"] == 0
+
+
+@pytest.mark.parametrize(
+    ("fields", "tables"),
+    [
+        ("at", set[str]()),
+        ("running waiting", {"run"}),
+        ("liveNodes slots", {"node"}),
+        ("stalledTasks", {"periodic_task"}),
+        ("perMinute", {"job_execution", "execution_hour"}),
+        ("... on Overview { running } liveNodes", {"run", "node"}),
+    ],
+)
+async def test_an_overview_reads_only_what_is_asked_for(api: Api, fields: str, tables: set[str]) -> None:
+    with counted_statements() as sent:
+        await api.ask(f"{{ overview {{ {fields} }} }}")
+    named = {"run", "node", "periodic_task", "job_execution", "execution_hour"}
+    assert {table for one in sent for table in named if re.search(rf"\b{table}\.", one)} == tables

@@ -4,6 +4,7 @@ from collections.abc import AsyncIterator
 from datetime import datetime, timedelta
 
 import pytest
+from sqlalchemy import Connection
 from typing_extensions import override
 
 from cronograph.jobs.core.outcome import Succeeded
@@ -12,6 +13,7 @@ from cronograph.jobs.runtime.duties.figures import REST_OF_HOURS, HourCounter
 from cronograph.jobs.store.db.database import Database
 from cronograph.jobs.store.read.figures import hours
 from cronograph.jobs.store.read.figures.hours import HOUR, Tally
+from cronograph.jobs.store.schema.figures import HourKind
 from tests.support.storage import START, Stored
 
 FIVE_HOURS = 5 * 3600
@@ -23,6 +25,11 @@ async def database(stored: Stored, database_url: str) -> AsyncIterator[Database]
     opened = Database(database_url, clock=lambda: stored.now)
     yield opened
     await opened.close()
+
+
+def everything(conn: Connection, start: datetime, end: datetime) -> Tally:
+    """The counts of all executions that began in a span."""
+    return sum(hours.tallies(conn, start, end, 3600, (HourKind.ALL, "")).values(), Tally())
 
 
 def counted(stored: Stored) -> set[datetime]:
@@ -58,7 +65,7 @@ async def test_an_hour_waits_for_what_began_in_it_and_the_following_ones_do_not(
     assert hours.hour_of(START) not in counted(stored)
     worker.end(running, Succeeded(7))
     assert await counter.look() == 1
-    assert stored.do(lambda tx: hours.total(tx.conn, START, tx.now)) == Tally(1, 0, 1, 7)
+    assert stored.do(lambda tx: everything(tx.conn, START, tx.now)) == Tally(1, 0, 1, 7)
 
 
 class SlowHours(Clock):

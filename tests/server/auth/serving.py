@@ -193,6 +193,7 @@ async def protected(
         database,
         database,
         database,
+        database,
         no_engine,
         wakeup,
         feeds,

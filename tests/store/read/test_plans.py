@@ -253,7 +253,6 @@ def test_figures_of_an_hour_long_ago_look_at_its_rows_alone(conn: Connection) ->
     cases: list[tuple[str, Callable[[], object], int]] = [
         ("the failures", partial(statistics.failures, conn, start, start + stored_hours.HOUR, 50), 200),
         ("the percentiles of a job", partial(percentiles, conn, of_job, 3600, [Series.TOTAL]), 3 * 3_600),
-        ("the rate", partial(statistics.completed_per_minute, conn, start, start + stored_hours.HOUR), 3_600),
     ]
     for name, read, rows in cases:
         # An hour before and one after may hold neighbours by id.

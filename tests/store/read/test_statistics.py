@@ -13,10 +13,13 @@ from cronograph.jobs.core.model import NodeState
 from cronograph.jobs.core.node_choice import NodeChoice
 from cronograph.jobs.core.states import RunState
 from cronograph.jobs.store.read.figures import reports
+from cronograph.jobs.store.read.figures.hours import hour_of
+from cronograph.jobs.store.read.figures.recent import Recent
 from cronograph.jobs.store.read.figures.scope import Scope
-from cronograph.jobs.store.read.figures.statistics import completed_per_minute, failures
+from cronograph.jobs.store.read.figures.statistics import failures
 from cronograph.jobs.store.schema.tables import job_execution
 from cronograph.jobs.store.write import nodes
+from cronograph.jobs.store.write.figures import count_hour
 from tests.support.history import add_run
 
 NOW = datetime(2026, 3, 1, 12, 34, 56, 999_999, tzinfo=UTC)
@@ -146,7 +149,38 @@ def test_the_rate_counts_ends_per_minute(conn: Connection) -> None:
     conn.execute(
         insert(job_execution), [execution(n, minute - timedelta(seconds=30), s) for n, s in ((1, 29), (2, 31))]
     )
-    assert completed_per_minute(conn, minute - HOUR, minute + HOUR) == {minute - timedelta(minutes=1): 1, minute: 1}
+    assert reports.overview(conn, minute).per_minute[-2:] == (0, 1)
+    assert reports.overview(conn, minute + timedelta(minutes=1)).per_minute[-3:] == (0, 1, 1)
+
+
+def test_an_overview_reads_what_is_wanted(conn: Connection) -> None:
+    add_run(conn, None)
+    conn.execute(insert(job_execution), [execution(1, NOW - HOUR, 1)])
+    whole = reports.overview(conn, NOW)
+    assert (whole.states, whole.succeeded) == ({RunState.WAITING: 1}, 1)
+    queue = reports.overview(conn, NOW, frozenset({reports.Part.QUEUE}))
+    assert (queue.states, queue.succeeded, sum(queue.per_minute)) == (whole.states, 0, 0)
+
+
+def test_what_is_remembered_of_overviews_changes_none_of_them(conn: Connection) -> None:
+    recent, number = Recent(), 0
+    for step in range(40):
+        now = NOW + timedelta(minutes=step) if step < 20 else NOW + timedelta(minutes=19, seconds=20 * (step - 19))
+        # What ends is committed soon after, however long ago it began.
+        for ago, outcome in ((5, "failed"), (170 + step, "success"), (step % 9 * 3600 + 1, "lost")):
+            number += 1
+            started = now - timedelta(seconds=ago)
+            conn.execute(
+                insert(job_execution), [execution(number, started, max(0.1, ago - 0.1 - step % 3), outcome=outcome)]
+            )
+        if step == 10:
+            for ahead in range(20):
+                count_hour(conn, hour_of(NOW) - timedelta(hours=30 - ahead))
+        assert without_time(reports.overview(conn, now, recent=recent)) == without_time(reports.overview(conn, now))
+
+
+def without_time(found: reports.Overview) -> reports.Overview:
+    return replace(found, at=NOW)
 
 
 def test_the_overview_compares_this_day_with_the_one_before(conn: Connection) -> None:

@@ -10,7 +10,7 @@ from sqlalchemy import URL, Connection, Engine
 
 from ..address import sqlite_path
 from ..connecting import sync_engine
-from ..interruption import read_in_thread
+from ..interruption import ReadBounds, read_in_thread
 from .presence import FilePresence
 from .turns import FairThread
 from .witness import Witness
@@ -54,20 +54,23 @@ class SqliteAccess:
         url: From ``parse_url``.
         writer: That of another access of this process to the same file, if there is one; it closes it.
         party: Who writes; parties write in turn.
+        bounds: Of its reads, of which ``Database`` keeps the time.
     """
 
-    def __init__(self, url: URL, writer: Writer | None = None, party: str = _ENGINE) -> None:
+    def __init__(
+        self, url: URL, writer: Writer | None = None, party: str = _ENGINE, bounds: ReadBounds | None = None
+    ) -> None:
         self._url = url
         self._party = party
         self._writer = writer or Writer(url)
         self._owns_writer = writer is None
-        self._readers = ThreadPoolExecutor(READERS, "cronograph-reader")
+        self._readers = ThreadPoolExecutor(READERS if bounds is None else bounds.connections, "cronograph-reader")
         self._read_engine = sync_engine(url, read_only=True)
         self._witness = Witness(sqlite_path(url), self._writer.presence)
 
-    def beside(self, party: str) -> "SqliteAccess":
+    def beside(self, party: str, bounds: ReadBounds | None = None) -> "SqliteAccess":
         """Another access to the same file, with readers of its own."""
-        return SqliteAccess(self._url, self._writer, party)
+        return SqliteAccess(self._url, self._writer, party, bounds)
 
     async def read(self, function: Callable[[Connection], T]) -> T:
         """Run a function on one snapshot; a cancel ends its statement."""

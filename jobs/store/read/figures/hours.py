@@ -148,9 +148,9 @@ def tallies(
     return found
 
 
-def total(conn: Connection, start: datetime, end: datetime) -> Tally:
-    """The counts of all executions that began in ``start <= time < end``."""
-    return sum(tallies(conn, start, end, 3600, (HourKind.ALL, "")).values(), Tally())
+def stored(conn: Connection, start: datetime, end: datetime) -> dict[datetime, Tally]:
+    """The counts of all executions by hour, of those hours in ``start <= hour < end`` that are counted."""
+    return dict(_stored(conn, start, end, (HourKind.ALL, "")))
 
 
 def gaps(start: datetime, end: datetime, hours: Collection[datetime]) -> list[tuple[datetime, datetime]]:

@@ -1,8 +1,10 @@
 """Figures that belong together, each report read from one snapshot."""
 
 from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from enum import Enum
 
 from sqlalchemy import Connection, func, select
 
@@ -13,11 +15,11 @@ from ..nodes import live
 from . import hours
 from .hours import Tally
 from .percentiles import Percentiles, Series, percentiles
+from .recent import MINUTE, NONE, Lately, Recent, since_of, total
 from .scope import Scope
-from .statistics import Figures, Point, completed_per_minute, counts, scaled, stalled
+from .statistics import Figures, Point, counts, scaled, stalled
 
 DAY = timedelta(days=1)
-TICK = timedelta(microseconds=1)
 MINUTES = 60
 """How many minutes the overview's rate goes back."""
 SAMPLE = 10_000
@@ -33,7 +35,7 @@ class Overview:
     Attributes:
         at: The time of the report.
         states: Unfinished runs by state.
-        failed: Executions of the last 24 hours that failed, timed out or were lost.
+        failed: Executions of the last 24 hours, to the minute, that failed, timed out or were lost.
         failed_before: The same of the 24 hours before these.
         succeeded: Executions of the last 24 hours that succeeded.
         per_minute: How many executions ended in each of the last 60 whole minutes, oldest first.
@@ -86,21 +88,49 @@ class Statistics:
     estimated: bool
 
 
-def overview(conn: Connection, now: datetime) -> Overview:
-    """The state of the queue, and what became of the last day."""
-    day, day_before = hours.total(conn, now - DAY, now + TICK), hours.total(conn, now - 2 * DAY, now - DAY)
+class Part(Enum):
+    """What an overview is put together from; each costs a statement or two."""
+
+    QUEUE = "queue"
+    DAY = "day"
+    DAY_BEFORE = "day before"
+    RATE = "rate"
+    STALLED = "stalled"
+    NODES = "nodes"
+
+
+EVERYTHING = frozenset(Part)
+COUNTED = frozenset({Part.DAY, Part.DAY_BEFORE, Part.RATE})
+"""The parts that are counted."""
+
+
+def overview(
+    conn: Connection, now: datetime, wanted: AbstractSet[Part] = EVERYTHING, recent: Recent | None = None
+) -> Overview:
+    """The state of the queue, and what became of the last day.
+
+    Args:
+        conn: A connection.
+        now: The time.
+        wanted: Which parts; the others are 0 and empty.
+        recent: What the reader remembers of earlier ones.
+    """
+    remembered = recent or Recent()
     minute = now.replace(second=0, microsecond=0)
+    day, before = minute - DAY, minute - 2 * DAY
+    lately = remembered.look(conn, since_of(conn, now), now) if wanted & COUNTED else Lately({}, {})
+    ends = total(conn, day, minute + MINUTE, lately, remembered) if Part.DAY in wanted else NONE
+    earlier = total(conn, before, day, lately, remembered) if Part.DAY_BEFORE in wanted else NONE
+    nodes = live(conn) if Part.NODES in wanted else []
     start = minute - timedelta(minutes=MINUTES)
-    ended = completed_per_minute(conn, start, minute)
-    nodes = live(conn)
     return Overview(
         at=now,
-        states=_states(conn),
-        failed=day.failures,
-        failed_before=day_before.failures,
-        succeeded=day.successes,
-        per_minute=tuple(ended.get(start + timedelta(minutes=one), 0) for one in range(MINUTES)),
-        stalled=len(stalled(conn, now)),
+        states=_states(conn) if Part.QUEUE in wanted else {},
+        failed=ends.failures,
+        failed_before=earlier.failures,
+        succeeded=ends.successes,
+        per_minute=tuple(lately.ended.get(start + timedelta(minutes=one), NONE).ended for one in range(MINUTES)),
+        stalled=len(stalled(conn, now)) if Part.STALLED in wanted else 0,
         live_nodes=len(nodes),
         draining_nodes=sum(node.state not in TAKING_NODES for node in nodes),
         slots=sum(node.slots for node in nodes),

@@ -1,17 +1,13 @@
 """Which executions a figure is about."""
 
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 
-from sqlalchemy import ColumnElement, and_, exists, func, select
+from sqlalchemy import ColumnElement, and_, exists
 
 from ...schema.tables import job_execution as e
 from ...schema.tables import run
-
-SLACK = timedelta(hours=1)
-"""Ids ascend with the time of the start, but for starts that were committed late and clocks that were set back."""
-_NEIGHBOURS = 100
-
+from ..spans import began_after, began_before
 
 _PRIME, _STEP = 1_000_003, 618_034
 """Multiples of the golden ratio, modulo one: every stretch of ids has its share, and so has each of two jobs that
@@ -52,24 +48,5 @@ class Scope:
         return and_(*conditions)
 
     def ids(self) -> ColumnElement[bool]:
-        """The ids between which the executions of the span lie.
-
-        Says little new, but an index over something else and the id can begin and end there: else it would be read
-        through the whole history of a job.
-        """
-        later = e.c.started_at >= _shifted(self.start, -SLACK)
-        earlier = e.c.started_at < _shifted(self.end, SLACK)
-        begin = select(e.c.id).where(later).order_by(e.c.started_at).limit(_NEIGHBOURS).subquery("begin_of_span")
-        end = select(e.c.id).where(earlier).order_by(e.c.started_at.desc()).limit(_NEIGHBOURS).subquery("end_of_span")
-        # Nothing lies in the span at all if there is no neighbour.
-        first = select(func.min(begin.c.id)).scalar_subquery()
-        last = select(func.max(end.c.id)).scalar_subquery()
-        return and_(e.c.id >= first, e.c.id <= last)
-
-
-def _shifted(instant: datetime, by: timedelta) -> datetime:
-    """A time so much later, within what the calendar has."""
-    try:
-        return instant + by
-    except OverflowError:
-        return instant
+        """The ids between which the executions of the span lie."""
+        return and_(began_after(self.start), began_before(self.end))

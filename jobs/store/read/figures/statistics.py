@@ -153,14 +153,3 @@ def failures(
         FailureRow(row.job_name, row.error_type, row.message, row.number, row.first, row.last, row.execution_id)
         for row in conn.execute(statement)
     ]
-
-
-def completed_per_minute(conn: Connection, start: datetime, end: datetime) -> dict[datetime, int]:
-    """How many executions ended in each minute of ``start <= time < end``, by the beginning of the minute."""
-    rows = (
-        select(BucketStart(e.c.completed_at, literal(60)).label("minute"))
-        .where(e.c.completed_at >= start, e.c.completed_at < end)
-        .subquery("ended")
-    )
-    statement = select(rows.c.minute, func.count()).group_by(rows.c.minute)
-    return {datetime.fromtimestamp(minute, UTC): count for minute, count in conn.execute(statement)}

@@ -12,6 +12,7 @@ from sqlalchemy import (
     FromClause,
     Row,
     Select,
+    Table,
     and_,
     case,
     exists,
@@ -49,8 +50,10 @@ from ..jobs import job_from
 from ..nodes import node_from
 from ..runs import run_from, select_runs
 from ..skipped import skipped_from
+from ..spans import began_after, began_before
 from ..tasks import task_from
-from .criteria import Condition, Criteria, conjuncts, to_sql
+from .criteria import EARLIER, LATER, Condition, Criteria, conjuncts, to_sql
+from .indexes import Indexes
 from .keyset import OrderKey
 
 M = TypeVar("M")
@@ -68,6 +71,7 @@ class Listing(Generic[M]):
         order: The order unless another is asked for.
         model: Makes the model of a row.
         hints: What follows from a condition; SQLite takes a partial index only if it reads the index' own condition.
+        indexes: What indexes find and order; None = the list is never long, or never read in full.
     """
 
     name: str
@@ -77,6 +81,15 @@ class Listing(Generic[M]):
     order: tuple[OrderKey, ...]
     model: Callable[[Row[Any]], M]
     hints: Callable[[Condition], Iterable[ColumnElement[bool]]] = lambda _: ()
+    indexes: Indexes | None = None
+
+    @property
+    def table(self) -> Table:
+        """Where its rows are; only of a list with ``indexes``."""
+        key: Any = self.key
+        found: FromClause = key.table
+        assert isinstance(found, Table), self.name
+        return found
 
     @property
     def reader(self) -> RowReader[M]:
@@ -160,6 +173,12 @@ TASKS: Listing[Task] = Listing(
     },
     order=(OrderKey("id", descending=True),),
     model=task_from,
+    indexes=Indexes(
+        unique=frozenset({"id", "name"}),
+        equal=frozenset({"job_name", "owner"}),
+        ordered=frozenset({"id", "name"}),
+        ordered_if_set=frozenset({"next_execution"}),
+    ),
 )
 
 _AGAIN = run.alias("again")
@@ -172,12 +191,12 @@ def _hints_of_runs(condition: Condition) -> Iterator[ColumnElement[bool]]:
     if condition.field == "state" and values:
         yield from (run.c.state.in_(words(states)) for states in _INDEXED_STATES if values <= states)
         if values <= UNFINISHED:
-            yield IS_OPEN
+            yield from (IS_OPEN, AMONG_ALL_RUNS)
 
 
 RUNS: Listing[Run] = Listing(
     name="runs",
-    rows=select_runs().where(AMONG_ALL_RUNS),
+    rows=select_runs(),
     key=run.c.id,
     fields={
         **columns(
@@ -193,12 +212,18 @@ RUNS: Listing[Run] = Listing(
     order=(OrderKey("id", descending=True),),
     model=run_from,
     hints=_hints_of_runs,
+    indexes=Indexes(
+        unique=frozenset({"id", "retried_from"}),
+        equal=frozenset({"job_name", "task_id"}),
+        ordered=frozenset({"id"}),
+        by_values={"state": (*((state,) for state in FINAL - {RunState.SUCCESS}), UNFINISHED)},
+    ),
 )
 
-QUEUED: Listing[Run] = replace(RUNS, name="queued", rows=RUNS.rows.where(IS_OPEN))
+QUEUED: Listing[Run] = replace(RUNS, name="queued", rows=RUNS.rows.where(IS_OPEN, AMONG_ALL_RUNS))
 """Runs that are not over."""
 
-HELD: Listing[Run] = replace(RUNS, name="held", rows=RUNS.rows.where(run.c.state.in_(words(OCCUPYING))))
+HELD: Listing[Run] = replace(RUNS, name="held", rows=RUNS.rows.where(run.c.state.in_(words(OCCUPYING)), AMONG_ALL_RUNS))
 """Runs that a node holds."""
 
 OCCURRENCES: Listing[Run] = Listing(
@@ -225,6 +250,8 @@ def _hints_of_executions(condition: Condition) -> Iterator[ColumnElement[bool]]:
             yield job_execution.c.success == literal_column("false", Boolean())
     elif condition.field == "trigger" and values and values <= set(BY_HAND):
         yield job_execution.c.trigger.in_(words(BY_HAND))
+    elif condition.field == "started_at" and condition.operator in LATER | EARLIER:
+        yield began_after(condition.value) if condition.operator in LATER else began_before(condition.value)
 
 
 EXECUTIONS: Listing[Execution] = Listing(
@@ -244,6 +271,19 @@ EXECUTIONS: Listing[Execution] = Listing(
     order=(OrderKey("id", descending=True),),
     model=execution_from,
     hints=_hints_of_executions,
+    indexes=Indexes(
+        unique=frozenset({"id", "run_id"}),
+        equal=frozenset({"job_name", "task_id", "task_name"}),
+        ordered=frozenset({"id", "started_at"}),
+        by_values={
+            "outcome": (*((one,) for one in UNUSUAL), frozenset(one for one in Outcome if not one.is_success), (None,)),
+            "success": ((False,), (None,)),
+            "completed_at": ((None,),),
+            "trigger": tuple((one,) for one in BY_HAND),
+        },
+        ranges=frozenset({"id", "started_at"}),
+        together=frozenset({frozenset({"job_name", "success"}), frozenset({"job_name", "outcome"})}),
+    ),
 )
 
 SKIPPED: Listing[SkippedOccurrence] = Listing(
@@ -256,6 +296,11 @@ SKIPPED: Listing[SkippedOccurrence] = Listing(
     },
     order=(OrderKey("id", descending=True),),
     model=skipped_from,
+    indexes=Indexes(
+        unique=frozenset({"id"}),
+        equal=frozenset({"task_id"}),
+        ordered=frozenset({"id", "at"}),
+    ),
 )
 
 _NAMED = all_names()

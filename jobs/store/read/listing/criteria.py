@@ -36,6 +36,11 @@ class Operator(StrEnum):
     IS_NULL = "is_null"
 
 
+LATER = frozenset({Operator.GT, Operator.GTE})
+EARLIER = frozenset({Operator.LT, Operator.LTE})
+"""Operators that bound a range, from below and from above."""
+
+
 @dataclass(frozen=True, slots=True)
 class Condition:
     """One comparison. ``value`` is a tuple for ``IN`` and ``NOT_IN``, a bool for ``IS_NULL``; None means "no value"."""
@@ -104,6 +109,18 @@ def conjuncts(criteria: Criteria) -> Iterator[Condition]:
             yield criteria
         case AnyOf() | Not():
             return
+
+
+def conditions(criteria: Criteria) -> Iterator[Condition]:
+    """Every single condition, whether it has to hold or not."""
+    match criteria:
+        case AllOf(parts) | AnyOf(parts):
+            for part in parts:
+                yield from conditions(part)
+        case Not(part):
+            yield from conditions(part)
+        case Condition():
+            yield criteria
 
 
 def mentions(criteria: Criteria, field: str) -> bool:

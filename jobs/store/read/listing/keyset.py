@@ -59,12 +59,32 @@ class PageRequest:
 
 @dataclass(frozen=True, slots=True)
 class Page(Generic[M]):
-    """Rows in order, the position of each, and whether more lie on either side."""
+    """Rows in order, the position of each, and whether more lie on either side.
+
+    Attributes:
+        items: The rows.
+        positions: Of each of them.
+        has_next: Whether there are, or may be, rows behind these.
+        has_previous: Whether there are, or may be, rows in front of these.
+        backwards: Whether it was read from the end of the list.
+        reached: Where a search ended that looked at as many rows as it may; None = it found all of the page.
+    """
 
     items: tuple[M, ...]
     positions: tuple[Position, ...]
     has_next: bool
     has_previous: bool
+    reached: Position | None = None
+    backwards: bool = False
+
+    @property
+    def ends(self) -> tuple[Position | None, Position | None]:
+        """The positions from which the list is read on, in front and behind: of the outermost rows, or ``reached``."""
+        first, last = (self.positions[0], self.positions[-1]) if self.positions else (None, None)
+        if self.reached is None:
+            return first, last
+        # A search goes on where it ended: that is in front only if the list is read from its end, which alone has it.
+        return (self.reached, last) if self.backwards else (first, self.reached)
 
 
 def page_of(request: PageRequest, found: Sequence[tuple[M, Position]]) -> Page[M]:

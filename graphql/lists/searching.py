@@ -1,0 +1,73 @@
+"""Whether a list is read by indexes or searched: who searches does so in a lane of its own, and is told why."""
+
+from collections.abc import Generator, Iterable
+from contextlib import contextmanager
+from typing import Any, Final
+
+from ...jobs.store.read.listing.aggregates import Listing
+from ...jobs.store.read.listing.indexes import Indexes, Search
+from ..arguments import camel
+from ..loaders import Loaders
+
+SMALL: Final = 5_000
+"""So many rows tested or sorted are read like anything else: some milliseconds."""
+OPERATORS: Final = {"not_in": "notIn", "starts_with": "startsWith", "is_null": "isNull"}
+
+
+async def is_searched(loaders: Loaders, listing: Listing[Any], search: Search | None) -> bool:
+    """Whether a read goes to the lane of searches; counts it towards the cost of its operation then.
+
+    Args:
+        loaders: Of the operation.
+        listing: What is read.
+        search: What that takes for each row; None = nothing.
+
+    Raises:
+        LimitExceeded: ``LIMIT_COST``, or ``LIMIT_SORTED_ROWS``: too many would have to be sorted.
+    """
+    if search is None or loaders.searches is None:
+        return False
+    rows = (await loaders.keys.load(listing)).rows
+    steps = search.steps(rows)
+    if steps < SMALL:
+        return False
+    if search.sorted_by and not search.narrowed:
+        what = f"No index orders `{listing.name}` by {_fields(search.sorted_by)}, and there are too many to be sorted"
+        loaders.searches.check_sorted(rows, what, _narrowing(listing))
+    loaders.searches.add(steps, f"{_reason(listing, search)} {_narrowing(listing)}")
+    return True
+
+
+@contextmanager
+def in_time(loaders: Loaders, listing: Listing[Any], search: Search | None) -> Generator[None]:
+    """Say why a search took too long that the block makes.
+
+    Raises:
+        UserFacingError: ``LIMIT_SEARCH_SECONDS``.
+    """
+    try:
+        yield
+    except TimeoutError:
+        if search is None or loaders.searches is None:
+            raise
+        raise loaders.searches.too_long(f"{_reason(listing, search)} {_narrowing(listing)}") from None
+
+
+def _reason(listing: Listing[Any], search: Search) -> str:
+    tests = dict.fromkeys(f"{camel(name)} {OPERATORS.get(one.value, one.value)}" for name, one in search.tests)
+    parts = [f"finds rows of `{listing.name}` by {', '.join(tests)}"] if tests else []
+    parts += [f"orders those of `{listing.name}` by {_fields(search.sorted_by)}"] if search.sorted_by else []
+    return f"No index {' or '.join(parts)}."
+
+
+def _narrowing(listing: Listing[Any]) -> str:
+    known: Indexes | None = listing.indexes
+    assert known is not None, "it was searched"
+    ranges = known.ranges - {"id"}
+    found = [f"{name}: eq" for name in sorted(map(camel, known.equal))]
+    found += [f"{name}: gte, lt" for name in sorted(map(camel, ranges))]
+    return f"Indexes find them by {', '.join(found)}, and order them by {_fields(sorted(known.ordered))}."
+
+
+def _fields(names: Iterable[str]) -> str:
+    return ", ".join(map(camel, names))

@@ -141,7 +141,9 @@ describe(
     "What happens to what is due when a task is late by more than the misfire grace.",
     {
         MisfirePolicy.LAST: "The newest becomes a run, the others one recorded skip.",
-        MisfirePolicy.ALL: "The newest `catchUpLimit` become runs one after another.",
+        MisfirePolicy.ALL: (
+            "The newest `catchUpLimit` become runs, no two of which execute at once. What is on time follows `overlap`."
+        ),
         MisfirePolicy.NONE: "None that is late by more than the grace becomes a run; they are recorded as missed.",
     },
 )

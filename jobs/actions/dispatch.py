@@ -68,6 +68,7 @@ def dispatch_due(tx: Tx, node: str | None, *, batch: int = BATCH) -> Dispatched:
 
 def rehearse(tx: Tx) -> None:
     """Send what a visit sends, about no task: the first that comes due need not wait for statements to be prepared."""
+    occurrences.plan(tx.conn)
     stored_runs.unfinished_counts(tx.conn, [])
     occurrences.write(tx.conn, [], [], tx.now, tell=True)
 

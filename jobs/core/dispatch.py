@@ -110,7 +110,7 @@ def decide(task: DueTask, now: datetime, *, unfinished: int, job_known: bool, li
     if makes_up and behind:
         return _decision(offset, (), skips, upcoming=due[dropped], last_due=due[dropped - 1], behind=True)
     if makes_up and task.misfire is MisfirePolicy.ALL:
-        # Catching up is one after another by definition; the overlap policy judges what is on time.
+        # No two of these execute at once; the overlap policy judges what is on time, which may start next to one.
         runs, cancel = tuple(PlannedRun(occurrence, exclusive=True) for occurrence in due[dropped:]), False
     else:
         runs, cancel = _overlap(task, due[dropped:], unfinished, skips)

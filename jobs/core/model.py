@@ -62,7 +62,7 @@ class MisfirePolicy(StrEnum):
     """What happens to what is due when a task is late by more than the misfire grace.
 
     ``LAST``: the newest becomes a run, the others are folded into one skipped row.
-    ``ALL``: the newest ``catch_up_limit`` become runs one after another. ``NONE``: none does
+    ``ALL``: the newest ``catch_up_limit`` become runs, no two of which execute at once. ``NONE``: none does
     that is late by more than the grace.
     """
 

@@ -228,6 +228,32 @@ def test_a_due_task_is_read_as_it_was_stored(stored: Stored) -> None:
         stored.dispatch()
 
 
+def test_runs_that_catch_up_execute_one_at_a_time_and_what_is_on_time_next_to_them(stored: Stored) -> None:
+    node = stored.node()
+    stored.task("0 * * * * *", overlap=OverlapPolicy.ALLOW, misfire=MisfirePolicy.ALL)
+    stored.at(600)
+    assert stored.dispatch() == 10
+    (first,) = node.take(20).started
+    stored.at(661)
+    assert stored.dispatch() == 1
+    (on_time,) = node.take(20).started
+    assert on_time.run.scheduled_for == START + timedelta(seconds=660)
+    assert node.take(20).started == ()
+    for _ in range(9):
+        node.end(first)
+        (first,) = node.take(20).started
+    node.end(first)
+    assert node.take(20).started == ()
+
+
+def test_what_is_late_within_the_grace_may_execute_at_once(stored: Stored) -> None:
+    node = stored.node()
+    stored.task("* * * * * *", overlap=OverlapPolicy.ALLOW, misfire=MisfirePolicy.ALL)
+    stored.at(5)
+    assert stored.dispatch() == 5
+    assert len(node.take(20).started) == 5
+
+
 def test_a_rehearsal_changes_nothing(stored: Stored) -> None:
     stored.node()
     stored.task("* * * * * *")

@@ -1,4 +1,7 @@
-"""How long a claim takes while very much waits: a million runs in a thousand groups, and runs of a job nobody knows.
+"""How long a claim takes while very much waits, and how fast a queue is drained beside a large log.
+
+A million runs wait in one group, in a thousand groups, or are of a job that nobody knows. The log has 5 million
+executions.
 
 Run it from the repository's root: ``python -m tests.bench.bench_scale``; ``--help`` lists the options. It judges
 nothing. Each claim is made as a node makes it, with its events, by a node of its own in this process; what it began is
@@ -23,12 +26,18 @@ from cronograph.jobs.core.fairness import FairnessState
 from cronograph.jobs.core.model import NewRun, NodeState, Trigger
 from cronograph.jobs.core.outcome import Succeeded
 from cronograph.jobs.registry import Registry
+from cronograph.jobs.runtime.engine import Engine
 from cronograph.jobs.runtime.node import register
 from cronograph.jobs.runtime.settings import EngineSettings
+from cronograph.jobs.services import Services
 from cronograph.jobs.store.db.database import Database, Line, parse_url, sync_engine
 from cronograph.jobs.store.schema.naming import SchemaText
 from cronograph.jobs.store.schema.tables import run
-from tests.bench.measuring import DATABASES, fresh_database, load, milliseconds
+from tests.bench.measuring import DATABASES, cpu_seconds, fresh_database, load, milliseconds
+from tests.support.waiting import eventually
+
+CHUNK = 5_000
+"""Runs that one transaction of the benchmark inserts."""
 
 _COPIED = ", ".join(one.name for one in run.columns if one.name not in ("id", "group_name"))
 _NUMBERS = {
@@ -47,6 +56,62 @@ def fill(url: str, kind: str, runs: int, groups: int) -> None:
         conn.execute(SchemaText(statement), {"runs": runs, "groups": groups})
         conn.execute(SchemaText("ANALYZE cronograph.run"))
     engine.dispose()
+
+
+def fill_log(url: str, kind: str, executions: int) -> None:
+    """So many executions that succeeded, one of each run, ten a second until now."""
+    ended = "submitted_at, available_at, started_at, finished_at"
+    moment = (
+        "to_timestamp(extract(epoch FROM now()) - (CAST(:runs AS int) - s.n) / 10.0)"
+        if kind == "postgres"
+        else "strftime('%Y-%m-%dT%H:%M:%f000Z', 'now', '-' || ((:runs - s.n) / 10) || ' seconds')"
+    )
+    runs = f"""
+        {_NUMBERS[kind]} INSERT INTO cronograph.run (job_name, args, group_name, priority, state, trigger, {ended},
+            attempt, done_attempt, failures, retries, retry_delay, exclusive, description)
+        SELECT 'known', '{{}}', 'default', 'high', 'success', 'api', at, at, at, at, 1, 1, 0, 2, 60, false, ''
+        FROM (SELECT {moment} AS at FROM s) m"""
+    log = """
+        INSERT INTO cronograph.job_execution (job_name, started_at, completed_at, success, outcome, run_id, attempt,
+            node_id, node, trigger, submitted_at, log_lines, log_cut)
+        SELECT job_name, started_at, finished_at, true, 'success', id, 1, 1, 'bench', 'api', submitted_at, 0, 0
+        FROM cronograph.run WHERE state = 'success'"""
+    engine = sync_engine(parse_url(url))
+    for statement in (runs, log):
+        with engine.begin() as conn:
+            # A fill takes longer than any statement of the product may.
+            if kind == "postgres":
+                conn.execute(SchemaText("SET LOCAL statement_timeout = 0"))
+            conn.execute(SchemaText(statement), {"runs": executions})
+    with engine.begin() as conn:
+        conn.execute(SchemaText("ANALYZE"))
+    engine.dispose()
+
+
+async def drain(url: str, kind: str, executions: int, runs: int) -> str:
+    """How fast a node executes ``runs`` that wait while the log has so many executions."""
+    if executions:
+        await asyncio.to_thread(fill_log, url, kind, executions)
+    registry = Registry()
+    count = 0
+
+    @job("known", registry=registry)
+    async def known() -> None:
+        nonlocal count
+        count += 1
+
+    database = Database(url)
+    for first in range(0, runs, CHUNK):
+        await database.write(put, [NewRun("known", Trigger.API)] * min(CHUNK, runs - first))
+    engine = Engine(Services(database), registry, EngineSettings())
+    await engine.start()
+    await eventually(lambda: count > 0, within=60)
+    done, began, cpu = count, time.perf_counter(), cpu_seconds()
+    await eventually(lambda: count >= runs, within=600)
+    took, cpu = time.perf_counter() - began, cpu_seconds() - cpu
+    await engine.stop()
+    await database.close()
+    return f"{(runs - done) / took:8.0f} runs/s, {cpu / max(1, runs - done) * 1e6:5.0f} µs of the node a run"
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,20 +173,28 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--runs", type=int, default=1_000_000, help="that wait")
     parser.add_argument("--groups", type=int, default=1_000, help="in which they wait")
     parser.add_argument("--unknown", type=int, default=50_000, help="waiting runs of a job that the node does not know")
+    parser.add_argument("--executions", type=int, default=5_000_000, help="in the log while a queue is drained")
+    parser.add_argument("--drained", type=int, default=50_000, help="runs that are drained beside the log")
+    parser.add_argument("--part", choices=("claims", "drain"), action="append", help="both unless given")
     parser.add_argument("--times", type=int, default=200, help="claims of each kind")
     parser.add_argument("--slots", type=int, default=20, help="runs that a claim may begin")
     chosen = parser.parse_args(arguments)
     print(load())
     parts = {
         "nothing else": Waiting("known", 0, 1),
+        f"{chosen.runs:,} in one group": Waiting("known", chosen.runs, 1),
         f"{chosen.runs:,} in {chosen.groups:,} groups": Waiting("known", chosen.runs, chosen.groups),
         f"{chosen.unknown:,} of an unknown job": Waiting("unknown", chosen.unknown, 2),
     }
     for kind in chosen.database or DATABASES:
-        for name, waiting in parts.items():
+        for name, waiting in parts.items() if "claims" in (chosen.part or ("claims",)) else ():
             with fresh_database(kind) as url, asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
                 found = runner.run(claims(url, kind, waiting, chosen.times, chosen.slots))
             print(f"{kind:8} {name:30} {found}", flush=True)
+        for executions in (0, chosen.executions) if "drain" in (chosen.part or ("drain",)) else ():
+            with fresh_database(kind) as url, asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+                found = runner.run(drain(url, kind, executions, chosen.drained))
+            print(f"{kind:8} {f'drain, {executions:,} in the log':30} {found}", flush=True)
 
 
 if __name__ == "__main__":

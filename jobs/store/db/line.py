@@ -37,6 +37,9 @@ PLANS: Final = {
     "plan_cache_mode": "force_generic_plan",
 }
 """What the server is told about plans on a ``Line``."""
+PLANNED: Final = " || ".join(f"set_config('{name}', '{value}', true)" for name, value in PLANS.items())
+"""SQL by whose evaluation the rest of a transaction is planned in the same way. A plan that was made while a table was
+empty reads it whole, and is kept until the server analyzes the table: by then it may hold a million rows."""
 
 
 async def plain_connection(url: URL, **settings: str) -> "psycopg.AsyncConnection[TupleRow]":

@@ -39,14 +39,16 @@ def by_ids(conn: Connection, ids: Sequence[int]) -> dict[int, Run]:
     return {row.id: run_from(row) for row in conn.execute(select_runs().where(r.c.id.in_(ids)))}
 
 
-def _counting(wanted: str) -> SchemaText:
-    return SchemaText(f"""
-        SELECT r.task_id, count(*), min(r.id) FROM {wanted} CROSS JOIN cronograph.run r
-        WHERE r.task_id = w.task_id AND r.finished_at IS NULL GROUP BY r.task_id""")
-
-
-_COUNTING_ON_POSTGRES = _counting("unnest(CAST(:ids AS bigint[])) AS w(task_id)")
-_COUNTING_ON_SQLITE = _counting("(SELECT value AS task_id FROM json_each(:ids)) AS w")
+# Of each task by itself: grouped together, PostgreSQL would walk through all unfinished runs to have them in order.
+_COUNTING_ON_POSTGRES = SchemaText("""
+    SELECT w.task_id, c.runs, c.oldest FROM unnest(CAST(:ids AS bigint[])) AS w(task_id) CROSS JOIN LATERAL (
+        SELECT count(*) AS runs, min(r.id) AS oldest FROM cronograph.run r
+        WHERE r.task_id = w.task_id AND r.finished_at IS NULL) c
+    WHERE c.runs > 0""")
+_COUNTING_ON_SQLITE = SchemaText("""
+    SELECT r.task_id, count(*), min(r.id) FROM (SELECT value AS task_id FROM json_each(:ids)) AS w
+        CROSS JOIN cronograph.run r
+    WHERE r.task_id = w.task_id AND r.finished_at IS NULL GROUP BY r.task_id""")
 
 
 def unfinished_counts(conn: Connection, task_ids: Sequence[int]) -> dict[int, tuple[int, int]]:

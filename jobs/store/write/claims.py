@@ -24,7 +24,7 @@ from ...core.held import HeldRun
 from ...core.model import LIVE_NODES, Json, NodeState, Run, Trigger
 from ...core.states import CLAIMABLE, RunState
 from ..db import dialect
-from ..db.line import PLANS
+from ..db.line import PLANNED
 from ..db.words import judged, words
 from ..read.groups import occupied_counts
 from ..read.runs import run_from, select_runs
@@ -42,9 +42,7 @@ LIVE = (
     # The weakest lock: declaring the node dead conflicts with it, its heartbeat does not.
     .with_for_update(read=True, key_share=True)
 )
-# The settings of a ``Line``, for the rest of the transaction: what follows is planned once, whatever statistics say.
-_PLANNED = [literal_column(f"set_config('{name}', '{value}', true)", String()) for name, value in PLANS.items()]
-_LIVE_AND_NOW = LIVE.add_columns(func.statement_timestamp().label("now"), *_PLANNED)
+_LIVE_AND_NOW = LIVE.add_columns(func.statement_timestamp().label("now"), literal_column(PLANNED, String()))
 
 
 def live_node(conn: Connection, node_id: int) -> tuple[NodeState | None, datetime | None]:

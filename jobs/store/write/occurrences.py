@@ -17,6 +17,7 @@ from ...core.model import MisfirePolicy, OverlapPolicy, ScheduleSpec, Trigger
 from ...core.schedule import Syntax
 from ...core.states import RunState
 from ..db import dialect
+from ..db.line import PLANNED
 from ..schema.naming import SchemaText
 from ..schema.rows import members
 from ..schema.tables import periodic_task as t
@@ -84,20 +85,26 @@ _OVERLAPS, _MISFIRES, _STATES = members(OverlapPolicy), members(MisfirePolicy), 
 _NOW: Final = bindparam("now", type_=UtcDateTime())
 
 
+_PLAN: Final = SchemaText(f"SELECT {PLANNED}")
+
+
 @cache
 def _finding(*, postgres: bool) -> TextualSelect:
     now = "coalesce(CAST(:now AS timestamptz), statement_timestamp())" if postgres else ":now"
     statement = SchemaText(f"""
-        SELECT {now} AS at, EXISTS (SELECT 1 FROM cronograph.job j WHERE j.name = t.job_name) AS known,
+        SELECT {"(SELECT " + PLANNED + ")" if postgres else "NULL"} AS planned, {now} AS at,
+            EXISTS (SELECT 1 FROM cronograph.job j WHERE j.name = t.job_name) AS known,
             t.schedule_syntax, t.timezone, {_LIST}
         FROM cronograph.periodic_task t WHERE t.next_execution <= {now} ORDER BY t.next_execution LIMIT :limit
         {"FOR UPDATE OF t SKIP LOCKED" if postgres else ""}""")
-    at, known = column("at", UtcDateTime()), column("known", Boolean())
-    return statement.bindparams(_NOW).columns(at, known, t.c.schedule_syntax, t.c.timezone, *_READ)
+    planned, at, known = column("planned"), column("at", UtcDateTime()), column("known", Boolean())
+    return statement.bindparams(_NOW).columns(planned, at, known, t.c.schedule_syntax, t.c.timezone, *_READ)
 
 
 def due(conn: Connection, now: datetime | None, limit: int) -> list[Found]:
     """Up to ``limit`` due tasks, the longest due first, that no other node is dispatching; locked until the commit.
+
+    On PostgreSQL, what follows in the transaction is planned as on a ``Line``.
 
     Args:
         conn: The transaction.
@@ -108,7 +115,13 @@ def due(conn: Connection, now: datetime | None, limit: int) -> list[Found]:
     return [_found(*row) for row in conn.execute(statement, {"now": now, "limit": limit})]
 
 
-def _found(now: datetime, known: bool, syntax: str, timezone: str, *own: Any) -> Found:
+def plan(conn: Connection) -> None:
+    """Have the rest of the transaction planned as after ``due``."""
+    if dialect.is_postgresql(conn):
+        conn.execute(_PLAN)
+
+
+def _found(_planned: object, now: datetime, known: bool, syntax: str, timezone: str, *own: Any) -> Found:
     values = list(own)
     values[_SCHEDULE] = _schedule(syntax, values[_SCHEDULE], timezone)
     values[_OVERLAP], values[_MISFIRE] = _OVERLAPS[values[_OVERLAP]], _MISFIRES[values[_MISFIRE]]

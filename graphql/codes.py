@@ -97,6 +97,7 @@ describe(
         EventState.HANDED_BACK: "Execution: given back to the queue by a node that stopped.",
         EventState.STARTING: "Node: about to serve.",
         EventState.ACTIVE: "Node: takes runs.",
+        EventState.STALLED: "Node: alive, but a part of it makes no progress.",
         EventState.DRAINING: "Node: takes nothing new.",
         EventState.STOPPING: "Node: ends.",
         EventState.STOPPED: "Node: ended cleanly.",

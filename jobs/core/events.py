@@ -45,6 +45,7 @@ class EventState(StrEnum):
     HANDED_BACK = "handed_back"
     STARTING = "starting"
     ACTIVE = "active"
+    STALLED = "stalled"
     DRAINING = "draining"
     STOPPING = "stopping"
     STOPPED = "stopped"

@@ -3,6 +3,7 @@
 import asyncio
 from datetime import timedelta
 
+import anyio.lowlevel
 import pytest
 
 from cronograph.jobs.core.states import RunState
@@ -13,6 +14,7 @@ from cronograph.jobs.store.db.database import Database
 from cronograph.jobs.store.schema.tables import run as runs
 from tests.support.clocks import WrongClock
 from tests.support.storage import Stored
+from tests.support.waiting import eventually
 
 AN_HOUR = 3600.0
 
@@ -78,3 +80,18 @@ async def test_a_node_is_dead_by_its_silence_and_not_by_anybodys_time_of_day(sto
     (row,) = stored.rows(runs, id=run.id)
     assert row.state == RunState.STUCK.value
     await database.close()
+
+
+async def test_an_alarm_that_is_set_again_while_it_rings_warns_of_nothing(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    rung: list[int] = []
+    alarm = Alarm(lambda: rung.append(1), WrongClock())
+    alarm.start()
+    for _ in range(100):
+        alarm.set(0.0)
+        await anyio.lowlevel.checkpoint()
+        alarm.set(0.0)
+    await eventually(lambda: rung)
+    alarm.stop()
+    assert [one.getMessage() for one in caplog.records if one.levelname == "WARNING"] == []

@@ -141,10 +141,10 @@ async def test_a_node_whose_dispatcher_is_stuck_is_neither_ready_nor_active_unti
 
     try:
         await eventually(is_stalled)
-        assert not engine.engine.ready
+        await eventually(lambda: not engine.engine.ready)
     finally:
         free.set()
         await held
     await eventually(is_active)
-    assert engine.engine.ready
+    await eventually(lambda: engine.engine.ready)
     assert any("its dispatcher has made no progress" in line for line in caplog.messages)

@@ -3,6 +3,7 @@
 import asyncio
 import re
 import signal
+import subprocess
 import sys
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
@@ -261,3 +262,32 @@ async def test_what_cannot_work_is_refused_before_anything_starts(empty_sqlite_u
         assert JOBS.queue is not None
     with pytest.raises(AttributeError, match="has no attribute 'Cronographer'"):
         sys.modules["cronograph.server"].Cronographer  # noqa: B018
+
+
+UNCONFIGURED = """
+import asyncio
+import logging
+import sys
+from cronograph.server import Cronograph
+
+async def main():
+    async with Cronograph(sys.argv[1], jobs=[], no_auth=True):
+        logging.getLogger("cronograph.jobs.runtime").warning("a warning of the node")
+        logging.getLogger("shop").warning("a warning of the application")
+        logging.getLogger("shop").info("not shown")
+        if len(sys.argv) > 2:
+            logging.getLogger().addHandler(logging.StreamHandler(sys.stdout))
+            logging.getLogger("shop").warning("shown once")
+
+asyncio.run(main())
+"""
+
+
+@pytest.mark.parametrize("configured", [False, True], ids=["logging is left as it is", "logging is set up"])
+def test_warnings_are_shown_where_the_application_logs(sqlite_url: str, configured: bool) -> None:
+    command = [sys.executable, "-c", UNCONFIGURED, sqlite_url, *(["configured"] if configured else [])]
+    ended = subprocess.run(command, capture_output=True, text=True, timeout=100, check=False)
+    assert ended.returncode == 0, ended.stderr
+    shown = [line for line in ended.stderr.splitlines() if line.startswith(("a warning", "not", "shown"))]
+    assert shown == ["a warning of the node", "a warning of the application"]
+    assert ended.stdout.splitlines().count("shown once") == configured

@@ -10,6 +10,7 @@ import logging
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 
+from apscheduler.executors.debug import DebugExecutor
 from apscheduler.schedulers.asyncio import AsyncIOScheduler
 from apscheduler.triggers.base import BaseTrigger
 
@@ -52,7 +53,10 @@ class Alarm:
         if self._scheduler is not None:
             return
         self._scheduler = AsyncIOScheduler(
-            timezone=UTC, job_defaults={"misfire_grace_time": None, "coalesce": True, "max_instances": 1}
+            timezone=UTC,
+            # Rung at once, and not in a task: an alarm that is set while the last one rings would be left out.
+            executors={"default": DebugExecutor()},
+            job_defaults={"misfire_grace_time": None, "coalesce": True, "max_instances": 1},
         )
         self._scheduler.add_job(self._ring, _Once(), id="alarm")
         self._scheduler.start()
@@ -79,5 +83,5 @@ class Alarm:
         if scheduler is not None:
             scheduler.shutdown(wait=False)
 
-    async def _ring(self) -> None:
+    def _ring(self) -> None:
         self._on_alarm()

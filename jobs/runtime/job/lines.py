@@ -94,11 +94,29 @@ class JobLogHandler(logging.Handler):
         """Keep ``record`` with the execution in whose context it was made."""
         host = self._host or current_host.get()
         if host is None:
+            _show_unhandled(record)
             return
         try:
             host.log(_level(record.levelno), self.format(record), _extra_of(record))
         except Exception:
             self.handleError(record)
+
+
+def _show_unhandled(record: logging.LogRecord) -> None:
+    """Write a warning to standard error if nobody else takes it, as ``logging`` does where no handler is set up.
+
+    With our handler at the root, ``logging`` would take it for handled.
+    """
+    last, logger = logging.lastResort, logging.getLogger(record.name)
+    if last is None or record.levelno < last.level:
+        return
+    while True:
+        if any(not isinstance(one, JobLogHandler) for one in logger.handlers):
+            return
+        if logger.parent is None or not logger.propagate:
+            break
+        logger = logger.parent
+    last.handle(record)
 
 
 _OWN_ATTRIBUTES = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "taskName"}

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import cache, lru_cache
 from types import NoneType
-from typing import Any, get_args, get_type_hints
+from typing import Any, Final, get_args, get_type_hints
 
 from sqlalchemy import (
     Boolean,
@@ -31,6 +31,7 @@ from sqlalchemy.types import JSON, TypeEngine
 
 from ..schema.naming import SchemaText
 from ..schema.types import JsonDocument, UtcDateTime, to_text
+from .sqlite.steady import SteadyClock
 
 _named: Any = postgresql
 _POSTGRES = _named.dialect()
@@ -44,12 +45,16 @@ def is_postgresql(conn: Connection) -> bool:
 def database_now(conn: Connection) -> datetime:
     """The time that decides what is due: PostgreSQL's own clock, so that nodes with differing clocks agree.
 
-    SQLite has one process, and its own ``CURRENT_TIMESTAMP`` knows whole seconds only: there it is this process' clock.
+    SQLite has one process, and its own ``CURRENT_TIMESTAMP`` knows whole seconds only: there it is this process' clock,
+    which does not go back when the machine's is set back.
     """
     if is_postgresql(conn):
         now: datetime = conn.execute(text("SELECT statement_timestamp()")).scalar_one()
         return now.astimezone(UTC)
-    return datetime.now(UTC)
+    return _of_process.now()
+
+
+_of_process: Final = SteadyClock()
 
 
 _NOTIFY = SchemaText("SELECT pg_notify('cronograph', :payload)")

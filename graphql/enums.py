@@ -253,7 +253,7 @@ describe(
         EventKind.NODE_UPDATED: "A node changed its state.",
         EventKind.NODE_STOPPED: "A node stopped or was declared dead.",
         EventKind.GROUP_UPDATED: "A group was paused, resumed or limited.",
-        EventKind.RESYNC: "Events were missed (older than the retention, or this reader was too slow): "
-        "query again, and go on from this cursor.",
+        EventKind.RESYNC: "Events were missed (older than the retention, this reader was too slow, or the database was "
+        "set back): query again, and go on from this cursor.",
     },
 )

@@ -43,7 +43,8 @@ class Subscription:
     @streams(
         description="Every change of everything, from any node, in one order that is the same for every reader. "
         "Reconnect with the last cursor as `after`: nothing is missed and nothing comes twice; if it is older than the "
-        "retention, or this reader was too slow, one `RESYNC` says so.",
+        "retention, this reader was too slow, or the database was set back (a restore, a failover with loss), one "
+        "`RESYNC` says so.",
         requires=Role.VIEWER,
     )
     async def events(

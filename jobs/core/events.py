@@ -1,10 +1,12 @@
 """What changed: the events that every node publishes and every subscriber reads in one order."""
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 from typing import Any, Self, cast
+from zlib import crc32
 
 from .errors import InvalidInput
 from .states import RunState
@@ -152,18 +154,33 @@ def _of_listed(kind: EventKind, listed: Sequence[Any], node: str, state: RunStat
     return Change(kind, task_id, task_name, run, about, job_name, group, node, state.value)
 
 
+_CURSOR = re.compile(r"(\d{1,18})\.(\d{1,9})(?:\.([0-9a-f]{8}))?", re.ASCII)
+
+
 @dataclass(frozen=True, slots=True, order=True)
 class Cursor:
     """A place in the one order of events: the number of the published batch and the place within it.
 
-    Its text form ``seq.index`` is opaque to clients; ``Cursor(0, 0)`` is before everything.
+    Its text form ``seq.index.mark`` is opaque to clients; ``Cursor(0, 0)`` is before everything.
+
+    Attributes:
+        seq: The number of the batch.
+        index: The place within it.
+        mark: Tells the batch from another one of the same number: after a restore, or a failover to a standby that
+            lacked the end, numbers are given out again. None = not known; it counts for no comparison.
     """
 
     seq: int
     index: int
+    mark: str | None = field(default=None, compare=False)
 
     def __str__(self) -> str:
-        return f"{self.seq}.{self.index}"
+        place = f"{self.seq}.{self.index}"
+        return place if self.mark is None else f"{place}.{self.mark}"
+
+    def contradicts(self, other: Self) -> bool:
+        """Whether the two are of the same number, and of different batches."""
+        return self.seq == other.seq and None not in (self.mark, other.mark) and self.mark != other.mark
 
     @classmethod
     def parse(cls, text: str) -> Self:
@@ -172,15 +189,20 @@ class Cursor:
         Raises:
             InvalidInput: ``text`` is not a cursor that this server gave out.
         """
-        seq, dot, index = text.partition(".")
-        plain = seq.isascii() and seq.isdigit() and index.isascii() and index.isdigit()
-        if not (dot and plain and len(seq) <= 18 and len(index) <= 9):
+        found = _CURSOR.fullmatch(text)
+        if found is None:
             raise InvalidInput(
-                f"after: must be an event cursor such as '1204.3', got {text[:40]!r}; "
+                f"after: must be an event cursor such as '1204.3.5f0c77a1', got {text[:40]!r}; "
                 "take it from 'cursor' of an event or from 'asOf'",
                 path=("after",),
             )
-        return cls(int(seq), int(index))
+        seq, index, mark = found.groups()
+        return cls(int(seq), int(index), mark)
+
+
+def mark_of(batch_id: int, at: datetime) -> str:
+    """What tells a batch of events from another one that has its number in another history of the database."""
+    return f"{crc32(f'{batch_id} {at.timestamp():.6f}'.encode()):08x}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -63,6 +63,12 @@ class Proxy:
         """Let pass what was held, and everything after it."""
         self._open.set()
 
+    def redirect(self, url: str) -> None:
+        """Lead to another server from now on, as an address does after a failover; every connection ends."""
+        address = make_url(url)
+        self._target = (address.host or "127.0.0.1", address.port or 5432)
+        self.cut()
+
     def cut(self) -> None:
         """End every connection, without a word to either side before."""
         self._life += 1

@@ -193,11 +193,16 @@ def start_server(binaries: Path, extra_settings: Sequence[str] = (), *, parent: 
     folder, data = make_folder(DISK, user), make_folder(parent or roomy_folder(), user)
     reachable = reachable_binaries(binaries, folder, user)
     init_data(reachable, data, user)
-    port = free_port()
+    return run_server(reachable, folder, data, extra_settings)
+
+
+def run_server(binaries: Path, folder: Path, data: Path, extra_settings: Sequence[str] = ()) -> PostgresServer:
+    """Run a server on data that are there, with its log and its socket in ``folder``, and wait until it answers."""
+    user, port = unprivileged_user(), free_port()
     where = [f"port={port}", "listen_addresses=127.0.0.1", f"unix_socket_directories={folder}"]
     settings = [*where, *(f"{name}={value}" for name, value in SETTINGS.items()), *extra_settings]
     options = [word for setting in settings for word in ("-c", setting)]
-    command = [str(reachable / "postgres"), "-D", str(data), *options]
+    command = [str(binaries / "postgres"), "-D", str(data), *options]
     with (folder / "log").open("wb") as log:
         process = subprocess.Popen(
             command,
@@ -211,6 +216,25 @@ def start_server(binaries: Path, extra_settings: Sequence[str] = (), *, parent: 
     server = PostgresServer(process, port, folder / "log", (folder, data))
     wait_until(server.is_ready, message="PostgreSQL to take connections")
     return server
+
+
+REPLICATED = ("wal_level=replica", "max_wal_senders=4", "hot_standby=on")
+"""Settings of a server that may have a standby, and of the standby."""
+
+
+def start_standby(primary: PostgresServer) -> PostgresServer:
+    """A standby of a server that runs with the settings ``REPLICATED``: it receives what is committed there."""
+    user = unprivileged_user()
+    folder, data = make_folder(DISK, user), make_folder(roomy_folder(), user)
+    arguments: Sequence[str] = primary.process.args  # type: ignore[assignment]  # as ``run_server`` gave them
+    binaries = Path(arguments[0]).parent
+    where = ["--host=127.0.0.1", f"--port={primary.port}", "--username=postgres", f"--pgdata={data}"]
+    command = [str(binaries / "pg_basebackup"), *where, "--write-recovery-conf", "--checkpoint=fast", "--no-sync"]
+    result = subprocess.run(command, user=user, capture_output=True, text=True, check=False, cwd="/")
+    if result.returncode != 0:
+        raise RuntimeError(f"pg_basebackup failed:\n{result.stdout}{result.stderr}")
+    data.chmod(0o700)
+    return run_server(binaries, folder, data, REPLICATED)
 
 
 @pytest.fixture(scope="session")

@@ -29,10 +29,15 @@ class Subscriber:
         if self.overflowed is not None:
             self.overflowed = event.cursor
         elif len(self.queue) >= self._bound:
-            self.queue.clear()
-            self.overflowed = event.cursor
+            self.lose(event.cursor)
         else:
             self.queue.append(event)
+        self.ready.set()
+
+    def lose(self, cursor: Cursor) -> None:
+        """Forget what waits: the subscriber has to read anew and to go on from ``cursor``."""
+        self.queue.clear()
+        self.overflowed = cursor
         self.ready.set()
 
 

@@ -1,6 +1,7 @@
 """Live events inside one process: numbered in the database, fanned out to bounded queues."""
 
 import asyncio
+import logging
 from collections.abc import AsyncGenerator, AsyncIterator
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -13,6 +14,8 @@ from ...store.read import events
 from ..service import Watch
 from .audience import Audience, Subscriber
 from .recent import Recent
+
+log = logging.getLogger(__name__)
 
 QUEUE = 2000
 """Events that may wait for one subscriber; one that falls further behind is told to read anew."""
@@ -76,10 +79,26 @@ class EventBus(Watch):
     async def _deliver(self) -> None:
         """Hand out what is new; with nobody there it is not even read."""
         while self._audience:
-            page = await self._database.read(events.after, self._seen, _PAGE)
-            if not page:
+            page = await self._database.read(events.following, self._seen, _PAGE)
+            if page is None:
+                await self._start_again()
+            elif page:
+                await self._offer(page)
+            else:
                 return
-            await self._offer(page)
+
+    async def _start_again(self) -> None:
+        """What was handed out is not in the database: all readers are to read anew what is."""
+        lost = self._seen
+        await self._begin(self._database)
+        log.warning(
+            "the database knows events up to %s and this process had seen %s: it was restored, or a standby took over "
+            "that had not received everything; all readers are told to read anew (RESYNC)",
+            self._seen.seq,
+            lost.seq,
+        )
+        for subscriber in self._audience:
+            subscriber.lose(self._seen)
 
     async def _offer(self, page: list[Event]) -> None:
         for first in range(0, len(page), _TURN):
@@ -94,7 +113,11 @@ class EventBus(Watch):
 
     async def cursor(self) -> Cursor:
         """The cursor of everything published so far; what is committed but has no number yet comes after it."""
-        return await self._for_readers.read(events.newest)
+        newest = await self._for_readers.read(events.newest)
+        if newest < self._seen or newest.contradicts(self._seen):
+            # Whoever asks is about to subscribe from there.
+            self.poke()
+        return newest
 
     async def subscribe(
         self, after: Cursor | None = None, event_filter: EventFilter | None = None
@@ -102,7 +125,8 @@ class EventBus(Watch):
         """Events in order: first those stored after ``after``, then live ones, none missed and none twice.
 
         Without ``after`` it begins with the next event. A ``RESYNC`` event says that some were lost to the reader
-        (older than what is kept, or it was too slow): read anew, then go on from its cursor.
+        (older than what is kept, of a history that the database no longer has, or it was too slow): read anew, then go
+        on from its cursor.
         """
         await self._catch_up()
         subscriber = Subscriber(event_filter or EventFilter(), self._queue)
@@ -110,8 +134,12 @@ class EventBus(Watch):
         self._audience.add(subscriber)
         last = self._seen
         try:
-            if after is not None:
-                async for event in self._replay(after, last, subscriber.filter):
+            recent = None if after is None else self._recent.after(after)
+            if after is not None and recent is None and await self._is_gone(after):
+                yield resync(last)
+                after = None
+            elif after is not None:
+                async for event in self._replay(after, last, subscriber.filter, recent):
                     yield event
             # A cursor from the database may be ahead of what this process has handed out so far.
             async for event in self._live(subscriber, max(last, after or last)):
@@ -126,18 +154,21 @@ class EventBus(Watch):
         async with self._round:
             # Of many that come together the first reads, and is in the audience before the next has its turn.
             if not self._audience:
-                start, self._seen, found = await self._for_readers.read(_latest)
-                self._recent.begin(start, self._seen, found)
+                await self._begin(self._for_readers)
 
-    async def _replay(self, after: Cursor, until: Cursor, event_filter: EventFilter) -> AsyncIterator[Event]:
-        recent = self._recent.after(after)
+    async def _begin(self, database: Database) -> None:
+        """Begin with what comes after the newest event that is stored now."""
+        start, self._seen, found = await database.read(_latest)
+        self._recent.begin(start, self._seen, found)
+
+    async def _replay(
+        self, after: Cursor, until: Cursor, event_filter: EventFilter, recent: list[Event] | None
+    ) -> AsyncIterator[Event]:
+        """What is stored after a cursor; ``recent`` is all of it, if it is in memory."""
         if recent is not None:
             for event in recent:
                 if event_filter.matches(event.change):
                     yield event
-            return
-        if await self._is_gone(after):
-            yield resync(until)
             return
         cursor = after
         while cursor < until:
@@ -150,9 +181,9 @@ class EventBus(Watch):
             cursor = page[-1].cursor
 
     async def _is_gone(self, after: Cursor) -> bool:
-        """Whether events after this cursor were pruned already, or it was never given out."""
-        newest, oldest = await self._for_readers.read(_bounds)
-        if after.seq > newest.seq:
+        """Whether events after this cursor were pruned already, or it was never given out in this history."""
+        known, newest, oldest = await self._for_readers.read(_bounds, after)
+        if not known:
             return True
         if oldest is None:
             return after.seq < newest.seq
@@ -199,8 +230,9 @@ def _latest(conn: Connection) -> tuple[Cursor, Cursor, list[Event]]:
     page = events.after(conn, replace(newest, seq=max(0, newest.seq - _PAGE)), _PAGE + 1)
     found = [event for event in page if event.cursor <= newest]
     # What is missing before the first one found may have been pruned.
-    return replace(newest, seq=found[0].cursor.seq - 1) if found else newest, newest, found
+    start = replace(newest, seq=found[0].cursor.seq - 1, mark=None) if found else newest
+    return start, newest, found
 
 
-def _bounds(conn: Connection) -> tuple[Cursor, int | None]:
-    return events.newest(conn), events.oldest_seq(conn)
+def _bounds(conn: Connection, after: Cursor) -> tuple[bool, Cursor, int | None]:
+    return events.is_of_this_history(conn, after), events.newest(conn), events.oldest_seq(conn)

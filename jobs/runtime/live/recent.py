@@ -38,9 +38,18 @@ class Recent:
         if not self._start <= cursor <= self._end:
             return None
         found: list[Event] = []
+        before = self._start
         for event in reversed(self._events):
             if event.cursor <= cursor:
+                before = event.cursor
                 break
             found.append(event)
+        if cursor.mark is not None and not self._knows(cursor, before, found):
+            return None
         found.reverse()
         return found
+
+    def _knows(self, cursor: Cursor, before: Cursor, after: list[Event]) -> bool:
+        """Whether a cursor with a mark is one of this stretch, by the events on both sides of it."""
+        following = after[-1].cursor if after else self._end
+        return any(one.seq == cursor.seq and one.mark == cursor.mark for one in (before, following))

@@ -1,19 +1,26 @@
 """Published changes in their order."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from datetime import datetime
+from typing import Any
 
-from sqlalchemy import Connection, bindparam, func, select
+from sqlalchemy import Connection, Row, bindparam, func, select
 
-from ...core.events import Cursor, Event, EventFilter, spread
+from ...core.events import Cursor, Event, EventFilter, mark_of, spread
 from ..schema.tables import event, event_publisher
 from .listing.keyset import Page, PageRequest, Position
 
 _UNPUBLISHED = select(event.c.id).where(event.c.seq.is_(None)).limit(1)
-_NEWEST = select(event_publisher.c.last_seq).where(event_publisher.c.id == 1)
+_NEWEST = (
+    select(event_publisher.c.last_seq, event.c.id, event.c.at)
+    .outerjoin_from(event_publisher, event, event.c.seq == event_publisher.c.last_seq)
+    .where(event_publisher.c.id == 1)
+)
+_BATCH = select(event.c.id, event.c.at).where(event.c.seq == bindparam("seq"))
 
 
 _AFTER = (
-    select(event.c.seq, event.c.at, event.c.changes)
+    select(event.c.seq, event.c.id, event.c.at, event.c.changes)
     .where(event.c.seq >= bindparam("from_seq"))
     .order_by(event.c.seq)
     .limit(bindparam("batches"))
@@ -21,7 +28,7 @@ _AFTER = (
 
 
 _BACK = (
-    select(event.c.seq, event.c.at, event.c.changes)
+    select(event.c.seq, event.c.id, event.c.at, event.c.changes)
     .where(event.c.seq <= bindparam("until_seq"))
     .order_by(event.c.seq.desc())
     .limit(bindparam("batches"))
@@ -39,9 +46,20 @@ def has_unpublished(conn: Connection) -> bool:
 
 def newest(conn: Connection) -> Cursor:
     """The cursor of everything published so far: subscribe from it and nothing falls between."""
-    seq = conn.execute(_NEWEST).scalar_one()
+    seq, batch_id, at = conn.execute(_NEWEST).one()
     # Every event of batch ``seq`` is included, however many there are.
-    return Cursor(seq, 10**9 - 1)
+    return Cursor(seq, 10**9 - 1, None if batch_id is None else mark_of(batch_id, at))
+
+
+def is_of_this_history(conn: Connection, cursor: Cursor) -> bool:
+    """Whether the database remembers what this cursor stands for, or has pruned it since.
+
+    False after it was set back: by a restore, or by a failover to a standby that had not received everything.
+    """
+    if newest(conn).seq < cursor.seq:
+        return False
+    batch = conn.execute(_BATCH, {"seq": cursor.seq}).first()
+    return batch is None or not cursor.contradicts(Cursor(cursor.seq, 0, mark_of(*batch)))
 
 
 def oldest_seq(conn: Connection) -> int | None:
@@ -52,12 +70,30 @@ def oldest_seq(conn: Connection) -> int | None:
 
 def after(conn: Connection, cursor: Cursor, limit: int) -> list[Event]:
     """Published events after ``cursor``, in order, of at most ``limit`` batches."""
-    return [
-        Event(Cursor(seq, index), at, change)
-        for seq, at, changes in conn.execute(_AFTER, {"from_seq": cursor.seq, "batches": limit})
-        for index, change in enumerate(spread(changes))
-        if Cursor(seq, index) > cursor
-    ]
+    rows = conn.execute(_AFTER, {"from_seq": cursor.seq, "batches": limit})
+    return [event for row in rows for event in _events(*row) if event.cursor > cursor]
+
+
+def following(conn: Connection, cursor: Cursor, limit: int) -> list[Event] | None:
+    """``after`` for somebody who has handed out everything up to ``cursor``; None = that is of another history."""
+    rows = conn.execute(_AFTER, {"from_seq": cursor.seq, "batches": limit}).all()
+    if not rows or rows[0].seq != cursor.seq:
+        # With nothing to compare it with: it was pruned, or never given out in this history.
+        return [] if not rows and newest(conn).seq == cursor.seq else _unless_missing(rows, cursor)
+    if cursor.contradicts(Cursor(cursor.seq, 0, mark_of(rows[0].id, rows[0].at))):
+        return None
+    return [event for row in rows for event in _events(*row) if event.cursor > cursor]
+
+
+def _unless_missing(rows: Sequence[Row[Any, Any, Any, Any]], cursor: Cursor) -> list[Event] | None:
+    if not rows or rows[0].seq != cursor.seq + 1:
+        return None
+    return [event for row in rows for event in _events(*row)]
+
+
+def _events(seq: int, batch_id: int, at: datetime, changes: Any) -> list[Event]:
+    mark = mark_of(batch_id, at)
+    return [Event(Cursor(seq, index, mark), at, change) for index, change in enumerate(spread(changes))]
 
 
 def page(conn: Connection, request: PageRequest, wanted: EventFilter) -> Page[Event]:
@@ -90,8 +126,8 @@ def _walk(conn: Connection, request: PageRequest) -> Iterator[list[Event]]:
     while True:
         parameters = {"until_seq" if request.backwards else "from_seq": place, "batches": BATCHES}
         rows = conn.execute(_BACK if request.backwards else _AFTER, parameters).all()
-        for seq, at, changes in rows:
-            events = [Event(Cursor(seq, index), at, change) for index, change in enumerate(spread(changes))]
+        for row in rows:
+            events = _events(*row)
             yield events[::-1] if request.backwards else events
         if len(rows) < BATCHES:
             return

@@ -12,7 +12,7 @@ import pytest
 
 from cronograph.graphql.client import Client, NewRun, RefusedError, cron
 from cronograph.graphql.generation.catalogue import SDL
-from graphql import GraphQLEnumType, GraphQLInputObjectType, GraphQLNonNull, Undefined, build_schema, get_named_type
+from graphql import GraphQLEnumType, GraphQLInputObjectType, GraphQLNonNull, build_schema, get_named_type
 from tests.support.job_modules import write_example_jobs
 from tests.support.processes import CronographProcess, ProcessStarter
 from tests.support.web import open_client
@@ -138,7 +138,7 @@ def bulk_mutations() -> Iterator[Bulk]:
 
 def _needed(kind: GraphQLInputObjectType) -> Iterator[str]:
     for name, one in kind.fields.items():
-        if isinstance(one.type, GraphQLNonNull) and one.default_value is Undefined:
+        if isinstance(one.type, GraphQLNonNull) and one.ast_node is not None and not one.ast_node.default_value:
             inner = get_named_type(one.type)
             assert isinstance(inner, GraphQLEnumType), f"say here what {kind.name}.{name} may be"
             yield f"{name}: {next(iter(inner.values))}"

@@ -8,6 +8,7 @@ from importlib.metadata import entry_points
 from importlib.util import find_spec
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 from ..jobs.core.errors import ConfigurationError
 from ..jobs.declared import Job
@@ -60,7 +61,7 @@ def import_modules(modules: Sequence[str]) -> None:
 
 def jobs_of(module: ModuleType, registry: Registry) -> list[tuple[JobDefinition, Registry]]:
     """The jobs that a module holds, whether it defines or imports them, or that ``registry`` has from below it."""
-    held = [value for value in vars(module).values() if isinstance(value, Job)]
+    held: list[Job[..., ..., Any]] = [value for value in vars(module).values() if isinstance(value, Job)]
     found = {id(one.definition): (one.definition, one.registry) for one in held}
     for definition in registry:
         home = getattr(definition.handler, "__module__", "")

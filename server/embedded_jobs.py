@@ -3,7 +3,7 @@
 import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, cast
 
 from ..jobs.builtin import register_builtin
 from ..jobs.core.errors import ConfigurationError
@@ -37,15 +37,17 @@ class NamedJobs:
         """
         if given is None:
             return cls((), (), everything=True)
-        if isinstance(given, Job) or not isinstance(given, Iterable):
-            raise ConfigurationError(f"jobs: must be a list of jobs or module names, got {_shown(given)}")
+        several = cast("object", given)
+        if isinstance(several, Job) or not isinstance(several, Iterable):
+            raise ConfigurationError(f"jobs: must be a list of jobs or module names, got {_shown(several)}")
         named: list[object] = [part.strip() for part in given.split(",")] if isinstance(given, str) else list(given)
         strange = next((one for one in named if not isinstance(one, Job | str)), None)
         if strange is not None:
             raise ConfigurationError(
                 f"jobs: must be functions with @job, or names of modules that have some, got {_shown(strange)}"
             )
-        return cls([one for one in named if isinstance(one, Job)], [one for one in named if isinstance(one, str)])
+        jobs: list[Job[..., ..., Any]] = [one for one in named if isinstance(one, Job)]
+        return cls(jobs, [one for one in named if isinstance(one, str)])
 
     def registries(self, registry: Registry | None) -> tuple[Registry, Registry]:
         """Whose jobs these are, and a registry of them and the built-in ones; imports the modules.
@@ -80,6 +82,6 @@ def _with_built_in(home: Registry, definitions: Iterable[JobDefinition]) -> Regi
     return own
 
 
-def _shown(value: object) -> str:
+def _shown(value: Any) -> str:  # noqa: ANN401 - whatever a caller without types gave
     name = getattr(value, "__name__", None)
     return f"{type(value).__name__} {name if isinstance(name, str) else repr(value)}"[:100]

@@ -174,9 +174,8 @@ def _is_mutates(node: ast.expr) -> bool:
 def raised() -> dict[str, tuple[str, ...]]:
     """The codes that each mutation can give, by its name."""
     sources = Sources()
-    return {
-        name: tuple(sorted(sources.codes(*rest))) for name, *rest in sorted(sources.mutations(), key=lambda one: one[0])
-    }
+    found = {name: sources.codes(module, resolver) for name, module, resolver in sources.mutations()}
+    return {name: tuple(sorted(codes)) for name, codes in sorted(found.items())}
 
 
 def module_text(codes: Mapping[str, tuple[str, ...]]) -> str:

@@ -10,12 +10,12 @@ from typing import Any, Final, TypeAlias, cast
 
 import strawberry
 
-from graphql import GraphQLResolveInfo, ListValueNode, ObjectValueNode, ValueNode, VariableNode
+from graphql import FieldNode, ListValueNode, ObjectValueNode, ValueNode, VariableNode
 
 from ...jobs.core.codes import ErrorCode
 from ...jobs.core.errors import UserError
 from ..arguments import camel
-from ..context import Context, Info
+from ..context import Info
 from .filters import AnyFilter
 
 Path: TypeAlias = tuple[str, ...]
@@ -89,9 +89,10 @@ def absent_variables(info: Info, argument: str, *members: str) -> Iterator[UserE
         argument: Which argument of its field leads to the filter.
         *members: Which members of that do.
     """
-    raw: GraphQLResolveInfo[Context] = info._raw_info  # noqa: SLF001 - Strawberry shows no arguments as they are written
+    # Strawberry shows no arguments as they are written.
+    written = cast("list[FieldNode]", cast("Any", info)._raw_info.field_nodes)  # noqa: SLF001
     node: ValueNode | None = next(
-        (one.value for field in raw.field_nodes for one in field.arguments or () if one.name.value == argument), None
+        (one.value for field in written for one in field.arguments or () if one.name.value == argument), None
     )
     for member in members:
         node = _member(node, member)

@@ -11,6 +11,8 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from graphql import GraphQLError
+
 from ..errors import UserFacingError, error_answer, mask, retry_after
 from ..guard.document import Prepared, RequestRefused
 from .body import Body
@@ -124,7 +126,7 @@ class HttpEndpoint:
         return response
 
 
-def _unread(errors: list[Any]) -> bool:
+def _unread(errors: list[GraphQLError]) -> bool:
     """Whether a part of the body was not read."""
     return any((error.extensions or {}).get("code") == "LIMIT_WIDE_BODIES" for error in errors)
 

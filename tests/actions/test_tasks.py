@@ -175,7 +175,11 @@ class TestCreate:
 
     def test_arguments_that_do_not_fit_are_refused(self, stored: Stored) -> None:
         stored.node()
-        schema = {"type": "object", "properties": {"count": {"type": "integer"}}, "additionalProperties": False}
+        schema: dict[str, Any] = {
+            "type": "object",
+            "properties": {"count": {"type": "integer"}},
+            "additionalProperties": False,
+        }
         job = stored.do(lambda tx: stored_jobs.everything(tx.conn))[0]
         stored.do(lambda tx: jobs.publish(tx.conn, [type(job)(job.name, args_schema=schema)]))
         with pytest.raises(UserError, match="did you mean 'count'") as caught:

@@ -255,7 +255,8 @@ async def test_what_cannot_work_is_refused_before_anything_starts(empty_sqlite_u
     ):
         with pytest.raises(ConfigurationError, match=sentence):
             Cronograph(empty_sqlite_url, jobs=strange)  # type: ignore[arg-type] # what a caller without types may give
-    for setting in ({"registry": "x"}, {"who": "x"}, {"public_url": 7}):
+    settings: list[dict[str, Any]] = [{"registry": "x"}, {"who": "x"}, {"public_url": 7}]
+    for setting in settings:
         with pytest.raises(ConfigurationError, match=f"{next(iter(setting))}: must be"):
             Cronograph(empty_sqlite_url, **setting)
     async with Cronograph(empty_sqlite_url, jobs=[add_up]):

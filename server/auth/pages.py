@@ -52,6 +52,10 @@ code { font-size: 1.2em; letter-spacing: .1em; }
 """
 HEADERS: Final = {"Content-Security-Policy": PAGE_POLICY, "Cache-Control": "no-store"}
 
+SET_UP: Final = (
+    "<p>This server has no administrator yet. Open the one-time link that it printed when it started; "
+    "the link is also in a file that ends in <strong>.setup-link</strong>, where the server runs.</p>"
+)
 PASSWORD_RULE: Final = "At least 12 characters; a sentence of a few words does well."  # noqa: S105 - no secret
 
 
@@ -105,15 +109,35 @@ class OtherWays:
 
 
 def login_page(
-    next_path: str, ways: OtherWays, name: str = "", message: str | None = None, status: int = 200
+    next_path: str,
+    ways: OtherWays,
+    name: str = "",
+    message: str | None = None,
+    status: int = 200,
+    *,
+    reason: str | None = None,
+    unset: bool = False,
 ) -> HTMLResponse:
-    """Asks for name and password, or another way."""
+    """Asks for name and password, or another way.
+
+    Args:
+        next_path: Where to go afterwards, a path of this site.
+        ways: How one may sign in besides.
+        name: What was typed as the name: the password gets the focus then.
+        message: Why the sign-in before came to nothing.
+        status: That of the answer.
+        reason: Why one is here.
+        unset: Whether nobody can sign in yet.
+    """
+    on_name, on_password = ("", " autofocus") if name else (" autofocus", "")
     body = (
+        f"{SET_UP if unset else ''}{f'<p>{escape(reason)}</p>' if reason else ''}"
         f'{notice(message)}<form method="post" action="login">{hidden("next", next_path)}'
         f'<label for="name">Name</label><input id="name" name="name" value="{escape(name)}" autocomplete="username" '
-        'maxlength="100" required autofocus>'
+        f'maxlength="100" required{on_name}>'
         '<label for="password">Password</label><input id="password" name="password" type="password" '
-        'autocomplete="current-password" maxlength="1024" required><button class="primary">Sign in</button></form>'
+        f'autocomplete="current-password" maxlength="1024" required{on_password}>'
+        '<button class="primary">Sign in</button></form>'
         '<button type="button" data-passkey hidden>Sign in with a passkey</button>'
         f"{ways.links(next_path)}"
     )

@@ -73,7 +73,8 @@ class SignInRoutes:
         known = await self._sessions.identity(request)
         target = local_path(request.query_params.get("next"))
         if known is None or known.kind is not CredentialKind.BROWSER:
-            return login_page(target, self._ways)
+            reason = _why_here(target, ended="ended" in request.query_params)
+            return login_page(target, self._ways, reason=reason, unset=not await self._signing.has_administrator())
         if "next" in request.query_params:
             # Its connection was that of an older session, such as before a new password.
             return Redirect(target, SEE_OTHER, headers=NO_STORE)
@@ -145,3 +146,10 @@ class SignInRoutes:
 
     async def _sign_out_everywhere(self, request: Request) -> Response:
         return await self._sessions.leave(request, everywhere=True)
+
+
+def _why_here(target: str, *, ended: bool) -> str | None:
+    """Why somebody sees the page of sign-in; None where it is plain."""
+    if ended:
+        return "Your sign-in has ended. Sign in again to go on where you were."
+    return None if target == "/" else f"Sign in to open {target.partition('?')[0][:80]}."

@@ -17,7 +17,7 @@ from ...jobs.core.auth.credentials import Prefix, stored_form
 from ...jobs.core.auth.roles import Role
 from ...jobs.store.db.database import Database
 from ...jobs.store.db.transaction import Tx
-from ...jobs.store.read.auth import links
+from ...jobs.store.read.auth import accounts, links
 from ...jobs.store.read.auth.links import Purpose
 from ...jobs.store.read.clock import server_time
 from .passwords import Passwords
@@ -131,6 +131,10 @@ class Signing:
         hashed = await self._passwords.hash(password)
         secret = fresh_secret(Prefix.SESSION)
         return SignedIn(await self._database.write(_recover, link, (password, hashed), secret, place), secret)
+
+    async def has_administrator(self) -> bool:
+        """Whether there is somebody who can let others in."""
+        return await self._database.read(accounts.active_administrators) > 0
 
     async def is_good(self, purpose: Purpose, link: str) -> bool:
         """Whether a link could be spent now."""

@@ -143,6 +143,11 @@ class Site:
         except HTTPException as error:
             if error.status_code != 404:
                 raise
+            if self.built and "text/html" in request.headers.get("accept", "") and "." not in path:
+                # Somebody has typed an address: the dashboard says that there is no such page, and has its menu there.
+                page = await self._html("index.html", request, DASHBOARD_POLICY)
+                page.status_code = 404
+                return page
             # What follows the host is the client's text: it must not be longer than a line.
             message = f"Nothing is at '/{path[:100]}'. The dashboard is at '/', the API at '/graphql'.\n"
             return PlainTextResponse(message, 404, headers={"Cache-Control": "no-store"})

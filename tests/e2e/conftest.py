@@ -134,3 +134,18 @@ def site(tmp_path_factory: pytest.TempPathFactory, nursery: Nursery) -> Iterator
     starter = ProcessStarter(folder, nursery)
     yield start_site(folder, starter, free_port())
     starter.end_all()
+
+
+@pytest.fixture(scope="module")
+def guarded(tmp_path_factory: pytest.TempPathFactory, nursery: Nursery) -> Iterator[tuple[str, str]]:
+    """The addresses of a server with sign-in and without accounts, and of its set-up link."""
+    need_dashboard()
+    folder = tmp_path_factory.mktemp("guarded")
+    (folder / f"{MODULE}.py").write_text(SOURCE)
+    starter = ProcessStarter(folder, nursery)
+    port, database = free_port(), folder / "guarded.db"
+    where = ("--host", "localhost", "--port", str(port), "--database-url", f"sqlite:///{database}")
+    process = starter.start("serve", *where, "--jobs", MODULE, port=port)
+    process.wait_ready()
+    yield f"http://localhost:{port}", Path(f"{database}.setup-link").read_text().strip()
+    starter.end_all()

@@ -1,20 +1,13 @@
 """Sign-in in a browser: two people of different roles, each with what they may do, and a passkey on a device."""
 
 import re
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import httpx
-import pytest
 from playwright.sync_api import Page, expect
 
-from tests.e2e.conftest import MODULE, SOURCE, need_dashboard
 from tests.e2e.test_pages import CUT_OFF, WIDTHS, ready, violations
 from tests.support.browser import BrowserWatch, PageOpener
-from tests.support.forking import Nursery
-from tests.support.ports import free_port
-from tests.support.processes import ProcessStarter
 from tests.support.waiting import wait_until
 
 PASSWORD = "correct horse battery staple"
@@ -24,21 +17,6 @@ PATIENCE = 60_000
 PAGES_OF_DEEDS = ("/", "/tasks", "/tasks/shown", "/runs", "/runs/1", "/log/1", "/groups", "/nodes", "/jobs")
 DEEDS = re.compile("^(New|Run|Pause|Resume|Edit|Delete|Cancel|Retry|Set|Drain|High|Low)\\b")
 """What a button is called that changes something, by its first word."""
-
-
-@pytest.fixture(scope="module")
-def guarded(tmp_path_factory: pytest.TempPathFactory, nursery: Nursery) -> Iterator[tuple[str, str]]:
-    """The addresses of a server with sign-in and without accounts, and of its set-up link."""
-    need_dashboard()
-    folder = tmp_path_factory.mktemp("guarded")
-    (folder / f"{MODULE}.py").write_text(SOURCE)
-    starter = ProcessStarter(folder, nursery)
-    port, database = free_port(), folder / "guarded.db"
-    where = ("--host", "localhost", "--port", str(port), "--database-url", f"sqlite:///{database}")
-    process = starter.start("serve", *where, "--jobs", MODULE, port=port)
-    process.wait_ready()
-    yield f"http://localhost:{port}", Path(f"{database}.setup-link").read_text().strip()
-    starter.end_all()
 
 
 def fits_and_is_accessible(page: Page) -> None:

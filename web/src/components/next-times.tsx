@@ -20,7 +20,7 @@ export function NextTimes({ times, timezone }: NextTimesProps) {
           <tr>
             <th>UTC</th>
             {ofZone && <th>{timezone}</th>}
-            {ofReader && <th>Here ({zoneName(instants[0] ?? 0, "local")})</th>}
+            {ofReader && <th class="of-reader">Here ({zoneName(instants[0] ?? 0, "local")})</th>}
             <th>
               <span class="visually-hidden">From now</span>
             </th>
@@ -31,7 +31,7 @@ export function NextTimes({ times, timezone }: NextTimesProps) {
             <tr key={at}>
               <td>{full(Date.parse(at), "utc")}</td>
               {ofZone && <td>{zonedClock(Date.parse(at), timezone)}</td>}
-              {ofReader && <td>{full(Date.parse(at), "local")}</td>}
+              {ofReader && <td class="of-reader">{full(Date.parse(at), "local")}</td>}
               <td class="dim">
                 <Time at={at} />
               </td>

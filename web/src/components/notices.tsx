@@ -4,7 +4,7 @@ import { Icon } from "./icon";
 /** Messages with their way back, and the one live region of the page. */
 export function Notices() {
   return (
-    <>
+    <section aria-label="Messages">
       <div class="visually-hidden" role="status" aria-live="polite">
         {spoken.value}
       </div>
@@ -30,6 +30,6 @@ export function Notices() {
           </div>
         ))}
       </div>
-    </>
+    </section>
   );
 }

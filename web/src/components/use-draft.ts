@@ -1,5 +1,5 @@
 import { useState } from "preact/hooks";
-import { viewer } from "../state/viewer";
+import { DRAFTS } from "../state/drafts";
 
 /** What is typed into a form, kept in this tab until it is sent or thrown away: a reload does not lose it. */
 export interface Draft<T> {
@@ -13,7 +13,7 @@ export interface Draft<T> {
 
 /** A draft under a name; `initial` is what the form begins with, and what it becomes again when it is dropped. */
 export function useDraft<T>(name: string, initial: T): Draft<T> {
-  const key = `cronograph.draft.${viewer.peek()?.name ?? ""}.${name}`;
+  const key = DRAFTS + name;
   const [before] = useState(() => read<T>(key));
   const [restored, setRestored] = useState(before !== null);
   const [value, setValue] = useState<T>(before ?? initial);

@@ -19,7 +19,7 @@ export function leaveToSignIn(): void {
   // Several questions are refused at once; going there once is enough.
   if (leaving) return;
   leaving = true;
-  location.assign(at(`/login?next=${encodeURIComponent(within(location.pathname) + location.search)}`));
+  location.assign(at(`/login?ended&next=${encodeURIComponent(within(location.pathname) + location.search)}`));
 }
 
 /**

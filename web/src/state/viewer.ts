@@ -3,6 +3,7 @@ import { request, requestOnce } from "../graphql/client";
 import { graphql, type ResultOf } from "../graphql/tada";
 import { words } from "../lib/format";
 import { link } from "../live";
+import { draftsBelongTo } from "./drafts";
 
 const ViewerDocument = graphql(`
   query Viewer {
@@ -34,10 +35,15 @@ export function whyNot(role: Role): string | null {
   return may(role) || viewer.value === null ? null : `This needs the role ${words(role)}, and you are ${viewer.value.role === "VIEWER" ? "a" : "an"} ${words(viewer.value.role)}`;
 }
 
+function know(person: Viewer): Viewer {
+  draftsBelongTo(person.name);
+  viewer.value = person;
+  return person;
+}
+
 /** Asks who has just signed in; the name. Throws if nobody has. */
 export async function refreshViewer(): Promise<string> {
-  viewer.value = (await requestOnce(ViewerDocument, {})).viewer;
-  return viewer.value.name;
+  return know((await requestOnce(ViewerDocument, {})).viewer).name;
 }
 
 /** Asks who one is: now, and after each further connection, for roles change. */
@@ -46,7 +52,7 @@ export function startViewer(): void {
   let isAsked = true;
   const ask = async (): Promise<void> => {
     try {
-      viewer.value = (await request(ViewerDocument, {})).viewer;
+      know((await request(ViewerDocument, {})).viewer);
     } catch (error) {
       isAsked = false;
       // What is known stays; the page itself says that the server cannot be reached.

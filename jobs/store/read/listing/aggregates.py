@@ -286,6 +286,17 @@ EXECUTIONS: Listing[Execution] = Listing(
     ),
 )
 
+PRESENT_RUN = "present_run"
+"""The column of the key of an execution's run; no value once that is pruned."""
+
+EXECUTIONS_AND_RUNS: Listing[Execution] = replace(
+    EXECUTIONS,
+    rows=EXECUTIONS.rows.add_columns(
+        select(run.c.id).where(run.c.id == job_execution.c.run_id).scalar_subquery().label(PRESENT_RUN)
+    ),
+)
+"""The same with the column ``PRESENT_RUN``, to be read with ``only``."""
+
 SKIPPED: Listing[SkippedOccurrence] = Listing(
     name="skipped",
     rows=select(skipped_occurrence),

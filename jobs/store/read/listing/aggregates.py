@@ -87,8 +87,7 @@ class Listing(Generic[M]):
     def table(self) -> Table:
         """Where its rows are; only of a list with ``indexes``."""
         key: Any = self.key
-        found: FromClause = key.table
-        assert isinstance(found, Table), self.name
+        found: Table = key.table
         return found
 
     @property

@@ -1,13 +1,17 @@
 """What is read for a list: of the rows no more than what an operation asks for, as far as single columns tell it."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeVar
+from typing import Any, Final, Protocol, TypeVar
 
-from ...jobs.store.read.listing.aggregates import EXECUTIONS, Listing
+from ...jobs.store.read.listing.aggregates import EXECUTIONS, EXECUTIONS_AND_RUNS, PRESENT_RUN, Listing
 from .selection import below
 from .shown import ByField, Cut
+
+RUN: Final = "run"
+KEY: Final = frozenset({"id", "__typename"})
+"""What is known of the run of an execution without reading it, if only it is there."""
 
 M_contra = TypeVar("M_contra", contravariant=True)
 
@@ -62,10 +66,14 @@ def reading_of(
         newest: The field that is read together with the rows, if there is such a one.
     """
     names = {path for path in asked if "." not in path}
+    if listing is EXECUTIONS and RUN in names and below(asked, f"{RUN}.") <= KEY:
+        found = _with_runs(kind, names - {RUN})
+        if found is not None:
+            return found
     if newest is None or newest.asked not in names:
         return _own(listing, kind, names)
     own = _own(listing, kind, names - {newest.asked})
-    other = reading_of(EXECUTIONS, newest.shown(), below(asked, f"{newest.asked}."))
+    other = _own(EXECUTIONS, newest.shown(), {path for path in below(asked, f"{newest.asked}.") if "." not in path})
     place, show, show_other = newest.name, own.show, other.show
 
     def show_both(read: tuple[Any, Any]) -> Any:  # noqa: ANN401 - an object of ``kind``
@@ -83,3 +91,19 @@ def _own(listing: Listing[Any], kind: Shown[Any], names: AbstractSet[str]) -> Re
     if isinstance(kind, type) and issubclass(kind, ByField):
         cut = kind.FIELDS.cut(kind, names)
     return Reading(listing, kind.from_model) if cut is None else Reading(listing.only(cut.columns), cut.show)
+
+
+def _with_runs(kind: Shown[Any], names: AbstractSet[str]) -> Reading | None:
+    """What is read of executions if of their runs no more than the key is asked for; None = whole rows."""
+    shown_by: Any = kind
+    cut: Cut | None = shown_by.FIELDS.cut(kind, names)
+    if cut is None:
+        return None
+    show_row, show_run = cut.show, shown_by.run_of_key
+
+    def show(row: Sequence[Any]) -> Any:  # noqa: ANN401 - an object of ``kind``
+        shown, key = show_row(row), row[-1]
+        vars(shown)[RUN] = None if key is None else show_run(key)
+        return shown
+
+    return Reading(EXECUTIONS_AND_RUNS.only((*cut.columns, PRESENT_RUN)), show)

@@ -171,6 +171,11 @@ class Run(RunFields):
     )
 
 
+_KEY_OF_RUN: Final = Run.FIELDS.cut(Run, {"id"})
+assert _KEY_OF_RUN is not None, "the key is a column"
+_ONLY_KEY: Final = _KEY_OF_RUN
+
+
 @strawberry.type(description="One attempt at a run, from start to end: an entry of the execution log.")
 class JobExecution(ExecutionFields):
     """An execution with its relations."""
@@ -191,6 +196,11 @@ class JobExecution(ExecutionFields):
         """The name of the group."""
         run = await info.context.loaders.runs.load(self.stored.run_id)
         return None if run is None else run.group
+
+    @staticmethod
+    def run_of_key(key: int) -> Run:
+        """Its run, of which only the key is asked for."""
+        return cast("Run", _ONLY_KEY.show((key, None)))
 
     @resolved(description="The run that it is an attempt at; null once that is pruned.")
     async def run(self, info: Info) -> Run | None:

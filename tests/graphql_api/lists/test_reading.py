@@ -4,6 +4,7 @@ from functools import partial
 from typing import Any
 
 import pytest
+from sqlalchemy import delete
 
 from cronograph.graphql.arguments import camel
 from cronograph.graphql.lists.shown import ByField
@@ -14,6 +15,7 @@ from cronograph.jobs.core.model import Priority
 from cronograph.jobs.core.outcome import Failed, Succeeded
 from cronograph.jobs.core.schedule import Syntax
 from cronograph.jobs.store.db.transaction import Tx
+from cronograph.jobs.store.schema.tables import run
 from cronograph.jobs.store.write.runs import save_progress
 from tests.graphql_api.api import Api, counted_statements
 
@@ -151,3 +153,20 @@ async def test_a_field_that_was_not_read_is_missing_and_not_empty(api: Api) -> N
     assert task.name == "nightly"
     with pytest.raises(AttributeError, match="TaskFields has no 'stored' here"):
         _ = task.description
+
+
+async def test_of_the_run_of_an_execution_no_more_is_read_than_its_key(api: Api) -> None:
+    fill(api)
+    document = "{ executions { nodes { id jobName run { id %s } lastOf: task { lastStatus { run { id } } } } } }"
+    with counted_statements() as sent:
+        slim = await api.ask("{ executions { nodes { id run { id __typename } } } }")
+    assert len([one for one in sent if "job_execution" in one or "FROM run" in one]) == 1
+    whole = await api.ask(document % "state")
+    nodes = slim["executions"]["nodes"]
+    assert [(one["id"], one["run"]["id"]) for one in nodes] == [
+        (one["id"], one["run"]["id"]) for one in whole["executions"]["nodes"]
+    ]
+    assert {one["run"]["__typename"] for one in nodes} == {"Run"}
+    api.stored.do(lambda tx: tx.conn.execute(delete(run).where(run.c.id == int(nodes[0]["run"]["id"]))))
+    again = (await api.ask("{ jobLogs { id run { id } } }"))["jobLogs"]
+    assert [one["id"] for one in again if one["run"] is None] == [nodes[0]["id"]]

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from datetime import timedelta
+from typing import Any
 
 import pytest
 from sqlalchemy import Connection, insert
@@ -39,7 +40,7 @@ NEWEST = (OrderKey("id", descending=True),)
 TEXT = Condition("error_message", Operator.CONTAINS, "x")
 SINCE = Condition("started_at", Operator.GTE, LONG_AGO)
 
-FREE: list[tuple[str, Listing[object], Criteria, tuple[OrderKey, ...]]] = [
+FREE: list[tuple[str, Listing[Any], Criteria, tuple[OrderKey, ...]]] = [
     ("everything", EXECUTIONS, EVERYTHING, NEWEST),
     ("the oldest", EXECUTIONS, EVERYTHING, (OrderKey("id"),)),
     ("by start", EXECUTIONS, EVERYTHING, (OrderKey("started_at"),)),
@@ -55,7 +56,7 @@ FREE: list[tuple[str, Listing[object], Criteria, tuple[OrderKey, ...]]] = [
     ("a task by its name", TASKS, equal("name", "t"), NEWEST),
     ("tasks by name", TASKS, EVERYTHING, (OrderKey("name"),)),
 ]
-SEARCHED: list[tuple[str, Listing[object], Criteria, tuple[OrderKey, ...], int]] = [
+SEARCHED: list[tuple[str, Listing[Any], Criteria, tuple[OrderKey, ...], int]] = [
     ("a text", EXECUTIONS, TEXT, NEWEST, 1_000_000),
     ("a text of a job", EXECUTIONS, AllOf((equal("job_name", "j"), TEXT)), NEWEST, NARROWED),
     ("sixty texts", EXECUTIONS, AnyOf((TEXT,) * 60), NEWEST, 60_000_000),
@@ -75,14 +76,14 @@ SEARCHED: list[tuple[str, Listing[object], Criteria, tuple[OrderKey, ...], int]]
 
 @pytest.mark.parametrize(("name", "listing", "criteria", "order"), FREE, ids=[case[0] for case in FREE])
 def test_what_indexes_find_and_order_is_no_search(
-    name: str, listing: Listing[object], criteria: Criteria, order: tuple[OrderKey, ...]
+    name: str, listing: Listing[Any], criteria: Criteria, order: tuple[OrderKey, ...]
 ) -> None:
     assert search_for(listing, PageRequest(listing.complete(order), 50, criteria)) is None, name
 
 
 @pytest.mark.parametrize(("name", "listing", "criteria", "order", "steps"), SEARCHED, ids=[one[0] for one in SEARCHED])
 def test_a_search_weighs_what_it_looks_at(
-    name: str, listing: Listing[object], criteria: Criteria, order: tuple[OrderKey, ...], steps: int
+    name: str, listing: Listing[Any], criteria: Criteria, order: tuple[OrderKey, ...], steps: int
 ) -> None:
     search = search_for(listing, PageRequest(listing.complete(order), 50, criteria))
     assert search is not None, name
@@ -127,7 +128,7 @@ def fill(connection: Connection) -> None:
         )  # fmt: skip
 
 
-def ids(page: Page[object]) -> list[int]:
+def ids(page: Page[Any]) -> list[int]:
     return [int(str(place[0])) for place in page.positions]
 
 

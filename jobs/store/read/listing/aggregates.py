@@ -87,8 +87,7 @@ class Listing(Generic[M]):
     def table(self) -> Table:
         """Where its rows are; only of a list with ``indexes``."""
         key: Any = self.key
-        found: FromClause = key.table
-        assert isinstance(found, Table), self.name
+        found: Table = key.table
         return found
 
     @property
@@ -285,6 +284,17 @@ EXECUTIONS: Listing[Execution] = Listing(
         together=frozenset({frozenset({"job_name", "success"}), frozenset({"job_name", "outcome"})}),
     ),
 )
+
+PRESENT_RUN = "present_run"
+"""The column of the key of an execution's run; no value once that is pruned."""
+
+EXECUTIONS_AND_RUNS: Listing[Execution] = replace(
+    EXECUTIONS,
+    rows=EXECUTIONS.rows.add_columns(
+        select(run.c.id).where(run.c.id == job_execution.c.run_id).scalar_subquery().label(PRESENT_RUN)
+    ),
+)
+"""The same with the column ``PRESENT_RUN``, to be read with ``only``."""
 
 SKIPPED: Listing[SkippedOccurrence] = Listing(
     name="skipped",

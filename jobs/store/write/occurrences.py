@@ -9,7 +9,7 @@ from datetime import datetime
 from functools import cache, lru_cache, partial
 from typing import Any, Final, NamedTuple
 
-from sqlalchemy import Boolean, Connection, TextClause, TextualSelect, bindparam, column
+from sqlalchemy import Boolean, Connection, String, TextClause, TextualSelect, bindparam, column
 
 from ...core.due import DueTask
 from ...core.events import CREATED
@@ -97,7 +97,7 @@ def _finding(*, postgres: bool) -> TextualSelect:
             t.schedule_syntax, t.timezone, {_LIST}
         FROM cronograph.periodic_task t WHERE t.next_execution <= {now} ORDER BY t.next_execution LIMIT :limit
         {"FOR UPDATE OF t SKIP LOCKED" if postgres else ""}""")
-    planned, at, known = column("planned"), column("at", UtcDateTime()), column("known", Boolean())
+    planned, at, known = column("planned", String()), column("at", UtcDateTime()), column("known", Boolean())
     return statement.bindparams(_NOW).columns(planned, at, known, t.c.schedule_syntax, t.c.timezone, *_READ)
 
 

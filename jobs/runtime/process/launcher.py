@@ -27,6 +27,7 @@ from contextlib import suppress
 from types import FrameType
 
 from .child import run_child
+from .ending import end_in_order
 from .kernel import PR_SET_CHILD_SUBREAPER, PR_SET_PDEATHSIG, children_of_this_process, control_process
 from .killing import CHILD_MARK, kill_group, kill_strays, mark_of
 from .outbox import NodeGoneError
@@ -179,6 +180,7 @@ def main() -> None:
     if connection is not None:
         with suppress(NodeGoneError):
             run_child(connection)
+        end_in_order(0)
 
 
 if __name__ == "__main__":

@@ -11,14 +11,16 @@ import pytest
 
 from cronograph.jobs.actions.queue.claim import Started
 from cronograph.jobs.core.explain.runs import explain_run
-from cronograph.jobs.core.outcome import Failed
+from cronograph.jobs.core.outcome import HandedBack, JobOutcome
 from cronograph.jobs.core.states import RunState
 from cronograph.jobs.registry import Registry, define
 from cronograph.jobs.runtime.attempts.attempt import Attempt
 from cronograph.jobs.runtime.attempts.executor import execute
+from cronograph.jobs.runtime.attempts.threads import ThreadPool
 from cronograph.jobs.runtime.job.host import LocalHost
 from cronograph.jobs.runtime.job.stopping import StopSignal
-from cronograph.jobs.runtime.process.launcher import NOT_FORKED
+from cronograph.jobs.runtime.process.children import Children
+from cronograph.jobs.runtime.process.orders import NOT_FORKED
 from cronograph.jobs.runtime.process.spawner import LauncherError, Spawner, start_launcher
 from cronograph.jobs.store.read import facts
 from cronograph.jobs.store.read.clock import server_time
@@ -103,7 +105,7 @@ async def test_a_launcher_that_does_not_start_leaves_no_connection_open(
     assert open_files() <= before
 
 
-async def test_an_attempt_whose_child_cannot_be_had_fails_with_the_reason(
+async def test_an_attempt_whose_child_cannot_be_had_is_handed_back_with_the_reason(
     stored: Stored, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sys, "executable", "/nowhere/python")
@@ -126,11 +128,13 @@ async def test_an_attempt_whose_child_cannot_be_had_fails_with_the_reason(
         show_progress=recorder.show,
     )
     spawner = Spawner()
-    outcome = await execute(Attempt(started, who_am_i, signal, host), None, spawner, grace=1.0)
+    told: list[str] = []
+    children, threads = Children(spawner, 1, on_shortage=told.append), ThreadPool[JobOutcome](1)
+    outcome = await execute(Attempt(started, who_am_i, signal, host), None, threads, children, grace=1.0)
     await spawner.stop()
-    assert isinstance(outcome, Failed)
-    assert outcome.error_type == "LauncherError"
-    assert outcome.message.startswith("no child process can be started: ")
+    assert isinstance(outcome, HandedBack)
+    assert outcome.reason.startswith("no child process can be started: ")
+    assert told == [outcome.reason]
 
 
 LIMITED = """

@@ -57,11 +57,7 @@ async def looping() -> AsyncIterator[Loop]:
         idle.cancel()
 
 
-def reused(**options: Any) -> Any:
-    return job(isolation="process", registry=JOBS, **options)
-
-
-@reused(reuse=3)
+@job(isolation="process", registry=JOBS, reuse=3)
 def counts(word: str = "") -> Result:
     before = colour.get()
     colour.set(word)
@@ -71,7 +67,7 @@ def counts(word: str = "") -> Result:
     return Result(value={"pid": os.getpid(), "seen": list(_seen), "colour": before})
 
 
-@reused(reuse=timedelta(hours=1))
+@job(isolation="process", registry=JOBS, reuse=timedelta(hours=1))
 def ends_somehow(how: str = "") -> Result:
     match how:
         case "fails":
@@ -87,12 +83,12 @@ def ends_somehow(how: str = "") -> Result:
     return Result(value=os.getpid())
 
 
-@reused(reuse=Reuse(runs=100, memory=1))
+@job(isolation="process", registry=JOBS, reuse=Reuse(runs=100, memory=1))
 def is_too_large() -> Result:
     return Result(value=os.getpid())
 
 
-@reused(reuse=100)
+@job(isolation="process", registry=JOBS, reuse=100)
 def takes_shared(note: str = "", shared: Shared = GIVEN) -> Result:
     if note:
         os.environ["NOTE_OF_CLOSING"] = note
@@ -100,7 +96,7 @@ def takes_shared(note: str = "", shared: Shared = GIVEN) -> Result:
     return Result(value={"pid": os.getpid(), "used": shared.used, "thread": shared.opened_in})
 
 
-@reused(reuse=100)
+@job(isolation="process", registry=JOBS, reuse=100)
 async def takes_loop(shared: Shared = GIVEN, looping: Loop = GIVEN) -> Result:
     looping.used += 1
     left = asyncio.get_running_loop().create_task(asyncio.Event().wait(), name="left behind")
@@ -109,7 +105,7 @@ async def takes_loop(shared: Shared = GIVEN, looping: Loop = GIVEN) -> Result:
     return Result(value={"pid": os.getpid(), "used": looping.used, "same": same, "left": others})
 
 
-@reused(reuse=100)
+@job(isolation="process", registry=JOBS, reuse=100)
 def speaks_late(ctx: JobContext) -> Result:
     """What a run kept of its context says nothing in the name of a later run."""
     said = ""
@@ -125,7 +121,7 @@ def speaks_late(ctx: JobContext) -> Result:
     return Result(value={"pid": os.getpid(), "said": said})
 
 
-@reused(reuse=100)
+@job(isolation="process", registry=JOBS, reuse=100)
 def tells(ctx: JobContext, password: str = "") -> Result:
     """What one run was given is not told by another."""
     _kept.append(password)

@@ -95,6 +95,8 @@ class ChildSupply:
     def _run_short(self, reason: str) -> None:
         if not self._trouble.done():
             log.error("%s; runs that need one wait", reason)
+            # What is handed back for it must not come at once again.
+            self._rooms.close(Isolation.PROCESS)
             self._trouble.set_result(reason)
 
     async def _note(self, fault: str | None) -> None:

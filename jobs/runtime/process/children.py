@@ -195,7 +195,8 @@ class Children:
         """
         opened: list[socket.socket] = []
         try:
-            opened += [socket.socket(socket.AF_UNIX) for _ in range(_SPARE)]
+            # One by one: those before the one that fails are closed, too.
+            opened.extend(socket.socket(socket.AF_UNIX) for _ in range(_SPARE))
         except OSError as error:
             raise LauncherError(f"no child process can be started: {error}") from error
         finally:

@@ -1,9 +1,12 @@
 """A launcher that cannot be started, or cannot fork: what needs a child process waits or fails, all else goes on."""
 
+import itertools
+import resource
 import socket
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -11,6 +14,7 @@ import pytest
 
 from cronograph.jobs.actions.queue.claim import Started
 from cronograph.jobs.core.explain.runs import explain_run
+from cronograph.jobs.core.model import Outcome
 from cronograph.jobs.core.outcome import HandedBack, JobOutcome
 from cronograph.jobs.core.states import RunState
 from cronograph.jobs.registry import Registry, define
@@ -135,6 +139,36 @@ async def test_an_attempt_whose_child_cannot_be_had_is_handed_back_with_the_reas
     assert isinstance(outcome, HandedBack)
     assert outcome.reason.startswith("no child process can be started: ")
     assert told == [outcome.reason]
+
+
+@contextmanager
+def no_further_file() -> Generator[None]:
+    """This process can open no file more than it has open."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    held = {int(one.name) for one in Path("/proc/self/fd").iterdir()}
+    resource.setrlimit(resource.RLIMIT_NOFILE, (next(one for one in itertools.count() if one not in held), hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+
+async def test_what_the_node_is_short_of_is_no_failure_of_a_run_and_others_wait_for_it(
+    start_engine: StartEngine,
+) -> None:
+    engine = await start_engine(registry())
+    await engine.finish("who_am_i")
+    with no_further_file():
+        ids = [await engine.enqueue("who_am_i") for _ in range(5)]
+        await eventually(lambda: is_explained(engine, ids[-1]), message="the reason to be told")
+        assert "Too many open files" in (await explained(engine, ids[-1]))[1]
+        assert (await engine.finish("in_a_thread")).run.state is RunState.SUCCESS
+    for run_id in ids:
+        done = await engine.finished(run_id)
+        outcomes = [one.outcome for one in done.executions]
+        assert (done.run.state, done.run.failures) == (RunState.SUCCESS, 0)
+        # No more than those that had begun when it was found out.
+        assert outcomes in ([Outcome.HANDED_BACK] * times + [Outcome.SUCCESS] for times in range(3))
 
 
 LIMITED = """

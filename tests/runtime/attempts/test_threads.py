@@ -52,7 +52,7 @@ async def test_there_are_never_more_threads_than_the_pool_has(pool: ThreadPool[o
 
 
 async def test_many_ends_wake_the_loop_once(pool: ThreadPool[object], monkeypatch: pytest.MonkeyPatch) -> None:
-    loop, woken, ended = asyncio.get_running_loop(), [], threading.Semaphore(0)
+    loop, woken, ended = asyncio.get_running_loop(), list[object](), threading.Semaphore(0)
     wake = loop.call_soon_threadsafe
 
     def count(*args: object, **kwargs: object) -> object:

@@ -168,7 +168,8 @@ async def test_what_the_node_is_short_of_is_no_failure_of_a_run_and_others_wait_
         outcomes = [one.outcome for one in done.executions]
         assert (done.run.state, done.run.failures) == (RunState.SUCCESS, 0)
         # No more than those that had begun when it was found out.
-        assert outcomes in ([Outcome.HANDED_BACK] * times + [Outcome.SUCCESS] for times in range(3))
+        assert (outcomes[-1], set(outcomes[:-1]) <= {Outcome.HANDED_BACK}) == (Outcome.SUCCESS, True)
+        assert len(outcomes) <= 3
 
 
 LIMITED = """

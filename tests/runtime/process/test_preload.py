@@ -1,5 +1,6 @@
 """Modules that the launcher imports before it forks, and those that it leaves out, saying so."""
 
+import sys
 from pathlib import Path
 
 import psutil
@@ -39,7 +40,7 @@ async def test_a_module_that_cannot_be_preloaded_is_left_out_with_the_reason(
 ) -> None:
     code, why = UNFIT[module]
     (tmp_path / f"{module}.py").write_text(code)
-    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.setattr(sys, "path", [str(tmp_path), *sys.path])
     spawner = Spawner(preload=["json", module])
     await spawner.ready()
     assert caplog.messages == [f"module {module} is not preloaded: {why}; each child process imports it by itself"]

@@ -270,6 +270,8 @@ class Node(Record):
     name: str
     state: NodeState
     slots: int
+    thread_slots: int | None
+    process_slots: int | None
     version: str
     started_at: datetime
     heartbeat_at: datetime

@@ -3,7 +3,7 @@
 import logging
 import sys
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, fields, replace
 from datetime import UTC, datetime
 from difflib import get_close_matches
@@ -41,11 +41,13 @@ from ..runtime.attempts.attempt import Attempt
 from ..runtime.attempts.executor import execute
 from ..runtime.attempts.retrying import retried
 from ..runtime.attempts.secrets import UNAVAILABLE
+from ..runtime.attempts.threads import ThreadPool
 from ..runtime.job.host import Enqueue, LocalHost, SaveCheckpoint
 from ..runtime.job.lines import JobLogHandler, RawLine, level_name
 from ..runtime.job.printing import GuardedStream, prints_belong_to_jobs
 from ..runtime.job.stopping import StopSignal
 from ..runtime.job.surroundings import surroundings_of
+from ..runtime.process.children import Children
 from ..runtime.process.spawner import Spawner
 from ..services import Services
 from .clock import FakeClock
@@ -180,8 +182,8 @@ async def carry(  # noqa: PLR0913 - what a test can set has a name each
     attempt = Attempt(started, here, signal, host, surroundings=around)
     outcome: JobOutcome | None = _without_secrets(attempt, secrets)
     if outcome is None:
-        with _ordinary_logging(host), _prints():
-            outcome = retried(attempt, await execute(attempt, services, Spawner(), grace=GRACE))
+        with _ordinary_logging(host), _prints(), closing(ThreadPool[JobOutcome](1)) as threads:
+            outcome = retried(attempt, await execute(attempt, services, threads, Children(Spawner(), 1), grace=GRACE))
         host.end_prints()
     fault = await host.await_checkpoints()
     if fault is not None:

@@ -4,6 +4,7 @@ import re
 from typing import Any
 
 import httpx
+import pytest
 from playwright.sync_api import Page, expect
 
 from tests.e2e.test_pages import CUT_OFF, WIDTHS, ready, violations

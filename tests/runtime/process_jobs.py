@@ -18,7 +18,7 @@ import time
 from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, TextIO
 
 from pydantic import AfterValidator, BaseModel
 
@@ -177,6 +177,29 @@ def signals_itself(ctx: JobContext) -> int:
 @in_process
 def writes_at_exit(path: str) -> None:
     atexit.register(Path(path).write_text, "ended in order")
+
+
+_open_files: list[TextIO] = []
+
+
+@in_process
+def leaves_work_for_the_end(folder: str) -> None:
+    """What an interpreter does at its exit: threads end, then `atexit` functions run, then files are written out."""
+    unclosed = (Path(folder) / "unclosed").open("w")
+    unclosed.write("written out")
+    _open_files.append(unclosed)
+    closed, unreadable = (Path(folder) / "closed").open("w"), os.fdopen(os.open(os.devnull, os.O_RDONLY), "w")
+    unreadable.write("nobody takes this")
+    closed.close()
+    _open_files.extend([closed, unreadable])
+    order = Path(folder) / "order"
+    atexit.register(lambda: order.write_text(order.read_text() + " then atexit"))
+
+    def work() -> None:
+        threading.Event().wait(0.05)
+        order.write_text("a thread")
+
+    threading.Thread(target=work).start()
 
 
 @in_process

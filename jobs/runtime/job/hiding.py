@@ -30,6 +30,16 @@ class Hiding:
         for name, value in (values or {}).items():
             self.learn(name, value)
 
+    def also(self, values: Mapping[str, str]) -> "Hiding":
+        """One that hides these values, too; those of another moment by the same names stay hidden."""
+        if not values:
+            return self
+        more = Hiding()
+        more._names = dict(self._names)
+        for name, value in values.items():
+            more.learn(name, value)
+        return more
+
     def __bool__(self) -> bool:
         return bool(self._names)
 

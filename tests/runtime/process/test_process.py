@@ -146,6 +146,12 @@ async def test_a_child_that_ends_leaves_nothing_behind(engine: RunningEngine, tm
     assert (tmp_path / "note").read_text() == "ended in order"
 
 
+async def test_a_child_ends_as_an_interpreter_does(engine: RunningEngine, tmp_path: Path) -> None:
+    await engine.finish("leaves_work_for_the_end", {"folder": str(tmp_path)})
+    assert (tmp_path / "order").read_text() == "a thread then atexit"
+    assert (tmp_path / "unclosed").read_text() == "written out"
+
+
 async def test_a_thread_that_never_ends_does_not_keep_the_process(start_engine: StartEngine) -> None:
     engine = await start_engine(JOBS, slots=1)
     done = await engine.finish("leaves_a_thread")

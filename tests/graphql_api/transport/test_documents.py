@@ -87,6 +87,8 @@ def test_registered_documents_are_bounded_in_number_and_bytes() -> None:
 async def test_with_an_allow_list_only_listed_documents_run() -> None:
     listed = {sha256_of(HELLO): HELLO}
     async with served(allow_list=listed) as server:
+        schema = await server.client.get("/schema.graphql")
+        assert (schema.status_code, schema.json()["errors"][0]["extensions"]["code"]) == (403, "DOCUMENT_NOT_ALLOWED")
         assert (await server.query(HELLO))["data"] == {"hello": "Hello world"}
         by_hash = await server.post({"extensions": persisted(HELLO)})
         assert by_hash.json()["data"] == {"hello": "Hello world"}

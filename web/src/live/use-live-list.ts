@@ -32,7 +32,7 @@ export function useLiveList<R extends Stamps, V, Row>(key: string, query: LiveLi
     variables,
     ...(parts === undefined ? {} : { parts }),
     ...(every === undefined ? {} : { every }),
-    init: (data) => listOf(page(data)),
+    init: (data) => listOf(page(data), query.first),
     reduce: (list, event) => {
       const about = change?.(event) ?? null;
       const next = about === null ? list : changed(list, about, query);

@@ -125,3 +125,10 @@ describe("the choice", () => {
     expect([...stillChosen(new Set(["1", "3", "4"]), ["3", "4"], ["4", "5"])]).toEqual(["1", "4"]);
   });
 });
+
+test("an answer with all rows counts them itself: what the server counted a moment later may be another number", () => {
+  const answer = { nodes: [{ id: "1" }, { id: "2" }], pageInfo: { hasNextPage: false, endCursor: null }, totalCount: 3 };
+  expect(listOf<Row>(answer, true).total).toBe(2);
+  expect(listOf<Row>(answer).total).toBe(3);
+  expect(listOf<Row>({ ...answer, pageInfo: { hasNextPage: true, endCursor: "a" } }, true).total).toBe(3);
+});

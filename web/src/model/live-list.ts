@@ -42,8 +42,11 @@ const GROWS = 2;
 /** Beyond this the tail is dropped, and with it the cursor behind it. */
 const BURSTS = 10;
 
-export function listOf<Row>(page: ListPage<Row>): ListState<Row> {
-  return { rows: page.nodes, end: page.pageInfo.endCursor, more: page.pageInfo.hasNextPage, total: page.totalCount ?? null, stale: false };
+/** `first`: the answer begins with the first row. One that holds all rows counts them itself: the server counts a moment later. */
+export function listOf<Row>(page: ListPage<Row>, first = false): ListState<Row> {
+  const { hasNextPage: more, endCursor: end } = page.pageInfo;
+  const total = page.totalCount !== undefined && first && !more ? page.nodes.length : (page.totalCount ?? null);
+  return { rows: page.nodes, end, more, total, stale: false };
 }
 
 /** The list after a change; the same object when it does not concern this list. */

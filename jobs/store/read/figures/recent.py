@@ -126,7 +126,9 @@ def total(conn: Connection, start: datetime, end: datetime, lately: Lately, rece
 
 def since_of(conn: Connection, now: datetime) -> datetime:
     """Since when everything has to be looked at: since the first hour that is not counted, but for an hour at least."""
-    begin = hours.hour_of(now - FARTHEST)
+    oldest = conn.execute(select(func.min(e.c.started_at, type_=UtcDateTime()))).scalar_one()
+    # Hours before the log are not counted either.
+    begin = hours.hour_of(max(now - FARTHEST, oldest or now))
     known = hours.counted(conn, begin, now)
     at = begin
     while at in known:

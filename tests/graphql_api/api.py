@@ -38,7 +38,8 @@ class Api:
         assert isinstance(result, ExecutionResult)
         data: dict[str, Any] = result.data or {}
         for name in RAISED.keys() & data.keys():
-            errors: list[dict[str, str]] = (data[name] or {}).get("errors", [])
+            payload: dict[str, Any] = data[name] or {}
+            errors: list[dict[str, str]] = payload.get("errors", [])
             known = {None, *RAISED[name]}
             assert all(error.get("code") in known for error in errors), f"{name} gives more codes than it says"
         return result.data or {}, [dict(error.formatted) for error in result.errors or []]

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-LOOK_EVERY: Final = 0.1
+LOOK_EVERY: Final = 0.25
 """Seconds between two looks."""
 LONGEST: Final = 1.0
 """Seconds after which nothing waits any longer, however well things go on."""

@@ -12,10 +12,13 @@ _TURNS: Final = 2.0
 """How many turns' time is bridged: while one brings runs, the ends of those before are still on their way."""
 _WORTH: Final = 0.05
 """The part of their time that all places together would wait for claims; below it nothing is begun ahead."""
+_LEAST: Final = 40.0
+"""Ends a second below which nothing is begun ahead: behind one run that takes longer it would wait for too long."""
 _MOST: Final = 400
 _MORE: Final = 1.25
 _WINDOW: Final = 0.01
-"""Seconds over which ends are counted at least."""
+_LONG_WINDOW: Final = 0.25
+"""Seconds over which ends are counted: at least, and at most where few runs end."""
 
 
 class Ahead:
@@ -58,11 +61,12 @@ class Ahead:
         if self._since is None:
             self._since = now
         elapsed = now - self._since
-        if elapsed >= _WINDOW:
+        # A few ends that happen to fall together say nothing: each place was left twice, or there was time for it.
+        if elapsed >= _WINDOW and (self._ends >= 2 * self._places or elapsed >= _LONG_WINDOW):
             self._follow(self._ends / elapsed, is_short=not waiting)
             self._ends, self._since = 0, now
         wanted = self._rate * min(HORIZON, _TURNS * (self._claim + LULL))
-        is_worth_it = wanted >= _WORTH * self._places and self._rate * HORIZON >= 1.0
+        is_worth_it = wanted >= _WORTH * self._places and self._rate >= _LEAST
         return min(_MOST, math.ceil(wanted)) if is_worth_it else 0
 
     def _follow(self, rate: float, *, is_short: bool) -> None:

@@ -104,6 +104,15 @@ class TestAhead:
     def test_where_claims_are_what_is_awaited_the_rate_grows(self) -> None:
         assert self.after(20, rate=4000, claim=0.005, waiting=0) > self.after(20, rate=4000, claim=0.005)
 
+    def test_two_ends_that_fall_together_are_no_rate(self) -> None:
+        ahead = Ahead(2)
+        ahead.begin(0.0)
+        assert ahead.count(0.2, 0) == 0
+        ahead.end()
+        ahead.end()
+        assert ahead.count(0.21, 0) == 0
+        assert ahead.count(0.26, 0) == 0
+
     def test_a_run_that_found_no_place_ends_it(self) -> None:
         ahead = Ahead(20)
         ahead.begin(0.0)

@@ -17,7 +17,7 @@ from .core.run_spec import RunSpec
 from .declared import Job, job
 from .handle import RunFailed, RunHandle
 from .outcomes import Cancel, PermanentFailure, Result, Snooze
-from .registry import Backoff
+from .registry import Backoff, Reuse
 from .registry.declaring import around, carries, resource
 from .registry.hooks import GIVEN, Scope
 
@@ -34,6 +34,7 @@ __all__ = [
     "JobContext",
     "PermanentFailure",
     "Result",
+    "Reuse",
     "RunFailed",
     "RunHandle",
     "RunSpec",

@@ -269,6 +269,8 @@ class Node(Record):
     name: str
     state: NodeState
     slots: int
+    thread_slots: int | None
+    process_slots: int | None
     running: int
     version: str
     started_at: datetime

@@ -100,6 +100,8 @@ class Node:
     name: str = strawberry.field(description="Its readable name, unique among live nodes.")
     state: model.NodeState = strawberry.field(description="Where it is in its life.")
     slots: int = strawberry.field(description="How many runs it executes at once.")
+    thread_slots: int | None = strawberry.field(description="How many of these in threads; null = all.")
+    process_slots: int | None = strawberry.field(description="How many of these in child processes; null = all.")
     running: int = strawberry.field(description="How many it executed at its last heartbeat.")
     version: str = strawberry.field(description="The version of Cronograph it runs.")
     started_at: datetime = strawberry.field(description="When it started.")

@@ -26,7 +26,8 @@ FORGET_AFTER = timedelta(hours=24)
 class NewNode:
     """A process that is about to become a node.
 
-    ``jobs``: all that it knows; ``choice``: which runs it takes; ``thread_slots`` None = all slots; ``lease``: seconds.
+    ``jobs``: all that it knows; ``choice``: which runs it takes; ``thread_slots``,
+    ``process_slots``: None = all slots; ``lease``: seconds.
     """
 
     name: str
@@ -35,6 +36,7 @@ class NewNode:
     jobs: tuple[JobInfo, ...]
     lease: float
     thread_slots: int | None = None
+    process_slots: int | None = None
     choice: NodeChoice = EVERYTHING
 
 
@@ -58,7 +60,7 @@ def join(tx: Tx, new: NewNode, *, alone: bool) -> Node:
         tx.conn,
         name=new.name,
         slots=new.slots,
-        thread_slots=new.thread_slots,
+        kinds=(new.thread_slots, new.process_slots),
         version=new.version,
         jobs={job.name: job.signature if new.choice.takes_job(job.name, job.tags) else None for job in new.jobs},
         choice=new.choice,

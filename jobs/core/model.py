@@ -17,8 +17,7 @@ DEFAULT_RETRIES = 2
 DEFAULT_RETRY_DELAY = 60.0
 DEFAULT_MISFIRE_GRACE = 60.0
 DEFAULT_CATCH_UP_LIMIT = 100
-MAX_QUEUED_PER_TASK = 10
-"""How many unfinished runs a task under overlap policy QUEUE may have; further occurrences are skipped."""
+MAX_QUEUED_PER_TASK = 10  # unfinished runs under overlap policy QUEUE; further occurrences are skipped
 
 
 class Priority(StrEnum):
@@ -355,7 +354,7 @@ class Node:
     """One running process, or one that was. ``clock_skew`` is its clock minus the database's, in seconds.
 
     ``jobs``: those it knows; ``signatures``: its version of each that it takes, by name; ``thread_slots``: how many
-    runs in threads and child processes it takes, None = all; ``launcher_fault``: why it can start no child process.
+    runs in threads it takes, None = all; ``process_slots``: the same; ``launcher_fault``: why it has no child process.
     """
 
     id: int
@@ -363,6 +362,7 @@ class Node:
     state: NodeState
     slots: int
     thread_slots: int | None
+    process_slots: int | None
     running: int
     version: str
     seq: int

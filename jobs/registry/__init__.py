@@ -4,6 +4,7 @@ from .define import define
 from .definition import Handler, JobDefinition, Registry, default_registry
 from .options import JobOptions
 from .policies import Backoff, JobPolicies
+from .reuse import Reuse
 
 __all__ = [
     "Backoff",
@@ -12,6 +13,7 @@ __all__ = [
     "JobOptions",
     "JobPolicies",
     "Registry",
+    "Reuse",
     "default_registry",
     "define",
 ]

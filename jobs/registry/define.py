@@ -21,6 +21,7 @@ from .options import JobOptions, unknown_option
 from .parameters import arguments_of, hints_of
 from .place import place_of
 from .policies import JobPolicies, policies_of
+from .reuse import reuse_of
 
 # Declared schedules are only judged here; where an INTERVAL begins is decided when its task is made.
 _ANY_TIME = datetime(2000, 1, 1, tzinfo=UTC)
@@ -82,7 +83,10 @@ def _defined(name: str, handler: Handler, where: str, known: Collection[Any], op
         given=given,
         on_failure=_on_failure(options.get("on_failure")),
         tags=_tags(options.get("tags", ())),
+        reuse=reuse_of(options.get("reuse")),
+        preload=_preload(options.get("preload")),
     )
+    _check_process_options(definition)
     _check_declared_args(definition, options)
     return definition
 
@@ -121,6 +125,20 @@ def _tags(value: object) -> tuple[str, ...]:
             )
         tags.add(one)
     return tuple(sorted(tags))
+
+
+def _preload(value: object) -> bool | None:
+    if value is not None and not isinstance(value, bool):
+        raise ValueError(f"preload: must be True, False or None, got {value!r:.60}")
+    return value
+
+
+def _check_process_options(definition: JobDefinition) -> None:
+    if definition.isolation is Isolation.PROCESS:
+        return
+    for name, value in (("reuse", definition.reuse), ("preload", definition.preload)):
+        if value is not None:
+            raise ValueError(f"{name}: is for jobs in child processes; add isolation='process' or leave {name} out")
 
 
 def _flag(value: object) -> bool:

@@ -17,6 +17,7 @@ from ..core.outcome import Failure
 from .hooks import Hooks, Resource, Scope, name_of
 from .policies import NO_POLICIES, JobPolicies
 from .queue import RunQueue
+from .reuse import Reuse
 
 Handler = Callable[..., Any]
 
@@ -43,6 +44,8 @@ class JobDefinition:
         given: The parameters that get resources, with the annotations of these.
         on_failure: Called on a node once a run has failed for good; the name of a job is among its ``policies``.
         tags: What nodes may choose it by.
+        reuse: How long a child process serves its runs; None = each run gets one of its own.
+        preload: Whether its module is imported before child processes are forked; None = as the node says.
     """
 
     name: str
@@ -59,6 +62,8 @@ class JobDefinition:
     given: Mapping[str, Any] = field(default_factory=dict[str, Any])
     on_failure: Callable[[Failure], object] | None = None
     tags: tuple[str, ...] = ()
+    reuse: Reuse | None = None
+    preload: bool | None = None
 
     @property
     def args_schema(self) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from typing import Any, Protocol, TypeAlias, TypedDict
 from ..core.model import Isolation, Json, MisfirePolicy, OverlapPolicy, Priority, ScheduleSpec
 from ..core.outcome import Failure
 from .policies import Backoff
+from .reuse import Reuse
 
 Seconds: TypeAlias = float | timedelta
 """A duration: seconds, or a ``timedelta``."""
@@ -33,6 +34,10 @@ class JobOptions(TypedDict, total=False):
         description: For people; unless given, the first line of the docstring.
         isolation: ``"process"`` to run in a child process; unless given, ``async def`` runs on the event loop and
             ``def`` in a thread.
+        reuse: Of a job with ``isolation="process"``: how long a child process serves one run after the other, as a
+            number of runs, a ``timedelta``, or a ``Reuse``; each run gets a fresh one unless given.
+        preload: Of such a job: whether its module is imported once, before child processes are forked; as the node's
+            setting ``preload`` says unless given.
         retries: How many failures a run survives; 2 unless given.
         retry_delay: Seconds before the first retry; 60 unless given.
         backoff: How the delay grows: ``"exponential"`` (unless given), ``"linear"``, ``"constant"``, or a function that
@@ -58,6 +63,8 @@ class JobOptions(TypedDict, total=False):
     enabled: bool
     description: str | None
     isolation: Isolation | str | None
+    reuse: int | timedelta | Reuse | None
+    preload: bool | None
     retries: int
     retry_delay: Seconds
     backoff: Backoff | str | Callable[[int], Seconds]

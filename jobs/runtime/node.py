@@ -40,8 +40,16 @@ def _join(tx: Tx, registry: Registry, settings: EngineSettings, alone: bool) -> 
     if name != wanted:
         log.warning("a live node is called %s already; this one is called %s", wanted, name)
     infos = tuple(job.info for job in registry)
-    slots, threads = settings.slots, settings.thread_slots
-    new = NewNode(name, slots, settings.version, infos, settings.lease, threads, settings.choice)
+    new = NewNode(
+        name,
+        settings.slots,
+        settings.version,
+        infos,
+        settings.lease,
+        settings.thread_slots,
+        settings.child_slots,
+        settings.choice,
+    )
     return join(tx, new, alone=alone)
 
 

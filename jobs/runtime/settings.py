@@ -1,11 +1,17 @@
 """The settings of one node."""
 
+import os
 from dataclasses import dataclass
 
 from ..core.errors import ConfigurationError
 from ..core.fairness import CountingScheme
 from ..core.node_choice import EVERYTHING, NodeChoice
 from .process.spawner import StartLauncher, start_launcher
+
+
+def cores() -> int:
+    """How many processor cores this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,7 +21,9 @@ class EngineSettings:
     Attributes:
         node_name: Unique among live nodes; None = a readable random one.
         slots: How many runs execute at once. 200 unless set: a coroutine that waits costs next to nothing.
-        thread_slots: How many of the slots runs in threads and child processes may take. 20 unless set.
+        thread_slots: How many of the slots runs in threads may take. 20 unless set.
+        process_slots: How many of them runs in child processes may take; None = one for each core.
+        preload: Import the modules of process jobs before child processes are forked, unless a job says otherwise.
         prefetch: How many more are reserved ahead. 0 unless set: a claim costs less than a reservation and its start.
         counting_scheme: HIGH and LOW runs taken in turn within a group. ``2,1`` unless set.
         heartbeat: Between two signs of life. 15 unless set.
@@ -33,6 +41,8 @@ class EngineSettings:
     node_name: str | None = None
     slots: int = 200
     thread_slots: int = 20
+    process_slots: int | None = None
+    preload: bool = False
     prefetch: int = 0
     counting_scheme: str = "2,1"
     heartbeat: float = 15.0
@@ -56,6 +66,8 @@ class EngineSettings:
             raise ConfigurationError(f"slots: must be from 1 to 10000, got {self.slots}")
         if not 1 <= self.thread_slots <= 10_000:
             raise ConfigurationError(f"thread_slots: must be from 1 to 10000, got {self.thread_slots}")
+        if self.process_slots is not None and not 1 <= self.process_slots <= 1_000:
+            raise ConfigurationError(f"process_slots: must be from 1 to 1000, got {self.process_slots}")
         if not 0 <= self.prefetch <= 10_000:
             raise ConfigurationError(f"prefetch: must be from 0 to 10000, got {self.prefetch}")
         if not 0 < self.heartbeat <= self.lease / 2:
@@ -68,6 +80,11 @@ class EngineSettings:
             CountingScheme.parse(self.counting_scheme)
         except ValueError as error:
             raise ConfigurationError(str(error)) from error
+
+    @property
+    def child_slots(self) -> int:
+        """``process_slots``, or as many as this process may use cores."""
+        return self.process_slots if self.process_slots is not None else cores()
 
     def poll_for(self, *, is_sqlite: bool) -> float:
         """Seconds between two slow looks for work."""

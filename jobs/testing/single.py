@@ -2,7 +2,7 @@
 
 import logging
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, fields, replace
 from datetime import UTC, datetime
 from difflib import get_close_matches
@@ -40,11 +40,13 @@ from ..runtime.attempts.attempt import Attempt
 from ..runtime.attempts.executor import execute
 from ..runtime.attempts.retrying import retried
 from ..runtime.attempts.secrets import UNAVAILABLE
+from ..runtime.attempts.threads import ThreadPool
 from ..runtime.job.hiding import Hiding
 from ..runtime.job.host import Enqueue, LocalHost, SaveCheckpoint
 from ..runtime.job.lines import JobLogHandler, RawLine, level_name
 from ..runtime.job.stopping import StopSignal
 from ..runtime.job.surroundings import surroundings_of
+from ..runtime.process.children import Children
 from ..runtime.process.spawner import Spawner
 from ..services import Services
 from .clock import FakeClock
@@ -179,8 +181,8 @@ async def carry(  # noqa: PLR0913 - what a test can set has a name each
     attempt = Attempt(started, here, signal, host, surroundings=around)
     outcome: JobOutcome | None = _without_secrets(attempt, secrets)
     if outcome is None:
-        with _ordinary_logging(host):
-            outcome = retried(attempt, await execute(attempt, services, Spawner(), grace=GRACE))
+        with _ordinary_logging(host), closing(ThreadPool[JobOutcome](1)) as threads:
+            outcome = retried(attempt, await execute(attempt, services, threads, Children(Spawner(), 1), grace=GRACE))
     fault = await host.await_checkpoints()
     if fault is not None:
         raise fault

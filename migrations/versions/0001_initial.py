@@ -304,6 +304,7 @@ def _node() -> None:
         Column("state", String(12), nullable=False),
         Column("slots", Integer(), nullable=False),
         Column("thread_slots", Integer()),
+        Column("process_slots", Integer()),
         Column("running", Integer(), nullable=False),
         Column("version", String(40), nullable=False),
         Column("seq", KEY, nullable=False),

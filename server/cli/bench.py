@@ -36,7 +36,11 @@ def bench(
     """
     settings = load({"database_url": database_url}, config).settings
     node = EngineSettings(
-        slots=settings.slots, thread_slots=settings.thread_slots, prefetch=settings.prefetch, poll=settings.poll
+        slots=settings.slots,
+        thread_slots=settings.thread_slots,
+        process_slots=settings.process_slots,
+        prefetch=settings.prefetch,
+        poll=settings.poll,
     )
     amount = Amount(runs, latencies, tasks)
     leave_out_what_stays()

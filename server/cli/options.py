@@ -73,7 +73,9 @@ SETTINGS: Final[dict[str, Any]] = {
     "jobs": Jobs,
     "node_name": _said("--node-name", "Name of this process among the nodes. (default: a random one)"),
     "slots": _said("--slots", "Runs at once. (default: 200)", "INTEGER"),
-    "thread_slots": _said("--thread-slots", "How many of them in threads and processes. (default: 20)", "INTEGER"),
+    "thread_slots": _said("--thread-slots", "How many of them in threads. (default: 20)", "INTEGER"),
+    "process_slots": _said("--process-slots", "How many of them in processes. (default: one a core)", "INTEGER"),
+    "preload": _said("--preload", "Import the modules of process jobs before forking.", kind=bool),
     "prefetch": _said("--prefetch", "Runs claimed ahead of free slots. (default: 0)", "INTEGER"),
     "counting_scheme": _said("--counting-scheme", "HIGH, then LOW runs of a group's turn. (default: 2,1)", "HIGH,LOW"),
     "groups": _several("--groups", "Take only runs of these groups: a,b, or repeat it. (default: all)", "NAMES"),
@@ -94,6 +96,7 @@ SETTINGS: Final[dict[str, Any]] = {
     "no_auth": _said("--no-auth", "Serve without sign-in, for trials; accepted on loopback only.", kind=bool),
 }
 """Each of them, and how its flag is written."""
+_SWITCHES: Final = frozenset({"preload", "setup_public", "no_auth"})
 
 
 def takes_settings(command: Callable[Concatenate[Flags, P], None]) -> Callable[..., None]:
@@ -106,8 +109,7 @@ def takes_settings(command: Callable[Concatenate[Flags, P], None]) -> Callable[.
         command(flags, *args, **given)
 
     shared = [
-        option(name, annotation, default=False if name in ("setup_public", "no_auth") else None)
-        for name, annotation in SETTINGS.items()
+        option(name, annotation, default=False if name in _SWITCHES else None) for name, annotation in SETTINGS.items()
     ]
     return with_options(command, taking, before=shared)
 

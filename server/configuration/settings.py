@@ -101,7 +101,9 @@ class Settings(BaseSettings):
         setup_public: Let a server without an administrator be reached from elsewhere.
         no_auth: Serve without sign-in, for trials; loopback only.
         slots: How many runs this node works on at once.
-        thread_slots: How many of these may be runs in threads and child processes.
+        thread_slots: How many of these may be runs in threads.
+        process_slots: How many of these may be runs in child processes; unset = one for each processor core.
+        preload: Import the modules of process jobs before child processes are forked, unless a job says otherwise.
         prefetch: Runs claimed beyond the free slots; 0 unless set.
         counting_scheme: Of how many runs of priority HIGH, then of LOW, a group's turn is made.
         groups: Take only runs of these groups; empty = of all.
@@ -152,6 +154,8 @@ class Settings(BaseSettings):
     no_auth: Annotated[bool, MustBe("true or false")] = False
     slots: Annotated[int, Field(ge=1, le=10_000), MustBe("a whole number from 1 to 10000")] = 200
     thread_slots: Annotated[int, Field(ge=1, le=10_000), MustBe("a whole number from 1 to 10000")] = 20
+    process_slots: Annotated[int | None, Field(ge=1, le=1_000), MustBe("a whole number from 1 to 1000")] = None
+    preload: Annotated[bool, MustBe("true or false")] = False
     prefetch: Annotated[int, Field(ge=0, le=10_000), MustBe("a whole number from 0 to 10000")] = 0
     counting_scheme: Annotated[
         str,

@@ -210,6 +210,20 @@ class TestRun:
         says(of_run(stored, run.id), "NO_SLOT", "The only slot of node node-a is taken")
         says(of_run(stored, other.id), "NEXT")
 
+    def test_no_slot_for_child_processes_is_free_while_threads_have_some(self, stored: Stored) -> None:
+        infos = (
+            JobInfo("work", isolation=Isolation.PROCESS, args_schema={}),
+            JobInfo("other", isolation=Isolation.THREAD, args_schema={}),
+        )
+        new = NewNode("node-a", 5, "1", infos, 60.0, thread_slots=3, process_slots=1)
+        node = stored.do(join, new, alone=False)
+        stored.do(lambda tx: nodes.set_state(tx.conn, node.id, NodeState.ACTIVE))
+        stored.enqueue()
+        run, other = stored.enqueue(), stored.enqueue(job_name="other", group="b")
+        Worker(stored, node, ("work",)).start()
+        says(of_run(stored, run.id), "NO_SLOT", "The only slot of node node-a is taken")
+        says(of_run(stored, other.id), "NEXT")
+
     def test_no_free_slot(self, stored: Stored) -> None:
         worker = stored.node(slots=1)
         stored.enqueue()

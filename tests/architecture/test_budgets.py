@@ -42,6 +42,9 @@ SLEEPERS = {
     "tests/bench/bench_serve.py": "measures what an idle server costs while time passes",
     "tests/bench/peers/tally.py": "looks at what other processes have done, without this project's helpers",
     "tests/chaos/poisonous_jobs.py": "jobs that block, or that do not end when they are asked to",
+    "tests/bench/peers/kinds.py": "waits for a Redis that says nothing when it listens",
+    "tests/bench/peers/kinds_cronograph.py": "looks for what other processes have done",
+    "tests/bench/peers/kinds_work.py": "its jobs wait, and other processes do them",
 }
 """Test files that may sleep, each with the reason."""
 

@@ -1,5 +1,8 @@
 """Which of the tests of the moving parts run on which database."""
 
+import sys
+from collections.abc import Iterator
+
 import pytest
 
 ON_BOTH = ("async", "loop", "process")
@@ -26,5 +29,13 @@ def _needs_no_second_database(item: pytest.Item) -> bool:
     return (
         kind not in ON_BOTH
         or (kind == "process" and item.path.name != "test_logs.py")
-        or item.path.name == "test_process.py"
+        or item.path.name in ("test_process.py", "test_reuse.py", "test_preload.py")
     )
+
+
+@pytest.fixture
+def own_stdout() -> Iterator[None]:
+    """Standard output is as before afterwards."""
+    original = sys.stdout
+    yield
+    sys.stdout = original

@@ -1,8 +1,5 @@
 """Jobs of every kind put others into the queue, and what they print is kept."""
 
-import sys
-from collections.abc import Iterator
-
 import pytest
 
 from cronograph.jobs import JobContext, job
@@ -16,14 +13,6 @@ from tests.support.engines import RunningEngine, StartEngine
 from tests.support.waiting import eventually
 
 KINDS = ("async", "thread", "process", "async in process")
-
-
-@pytest.fixture
-def own_stdout() -> Iterator[None]:
-    """Standard output is as before afterwards."""
-    original = sys.stdout
-    yield
-    sys.stdout = original
 
 
 async def told(engine: RunningEngine, after: int) -> list[Run]:

@@ -2,15 +2,17 @@
 
 import asyncio
 import threading
+from pathlib import Path
 
 from sqlalchemy import Connection, select
 
 from cronograph.jobs.actions.runs import enqueue_runs
 from cronograph.jobs.core.events import Change, EventKind, spread
-from cronograph.jobs.core.model import NewRun, Trigger
+from cronograph.jobs.core.model import NewRun, Outcome, Trigger
 from cronograph.jobs.core.states import RunState
 from cronograph.jobs.registry import Registry, define
 from cronograph.jobs.store.schema.tables import event
+from tests.runtime.process_jobs import JOBS as PROCESS_JOBS
 from tests.support.engines import RunningEngine, StartEngine
 from tests.support.waiting import eventually
 
@@ -43,6 +45,59 @@ async def test_threads_take_their_share_of_the_slots_and_coroutines_the_rest(sta
         gate.set()
     for run_id in threads + coroutines:
         assert (await engine.run_until_finished(run_id)).state is RunState.SUCCESS
+
+
+async def test_child_processes_and_threads_have_slots_of_their_own(start_engine: StartEngine, tmp_path: Path) -> None:
+    release = threading.Event()
+
+    def blocks() -> None:
+        release.wait(30)
+
+    registry = Registry()
+    registry.add(define("blocks", blocks))
+    waits = PROCESS_JOBS.get("waits_with_child")
+    assert waits is not None
+    registry.add(waits)
+    engine = await start_engine(registry, slots=10, thread_slots=2, process_slots=1)
+    children = [await engine.enqueue("waits_with_child", {"folder": str(tmp_path)}) for _ in range(2)]
+    threads = [await engine.enqueue("blocks") for _ in range(3)]
+    try:
+        await eventually(lambda: engine.engine.running == 3, message="all slots to be taken")
+        assert await states(engine, children) == [RunState.RUNNING, RunState.WAITING]
+        assert await states(engine, threads) == [RunState.RUNNING] * 2 + [RunState.WAITING]
+    finally:
+        release.set()
+        for run_id in reversed(children):
+            await engine.cancel_elsewhere(run_id)
+    for run_id in threads:
+        assert (await engine.run_until_finished(run_id)).state is RunState.SUCCESS
+
+
+async def test_what_is_begun_ahead_of_long_runs_is_handed_back(start_engine: StartEngine) -> None:
+    """More short runs may be begun than there are threads; what does not get one soon waits in the queue again."""
+    release, blocked = threading.Event(), threading.Semaphore(0)
+
+    def work(*, long: bool) -> None:
+        if long:
+            blocked.release()
+            release.wait(30)
+
+    registry = Registry()
+    registry.add(define("work", work))
+    engine = await start_engine(registry, slots=100, thread_slots=10)
+    runs = [NewRun("work", Trigger.API, args={"long": 300 <= number < 310}) for number in range(400)]
+    ids = [one.run.id for one in await engine.database.write(enqueue_runs, runs)]
+    try:
+        for _ in range(10):
+            await asyncio.to_thread(blocked.acquire)
+        await eventually(lambda: engine.engine.running == 10, message="what waits for a thread to be handed back")
+        assert set(await states(engine, ids[310:])) == {RunState.WAITING}
+    finally:
+        release.set()
+    for run_id in ids:
+        done = await engine.finished(run_id)
+        assert (done.run.state, done.run.failures) == (RunState.SUCCESS, 0)
+        assert {one.outcome for one in done.executions[:-1]} <= {Outcome.HANDED_BACK}
 
 
 async def test_a_node_that_was_waiting_begins_all_that_it_can_at_once(start_engine: StartEngine) -> None:

@@ -2,9 +2,10 @@
 
 import asyncio
 import logging
+from collections import Counter
 from collections.abc import Callable, Container, Coroutine, Mapping, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 from ...actions.checkpoints import save_checkpoint
 from ...actions.queue.claim import Started
@@ -24,16 +25,30 @@ from ..job.stopping import StopSignal
 from ..job.surroundings import Surroundings, surroundings_of
 from ..live.log_writer import LogWriter
 from ..live.progress import ProgressWriter
-from ..process.spawner import Spawner
+from ..process.children import Children
 from .afterwards import call_on_failure, failure_for
 from .attempt import Attempt
-from .bodies import Body, Running
+from .bodies import NO_PLACE, Body, Running
 from .executor import body_of, ended, supervise
 from .finisher import Finisher
 from .retrying import retried
+from .rooms import Rooms
 from .secrets import read_secrets
+from .threads import ThreadPool
 
 log = logging.getLogger(__name__)
+
+
+class Alone(NamedTuple):
+    """What runs without anybody beside it: its outcome to come, and what rings at the end of its time box."""
+
+    running: Running
+    deadline: asyncio.TimerHandle | None
+
+    def end(self) -> None:
+        """It is not alone any more."""
+        if self.deadline is not None:
+            self.deadline.cancel()
 
 
 class Attempts:
@@ -45,13 +60,16 @@ class Attempts:
         logs: Keeps log lines.
         progress: Writes progress.
         grace: Seconds between "please stop" and the hard stop.
-        spawner: Gives child processes.
+        rooms: Hears of what begins and ends.
+        threads: Where plain functions run.
+        children: Gives child processes.
         on_free: Called when slots became free by themselves, not in a transaction that fills them anew.
         on_fault: Called when ends can no longer be stored: the node must end its life.
 
     Attributes:
         finisher: Stores the ends.
-        in_threads: How many of the attempts are in threads and child processes.
+        threads: Where plain functions run.
+        held: How many attempts there are by where they run, those whose ends are not stored yet among them.
     """
 
     def __init__(
@@ -62,7 +80,9 @@ class Attempts:
         progress: ProgressWriter,
         *,
         grace: float,
-        spawner: Spawner,
+        rooms: Rooms,
+        threads: ThreadPool[JobOutcome],
+        children: Children,
         on_free: Callable[[], None],
         on_fault: Callable[[], None],
     ) -> None:
@@ -71,15 +91,17 @@ class Attempts:
         self._logs = logs
         self._progress = progress
         self._grace = grace
-        self._spawner = spawner
+        self._children = children
         self._on_free = on_free
         self._on_fault = on_fault
         self.finisher = Finisher(services.database, self._stored, on_free, self._not_stored)
-        self.in_threads = 0
+        self._rooms = rooms
+        self.threads = threads
+        self.held: Counter[Isolation] = Counter()
         self._surroundings = _surroundings(registry, services.resources)
         self._active: dict[int, Attempt] = {}
-        # Of these, coroutines that nobody has asked to stop: they need nobody beside them.
-        self._alone: dict[int, Running] = {}
+        # Of these, those that nobody has asked to stop: they need nobody beside them.
+        self._alone: dict[int, Alone] = {}
         self._companions: set[asyncio.Task[None]] = set()
         self._idle = asyncio.Event()
         self._idle.set()
@@ -87,10 +109,15 @@ class Attempts:
     def __len__(self) -> int:
         return len(self._active)
 
-    def is_in_thread(self, end: Finish) -> bool:
-        """Whether an attempt, which ended, was none of a coroutine."""
-        attempt = self._active.get(end.execution_id)
-        return attempt is not None and not _is_coroutine(attempt)
+    def kinds_of(self, ends: Sequence[Finish]) -> Counter[Isolation]:
+        """How many of the attempts that ended ran where, as far as they are held."""
+        attempts = (self._active.get(end.execution_id) for end in ends)
+        return Counter(attempt.definition.isolation for attempt in attempts if attempt is not None)
+
+    @property
+    def waiting(self) -> Mapping[Isolation, int]:
+        """How many attempts wait for a thread or a child process."""
+        return {Isolation.THREAD: self.threads.waiting, Isolation.PROCESS: self._children.waiting}
 
     @property
     def run_ids(self) -> set[int]:
@@ -107,7 +134,9 @@ class Attempts:
         for one in started:
             attempt = self._prepare(one)
             self._active[one.execution_id] = attempt
-            self.in_threads += not _is_coroutine(attempt)
+            kind = attempt.definition.isolation
+            self._rooms.begun(kind, self.held[kind])
+            self.held[kind] += 1
             self._idle.clear()
             self._logs.open(one.execution_id)
             self._begin(attempt)
@@ -118,32 +147,47 @@ class Attempts:
             self._accompany(attempt, self._run_with_secrets(attempt, names))
             return
         body = self._body(attempt)
-        if isinstance(body, Failed) or not _can_be_alone(attempt):
-            self._accompany(attempt, self._run(attempt, body, None))
+        if isinstance(body, Failed):
+            self._accompany(attempt, self._complete(attempt, body))
             return
-        execution_id = attempt.started.execution_id
-        name = f"cronograph-run-{attempt.started.run.id}"
-        running = asyncio.get_running_loop().create_task(body.run(), name=name)
-        self._alone[execution_id] = running
+        running = self._begun(attempt, body)
+        if isinstance(running, Failed):
+            self._accompany(attempt, self._complete(attempt, running))
+            return
+        # Until it should stop it needs nobody beside it.
+        remaining, deadline = attempt.signal.remaining(), None
+        if remaining is not None:
+            later = asyncio.get_running_loop().call_later
+            deadline = later(remaining, self._should_stop, attempt, body, StopReason.DEADLINE)
+        self._alone[attempt.started.execution_id] = Alone(running, deadline)
         running.add_done_callback(partial(self._ended_alone, attempt))
         attempt.host.subscribe_stops(partial(self._should_stop, attempt, body))
 
     def _body(self, attempt: Attempt) -> Body | Failed:
         try:
-            return body_of(attempt, self._services, self._spawner)
+            return body_of(attempt, self._services, self.threads, self._children)
+        except Exception as error:
+            return _executor_failed(attempt, error)
+
+    def _begun(self, attempt: Attempt, body: Body) -> Running | Failed:
+        try:
+            return body.begin()
         except Exception as error:
             return _executor_failed(attempt, error)
 
     def _should_stop(self, attempt: Attempt, body: Body, _reason: StopReason) -> None:
-        """A coroutine that was alone so far is asked to stop: from now on somebody waits for it."""
-        running = self._alone.pop(attempt.started.execution_id, None)
-        if running is not None:
-            self._accompany(attempt, self._run(attempt, body, running))
+        """An attempt that was alone so far should stop: from now on somebody waits for it."""
+        alone = self._alone.pop(attempt.started.execution_id, None)
+        if alone is not None:
+            alone.end()
+            self._accompany(attempt, self._run(attempt, body, alone.running))
 
     def _ended_alone(self, attempt: Attempt, running: Running) -> None:
-        if self._alone.pop(attempt.started.execution_id, None) is None:
+        alone = self._alone.pop(attempt.started.execution_id, None)
+        if alone is None:
             return
-        outcome = retried(attempt, ended(running, None))
+        alone.end()
+        outcome = retried(attempt, _outcome(attempt, running))
         host = attempt.host
         if host.left_more or not self._logs.close_unwritten(attempt.started.execution_id):
             self._accompany(attempt, self._complete(attempt, outcome))
@@ -151,7 +195,15 @@ class Attempts:
         if host.latest_progress is not None:
             self._progress.forget(attempt.started.run.id)
         started = attempt.started
-        self.finisher.submit(Finish(started.run, started.execution_id, outcome, progress=host.latest_progress))
+        self._submit(attempt, Finish(started.run, started.execution_id, outcome, progress=host.latest_progress))
+
+    def _submit(self, attempt: Attempt, end: Finish) -> None:
+        kind = attempt.definition.isolation
+        if end.outcome is NO_PLACE[kind] and attempt.signal.reason is None:
+            self._rooms.stalled(kind)
+        else:
+            self._rooms.ended(kind)
+        self.finisher.submit(end)
 
     def _accompany(self, attempt: Attempt, work: Coroutine[Any, Any, None]) -> None:
         name = f"cronograph-end-{attempt.started.run.id}"
@@ -182,7 +234,7 @@ class Attempts:
             await self._complete(attempt, body)
             return
         try:
-            running = running or asyncio.ensure_future(body.run())
+            running = running or body.begin()
             outcome = retried(attempt, await supervise(body, running, attempt, self._grace))
         except Exception as error:
             outcome = _executor_failed(attempt, error)
@@ -220,7 +272,7 @@ class Attempts:
             log_cut=tail.cut,
             at_end=attempt.host.at_end if isinstance(outcome, Succeeded) else (),
         )
-        self.finisher.submit(end)
+        self._submit(attempt, end)
 
     async def _enqueue(self, runs: Sequence[RunSpec]) -> list[int]:
         return await self._services.database.write(put_many, runs)
@@ -275,7 +327,7 @@ class Attempts:
         self._on_fault()
 
     def _forget(self, execution_id: int) -> None:
-        self.in_threads -= not _is_coroutine(self._active.pop(execution_id))
+        self.held[self._active.pop(execution_id).definition.isolation] -= 1
         if not self._active:
             self._idle.set()
 
@@ -315,13 +367,11 @@ def _surroundings(registry: Registry, opened: Mapping[Any, object]) -> dict[str,
     return {name: one for name, one in found.items() if one is not None}
 
 
-def _can_be_alone(attempt: Attempt) -> bool:
-    """Whether nothing but a request to stop can end the job before its time: a coroutine without a time box."""
-    return _is_coroutine(attempt) and attempt.started.run.timeout is None
-
-
-def _is_coroutine(attempt: Attempt) -> bool:
-    return attempt.definition.isolation is Isolation.ASYNC
+def _outcome(attempt: Attempt, running: Running) -> JobOutcome:
+    try:
+        return ended(running, attempt.signal.reason)
+    except Exception as error:
+        return _executor_failed(attempt, error)
 
 
 def _executor_failed(attempt: Attempt, error: Exception) -> Failed:

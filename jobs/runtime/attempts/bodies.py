@@ -2,18 +2,25 @@
 
 import asyncio
 import contextlib
-import contextvars
-import threading
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
 
 from ...context import StopReason, current_host
-from ...core.outcome import JobOutcome
+from ...core.model import Isolation
+from ...core.outcome import HandedBack, JobOutcome
 from ...registry import Handler
 from ..job.results import from_exception, from_return, stopped
 from .attempt import Attempt
+from .threads import Call, ThreadPool
 
 _CANCEL_AGAIN = 1.0
 """Seconds after which a coroutine that swallowed its cancel is cancelled again."""
+
+NO_PLACE: Final[dict[Isolation, JobOutcome]] = {
+    Isolation.ASYNC: HandedBack("it had not begun"),
+    Isolation.THREAD: HandedBack("no thread of its node became free for it; it had not begun"),
+    Isolation.PROCESS: HandedBack("no child process of its node became free for it; it had not begun"),
+}
+"""How an attempt ends for which there is no place soon enough, or that should stop before it has one."""
 
 Running = asyncio.Future[JobOutcome]
 
@@ -21,12 +28,12 @@ Running = asyncio.Future[JobOutcome]
 class Body(Protocol):
     """What runs a job's handler."""
 
-    async def run(self) -> JobOutcome:
-        """Run it to its end."""
+    def begin(self) -> Running:
+        """Begin; its outcome comes."""
         ...
 
     async def stop_hard(self, running: Running) -> JobOutcome:
-        """End ``running`` (``run``, which did not leave when it was asked to), as far as that is possible."""
+        """End ``running`` (of ``begin``, which did not leave when it was asked to), as far as that is possible."""
         ...
 
 
@@ -48,6 +55,11 @@ class CoroutineBody:
         self.attempt = attempt
         self._arguments = arguments
         self._handler = handler or attempt.definition.handler
+
+    def begin(self) -> Running:
+        """Await the handler in a task of its own."""
+        name = f"cronograph-run-{self.attempt.started.run.id}"
+        return asyncio.get_running_loop().create_task(self.run(), name=name)
 
     async def run(self) -> JobOutcome:
         """Await the handler."""
@@ -76,40 +88,42 @@ class CoroutineBody:
 
 
 class ThreadBody:
-    """A plain function in a thread of its own: nothing can stop it but itself."""
+    """A plain function in a thread of the node: nothing can stop it but itself.
 
-    def __init__(self, attempt: Attempt, arguments: dict[str, Any]) -> None:
+    Args:
+        attempt: What it runs.
+        arguments: Of the handler.
+        threads: The threads of the node.
+    """
+
+    def __init__(self, attempt: Attempt, arguments: dict[str, Any], threads: ThreadPool[JobOutcome]) -> None:
         self._attempt = attempt
         self._arguments = arguments
+        self._threads = threads
+        self._call: Call[JobOutcome] | None = None
 
-    async def run(self) -> JobOutcome:
-        """Call the handler in a new thread and wait for it."""
-        loop = asyncio.get_running_loop()
-        ended: Running = loop.create_future()
+    def begin(self) -> Running:
+        """Have a thread call the handler."""
+        self._call = self._threads.submit(self._work, NO_PLACE[Isolation.THREAD])
+        self._attempt.host.subscribe_stops(self._recall)
+        return self._call.ended
 
-        def work() -> None:
-            current_host.set(self._attempt.host)
-            outcome = self._call()
-            # The loop may be closed by now: a thread that outlives a shutdown has nobody left to tell.
-            with contextlib.suppress(RuntimeError):
-                loop.call_soon_threadsafe(_resolve, ended, outcome)
+    def _recall(self, _reason: StopReason) -> None:
+        """A job that should stop before it has begun does not begin."""
+        if self._call is not None:
+            self._threads.recall(self._call)
 
-        inherited = contextvars.copy_context()
-        # A daemon thread never blocks the exit of the process.
-        name = f"job-{self._attempt.started.execution_id}"
-        threading.Thread(target=lambda: inherited.run(work), name=name, daemon=True).start()
-        return await ended
-
-    def _handle(self) -> object:
-        return self._attempt.definition.handler(**self._arguments)
-
-    def _call(self) -> JobOutcome:
+    def _work(self) -> JobOutcome:
+        current_host.set(self._attempt.host)
         try:
             return from_return(self._handle(), self._attempt.host.hiding)
         except BaseException as error:
             # A SystemExit inside a job must not pass for success.
             attempt = self._attempt
             return from_exception(error, attempt.signal.reason, attempt.definition.policies, attempt.host.hiding)
+
+    def _handle(self) -> object:
+        return self._attempt.definition.handler(**self._arguments)
 
     async def stop_hard(self, running: Running) -> JobOutcome:
         """Wait: its run stays running until the thread ends by itself; on shutdown it is left behind."""
@@ -120,11 +134,6 @@ class ThreadBody:
             return stopped(StopReason.SHUTDOWN)
         outcome = await running
         return outcome if attempt.signal.reason is StopReason.CANCEL else stopped(attempt.signal.reason)
-
-
-def _resolve(ended: Running, outcome: JobOutcome) -> None:
-    if not ended.done():
-        ended.set_result(outcome)
 
 
 async def _ended_or_abandoned(running: Running, abandoned: asyncio.Event, timeout: float | None) -> bool:

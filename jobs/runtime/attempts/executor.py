@@ -8,29 +8,33 @@ from ...core.model import Isolation
 from ...core.outcome import INVALID_ARGUMENTS, Failed, JobOutcome
 from ...services import Services
 from ..job.results import from_exception
-from ..process.spawner import Spawner
+from ..process.children import Children
 from .attempt import Attempt
 from .bodies import Body, CoroutineBody, Running, ThreadBody
 from .process_body import ProcessBody
 from .surrounded import SurroundedThread
+from .threads import ThreadPool
 
 
-async def execute(attempt: Attempt, services: Services | None, spawner: Spawner, *, grace: float) -> JobOutcome:
+async def execute(
+    attempt: Attempt, services: Services | None, threads: ThreadPool[JobOutcome], children: Children, *, grace: float
+) -> JobOutcome:
     """Run the job to its end, its deadline or its cancel.
 
     Args:
         attempt: What to run.
         services: What the process offers to jobs.
-        spawner: Gives child processes.
+        threads: Where plain functions run.
+        children: Gives child processes.
         grace: Seconds between "please stop" and the hard stop.
     """
-    body = body_of(attempt, services, spawner)
-    if isinstance(body, Failed):
-        return body
-    return await supervise(body, asyncio.ensure_future(body.run()), attempt, grace)
+    body = body_of(attempt, services, threads, children)
+    return body if isinstance(body, Failed) else await supervise(body, body.begin(), attempt, grace)
 
 
-def body_of(attempt: Attempt, services: Services | None, spawner: Spawner) -> Body | Failed:
+def body_of(
+    attempt: Attempt, services: Services | None, threads: ThreadPool[JobOutcome], children: Children
+) -> Body | Failed:
     """What will run the job; or why its arguments do not fit."""
     definition, around, info = attempt.definition, attempt.surroundings, None
     try:
@@ -42,19 +46,19 @@ def body_of(attempt: Attempt, services: Services | None, spawner: Spawner) -> Bo
         return Failed(INVALID_ARGUMENTS, attempt.host.hiding.text(error.message), permanent=True)
     if around is not None and info is not None and definition.isolation is not Isolation.PROCESS:
         if definition.isolation is Isolation.THREAD:
-            return SurroundedThread(attempt, arguments, around, info)
+            return SurroundedThread(attempt, arguments, around, info, threads)
         return CoroutineBody(attempt, {"context": info, "arguments": arguments}, around.in_loop)
     match definition.isolation:
         case Isolation.ASYNC:
             return CoroutineBody(attempt, arguments)
         case Isolation.THREAD:
-            return ThreadBody(attempt, arguments)
+            return ThreadBody(attempt, arguments, threads)
         case Isolation.PROCESS:
-            return ProcessBody(attempt, spawner)
+            return ProcessBody(attempt, children)
 
 
 async def supervise(body: Body, running: Running, attempt: Attempt, grace: float) -> JobOutcome:
-    """Wait for ``running`` (the body's ``run``); once it should stop, give it ``grace`` seconds, then stop it hard."""
+    """Wait for ``running``; once it should stop, give it ``grace`` seconds, then stop it hard."""
     try:
         await _until_stop_or_end(running, attempt)
         if not running.done():

@@ -31,25 +31,23 @@ class LaneClaims:
         self._database = database
         self._line = line
         self._clock = clock
-        self._place: Place | None = None
-        self._jobs: tuple[str, ...] = ()
-        self._looked_at = 0.0
+        # By the jobs that are claimed: when their lane was looked at as a whole, and how far it was taken since.
+        self._places: dict[tuple[str, ...], tuple[float, Place | None]] = {}
 
-    @property
-    def is_behind(self) -> bool:
-        """Whether the last claim brought as many as it wanted, so that more may wait."""
-        return self._place is not None
+    def is_behind(self, jobs: tuple[str, ...]) -> bool:
+        """Whether the last claim for these jobs brought as many as it wanted, so that more may wait."""
+        return self._places.get(jobs, (0.0, None))[1] is not None
 
     async def claim(self, claimant: Claimant, fairness: FairnessState, slots: int) -> LaneClaim:
         """See ``claim_lane``; one at a time."""
         now = self._clock()
-        behind = self._place
-        if claimant.jobs != self._jobs or now - self._looked_at >= WHOLE_LOOK:
+        looked_at, behind = self._places.get(claimant.jobs, (0.0, None))
+        if now - looked_at >= WHOLE_LOOK:
             behind = None
         if behind is None:
-            self._looked_at = now
+            looked_at = now
         claim = await self._database.on_line(claim_lane, self._line, claimant, fairness, slots=slots, behind=behind)
-        self._place, self._jobs = claim.place, claimant.jobs
+        self._places[claimant.jobs] = looked_at, claim.place
         return claim
 
     async def close(self) -> None:

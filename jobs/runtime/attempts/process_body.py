@@ -5,40 +5,76 @@ import contextlib
 import logging
 import signal
 import sys
+import time
 from collections.abc import Sequence
+from typing import Final
 
-from ...core.model import Json
-from ...core.outcome import Failed, JobOutcome
+from ...core.model import Isolation, Json
+from ...core.outcome import Failed, HandedBack, JobOutcome
 from ...core.run_spec import RunSpec
 from ..job.printing import prints_belong_to_jobs
 from ..job.results import failure, stopped
-from ..process.spawner import Child, LauncherError, Spawner
-from ..process.wire import Begin, Ended, Enqueue, Enqueued, FrameError, Lines, Progress, Save, Saved, Stop, Terminate
+from ..process.children import LINGER, Children, Employed
+from ..process.orders import NOT_FORKED
+from ..process.spawner import Child, LauncherError, places
+from ..process.wire import (
+    Begin,
+    Ended,
+    Enqueue,
+    Enqueued,
+    FrameError,
+    Leave,
+    Lines,
+    Progress,
+    Save,
+    Saved,
+    Stop,
+    Terminate,
+)
 from .attempt import Attempt
-from .bodies import Running
+from .bodies import NO_PLACE, Running
 
 log = logging.getLogger(__name__)
 
+_LEVELS_FOR: Final = 0.1
 TERMINATE_GRACE = 2.0
 """Seconds between "leave now" (an exception in the handler) and SIGKILL."""
-LINGER = 5.0
-"""Seconds that a child may take to exit after its job ended, for its ``atexit`` functions; then it is killed."""
 
 
 class ProcessBody:
     """A child process."""
 
-    def __init__(self, attempt: Attempt, spawner: Spawner) -> None:
+    def __init__(self, attempt: Attempt, children: Children) -> None:
         self._attempt = attempt
-        self._spawner = spawner
+        self._children = children
         self._child: Child | None = None
+        self._is_fit = False
+
+    def begin(self) -> Running:
+        """Begin in a task of its own."""
+        name = f"cronograph-run-{self._attempt.started.run.id}"
+        return asyncio.get_running_loop().create_task(self.run(), name=name)
 
     async def run(self) -> JobOutcome:
-        """Start the child, give it the job, do what it asks for, and wait for its end."""
+        """Have a turn, and a child; give it the job, do what it asks for, and wait for its end."""
+        attempt = self._attempt
+        if not await self._children.enter():
+            return NO_PLACE[Isolation.PROCESS]
         try:
-            child = self._child = await self._spawner.spawn()
+            # One that should stop before it has begun does not begin.
+            if attempt.signal.reason is not None:
+                return NO_PLACE[Isolation.PROCESS]
+            found = await self._children.take(attempt.definition.name, attempt.definition.reuse)
+            return await self._run_in(found)
         except LauncherError as error:
-            return Failed("LauncherError", str(error))
+            # What the node is short of is nothing that its runs are to blame for.
+            return HandedBack(str(error))
+        finally:
+            self._children.leave()
+
+    async def _run_in(self, found: Employed) -> JobOutcome:
+        child, definition = found.child, self._attempt.definition
+        self._child = child
         outcome: JobOutcome | None = None
         within = 0.0
         try:
@@ -48,8 +84,14 @@ class ProcessBody:
         except FrameError as error:
             outcome = Failed("ProtocolError", f"what came from the child process cannot be read: {error}")
         finally:
-            status = await child.close(within)
-        return outcome or self._crashed(status)
+            may_stay = outcome is not None and self._is_fit and self._attempt.signal.reason is None
+            if may_stay and definition.reuse is not None and found.may_go_on(definition.reuse):
+                self._children.keep(definition.name, found)
+                status = None
+            else:
+                child.send(Leave())
+                status = await child.close(within)
+        return self._crashed(status) if outcome is None else outcome
 
     def _begin(self, child: Child) -> None:
         attempt = self._attempt
@@ -60,11 +102,12 @@ class ProcessBody:
             info=attempt.info(),
             remaining=attempt.signal.remaining(),
             checkpoint=attempt.host.checkpoint(),
-            path=_places(sys.path),
-            log_levels=log_levels(),
+            path=places(sys.path),
+            log_levels=_log_levels.now(),
             secrets=dict(attempt.secrets),
             modules=[] if attempt.surroundings is None else attempt.surroundings.modules,
             keeps_prints=prints_belong_to_jobs(),
+            memory=None if attempt.definition.reuse is None else attempt.definition.reuse.memory,
         )
         child.send(begin)
         attempt.host.subscribe_stops(lambda reason: child.send(Stop(reason=reason)))
@@ -85,6 +128,7 @@ class ProcessBody:
                     child.send(await self._enqueue(number, runs))
                 case Ended():
                     self._attempt.host.enqueue_at_end(message.at_end)
+                    self._is_fit = message.again
                     return message.value()
         return None
 
@@ -104,6 +148,9 @@ class ProcessBody:
         return None
 
     def _crashed(self, status: int | None) -> JobOutcome:
+        if status == NOT_FORKED:
+            self._children.report_shortage(reason := "no child process can be forked: the system is short of processes")
+            return HandedBack(reason)
         return failure("ChildProcessError", f"child process {described(status)}", None, self._attempt.signal.reason)
 
     async def stop_hard(self, running: Running) -> JobOutcome:
@@ -120,11 +167,6 @@ class ProcessBody:
         return stopped(self._attempt.signal.reason)
 
 
-def _places(path: Sequence[object]) -> list[str]:
-    """Where modules are looked for: as the import system does, without what is no text, e.g. a ``Path``."""
-    return [place for place in path if isinstance(place, str)]
-
-
 def described(status: int | None) -> str:
     """How a child ended that did not say so itself, in words."""
     if status is None:
@@ -139,8 +181,25 @@ def described(status: int | None) -> str:
     return f"exited with signal {-status}{name}{hint}"
 
 
-def log_levels() -> dict[str, int]:
-    """The levels of this process' loggers that have one of their own, by name; "" is the root."""
-    root = logging.getLogger()
-    named = {name: one for name, one in root.manager.loggerDict.items() if isinstance(one, logging.Logger)}
-    return {"": root.level} | {name: one.level for name, one in named.items() if one.level}
+class LogLevels:
+    """The levels of this process' loggers that have one of their own, by name; "" is the root.
+
+    They are looked up a few times a second at most, since there are hundreds.
+    """
+
+    def __init__(self) -> None:
+        self._levels: dict[str, int] = {}
+        self._until = 0.0
+
+    def now(self) -> dict[str, int]:
+        """Those of this moment, or of a tenth of a second ago."""
+        if time.monotonic() >= self._until:
+            root = logging.getLogger()
+            # What is no logger, but only holds the place of one, has no level.
+            named = {name: getattr(one, "level", 0) for name, one in list(root.manager.loggerDict.items())}
+            self._levels = {"": root.level} | {name: level for name, level in named.items() if level}
+            self._until = time.monotonic() + _LEVELS_FOR
+        return self._levels
+
+
+_log_levels: Final = LogLevels()

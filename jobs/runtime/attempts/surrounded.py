@@ -1,5 +1,6 @@
 """A thread whose job has hooks or resources: what needs an event loop goes around the thread, the rest inside it."""
 
+import asyncio
 from typing import Any
 
 from typing_extensions import override
@@ -8,35 +9,46 @@ from ...context import JobContext, current_host
 from ...core.outcome import JobOutcome
 from ..job.surroundings import Surroundings
 from .attempt import Attempt
-from .bodies import ThreadBody
+from .bodies import Running, ThreadBody
+from .threads import ThreadPool
 
 
 class SurroundedThread(ThreadBody):
-    """A plain function in a thread of its own, within its surroundings.
+    """A plain function in a thread, within its surroundings.
 
     Args:
         attempt: What it runs.
         arguments: Of the handler.
         surroundings: Of its job.
         context: Of the attempt.
+        threads: The threads of the node.
     """
 
     def __init__(
-        self, attempt: Attempt, arguments: dict[str, Any], surroundings: Surroundings, context: JobContext
+        self,
+        attempt: Attempt,
+        arguments: dict[str, Any],
+        surroundings: Surroundings,
+        context: JobContext,
+        threads: ThreadPool[JobOutcome],
     ) -> None:
-        super().__init__(attempt, arguments)
+        super().__init__(attempt, arguments, threads)
         self._surroundings = surroundings
         self._context = context
         self._raised: BaseException | None = None
 
     @override
-    async def run(self) -> JobOutcome:
+    def begin(self) -> Running:
+        """Begin in a task of its own, for what needs the event loop."""
+        return asyncio.get_running_loop().create_task(self._run())
+
+    async def _run(self) -> JobOutcome:
         """Enter what needs the event loop, whose context the thread inherits; then as any thread."""
         current_host.set(self._attempt.host)
         around = self._surroundings.outside(self._context)
         await around.enter()
         try:
-            return await super().run()
+            return await super().begin()
         except BaseException as error:
             self._raised = error
             raise

@@ -2,19 +2,21 @@
 
 import asyncio
 import logging
+import time
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 
 from typing_extensions import override
 
-from ...actions.nodes import note_launcher_fault
-from ...actions.queue.claim import Claimant, Standing
-from ...actions.queue.finish import Finish, disown
+from ...actions.queue.claim import Claimant, Standing, Started
+from ...actions.queue.finish import disown
 from ...actions.queue.lane import LaneClaim
 from ...actions.queue.turn import Order, Turn, turn
 from ...actions.runs import hand_back
 from ...core.fairness import CountingScheme, FairnessState
 from ...core.model import Isolation, Node
+from ...core.outcome import JobOutcome
 from ...registry import Registry
 from ...services import Services
 from ...store.db.database import Connection
@@ -22,17 +24,18 @@ from ...store.db.transaction import Tx, Wake
 from ...store.read import runs as run_store
 from ..live.log_writer import LogWriter
 from ..live.progress import ProgressWriter
-from ..process.child import check_findable
-from ..process.spawner import LauncherError, Spawner
+from ..process.child import check_findable, preloaded
+from ..process.spawner import Spawner
 from ..service import Service, whenever
 from ..settings import EngineSettings
+from .ahead import LULL
 from .attempts import Attempts
 from .lane_claims import LaneClaims
+from .rooms import NO_ROOM, PAUSE, Room, Rooms
+from .supply import ChildSupply
+from .threads import ThreadPool
 
 log = logging.getLogger(__name__)
-
-_FIRST_PAUSE, _LONGEST_PAUSE = 0.2, 5.0
-"""Seconds until the launcher of child processes is started again; doubled as long as it does not start."""
 
 
 class Worker(Service):
@@ -67,31 +70,32 @@ class Worker(Service):
         # Two halves take turns: while the ends of one are stored, the other is claimed and executed. What comes to a
         # node that was waiting begins at once.
         self._at_once = -(-settings.slots // 2)
-        self._thread_slots = min(settings.slots, settings.thread_slots)
         taken = [one for one in registry if settings.choice.takes_job(one.name, one.tags)]
-        self._names = tuple(one.name for one in taken)
-        self._coroutines = tuple(one.name for one in taken if one.isolation is Isolation.ASYNC)
+        limits = {Isolation.THREAD: settings.thread_slots, Isolation.PROCESS: settings.child_slots}
+        self._rooms = Rooms(taken, settings.slots, limits)
         self._prefetch = settings.prefetch
         self._fairness = FairnessState(CountingScheme.parse(settings.counting_scheme))
         in_process = [one for one in taken if one.isolation is Isolation.PROCESS]
         for definition in in_process:
             check_findable(definition)
         self._has_process_jobs = bool(in_process)
-        self._without_children = tuple(one.name for one in taken if one.isolation is not Isolation.PROCESS)
-        self._node = node
-        self._noted_fault: str | None = None
-        self._claimant = Claimant(node.id, node.name, self._without_children, groups=settings.choice.groups)
+        self._claimant = Claimant(node.id, node.name, (), groups=settings.choice.groups)
         self.fenced = asyncio.Event()
         self._work = asyncio.Event()
         self._cancels = asyncio.Event()
-        self._spawner = Spawner(settings.launch)
+        spawner = Spawner(settings.launch, preloaded(in_process, registry.hooks, unless_said=settings.preload))
+        places = min(settings.slots, settings.child_slots)
+        self._supply = ChildSupply(self._database, node, self._rooms, spawner, places, self._look_again)
+        self._threads = ThreadPool[JobOutcome](min(settings.slots, settings.thread_slots))
         self._attempts = Attempts(
             services,
             registry,
             logs,
             progress,
             grace=settings.hard_stop_grace,
-            spawner=self._spawner,
+            rooms=self._rooms,
+            threads=self._threads,
+            children=self._supply.children,
             on_free=self._work.set,
             on_fault=self._end_life,
         )
@@ -117,7 +121,7 @@ class Worker(Service):
         """Look for work or cancels."""
         # A turn has seen what its own commit makes possible: it need not look again.
         if wakes & (Wake.RUNS | Wake.GROUPS) and asyncio.current_task() is not self._taker:
-            self._work.set()
+            self._look_again()
         if wakes & Wake.CANCEL:
             self._cancels.set()
 
@@ -126,56 +130,25 @@ class Worker(Service):
         if foreign != self._claimant.foreign:
             self._claimant = replace(self._claimant, foreign=foreign)
             # What is no longer left to others may be waiting.
-            self._work.set()
+            self._look_again()
 
     def poke(self) -> None:
         """Look for work and cancels."""
-        self._work.set()
+        self._look_again()
         self._cancels.set()
+
+    def _look_again(self) -> None:
+        self._rooms.news()
+        self._work.set()
 
     async def run(self) -> None:
         """Take and execute until stopped."""
         self.poke()
         async with asyncio.TaskGroup() as group:
-            group.create_task(self._keep_process_jobs())
+            if self._has_process_jobs:
+                group.create_task(self._supply.keep())
             group.create_task(self._take_work())
             group.create_task(whenever(self._cancels, self._look_for_cancels))
-
-    async def _keep_process_jobs(self) -> None:
-        """Take runs of process jobs while child processes can be had at once; their time boxes begin with the claim.
-
-        Without a launcher these runs wait, for this node or another one; all other jobs go on.
-        """
-        pause = _FIRST_PAUSE
-        while self._has_process_jobs:
-            fault = await self._launcher_fault()
-            await self._note(fault)
-            if fault is None:
-                pause = _FIRST_PAUSE
-                self._take_jobs(self._names)
-                await self._spawner.lost()
-            else:
-                self._take_jobs(self._without_children)
-            await asyncio.sleep(pause)
-            pause = min(_LONGEST_PAUSE, pause * 2)
-
-    async def _launcher_fault(self) -> str | None:
-        """Start the launcher of child processes; why it does not start."""
-        try:
-            await self._spawner.ready()
-        except LauncherError as error:
-            log.error("%s; runs that need one wait", error)
-            return str(error)
-        return None
-
-    async def _note(self, fault: str | None) -> None:
-        if fault != self._noted_fault:
-            await self._database.write(note_launcher_fault, self._node, fault)
-            self._noted_fault = fault
-
-    def _take_jobs(self, names: tuple[str, ...]) -> None:
-        self._claimant = replace(self._claimant, jobs=names)
-        self._work.set()
 
     async def _take_work(self) -> None:
         self._taker = asyncio.current_task()
@@ -196,28 +169,28 @@ class Worker(Service):
         while more:
             more = await self._fill()
             # What was started runs a little, so that its ends join the next turn.
-            await asyncio.sleep(0)
+            await asyncio.sleep(LULL if any(self._attempts.waiting.values()) else 0)
 
     async def _fill(self) -> bool:
         """Store ends and fill free slots; whether there may be more to take at once."""
+        more, tried = False, set[tuple[str, ...]]()
         async with self._claiming:
-            more = self._taking and await self._take_turn()
-            if more and self._taking and len(self._coroutines) < len(self._claimant.jobs):
-                # There may be room for coroutines beyond that for threads.
-                more = await self._take_turn(coroutines=True)
-            return more
+            while self._taking and await self._take_turn(tried):
+                more = True
+        return more
 
-    async def _take_turn(self, *, coroutines: bool = False) -> bool:
-        order = self._order(coroutines=coroutines)
-        claimant = self._claimant
-        if coroutines or self._room_in_threads(order.ended) <= 0:
-            claimant = replace(claimant, jobs=self._coroutines)
+    async def _take_turn(self, tried: set[tuple[str, ...]]) -> bool:
+        """One claim for jobs that were not ``tried``; whether there may be more of them."""
+        order, jobs = self._order(tried)
+        claimant = replace(self._claimant, jobs=jobs)
         if not order.ended and not order.reserved and order.slots <= 0 and order.prefetch == 0:
             return False
+        began = time.monotonic()
         if self._lane is not None and _is_common(order) and not (claimant.foreign or claimant.groups):
-            wanted = min(order.slots, self._at_once) if self._lane.is_behind else order.slots
+            wanted = min(order.slots, self._at_once) if self._lane.is_behind(jobs) else order.slots
             claim = await self._lane.claim(claimant, self._fairness, wanted)
             if claim.served:
+                self._claimed(jobs, claim.started, began)
                 return self._follow_lane(wanted, claim)
         try:
             result = await self._database.write(turn, claimant, self._fairness, order)
@@ -232,28 +205,38 @@ class Worker(Service):
             else:
                 self._take_no_more()
             return False
+        if order.slots > 0:
+            self._claimed(jobs, result.started, began)
         return self._follow(order, result)
 
-    def _order(self, *, coroutines: bool) -> Order:
+    def _claimed(self, jobs: tuple[str, ...], started: Sequence[Started], began: float) -> None:
+        self._rooms.claimed(time.monotonic() - began)
+        if not started:
+            self._rooms.found_nothing(jobs)
+
+    def _order(self, tried: set[tuple[str, ...]]) -> tuple[Order, tuple[str, ...]]:
+        """What to ask for, and for which jobs."""
         # An end that the finisher is about to write by itself costs a whole turn more if it is taken along.
         ended = self._attempts.finisher.take() if self._lane is None else []
-        free = max(0, self._slots - len(self._attempts) + len(ended))
-        room = self._room_in_threads(ended)
-        if room > 0 and not coroutines:
-            # All that is taken may be of threads.
-            free = min(free, room)
-        reserved, self._reserved = self._reserved[:free], self._reserved[free:]
-        ahead = max(0, self._prefetch - len(self._reserved))
+        held = self._attempts.held - self._attempts.kinds_of(ended)
+        room = self._room(held, tried)
+        reserved, self._reserved = self._reserved[: room.count], self._reserved[room.count :]
+        ahead = max(0, self._prefetch - len(self._reserved)) if room.jobs else 0
         # With prefetch, wait until half of it is used up: one claim for many instead of one each.
-        if len(reserved) == free and ahead * 2 < self._prefetch:
+        if len(reserved) == room.count and ahead * 2 < self._prefetch:
             ahead = 0
-        return Order(ended, reserved, free, ahead)
+        return Order(ended, reserved, room.count, ahead), room.jobs
 
-    def _room_in_threads(self, ended: Sequence[Finish]) -> int:
-        """How many more runs of threads and child processes may begin once these ends are stored."""
-        if len(self._coroutines) == len(self._claimant.jobs):
-            return self._slots
-        return self._thread_slots - self._attempts.in_threads + sum(map(self._attempts.is_in_thread, ended))
+    def _room(self, held: Counter[Isolation], tried: set[tuple[str, ...]]) -> Room:
+        """The widest room that was not tried yet, unless nothing was found for it a moment ago."""
+        for room in self._rooms.narrowed(held, self._attempts.waiting):
+            if self._rooms.is_barren(room.jobs):
+                # Nobody need have told of what can be taken now, e.g. because an end of ours made it possible.
+                self._set_timer(PAUSE)
+            elif room.jobs not in tried:
+                tried.add(room.jobs)
+                return room
+        return NO_ROOM
 
     def _follow(self, order: Order, result: Turn) -> bool:
         """Execute what was started; whether there may be more to take."""
@@ -279,7 +262,7 @@ class Worker(Service):
         if seconds is not None:
             # A retry is due strictly after its time, hence the millisecond.
             delay = max(0.0, seconds) + 0.001
-            self._timer = asyncio.get_running_loop().call_later(min(delay, 3600.0), self._work.set)
+            self._timer = asyncio.get_running_loop().call_later(min(delay, 3600.0), self._look_again)
 
     async def _look_for_cancels(self) -> None:
         if len(self._attempts):
@@ -289,7 +272,8 @@ class Worker(Service):
     async def stop(self) -> None:
         """End, and wait for the end; child processes end too."""
         await super().stop()
-        await self._spawner.stop()
+        self._threads.close()
+        await self._supply.close()
         await self._attempts.finisher.close()
         if self._lane is not None:
             await self._lane.close()
@@ -302,6 +286,8 @@ class Worker(Service):
         self._taking = False
         self._set_timer(None)
         self._attempts.finisher.reclaim()
+        self._threads.recall_all()
+        self._supply.children.recall_all()
 
     async def stop_taking(self) -> None:
         """Take nothing new, and give back what was only reserved; what a claim under way brings still begins."""

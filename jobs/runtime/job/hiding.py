@@ -30,12 +30,25 @@ class Hiding:
             values: Value by name of each secret; None = there is nothing to hide.
         """
         self._names: dict[str, str] = {}
-        for name, value in (values or {}).items():
+        self._pattern: re.Pattern[str] | None = None
+        self._add(values or {})
+
+    def _add(self, values: Mapping[str, str]) -> None:
+        for name, value in values.items():
             for form in _forms(value):
                 self._names.setdefault(form, name)
         # The longest first: a secret that contains another one is hidden whole.
         ordered = sorted(self._names, key=len, reverse=True)
         self._pattern = re.compile("|".join(map(re.escape, ordered))) if ordered else None
+
+    def also(self, values: Mapping[str, str]) -> "Hiding":
+        """One that hides these values, too; those of another moment by the same names stay hidden."""
+        if not values:
+            return self
+        more = Hiding()
+        more._names = dict(self._names)
+        more._add(values)
+        return more
 
     def __bool__(self) -> bool:
         return self._pattern is not None

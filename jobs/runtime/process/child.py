@@ -1,10 +1,12 @@
-"""What happens in the child process of one run: find the handler, run it, tell the node how it ended.
+"""What happens in a child process: find the handler, run it, tell the node how it ended.
 
-The child is forked from the launcher (``launcher``), which has imported this module and nothing of the user's.
+The child is forked from the launcher (``launcher``), which has imported this module, and nothing of the user's unless
+he asks for it (``preload``).
 The handler runs in the main thread; a second thread listens to the node.
 """
 
 import asyncio
+import contextvars
 import functools
 import importlib
 import inspect
@@ -14,7 +16,8 @@ import signal
 import socket
 import sys
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from queue import SimpleQueue
 from types import FrameType, ModuleType
 from typing import Any
 
@@ -22,23 +25,87 @@ from ...context import JobContext, current_host
 from ...core.errors import ConfigurationError, InvalidInput
 from ...core.model import Isolation
 from ...core.outcome import INVALID_ARGUMENTS, Failed, JobOutcome, Succeeded
+from ...core.run_spec import RunSpec
 from ...declared import Job
-from ...registry import Handler, JobDefinition, default_registry, define
-from ...registry.hooks import Hooks
+from ...registry import JobDefinition, default_registry, define
+from ...registry.hooks import Hooks, Resource, Scope
 from ...registry.policies import NO_POLICIES
-from ..job.hiding import Hiding
+from ..job.hiding import NOTHING_HIDDEN, Hiding
 from ..job.lines import JobLogHandler
 from ..job.printing import let_prints_belong_to_jobs
 from ..job.results import from_exception, from_return
 from ..job.stopping import StopSignal
 from ..job.surroundings import surroundings_of
 from .host import ChildHost
+from .kept import Kept
+from .kernel import PR_SET_CHILD_SUBREAPER, children_of_this_process, control_process, memory_of_this_process
 from .outbox import Connection, NodeGoneError
-from .wire import Begin, Ended, Enqueued, Saved, Stop, Terminate, to_child
+from .wire import Begin, Ended, Enqueued, Leave, Saved, Stop, Terminate, ToChild, to_child
 
 
 class JobNotFoundError(Exception):
     """The handler is not where it was when the node started."""
+
+
+class ChildProcess:
+    """The life of a child: it runs one job, or one after the other while the node wants it to.
+
+    Args:
+        connection: To the node.
+    """
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+        self._begins: SimpleQueue[Begin | None] = SimpleQueue()
+        self._kept = Kept()
+        self._hiding = NOTHING_HIDDEN
+        self._run: ChildRun | None = None
+        self._own: set[int] = set()
+        self._is_ending = False
+
+    def live(self, begin: Begin) -> None:
+        """Begin with this job; returns when there is nothing more to run."""
+        threading.Thread(target=self._listen, name="cronograph-node", daemon=True).start()
+        following: Begin | None = begin
+        while following is not None:
+            following = self._begins.get() if self._again(following) else None
+        self._is_ending = True
+        self._kept.close()
+
+    def _again(self, begin: Begin) -> bool:
+        """Run a job; whether this process can run another one."""
+        # What one run was given is hidden in all that follow: its threads may still say it.
+        self._hiding = self._hiding.also(begin.secrets)
+        if begin.memory is not None:
+            control_process(PR_SET_CHILD_SUBREAPER, 1)
+        run = self._run = ChildRun(self._connection, begin, self._hiding, self._kept)
+        outcome = contextvars.copy_context().run(run.run)
+        again = begin.memory is not None and isinstance(outcome, Succeeded) and self._is_fit(begin.memory, run)
+        self._is_ending = not again
+        self._connection.send(Ended.of(outcome, run.at_end, again=again))
+        return again
+
+    def _is_fit(self, memory: int, run: "ChildRun") -> bool:
+        """Whether the run left neither too much memory nor a process behind, but those of resources that are kept."""
+        self._own |= run.own_processes
+        return memory_of_this_process() <= memory and children_of_this_process() <= self._own
+
+    def _listen(self) -> None:
+        """Do what the node says until it is gone; a job without its node must not go on."""
+        try:
+            while True:
+                match message := to_child(self._connection.receive()):
+                    case Begin():
+                        self._begins.put(message)
+                    case Leave():
+                        self._is_ending = True
+                        self._begins.put(None)
+                    case _:
+                        if self._run is not None:
+                            self._run.hear(message)
+        except NodeGoneError:
+            if not self._is_ending:
+                os.killpg(0, signal.SIGKILL)
 
 
 class ChildRun:
@@ -47,21 +114,30 @@ class ChildRun:
     Args:
         connection: To the node.
         begin: What to run.
+        hiding: Cuts secrets out of what it says.
+        kept: What this process keeps for the runs that follow.
+
+    Attributes:
+        own_processes: What the resources that are kept had started when the job itself began.
     """
 
-    def __init__(self, connection: Connection, begin: Begin) -> None:
-        self._connection = connection
+    def __init__(self, connection: Connection, begin: Begin, hiding: Hiding, kept: Kept) -> None:
         self._begin = begin
+        self._kept = kept
         self._signal = StopSignal(begin.remaining)
-        self._hiding = Hiding(begin.secrets)
+        self._hiding = hiding
         self._host = ChildHost(connection, self._signal, begin.checkpoint, self._hiding)
         self._terminating = False
         self._interrupt: Callable[[], None] = _signal_main_thread
-        self._over = False
+        self.own_processes: set[int] = set()
 
-    def run(self) -> None:
-        """Run the job to its end and report it."""
-        threading.Thread(target=self._listen, name="cronograph-node", daemon=True).start()
+    @property
+    def at_end(self) -> list[RunSpec]:
+        """What is put into the queue if the attempt ends well."""
+        return self._host.at_end
+
+    def run(self) -> JobOutcome:
+        """Run the job to its end, and send all that it said."""
         signal.signal(signal.SIGTERM, self._on_sigterm)
         set_up_logging(self._begin.log_levels, self._host)
         current_host.set(self._host)
@@ -71,9 +147,8 @@ class ChildRun:
         unsaved = self._host.await_checkpoints()
         if unsaved is not None and isinstance(outcome, Succeeded):
             outcome = Failed("CheckpointRefusedError", f"the checkpoint could not be kept: {unsaved}")
-        self._host.flush()
-        self._over = True
-        self._connection.send(Ended.of(outcome, self._host.at_end))
+        self._host.end()
+        return outcome
 
     def _outcome(self) -> JobOutcome:
         policies = NO_POLICIES
@@ -95,44 +170,50 @@ class ChildRun:
     def _returned(
         self, definition: JobDefinition, hooks: Hooks, context: JobContext, arguments: Mapping[str, Any]
     ) -> object:
-        surroundings = surroundings_of(definition, hooks, {})
-        if surroundings is None:
-            return self._call(definition.handler, arguments)
+        needed: list[Resource] = []
+        if self._begin.memory is not None:
+            needed = [one for one in hooks.needed(definition.given.values()) if one.scope is Scope.NODE]
         if inspect.iscoroutinefunction(definition.handler):
-            return self._call(surroundings.in_loop, {"context": context, "arguments": arguments})
+            if self._begin.memory is None:
+                return asyncio.run(self._in_loop(definition, hooks, context, arguments))
+            return self._kept.run(needed, lambda: self._in_loop(definition, hooks, context, arguments))
+        self._kept.open(needed)
+        surroundings = surroundings_of(definition, hooks, self._kept.opened)
+        self._note_processes()
+        if surroundings is None:
+            return definition.handler(**arguments)
         return surroundings.call_without_loop(context, arguments)
 
-    def _call(self, handler: Handler, arguments: Mapping[str, Any]) -> object:
-        if not inspect.iscoroutinefunction(handler):
-            return handler(**arguments)
-        return asyncio.run(self._in_loop(handler, arguments))
-
-    async def _in_loop(self, handler: Handler, arguments: Mapping[str, Any]) -> object:
+    async def _in_loop(
+        self, definition: JobDefinition, hooks: Hooks, context: JobContext, arguments: Mapping[str, Any]
+    ) -> object:
         loop, task = asyncio.get_running_loop(), asyncio.current_task()
         if task is not None:
             self._interrupt = functools.partial(_cancel_from_outside, loop, task)
-        return await handler(**arguments)
+        surroundings = surroundings_of(definition, hooks, self._kept.opened)
+        self._note_processes()
+        if surroundings is None:
+            return await definition.handler(**arguments)
+        return await surroundings.in_loop(context, arguments)
 
-    def _listen(self) -> None:
-        """Do what the node says until it is gone; a job without its node must not go on."""
-        try:
-            while True:
-                message = to_child(self._connection.receive())
-                match message:
-                    case Stop(reason=reason):
-                        self._signal.ask(reason)
-                    case Saved():
-                        self._host.on_saved(message)
-                    case Enqueued():
-                        self._host.on_enqueued(message)
-                    case Terminate():
-                        self._terminating = True
-                        self._interrupt()
-                    case Begin():
-                        logging.getLogger(__name__).warning("one process runs one job; a second one is left out")
-        except NodeGoneError:
-            if not self._over:
-                os.killpg(0, signal.SIGKILL)
+    def _note_processes(self) -> None:
+        if self._begin.memory is not None:
+            self.own_processes = children_of_this_process()
+
+    def hear(self, message: ToChild) -> None:
+        """Do what the node says to this run."""
+        match message:
+            case Stop(reason=reason):
+                self._signal.ask(reason)
+            case Saved():
+                self._host.on_saved(message)
+            case Enqueued():
+                self._host.on_enqueued(message)
+            case Terminate():
+                self._terminating = True
+                self._interrupt()
+            case Begin() | Leave():
+                """Said to the process."""
 
     def _on_sigterm(self, _number: int, _frame: FrameType | None) -> None:
         """Leave, if the node said so: a service manager that signals every process must not cut off a draining job."""
@@ -152,9 +233,15 @@ def _signal_main_thread() -> None:
 
 def set_up_logging(levels: Mapping[str, int], host: ChildHost) -> None:
     """Send every call of ``logging`` in this process to the run, at the levels of the node."""
-    logging.getLogger().addHandler(JobLogHandler(host))
+    root = logging.getLogger()
+    for earlier in [one for one in root.handlers if isinstance(one, JobLogHandler)]:
+        root.removeHandler(earlier)
+    root.addHandler(JobLogHandler(host))
     for name, level in levels.items():
-        logging.getLogger(name).setLevel(level)
+        logger = logging.getLogger(name)
+        # To set it makes all loggers forget which levels they let pass.
+        if logger.level != level:
+            logger.setLevel(level)
 
 
 def find_job(name: str, module_name: str, qualname: str) -> tuple[JobDefinition, Hooks]:
@@ -203,6 +290,22 @@ def check_findable(definition: JobDefinition) -> None:
     )
 
 
+def preloaded(jobs: Iterable[JobDefinition], hooks: Hooks, *, unless_said: bool) -> list[str]:
+    """The modules that are to be imported before child processes are forked.
+
+    Args:
+        jobs: Those in child processes.
+        hooks: What is declared beside them.
+        unless_said: Whether it holds for jobs that do not say.
+    """
+    found: dict[str, None] = {}
+    for one in jobs:
+        if unless_said if one.preload is None else one.preload:
+            around = surroundings_of(one, hooks, {})
+            found |= dict.fromkeys([*([] if around is None else around.modules), _place(one.handler)[0]])
+    return list(found)
+
+
 def _place(handler: Callable[..., Any]) -> tuple[str, str]:
     return getattr(handler, "__module__", ""), getattr(handler, "__qualname__", "")
 
@@ -213,4 +316,4 @@ def run_child(peer: socket.socket) -> None:
     begin = to_child(connection.receive())
     if not isinstance(begin, Begin):
         raise NodeGoneError(f"the node must begin with 'begin', got '{begin.kind}'")
-    ChildRun(connection, begin).run()
+    ChildProcess(connection).live(begin)

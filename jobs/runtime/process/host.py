@@ -30,6 +30,10 @@ class EnqueueRefusedError(Exception):
     """The node could not put runs into the queue; the message says why."""
 
 
+class RunIsOverError(Exception):
+    """A thread asked for something in the name of a run that has ended."""
+
+
 class _Saving(Awaitable[None]):
     """A checkpoint on its way to the node; whether the job waits for it or not."""
 
@@ -85,6 +89,7 @@ class ChildHost:
         self._prints = Lines()
         self._lock = threading.Lock()
         self._unsaved: str | None = None
+        self._is_over = False
 
     def stop_reason(self) -> StopReason | None:
         """Why the job should stop, or None."""
@@ -111,6 +116,7 @@ class ChildHost:
         self._checkpoint = self._hiding.json(plain_json(value, "the checkpoint"))
         saving = _Saving()
         with self._lock:
+            self._check_under_way("save a checkpoint")
             number = next(self._numbers)
             self._savings[number] = saving
             self._connection.send(Save(number=number, value=self._checkpoint))
@@ -147,6 +153,7 @@ class ChildHost:
         new_runs(runs)
         answer: Future[list[int]] = Future()
         with self._lock:
+            self._check_under_way("enqueue runs")
             number = next(self._numbers)
             self._orders[number] = answer
             self._connection.send(Enqueue(number=number, runs=list(runs)))
@@ -176,10 +183,16 @@ class ChildHost:
         for line in lines:
             self.log(logging.INFO, line, None)
 
-    def flush(self) -> None:
-        """Send all lines and progress."""
+    def _check_under_way(self, what: str) -> None:
+        if self._is_over:
+            raise RunIsOverError(f"a thread wanted to {what} for a run that has ended")
+
+    def end(self) -> None:
+        """Send all lines and progress, and take nothing more: the process may run another job."""
         self._log_printed(self._prints.rest())
-        self._outbox.flush()
+        self._outbox.end()
+        with self._lock:
+            self._is_over = True
 
 
 def _in_event_loop() -> bool:

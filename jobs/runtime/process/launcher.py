@@ -1,26 +1,34 @@
 """The launcher: a process that forks a child for each run of a job with ``isolation="process"``.
 
 A fresh interpreter needs 0.6 s of processor time to import Cronograph before it can begin a job; a fork of one that
-has done so needs some milliseconds. The launcher runs no code of the user and has one thread, so forking it is safe,
-every child starts from the same clean state, and whatever a job does, the launcher is there to end it:
+has done so needs some milliseconds. The launcher runs no code of the user, unless a job is preloaded, and has one
+thread. So forking it is safe, every child starts from the same clean state, and whatever a job does, the launcher is
+there to end it:
 
 - it reports how each child exited, and kills what the child has started and left behind;
 - when the node goes, however it goes, the launcher kills all children and their groups, and exits;
 - when the launcher goes, the kernel kills its children (Linux; elsewhere they notice the end of their connection), and
   the node what these have started.
 
-The node and the launcher speak in lines. To the launcher: ``spawn ID`` (with the child's socket), ``kill ID``. To the
-node: ``ready 0 NUMBER`` once (the number is in the marks of its children, see ``killing``), then for each child
-``forked ID PID`` and ``exited ID STATUS``.
+The node and the launcher speak in lines. To the launcher: ``spawn ID`` (with the child's socket), ``kill ID``, and
+perhaps first ``preload JSON`` with ``path`` and ``modules``. To the node: ``ready 0 NUMBER`` once (the number is in the
+marks of its children, see ``killing``), then for each child ``forked ID PID`` and ``exited ID STATUS``; to a preload
+``importing N 0`` before each module, and ``preloaded 0 0``, or ``unfit N REASON``, after which it is of no use.
+
+Preloading is the only way in which code of the user's runs here. A module that starts a thread is unfit: forking a
+process with threads is not safe.
 """
 
 import faulthandler
 import gc
+import importlib
+import json
 import os
 import selectors
 import signal
 import socket
 import sys
+import traceback
 from collections import deque
 from collections.abc import Iterator
 from contextlib import suppress
@@ -28,12 +36,17 @@ from types import FrameType
 
 from .child import run_child
 from .ending import end_in_order
-from .kernel import PR_SET_CHILD_SUBREAPER, PR_SET_PDEATHSIG, children_of_this_process, control_process
+from .kernel import (
+    PR_SET_CHILD_SUBREAPER,
+    PR_SET_PDEATHSIG,
+    children_of_this_process,
+    control_process,
+    threads_of_this_process,
+)
 from .killing import CHILD_MARK, kill_group, kill_strays, mark_of
+from .orders import FAILED, NOT_FORKED, STARTS_THREADS
 from .outbox import NodeGoneError
 
-NOT_FORKED = 71
-"""The status reported for a child that could not be forked; ``EX_OSERR`` of ``sysexits.h``."""
 _MAX_SOCKETS = 64
 _CHUNK = 4096
 
@@ -101,11 +114,31 @@ class Launcher:
         self._sockets.extend(sockets)
         *lines, self._rest = (self._rest + data).split(b"\n")
         for line in lines:
-            order, identity = line.split()
+            order, identity = line.split(maxsplit=1)
             if order == b"spawn":
                 yield int(identity)
+            elif order == b"preload":
+                self._preload(**json.loads(identity))
             elif int(identity) in self._pids:
                 kill_group(self._pids[int(identity)])
+
+    def _preload(self, path: list[str], modules: list[str]) -> None:
+        """Import what children will need; whatever else the imports did, this process goes on as before."""
+        sys.path[:] = path
+        for number, module in enumerate(modules):
+            self._say(b"importing", number, 0)
+            try:
+                importlib.import_module(module)
+            except BaseException:
+                traceback.print_exc()
+                self._say(b"unfit", number, FAILED)
+                return
+            if threads_of_this_process() > 1:
+                self._say(b"unfit", number, STARTS_THREADS)
+                return
+        self._catch_signals()
+        share_what_is_imported()
+        self._say(b"preloaded", 0, 0)
 
     def _fork(self, identity: int) -> socket.socket | None:
         peer = socket.socket(fileno=self._sockets.popleft())
@@ -169,13 +202,17 @@ def _nothing(_number: int, _frame: FrameType | None) -> None:
     """The wake-up socket tells; without a handler in Python there is none."""
 
 
+def share_what_is_imported() -> None:
+    """What is imported by now is never freed: children share its memory for longer if nobody looks at it."""
+    gc.collect()
+    gc.freeze()
+
+
 def main() -> None:
     """Serve on the socket whose number is the first argument; every forked child runs one job."""
     faulthandler.enable()
     launcher = Launcher(socket.socket(fileno=int(sys.argv[1])))
-    # What is imported by now is never freed: children share its memory for longer if nobody looks at it.
-    gc.collect()
-    gc.freeze()
+    share_what_is_imported()
     connection = launcher.serve()
     if connection is not None:
         with suppress(NodeGoneError):

@@ -81,10 +81,13 @@ class Outbox:
         self._progress_at = 0.0
         self._waiting = threading.Event()
         self._sender: threading.Thread | None = None
+        self._is_over = False
 
     def line(self, line: RawLine) -> None:
         """Take a line; safe from any thread."""
         with self._lock:
+            if self._is_over:
+                return
             if not self._pending and self._may_go_at_once():
                 self._connection.send(Lines.model_construct(lines=[line]))
                 return
@@ -101,6 +104,8 @@ class Outbox:
     def progress(self, progress: Progress) -> None:
         """Take a value, which replaces one that waits; safe from any thread."""
         with self._lock:
+            if self._is_over:
+                return
             self._progress = progress
             if time.monotonic() - self._progress_at >= PAUSE:
                 self._send_progress()
@@ -111,6 +116,13 @@ class Outbox:
         """Send all that waits."""
         while self._send_piece():
             pass
+
+    def end(self) -> None:
+        """Take nothing more: what threads of a run that is over say belongs to no other run."""
+        self.flush()
+        with self._lock:
+            self._is_over = True
+        self._waiting.set()
 
     def _may_go_at_once(self) -> bool:
         now = time.monotonic()
@@ -126,7 +138,7 @@ class Outbox:
         self._waiting.set()
 
     def _send_gathered(self) -> None:
-        while True:
+        while not self._is_over:
             self._waiting.wait()
             self._waiting.clear()
             time.sleep(PAUSE)
@@ -137,6 +149,8 @@ class Outbox:
         """Send progress and the oldest lines; whether more lines wait."""
         # Within the lock, so that no later line overtakes these.
         with self._lock:
+            if self._is_over:
+                return False
             if self._progress is not None:
                 self._send_progress()
             if not self._pending:

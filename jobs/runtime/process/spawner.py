@@ -3,15 +3,17 @@
 import asyncio
 import contextlib
 import itertools
+import json
 import logging
 import socket
 import subprocess
 import sys
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Protocol, TypeAlias
 
 from .killing import kill_group, kill_strays
+from .orders import FAILED, STARTS_THREADS
 from .wire import HEADER, ToChild, ToNode, frame, length_of, to_node
 
 log = logging.getLogger(__name__)
@@ -24,8 +26,16 @@ _LAUNCHERS = 2
 """How many launchers are tried for one child."""
 
 
+_REASONS = {FAILED: "its import fails", STARTS_THREADS: "its import starts threads"}
+
+
 class LauncherError(Exception):
     """No child process can be had."""
+
+
+def places(path: Sequence[object]) -> list[str]:
+    """Where modules are looked for: as the import system does, without what is no text, e.g. a ``Path``."""
+    return [place for place in path if isinstance(place, str)]
 
 
 class LauncherProcess(Protocol):
@@ -121,11 +131,17 @@ class Spawner:
 
     Args:
         launch: Starts the launcher's process.
+        preload: Modules that the launcher imports before it forks. One that is not fit for it is left out, with a
+            warning.
         end_within: Seconds that a launcher may take to end before it is killed.
     """
 
-    def __init__(self, launch: StartLauncher = start_launcher, end_within: float = 5.0) -> None:
+    def __init__(
+        self, launch: StartLauncher = start_launcher, preload: Sequence[str] = (), end_within: float = 5.0
+    ) -> None:
         self._launch = launch
+        self._preload = list(preload)
+        self._importing: str | None = None
         self._end_within = end_within
         self._process: LauncherProcess | None = None
         self._launcher = 0
@@ -159,6 +175,9 @@ class Spawner:
         loop = asyncio.get_running_loop()
         self._ready = loop.create_future()
         loop.add_reader(ours.fileno(), self._hear)
+        if self._preload:
+            wanted = {"path": places(sys.path), "modules": self._preload}
+            self._order(b"preload %b\n" % json.dumps(wanted).encode())
 
     async def ready(self) -> None:
         """Start the launcher and wait until it can fork at once.
@@ -166,12 +185,16 @@ class Spawner:
         Raises:
             LauncherError: it cannot be started, or ended instead.
         """
-        try:
-            self.start()
-        except OSError as error:
-            raise LauncherError(f"the launcher of child processes cannot be started: {error}") from error
-        if self._ready is None or not await asyncio.shield(self._ready):
-            raise LauncherError("the launcher of child processes ends at once")
+        while True:
+            preload = len(self._preload)
+            try:
+                self.start()
+            except OSError as error:
+                raise LauncherError(f"the launcher of child processes cannot be started: {error}") from error
+            if self._ready is not None and await asyncio.shield(self._ready):
+                return
+            if len(self._preload) == preload:
+                raise LauncherError("the launcher of child processes ends at once")
 
     async def lost(self) -> None:
         """Wait until the launcher is gone."""
@@ -248,7 +271,10 @@ class Spawner:
         except ConnectionError:
             data = b""
         if not data:
-            log.error("the launcher of child processes ended unasked, and its children with it")
+            if self._importing is not None:
+                self._leave_out(self._importing, "its import ends the process")
+            else:
+                log.error("the launcher of child processes ended unasked, and its children with it")
             self._lose()
             return
         *lines, self._rest = (self._rest + data).split(b"\n")
@@ -261,9 +287,22 @@ class Spawner:
                 self._pids[int(identity)] = int(number)
             case b"exited":
                 self._ended(int(identity), int(number))
+            case b"importing":
+                self._importing = self._preload[int(identity)]
+            case b"unfit":
+                self._leave_out(self._preload[int(identity)], _REASONS[int(number)])
+                self._lose()
+            case b"preloaded":
+                self._importing = None
+                self._answer_ready(ready=True)
             case _:
                 self._launcher = int(number)
-                self._answer_ready(ready=True)
+                if not self._preload:
+                    self._answer_ready(ready=True)
+
+    def _leave_out(self, module: str, why: str) -> None:
+        log.warning("module %s is not preloaded: %s; each child process imports it by itself", module, why)
+        self._preload.remove(module)
 
     def _answer_ready(self, *, ready: bool) -> None:
         if self._ready is not None and not self._ready.done():
@@ -278,6 +317,7 @@ class Spawner:
     def _lose(self) -> None:
         """Let go of the launcher; its children end with it, and all that they started."""
         loop = asyncio.get_running_loop()
+        self._importing = None
         process, self._process = self._process, None
         control, self._control = self._control, None
         if control is not None:

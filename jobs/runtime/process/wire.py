@@ -36,7 +36,7 @@ class Message(BaseModel):
 
 
 class Begin(Message):
-    """Node to child, once: the job to run.
+    """Node to child: the job to run; again after it has ended, if the child is used again.
 
     Attributes:
         module: Where the handler is defined.
@@ -49,6 +49,7 @@ class Begin(Message):
         secrets: Name to value of the secrets in its arguments, to be cut out of what the job says.
         modules: Where its hooks and resources are declared.
         keeps_prints: What it prints is kept with its execution.
+        memory: Bytes up to which the child offers to run another one after this; None = it ends.
     """
 
     kind: Literal["begin"] = "begin"
@@ -62,6 +63,13 @@ class Begin(Message):
     secrets: dict[str, str] = Field(default_factory=dict, repr=False)
     modules: list[str] = Field(default_factory=list[str])
     keeps_prints: bool = False
+    memory: int | None = None
+
+
+class Leave(Message):
+    """Node to child: there is nothing more to run."""
+
+    kind: Literal["leave"] = "leave"
 
 
 class Stop(Message):
@@ -127,22 +135,29 @@ class Enqueue(Message):
     runs: list[RunSpec]
 
 
-_OUTCOMES = {one.__name__: one for one in (Succeeded, Failed, TimedOut, Cancelled, Snoozed, HandedBack)}
+_OUTCOMES: dict[str, TypeAdapter[JobOutcome]] = {
+    one.__name__: TypeAdapter[JobOutcome](one) for one in (Succeeded, Failed, TimedOut, Cancelled, Snoozed, HandedBack)
+}
 
 
 class Ended(Message):
-    """Child to node, last: how the attempt ended (the name of an outcome, its fields), and what follows a good end."""
+    """Child to node, last: how the attempt ended (the name of an outcome, its fields), and what follows a good end.
+
+    ``again``: the child can run another one.
+    """
 
     kind: Literal["ended"] = "ended"
     outcome: Literal["Succeeded", "Failed", "TimedOut", "Cancelled", "Snoozed", "HandedBack"]
     fields: dict[str, Any]
     at_end: list[RunSpec] = Field(default_factory=list[RunSpec])
+    again: bool = False
 
     @classmethod
-    def of(cls, outcome: JobOutcome, at_end: Sequence[RunSpec] = ()) -> "Ended":
+    def of(cls, outcome: JobOutcome, at_end: Sequence[RunSpec] = (), *, again: bool = False) -> "Ended":
         """The message that carries ``outcome`` and what follows it."""
-        fields = dataclasses.asdict(outcome)
-        return cls.model_validate({"outcome": type(outcome).__name__, "fields": fields, "at_end": list(at_end)})
+        name, fields = type(outcome).__name__, dataclasses.asdict(outcome)
+        said = {"outcome": name, "fields": fields, "at_end": list(at_end), "again": again}
+        return cls.model_validate(said)
 
     def value(self) -> JobOutcome:
         """The outcome that it carries.
@@ -151,12 +166,12 @@ class Ended(Message):
             FrameError: the fields are not those of this outcome.
         """
         try:
-            return TypeAdapter[JobOutcome](_OUTCOMES[self.outcome]).validate_python(self.fields)
+            return _OUTCOMES[self.outcome].validate_python(self.fields)
         except ValidationError as error:
             raise FrameError(f"the fields of outcome {self.outcome} do not fit: {error}") from error
 
 
-ToChild: TypeAlias = Begin | Stop | Terminate | Saved | Enqueued
+ToChild: TypeAlias = Begin | Leave | Stop | Terminate | Saved | Enqueued
 ToNode: TypeAlias = Lines | Progress | Save | Enqueue | Ended
 
 _TO_CHILD = TypeAdapter[ToChild](Annotated[ToChild, Field(discriminator="kind")])

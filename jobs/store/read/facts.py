@@ -1,10 +1,11 @@
 """What the explanations of tasks and runs need to know, for many of them at once in a fixed number of statements."""
 
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from sqlalchemy import Connection, case, func, select, tuple_
+from sqlalchemy import Connection, func, select, tuple_
 
 from ...core.defaults import JobInfo
 from ...core.explain import COUNTED_AHEAD, Leaving, RunFacts, TaskFacts
@@ -75,7 +76,7 @@ class _Queue:
     blockages: Mapping[str, Blockage]
     groups: Mapping[str, Group]
     occupied: Mapping[str, int]
-    held: Mapping[int, tuple[int, int]]
+    held: Mapping[int, Counter[Isolation]]
     blocking: Mapping[int, int]
     ahead: Mapping[int, int]
 
@@ -114,51 +115,55 @@ def _facts(run: Run, queue: _Queue) -> RunFacts:
     knowing = [node for node in queue.nodes if node.takes(run.job_name, run.group)]
     # Without a node of that very version any may try, and so they may with arguments that nobody has checked.
     able = [node for node in knowing if node.signatures[run.job_name] == run.signature] or knowing
-    of_threads = job is not None and job.isolation is not Isolation.ASYNC
-    in_children = job is not None and job.isolation is Isolation.PROCESS
+    kind = None if job is None else job.isolation
+    in_children = kind is Isolation.PROCESS
     faults = {node.name: node.launcher_fault for node in able if in_children and node.launcher_fault is not None}
     starting = [node for node in able if node.blockage is None and node.name not in faults]
     blocking = queue.blocking.get(run.task_id or 0) if run.exclusive else None
     return RunFacts(
         job_known=job is not None,
-        isolation=None if job is None else job.isolation,
+        isolation=kind,
         nodes=tuple(node.name for node in able),
         group=queue.groups.get(run.group, Group(run.group)),
         left=_left(queue.nodes, job, run.group),
         group_occupied=queue.occupied.get(run.group, 0),
         blocked_by=None if blocking == run.id else blocking,
         ahead=queue.ahead.get(run.id, 0),
-        slots=sum(_slots(node, of_threads) for node in starting),
+        slots=sum(_slots(node, kind) for node in starting),
         other_version=tuple(node.name for node in knowing if node not in able),
-        free_slots=sum(_free(node, queue, of_threads) for node in starting),
+        free_slots=sum(_free(node, queue, kind) for node in starting),
         blockages=queue.blockages,
         launcher_faults=faults,
     )
 
 
-def _slots(node: Node, of_threads: bool) -> int:
+def _slots(node: Node, kind: Isolation | None) -> int:
     """How many runs of a kind the node executes at once."""
-    return min(node.slots, node.thread_slots or node.slots) if of_threads else node.slots
+    limits = {Isolation.THREAD: node.thread_slots, Isolation.PROCESS: node.process_slots}
+    return min(node.slots, limits.get(kind or Isolation.ASYNC) or node.slots)
 
 
-def _free(node: Node, queue: _Queue, of_threads: bool) -> int:
-    held, in_threads = queue.held.get(node.id, (0, 0))
-    free = max(0, node.slots - held)
-    return min(free, max(0, _slots(node, of_threads) - in_threads)) if of_threads else free
+def _free(node: Node, queue: _Queue, kind: Isolation | None) -> int:
+    held = queue.held.get(node.id, Counter())
+    of_kind = held.total() if kind in (None, Isolation.ASYNC) else held[kind]
+    return max(0, min(node.slots - held.total(), _slots(node, kind) - of_kind))
 
 
-def _held(conn: Connection) -> dict[int, tuple[int, int]]:
-    """How many runs each node executes, and how many of them in threads and child processes."""
+def _held(conn: Connection) -> dict[int, Counter[Isolation]]:
+    """How many runs each node executes by where they run; those of unknown jobs count as threads."""
     # The first condition says nothing new, but the index over what nodes hold is made for it.
     running = (r.c.state.in_(words(OCCUPYING)), r.c.state == word(RunState.RUNNING))
-    in_threads = func.sum(case((j.c.isolation == Isolation.ASYNC.value, 0), else_=1))
+    kind = func.coalesce(j.c.isolation, Isolation.THREAD.value)
     statement = (
-        select(r.c.node_id, func.count(), in_threads)
+        select(r.c.node_id, kind, func.count())
         .outerjoin_from(r, j, j.c.name == r.c.job_name)
         .where(*running)
-        .group_by(r.c.node_id)
+        .group_by(r.c.node_id, kind)
     )
-    return {node_id: (held, of_threads) for node_id, held, of_threads in conn.execute(statement)}
+    held: dict[int, Counter[Isolation]] = {}
+    for node_id, word_of_kind, count in conn.execute(statement):
+        held.setdefault(node_id, Counter())[Isolation(word_of_kind)] += count
+    return held
 
 
 def _blocking(conn: Connection, task_ids: Collection[int]) -> dict[int, int]:

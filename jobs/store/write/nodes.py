@@ -28,7 +28,7 @@ def register(
     *,
     name: str,
     slots: int,
-    thread_slots: int | None,
+    kinds: tuple[int | None, int | None],
     version: str,
     jobs: Mapping[str, str | None],
     choice: NodeChoice,
@@ -38,7 +38,8 @@ def register(
 ) -> Node:
     """Insert a node that is about to start and return it.
 
-    It knows ``jobs``, by their names; of those that it takes, the signature is said.
+    It knows ``jobs``, by their names; of those that it takes, the signature is said. ``kinds``: how many of its slots
+    runs in threads may take, and those in child processes; None = all.
     """
     statement = (
         insert(n)
@@ -46,7 +47,8 @@ def register(
             name=name,
             state=NodeState.STARTING.value,
             slots=slots,
-            thread_slots=thread_slots,
+            thread_slots=kinds[0],
+            process_slots=kinds[1],
             running=0,
             version=version,
             seq=1,

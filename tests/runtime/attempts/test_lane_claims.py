@@ -55,10 +55,10 @@ async def test_what_came_before_the_place_is_taken_when_the_lane_ends(lane: Lane
     assert await lane.take(2) == ["10", "20"]
     lane.put(15)
     assert await lane.take(2) == ["30", "40"]
-    behind = [lane.claims.is_behind]
+    behind = [lane.claims.is_behind(("work",))]
     # Less than it could be, and yet there may be more.
     assert await lane.take(2) == ["50"]
-    behind.append(lane.claims.is_behind)
+    behind.append(lane.claims.is_behind(("work",)))
     assert behind == [True, False]
     assert await lane.take(2) == ["15"]
     assert await lane.take(2) == []
@@ -78,7 +78,9 @@ async def test_other_jobs_have_another_place(lane: Lane) -> None:
     assert await lane.take(3, jobs=("play", "work")) == ["10", "15", "20"]
     lane.put(16, job_name="play")
     assert await lane.take(2, jobs=("work",)) == ["30", "40"]
-    assert await lane.take(2, jobs=("play", "work")) == ["16", "50"]
+    assert await lane.take(2, jobs=("play", "work")) == ["50"]
+    # Where the lane ends, what came before its place is seen.
+    assert await lane.take(2, jobs=("play", "work")) == ["16"]
 
 
 async def test_runs_due_at_one_moment_are_told_apart(lane: Lane) -> None:

@@ -1,9 +1,12 @@
 """A launcher that cannot be started, or cannot fork: what needs a child process waits or fails, all else goes on."""
 
+import itertools
+import resource
 import socket
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -11,14 +14,17 @@ import pytest
 
 from cronograph.jobs.actions.queue.claim import Started
 from cronograph.jobs.core.explain.runs import explain_run
-from cronograph.jobs.core.outcome import Failed
+from cronograph.jobs.core.model import Outcome
+from cronograph.jobs.core.outcome import HandedBack, JobOutcome
 from cronograph.jobs.core.states import RunState
 from cronograph.jobs.registry import Registry, define
 from cronograph.jobs.runtime.attempts.attempt import Attempt
 from cronograph.jobs.runtime.attempts.executor import execute
+from cronograph.jobs.runtime.attempts.threads import ThreadPool
 from cronograph.jobs.runtime.job.host import LocalHost
 from cronograph.jobs.runtime.job.stopping import StopSignal
-from cronograph.jobs.runtime.process.launcher import NOT_FORKED
+from cronograph.jobs.runtime.process.children import Children
+from cronograph.jobs.runtime.process.orders import NOT_FORKED
 from cronograph.jobs.runtime.process.spawner import LauncherError, Spawner, start_launcher
 from cronograph.jobs.store.read import facts
 from cronograph.jobs.store.read.clock import server_time
@@ -103,7 +109,7 @@ async def test_a_launcher_that_does_not_start_leaves_no_connection_open(
     assert open_files() <= before
 
 
-async def test_an_attempt_whose_child_cannot_be_had_fails_with_the_reason(
+async def test_an_attempt_whose_child_cannot_be_had_is_handed_back_with_the_reason(
     stored: Stored, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sys, "executable", "/nowhere/python")
@@ -126,11 +132,44 @@ async def test_an_attempt_whose_child_cannot_be_had_fails_with_the_reason(
         show_progress=recorder.show,
     )
     spawner = Spawner()
-    outcome = await execute(Attempt(started, who_am_i, signal, host), None, spawner, grace=1.0)
+    told: list[str] = []
+    children, threads = Children(spawner, 1, on_shortage=told.append), ThreadPool[JobOutcome](1)
+    outcome = await execute(Attempt(started, who_am_i, signal, host), None, threads, children, grace=1.0)
     await spawner.stop()
-    assert isinstance(outcome, Failed)
-    assert outcome.error_type == "LauncherError"
-    assert outcome.message.startswith("no child process can be started: ")
+    assert isinstance(outcome, HandedBack)
+    assert outcome.reason.startswith("no child process can be started: ")
+    assert told == [outcome.reason]
+
+
+@contextmanager
+def no_further_file() -> Generator[None]:
+    """This process can open no file more than it has open."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    held = {int(one.name) for one in Path("/proc/self/fd").iterdir()}
+    resource.setrlimit(resource.RLIMIT_NOFILE, (next(one for one in itertools.count() if one not in held), hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+
+async def test_what_the_node_is_short_of_is_no_failure_of_a_run_and_others_wait_for_it(
+    start_engine: StartEngine,
+) -> None:
+    engine = await start_engine(registry())
+    await engine.finish("who_am_i")
+    with no_further_file():
+        ids = [await engine.enqueue("who_am_i") for _ in range(5)]
+        await eventually(lambda: is_explained(engine, ids[-1]), message="the reason to be told")
+        assert "Too many open files" in (await explained(engine, ids[-1]))[1]
+        assert (await engine.finish("in_a_thread")).run.state is RunState.SUCCESS
+    for run_id in ids:
+        done = await engine.finished(run_id)
+        outcomes = [one.outcome for one in done.executions]
+        assert (done.run.state, done.run.failures) == (RunState.SUCCESS, 0)
+        # No more than those that had begun when it was found out.
+        assert (outcomes[-1], set(outcomes[:-1]) <= {Outcome.HANDED_BACK}) == (Outcome.SUCCESS, True)
+        assert len(outcomes) <= 3
 
 
 LIMITED = """

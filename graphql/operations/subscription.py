@@ -1,7 +1,7 @@
 """The root of subscriptions. Whoever reads too slowly is told to query again; no buffer grows without bound.
 
 A subscription is called like what its messages hold, in the plural if each message holds another one; see
-``docs/decisions/0019-names-of-the-api.md``.
+``docs/decisions/0020-names-of-the-api.md``.
 """
 
 import asyncio

@@ -353,8 +353,7 @@ class Node:
     """One running process, or one that was. ``clock_skew``: its clock minus the database's, in seconds.
 
     ``jobs``: those it knows; ``signatures``: its version of each that it takes, by name; ``thread_slots``: how many
-    runs in threads it takes, None = all; ``process_slots``: the same; ``launcher_fault``: why it has no child process;
-    ``stall``: the part that is stuck.
+    of them in threads, None = all; ``launcher_fault``: why no child process starts; ``stall``: the part that is stuck.
     """
 
     id: int

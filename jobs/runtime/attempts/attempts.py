@@ -5,7 +5,7 @@ import logging
 from collections import Counter
 from collections.abc import Callable, Container, Coroutine, Mapping, Sequence
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 from ...actions.checkpoints import save_checkpoint
 from ...actions.queue.claim import Started
@@ -22,33 +22,22 @@ from ...services import Services
 from ..job.host import LocalHost
 from ..job.results import message_of
 from ..job.stopping import StopSignal
-from ..job.surroundings import Surroundings, surroundings_of
+from ..job.surroundings import surroundings_of_all
 from ..live.log_writer import LogWriter
 from ..live.progress import ProgressWriter
 from ..process.children import Children
 from .afterwards import begin_on_failure, failure_for
 from .attempt import Attempt
-from .bodies import NO_PLACE, Body, Running
+from .bodies import NO_PLACE, Alone, Body, Running
 from .executor import begin, body_of, ended, supervise
 from .finisher import Finisher
 from .retrying import retried
 from .rooms import Rooms
 from .secrets import read_secrets
 from .threads import ThreadPool
+from .under_way import UnderWay
 
 log = logging.getLogger(__name__)
-
-
-class Alone(NamedTuple):
-    """What runs without anybody beside it: its outcome to come, and what rings at the end of its time box."""
-
-    running: Running
-    deadline: asyncio.TimerHandle | None
-
-    def end(self) -> None:
-        """It is not alone any more."""
-        if self.deadline is not None:
-            self.deadline.cancel()
 
 
 class Attempts:
@@ -98,16 +87,13 @@ class Attempts:
         self._rooms = rooms
         self.threads = threads
         self.held: Counter[Isolation] = Counter()
-        self._surroundings = _surroundings(registry, services.resources)
+        self._surroundings = surroundings_of_all(registry, services.resources)
         self._active: dict[int, Attempt] = {}
         # Of these, those that nobody has asked to stop: they need nobody beside them.
         self._alone: dict[int, Alone] = {}
         self._companions: set[asyncio.Task[None]] = set()
-        self._idle = asyncio.Event()
-        self._idle.set()
-        self._at_work = 0
-        self._quiet = asyncio.Event()
-        self._quiet.set()
+        self._held = UnderWay()
+        self._at_work = UnderWay()
 
     def __len__(self) -> int:
         return len(self._active)
@@ -145,7 +131,7 @@ class Attempts:
             kind = attempt.definition.isolation
             self._rooms.begun(kind, self.held[kind])
             self.held[kind] += 1
-            self._idle.clear()
+            self._held.begin()
             self._logs.open(one.execution_id)
             self._begin(attempt)
 
@@ -291,16 +277,13 @@ class Attempts:
     def _note_begun(self, attempt: Attempt) -> None:
         if not attempt.at_work:
             attempt.at_work = True
-            self._at_work += 1
-            self._quiet.clear()
+            self._at_work.begin()
 
     def _note_over(self, attempt: Attempt) -> None:
         """Nothing of its code is awaited any more."""
         if attempt.at_work:
             attempt.at_work = False
-            self._at_work -= 1
-            if self._at_work == 0:
-                self._quiet.set()
+            self._at_work.end()
 
     async def _enqueue(self, runs: Sequence[RunSpec]) -> list[int]:
         return await self._services.database.write(put_many, runs)
@@ -357,8 +340,7 @@ class Attempts:
         attempt = self._active.pop(execution_id)
         self._note_over(attempt)
         self.held[attempt.definition.isolation] -= 1
-        if not self._active:
-            self._idle.set()
+        self._held.end()
 
     def cancel(self, run_ids: Container[int]) -> None:
         """Ask these runs to stop, where they execute here."""
@@ -368,7 +350,7 @@ class Attempts:
 
     async def wait_idle(self, timeout: float | None) -> bool:
         """Wait until nothing runs and every end is stored; False if that is not so after ``timeout`` seconds."""
-        return await _is_set_within(self._idle, timeout)
+        return await self._held.wait_none(timeout)
 
     def ask_to_stop(self) -> None:
         """Ask what runs to stop: its node ends."""
@@ -388,7 +370,7 @@ class Attempts:
 
     async def wait_quiet(self, timeout: float) -> bool:
         """Wait until no code of an attempt is awaited, whether the ends are stored or not; False after ``timeout``."""
-        return await _is_set_within(self._quiet, timeout)
+        return await self._at_work.wait_none(timeout)
 
     async def hand_back(self) -> None:
         """Ask what runs to stop, then stop it hard and give it back to the queue."""
@@ -399,24 +381,6 @@ class Attempts:
         # Coroutines that swallow their cancel are left behind like threads; leaving gives back what they held.
         if not await self.wait_idle(max(5.0, self._grace + 5.0)):
             log.error("%d runs could not be ended", len(self._active))
-
-
-def _surroundings(registry: Registry, opened: Mapping[Any, object]) -> dict[str, Surroundings]:
-    """Of those jobs that have any; a child process opens what its job takes itself."""
-    found = {
-        one.name: surroundings_of(one, registry.hooks, {} if one.isolation is Isolation.PROCESS else opened)
-        for one in registry
-    }
-    return {name: one for name, one in found.items() if one is not None}
-
-
-async def _is_set_within(event: asyncio.Event, timeout: float | None) -> bool:
-    try:
-        async with asyncio.timeout(timeout):
-            await event.wait()
-    except TimeoutError:
-        return False
-    return True
 
 
 def _outcome(attempt: Attempt, running: Running) -> JobOutcome:

@@ -2,7 +2,7 @@
 
 import asyncio
 import contextlib
-from typing import Any, Final, Protocol
+from typing import Any, Final, NamedTuple, Protocol
 
 from ...context import StopReason, current_host
 from ...core.model import Isolation
@@ -24,6 +24,18 @@ NO_PLACE: Final[dict[Isolation, JobOutcome]] = {
 """How an attempt ends for which there is no place soon enough, or that should stop before it has one."""
 
 Running = asyncio.Future[JobOutcome]
+
+
+class Alone(NamedTuple):
+    """A body without a task that waits for it: its outcome to come, and what rings at the end of its time box."""
+
+    running: Running
+    deadline: asyncio.TimerHandle | None
+
+    def end(self) -> None:
+        """It is not alone any more."""
+        if self.deadline is not None:
+            self.deadline.cancel()
 
 
 class Body(Protocol):

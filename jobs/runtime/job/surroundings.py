@@ -11,7 +11,8 @@ from contextlib import AbstractAsyncContextManager, AbstractContextManager, Asyn
 from typing import Any
 
 from ...context import JobContext
-from ...registry import JobDefinition
+from ...core.model import Isolation
+from ...registry import JobDefinition, Registry
 from ...registry.hooks import Hook, Hooks, Manager
 
 log = logging.getLogger(__name__)
@@ -203,3 +204,12 @@ def surroundings_of(definition: JobDefinition, hooks: Hooks, opened: Mapping[Any
     if not definition.given and not hooks.of_job(definition.name):
         return None
     return Surroundings(definition, hooks, opened)
+
+
+def surroundings_of_all(registry: Registry, opened: Mapping[Any, object]) -> dict[str, Surroundings]:
+    """Of those jobs that have any, by name; a child process opens what its job takes itself."""
+    found = {
+        one.name: surroundings_of(one, registry.hooks, {} if one.isolation is Isolation.PROCESS else opened)
+        for one in registry
+    }
+    return {name: one for name, one in found.items() if one is not None}

@@ -282,7 +282,7 @@ async def test_refused_attempts_are_written_down_once_a_minute_each(database_url
         pause = 'mutation { pauseGroup(input: { name: "default" }) { errors { code } } }'
         for _ in range(3):
             assert await server.code(pause, token) == (403, "FORBIDDEN")
-        assert await server.code("{ accounts { name } }", token) == (403, "FORBIDDEN")
+        assert await server.code("{ accounts { nodes { name } } }", token) == (403, "FORBIDDEN")
         async with server.socket({"authorization": f"Bearer {token}"}) as socket:
             assert await socket.receive() == {"type": "connection_ack"}
             assert (await socket.first_of("{ secrets { name } }"))["type"] == "error"

@@ -285,7 +285,7 @@ async def test_refused_attempts_are_written_down_once_a_minute_each(database_url
         assert await server.code("{ accounts { nodes { name } } }", token) == (403, "FORBIDDEN")
         async with server.socket({"authorization": f"Bearer {token}"}) as socket:
             assert await socket.receive() == {"type": "connection_ack"}
-            assert (await socket.first_of("{ secrets { name } }"))["type"] == "error"
+            assert (await socket.first_of("{ secrets { nodes { name } } }"))["type"] == "error"
         now[0] = 60.0
         assert await server.code(pause, token) == (403, "FORBIDDEN")
         found = [one for one in await server.database.read(entries) if one[1] == "request.refused"]

@@ -26,7 +26,10 @@ export default defineConfig({
   appType: "mpa",
   plugins: [stripEmbeddedFonts(), documentManifest(), compressed()],
   oxc: { jsx: { runtime: "automatic", importSource: "preact" } },
-  resolve: { dedupe: ["graphql", "react", "react-dom"] },
+  resolve: {
+    dedupe: ["graphql", "react", "react-dom"],
+    alias: { "react-style-singleton": resolve(here, "src/explorer/style-singleton.ts") },
+  },
   build: {
     outDir: resolve(here, "../server/static"),
     emptyOutDir: true,

@@ -23,15 +23,11 @@ PAGES: Final = frozenset(
 )
 """First parts of the paths that the dashboard itself routes; all of them are one HTML file."""
 
-_POLICY = (
-    "default-src 'none'; script-src 'self'; style-src 'self'{styles}; img-src 'self' data:; font-src 'self'; "
+POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; "
     "connect-src 'self'; worker-src 'self'; base-uri 'self'; form-action 'self'; frame-ancestors 'none'"
 )
-DASHBOARD_POLICY = _POLICY.format(styles="")
-"""Content-Security-Policy of the dashboard and its files: nothing from elsewhere, nothing inline."""
-
-EXPLORER_POLICY = _POLICY.format(styles=" 'unsafe-inline'")
-"""The same for GraphiQL, whose editor writes styles of its own."""
+"""Content-Security-Policy of the dashboard, the explorer and their files: nothing from elsewhere, nothing inline."""
 
 FOR_EVER = "public, max-age=31536000, immutable"
 """For files whose name holds a hash of their content."""
@@ -87,12 +83,12 @@ class Site:
         """The dashboard's page for every path that it routes, else the file of that name."""
         path = request.path_params["path"].strip("/")
         if is_page(path):
-            return await self._html("index.html", request, DASHBOARD_POLICY)
+            return await self._html("index.html", request, POLICY)
         return await self._file(path, request)
 
     async def explorer(self, request: Request) -> Response:
         """The page of GraphiQL."""
-        return await self._html("graphiql.html", request, EXPLORER_POLICY)
+        return await self._html("graphiql.html", request, POLICY)
 
     async def _html(self, name: str, request: Request, policy: str) -> Response:
         if not self.built:
@@ -145,7 +141,7 @@ class Site:
                 raise
             if self.built and "text/html" in request.headers.get("accept", "") and "." not in path:
                 # Somebody has typed an address: the dashboard says that there is no such page, and has its menu there.
-                page = await self._html("index.html", request, DASHBOARD_POLICY)
+                page = await self._html("index.html", request, POLICY)
                 page.status_code = 404
                 return page
             # What follows the host is the client's text: it must not be longer than a line.
@@ -153,7 +149,7 @@ class Site:
             return PlainTextResponse(message, 404, headers={"Cache-Control": "no-store"})
         response.headers["Cache-Control"] = FOR_EVER if path.startswith("assets/") else ASK_AGAIN
         # A worker obeys the policy of its own script, not that of the page.
-        response.headers["Content-Security-Policy"] = DASHBOARD_POLICY
+        response.headers["Content-Security-Policy"] = POLICY
         return response
 
 

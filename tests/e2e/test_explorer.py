@@ -103,3 +103,19 @@ def test_variables_headers_and_the_schema_are_at_hand(page: Page, site: Site) ->
     page.get_by_role("button", name="Show Documentation Explorer").click()
     page.locator(".graphiql-doc-explorer-content").get_by_text("Query", exact=True).click()
     expect(page.locator(".graphiql-doc-explorer-content")).to_contain_text("availableJobs")
+
+
+def test_every_part_of_it_is_drawn_without_inline_styles(page: Page) -> None:
+    for name, heading in (("Open settings dialog", "Settings"), ("Open short keys dialog", "Short Keys")):
+        page.get_by_role("button", name=name).click()
+        dialog = page.get_by_role("dialog")
+        expect(dialog).to_contain_text(heading)
+        page.keyboard.press("Escape")
+        expect(dialog).to_have_count(0)
+    page.get_by_role("button", name="Show History").click()
+    expect(page.locator(".graphiql-history")).to_be_visible()
+    page.get_by_role("button", name="Prettify query").hover()
+    expect(page.get_by_role("tooltip").first).to_contain_text("Prettify")
+    page.locator(QUERY).click()
+    page.keyboard.press("Control+f")
+    expect(page.locator(".CodeMirror-dialog").first).to_be_visible()

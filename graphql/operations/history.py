@@ -83,9 +83,8 @@ class HistoryQueries:
 
 def _position(cursor: str | None, argument: str) -> Position | None:
     place = parse_cursor(cursor, argument)
-    return None if place is None else (place.seq, place.index)
+    return None if place is None else stored_events.position_of(place)
 
 
 def _cursor(position: Position) -> str:
-    seq, index = position
-    return f"{seq}.{index}"
+    return str(stored_events.cursor_of(position))

@@ -88,7 +88,7 @@ def test_two_people_of_different_roles_do_what_each_may(
     boss.get_by_role("dialog").get_by_label("Role").select_option("operator")
     boss.get_by_role("dialog").get_by_role("button", name="Change").click()
     expect(boss.get_by_role("row", name="ada")).to_contain_text("operator")
-    expect(ada).to_have_url(f"{url}/login?next=%2Fjobs%3Fq%3Dquick", timeout=PATIENCE)
+    expect(ada).to_have_url(f"{url}/login?ended&next=%2Fjobs%3Fq%3Dquick", timeout=PATIENCE)
     ada.get_by_role("button", name="Sign in with a passkey").click()
     expect(ada).to_have_url(f"{url}/jobs?q=quick")
     ready(ada)
@@ -164,6 +164,8 @@ def a_passkey_is_made_and_signed_in_by(page: Page) -> None:
     page.keyboard.press("Enter")
     expect(page.get_by_role("row", name="my phone")).to_be_visible()
     page.get_by_role("button", name="Sign out", exact=True).click()
+    # Nobody is told of a sign-in that has ended who has ended it.
+    expect(page).to_have_url(re.compile("/login$"))
     expect(page.get_by_role("heading", name="Sign in")).to_be_visible()
     # By keys alone: name, password, the button, the passkey.
     expect(page.get_by_label("Name")).to_be_focused()

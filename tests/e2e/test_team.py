@@ -115,7 +115,7 @@ def test_a_team_signs_in_by_browsers_terminals_and_a_provider(
     # With the password all sign-ins have ended, that of the terminal too.
     wait_until(lambda: team.command("whoami")[0] == 1, message="the terminal is signed out")
     the_explorer_leads_to_sign_in_and_back(boss)
-    expect(olga).to_have_url(re.compile(r"/login\?next=%2Fgraphiql"))
+    expect(olga).to_have_url(re.compile(r"/login\?ended&next=%2Fgraphiql"))
 
 
 def boss_signs_in_by_a_link(team: Team, page: Page) -> None:
@@ -231,7 +231,7 @@ def the_explorer_leads_to_sign_in_and_back(page: Page) -> None:
     page.wait_for_load_state("networkidle")
     page.context.clear_cookies()
     page.get_by_role("button", name="Execute query").click()
-    expect(page).to_have_url(re.compile(r"/login\?next=%2Fgraphiql"))
+    expect(page).to_have_url(re.compile(r"/login\?ended&next=%2Fgraphiql"))
     page.get_by_label("Name").fill("boss")
     page.get_by_label("Password").fill(PASSWORD)
     page.keyboard.press("Enter")

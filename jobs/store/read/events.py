@@ -96,8 +96,22 @@ def _events(seq: int, batch_id: int, at: datetime, changes: Any) -> list[Event]:
     return [Event(Cursor(seq, index, mark), at, change) for index, change in enumerate(spread(changes))]
 
 
+def position_of(cursor: Cursor) -> Position:
+    """A cursor as a place in the list of the stored events: a batch, a place in it, and the mark of the batch."""
+    return cursor.seq, cursor.index, cursor.mark
+
+
+def cursor_of(position: Position) -> Cursor:
+    """The cursor of a place in the list, see ``position_of``."""
+    seq, index, mark = position
+    assert isinstance(seq, int), "the order of events begins with the number of a batch"
+    assert isinstance(index, int), "and goes on with a place in it"
+    assert mark is None or isinstance(mark, str), "the mark tells the batch from another one of its number"
+    return Cursor(seq, index, mark)
+
+
 def page(conn: Connection, request: PageRequest, wanted: EventFilter) -> Page[Event]:
-    """A page of the stored events that pass a filter, the oldest first; a position is a batch and a place in it.
+    """A page of the stored events that pass a filter, the oldest first; for positions see ``position_of``.
 
     Of a page that looked at ``MAX_BATCHES`` transactions there is more, even if nothing was found.
     """
@@ -113,7 +127,7 @@ def page(conn: Connection, request: PageRequest, wanted: EventFilter) -> Page[Ev
     ordered = kept[::-1] if request.backwards else kept
     return Page(
         tuple(ordered),
-        tuple((one.cursor.seq, one.cursor.index) for one in ordered),
+        tuple(position_of(one.cursor) for one in ordered),
         has_next=request.before is not None if request.backwards else more,
         has_previous=more if request.backwards else request.after is not None,
     )
@@ -121,7 +135,7 @@ def page(conn: Connection, request: PageRequest, wanted: EventFilter) -> Page[Ev
 
 def _walk(conn: Connection, request: PageRequest) -> Iterator[list[Event]]:
     """The events of one transaction after the other, in the direction of the request and from where it begins."""
-    after, before = _cursor(request.after), _cursor(request.before)
+    after, before = _bounds(request)
     place = (before.seq if before else newest(conn).seq) if request.backwards else (after.seq if after else 0)
     while True:
         parameters = {"until_seq" if request.backwards else "from_seq": place, "batches": BATCHES}
@@ -135,14 +149,10 @@ def _walk(conn: Connection, request: PageRequest) -> Iterator[list[Event]]:
 
 
 def _inside(cursor: Cursor, request: PageRequest) -> bool:
-    after, before = _cursor(request.after), _cursor(request.before)
+    after, before = _bounds(request)
     return (after is None or cursor > after) and (before is None or cursor < before)
 
 
-def _cursor(position: Position | None) -> Cursor | None:
-    if position is None:
-        return None
-    seq, index = position
-    assert isinstance(seq, int), "the order of events begins with the number of a batch"
-    assert isinstance(index, int), "and ends with a place in it"
-    return Cursor(seq, index)
+def _bounds(request: PageRequest) -> tuple[Cursor | None, Cursor | None]:
+    after, before = request.after, request.before
+    return None if after is None else cursor_of(after), None if before is None else cursor_of(before)

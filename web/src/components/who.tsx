@@ -1,5 +1,6 @@
 import { words } from "../lib/format";
 import { hasSignedIn, viewer } from "../state/viewer";
+import { leaves } from "../services/sign-in";
 import { Icon } from "./icon";
 
 /** Who has signed in, and the way out. Without sign-in there is nobody to name. */
@@ -12,7 +13,7 @@ export function Who() {
         <Icon name="person" />
         <span class="who-name">{known.name}</span>
       </a>
-      <form method="post" action="/auth/sign-out">
+      <form method="post" action="/auth/sign-out" onSubmit={leaves}>
         <button type="submit" class="icon-button" title="Sign out" aria-label="Sign out">
           <Icon name="leave" />
         </button>

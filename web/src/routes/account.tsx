@@ -11,6 +11,7 @@ import { graphql, type ResultOf } from "../graphql/tada";
 import { at } from "../lib/base";
 import { words } from "../lib/format";
 import { useLive } from "../live/use-live";
+import { leaves } from "../services/sign-in";
 import { setTitle } from "../state/title";
 
 const AccountDocument = graphql(`
@@ -43,7 +44,7 @@ export function AccountPage() {
     <>
       <PageHead title="Account">
         {signedIn && (
-          <form method="post" action="/auth/sign-out-everywhere">
+          <form method="post" action="/auth/sign-out-everywhere" onSubmit={leaves}>
             <button type="submit" class="button">
               Sign out everywhere
             </button>

@@ -5,6 +5,7 @@ import type { Role } from "../state/viewer";
 import { mutate, type Outcome, report, type UserError } from "./mutate";
 import { addPasskey } from "./passkeys";
 import { post, SignInError } from "./post";
+import { renewing } from "./sign-in";
 
 const CreateApiToken = graphql(`
   mutation CreateApiToken($input: CreateApiTokenInput!) {
@@ -89,7 +90,7 @@ function passwordFault({ code, message }: SignInError): UserError {
 export async function changePassword(current: string, password: string, again: string): Promise<Outcome<null>> {
   if (password !== again) return { ok: false, errors: [{ code: "INVALID_INPUT", message: "This is not the same password.", path: ["again"] }] };
   try {
-    await post("/auth/change-password", { current, password });
+    await renewing(post("/auth/change-password", { current, password }));
   } catch (error) {
     if (!(error instanceof SignInError)) throw error;
     return { ok: false, errors: [passwordFault(error)] };

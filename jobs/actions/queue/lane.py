@@ -72,8 +72,8 @@ def is_common(ended: Finish) -> bool:
 async def finish_common(line: Line, node: tuple[int, str], ended: Sequence[Finish]) -> tuple[frozenset[int], Wake]:
     """Write common ends, one of a run at most; the runs whose end is stored now.
 
-    The others were asked to stop, taken from this node, or ended by an earlier try whose answer was lost, or there is no
-    connection for them: ``finish`` sees to them.
+    The others were asked to stop, taken from this node, or ended by an earlier try whose answer was lost, or there is
+    no connection for them: ``finish`` sees to them.
     """
     successes = [
         Success(one.run.id, one.run.attempt, one.execution_id, one.outcome.records_processed)

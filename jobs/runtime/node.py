@@ -144,7 +144,7 @@ class NodeLife:
 
     def stall(self) -> Stall | None:
         """The part that has made no progress for a whole lease, if there is one; from any thread."""
-        return stall_of((self._turning, self.dispatcher.pulse, *self.worker.pulses), self._settings.lease)
+        return stall_of((self.dispatcher.pulse, *self.worker.pulses), self._settings.lease, carrier=self._turning)
 
     def _look_for_stall(self) -> Stall | None:
         """Called from the heartbeat's thread."""

@@ -53,8 +53,22 @@ class Pulse:
         return 0.0 if since is None else self._clock() - since
 
 
-def stall_of(pulses: Iterable[Pulse], patience: float) -> Stall | None:
-    """The part that has made no progress for the longest, if for longer than ``patience`` seconds."""
-    slowest = max(pulses, key=Pulse.age, default=None)
+_STILL = 0.25
+"""The part of its patience after which what carries the parts counts as standing still, if one of them does."""
+
+
+def stall_of(pulses: Iterable[Pulse], patience: float, carrier: Pulse | None = None) -> Stall | None:
+    """The part that has made no progress for the longest, if for longer than ``patience`` seconds.
+
+    Args:
+        pulses: Of the parts.
+        patience: Seconds.
+        carrier: Of what all of them need to get on. While it stands still it is the one to name: a part that had begun
+            something before has been waiting for longer, but for this.
+    """
+    slowest = max(pulses if carrier is None else (carrier, *pulses), key=Pulse.age, default=None)
     age = 0.0 if slowest is None else slowest.age()
-    return Stall(slowest.part, age) if slowest is not None and age > patience else None
+    if slowest is None or age <= patience:
+        return None
+    carried = 0.0 if carrier is None else carrier.age()
+    return Stall(slowest.part, age) if carrier is None or carried <= _STILL * patience else Stall(carrier.part, carried)

@@ -24,7 +24,9 @@ from cronograph.jobs.core.held import Place
 from cronograph.jobs.core.model import NewRun, NodeState, Priority, ScheduleSpec, TaskSpec, Trigger
 from cronograph.jobs.core.outcome import Failed, JobOutcome, Succeeded
 from cronograph.jobs.core.schedule import Syntax
-from cronograph.jobs.store.db.database import Database
+from cronograph.jobs.core.states import RunState
+from cronograph.jobs.store.db.database import Database, Line, parse_url
+from cronograph.jobs.store.read import runs
 from cronograph.jobs.store.schema import tables
 from cronograph.jobs.store.write import nodes
 from tests.support.postgres import PostgresServer
@@ -237,3 +239,17 @@ def _known(started: Started) -> dict[str, Any]:
         "execution": started.execution_id,
         "checkpoint": started.checkpoint,
     }
+
+
+async def test_without_a_connection_for_the_common_case_the_general_one_does_it(postgres_url: str) -> None:
+    party = Party(postgres_url, common=True)
+    await party.begin()
+    party.line = Line(parse_url("postgresql://nobody@127.0.0.1:1/nothing"))
+    await party.database.write(put, [NewRun("work", Trigger.API)])
+    (started,) = await party.claim(5)
+    assert party.lanes == 0
+    end = Finish(started.run, started.execution_id, Succeeded(None))
+    assert is_common(end)
+    await party.end([end])
+    assert (await party.database.read(runs.by_ids, [started.run.id]))[started.run.id].state is RunState.SUCCESS
+    await party.database.close()

@@ -94,6 +94,11 @@ SOURCES = {
 }
 """The sources of the jobs, by the names of their modules; the last two are versions of one."""
 TRACEBACK = "Traceback (most recent call last)"
+TELL_OF_USERS = frozenset(
+    f"cronograph.jobs.runtime.{name}"
+    for name in ("attempts.afterwards", "attempts.retrying", "job.host", "job.ownership")
+)
+"""Loggers that tell of code of users which belongs to no attempt, or to one that has ended."""
 MODULES = ("chaos_jobs",)
 """What every node has."""
 
@@ -233,10 +238,15 @@ class Cluster:
         return read_testimony(self.starter.folder / WITNESS, self.frozen)
 
     def tracebacks(self) -> list[str]:
-        """The tracebacks that the nodes have printed, those that are gone too: each is a fault that nobody handled."""
+        """The tracebacks that the nodes have printed, those that are gone too: each is a fault that nobody handled.
+
+        What a node tells of faults in code of its users is left out.
+        """
         found: list[str] = []
         for process in self.starter.started:
             for before, after in around(process.output(), TRACEBACK):
+                if logger_of(before) in TELL_OF_USERS:
+                    continue
                 found.append(f"{' '.join(process.arguments[-2:])}: {before[-200:]}{TRACEBACK}{after[:3000]}")
         return found
 
@@ -255,6 +265,12 @@ def around(text: str, mark: str) -> Iterator[tuple[str, str]]:
     while place >= 0:
         yield text[:place], text[place + len(mark) :]
         place = text.find(mark, place + 1)
+
+
+def logger_of(before: str) -> str:
+    """Who logged the line that ends ``before``, up to its traceback; "" if that is no line of the log."""
+    line = before.rpartition("\n")[2]
+    return line.rpartition('"logger": "')[2].partition('"')[0] if '"logger": "' in line else ""
 
 
 def losses_were_made_good(history: History) -> int:

@@ -99,6 +99,24 @@ def test_a_part_is_as_old_as_what_it_has_left_undone() -> None:
     assert (one.age(), other.age(), stall_of((), 0.0)) == (0.0, 0.0, None)
 
 
+def test_while_what_carries_the_parts_stands_still_it_is_the_one_to_name() -> None:
+    now = [0.0]
+    loop, part = Pulse("event loop", lambda: now[0]), Pulse("dispatcher", lambda: now[0])
+    part.wanted()
+    now[0] = 1.0
+    loop.wanted()
+    now[0] = 4.5
+    assert stall_of((part,), 5.0, loop) is None
+    now[0] = 5.5
+    assert str(stall_of((part,), 5.0, loop)) == "its event loop has made no progress for 4 s"
+    loop.done()
+    loop.wanted()
+    assert str(stall_of((part,), 5.0, loop)) == "its dispatcher has made no progress for 6 s"
+    part.done()
+    now[0] = 11.0
+    assert str(stall_of((part,), 5.0, loop)) == "its event loop has made no progress for 6 s"
+
+
 @pytest.fixture
 async def engine(start_engine: StartEngine) -> RunningEngine:
     async def tick() -> None:
@@ -125,7 +143,8 @@ async def test_a_node_whose_dispatcher_is_stuck_is_neither_ready_nor_active_unti
     def hold() -> None:
         beside = sync_engine(engine.database.url)
         with beside.begin() as conn:
-            conn.execute(text("LOCK TABLE cronograph.periodic_task IN ACCESS EXCLUSIVE MODE"))
+            # Whoever looks for due tasks reads it, and whoever takes runs does not: they write when tasks have started.
+            conn.execute(text("LOCK TABLE cronograph.job IN ACCESS EXCLUSIVE MODE"))
             locked.set()
             free.wait(60)
         beside.dispose()

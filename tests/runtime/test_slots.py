@@ -73,6 +73,31 @@ async def test_child_processes_and_threads_have_slots_of_their_own(start_engine:
         assert (await engine.run_until_finished(run_id)).state is RunState.SUCCESS
 
 
+async def test_while_all_slots_are_taken_more_runs_are_reserved_as_prefetch_says(start_engine: StartEngine) -> None:
+    release = threading.Event()
+
+    def blocks() -> None:
+        release.wait(30)
+
+    registry = Registry()
+    registry.add(define("blocks", blocks))
+    engine = await start_engine(registry, slots=1, prefetch=2)
+    ids = [await engine.enqueue("blocks")]
+    await eventually(lambda: engine.engine.running == 1, message="the slot to be taken")
+    ids += [await engine.enqueue("blocks") for _ in range(4)]
+
+    async def reserved() -> bool:
+        return (await states(engine, ids)).count(RunState.SCHEDULED) == 2
+
+    try:
+        await eventually(reserved, message="two runs to be reserved")
+        assert await states(engine, ids) == [RunState.RUNNING] + [RunState.SCHEDULED] * 2 + [RunState.WAITING] * 2
+    finally:
+        release.set()
+    for run_id in ids:
+        assert (await engine.run_until_finished(run_id)).state is RunState.SUCCESS
+
+
 async def test_what_is_begun_ahead_of_long_runs_is_handed_back(start_engine: StartEngine) -> None:
     """More short runs may be begun than there are threads; what does not get one soon waits in the queue again."""
     release, blocked = threading.Event(), threading.Semaphore(0)

@@ -144,6 +144,14 @@ async def test_a_loop_that_is_blocked_for_longer_than_the_lease_makes_a_node_sta
 ) -> None:
     node = Node(database_url, blocker, replace(SETTINGS, heartbeat=0.1, lease=1.0))
     await node.start()
+    try:
+        await stalls_and_goes_on(node, blocker)
+    finally:
+        blocker.free.set()
+        await node.stop()
+
+
+async def stalls_and_goes_on(node: Node, blocker: Blocker) -> None:
     blocking = await node.enqueue()
     await eventually(lambda: node.engine.running == 1)
     waiting = await node.enqueue()
@@ -163,4 +171,3 @@ async def test_a_loop_that_is_blocked_for_longer_than_the_lease_makes_a_node_sta
     await eventually(is_active)
     # Nobody has taken its run away.
     assert (await node.database.read(runs.by_ids, [int(blocking)]))[int(blocking)].attempt == 1
-    await node.stop()

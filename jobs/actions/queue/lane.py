@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from ...core.fairness import FairnessState
 from ...core.held import Place
 from ...core.outcome import Succeeded
-from ...store.db.line import Line
+from ...store.db.line import Line, NotConnectedError
 from ...store.db.transaction import Wake
 from ...store.write import lane
 from ...store.write.lane import Lane, Success
@@ -45,7 +45,11 @@ async def claim_lane(
 
     ``behind``: where the last claim for the same jobs ended; see ``take_lane`` for what such a claim does not see.
     """
-    taken = await lane.take_lane(line, (claimant.node_id, claimant.node), claimant.jobs, slots, behind)
+    try:
+        taken = await lane.take_lane(line, (claimant.node_id, claimant.node), claimant.jobs, slots, behind)
+    except NotConnectedError:
+        # The connections of ``turn`` may be open although the server, or this process, is short of new ones.
+        return LaneClaim(False, (), fairness, False, None, None), Wake.NONE
     started = tuple(Started(run, execution_id, checkpoint) for execution_id, checkpoint, run in taken.begun)
     after = fairness.after(started[0].run.group, len(started)) if started else fairness
     claim = LaneClaim(taken.lane is Lane.TAKEN, started, after, taken.full, taken.next_in, taken.place)
@@ -68,13 +72,16 @@ def is_common(ended: Finish) -> bool:
 async def finish_common(line: Line, node: tuple[int, str], ended: Sequence[Finish]) -> tuple[frozenset[int], Wake]:
     """Write common ends, one of a run at most; the runs whose end is stored now.
 
-    The others were asked to stop, taken from this node, or ended by an earlier try whose answer was lost: ``finish``
-    tells which.
+    The others were asked to stop, taken from this node, or ended by an earlier try whose answer was lost, or there is
+    no connection for them: ``finish`` sees to them.
     """
     successes = [
         Success(one.run.id, one.run.attempt, one.execution_id, one.outcome.records_processed)
         for one in ended
         if isinstance(one.outcome, Succeeded)
     ]
-    stored = await lane.end_successes(line, node, successes)
+    try:
+        stored = await lane.end_successes(line, node, successes)
+    except NotConnectedError:
+        return frozenset(), Wake.NONE
     return stored, Wake.EVENTS | Wake.RUNS if stored else Wake.NONE

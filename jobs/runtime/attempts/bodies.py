@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import contextvars
 from typing import Any, Final, NamedTuple, Protocol
 
 from ...context import StopReason, current_host
@@ -41,8 +42,8 @@ class Alone(NamedTuple):
 class Body(Protocol):
     """What runs a job's handler."""
 
-    def begin(self) -> Running:
-        """Begin; its outcome comes."""
+    def begin(self, context: contextvars.Context) -> Running:
+        """Begin; its outcome comes. Called in the node's own context; the job's code runs in ``context``."""
         ...
 
     async def stop_hard(self, running: Running) -> JobOutcome:
@@ -69,10 +70,10 @@ class CoroutineBody:
         self._arguments = arguments
         self._handler = handler or attempt.definition.handler
 
-    def begin(self) -> Running:
-        """Await the handler in a task of its own."""
+    def begin(self, context: contextvars.Context) -> Running:
+        """Await the handler in a task of its own, which is the node's: other jobs do not find it."""
         name = f"cronograph-run-{self.attempt.started.run.id}"
-        return asyncio.get_running_loop().create_task(self.run(), name=name)
+        return asyncio.get_running_loop().create_task(self.run(), name=name, context=context)
 
     async def run(self) -> JobOutcome:
         """Await the handler."""
@@ -126,9 +127,9 @@ class ThreadBody:
         self._threads = threads
         self._call: Call[JobOutcome] | None = None
 
-    def begin(self) -> Running:
+    def begin(self, context: contextvars.Context) -> Running:
         """Have a thread call the handler."""
-        self._call = self._threads.submit(self._work, NO_PLACE[Isolation.THREAD])
+        self._call = self._threads.submit(self._work, NO_PLACE[Isolation.THREAD], context)
         self._attempt.host.subscribe_stops(self._recall)
         return self._call.ended
 

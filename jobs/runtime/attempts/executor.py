@@ -37,12 +37,11 @@ async def execute(
 
 def begin(body: Body, attempt: Attempt) -> Running:
     """Begin ``body`` in a context in which everything belongs to the attempt."""
-    if isinstance(body, ProcessBody):
-        # No code of the job runs here.
-        return body.begin()
     context = contextvars.copy_context()
-    context.run(owner.set, attempt.host)
-    running = context.run(body.begin)
+    # Of a child process' job no code runs here.
+    if not isinstance(body, ProcessBody):
+        context.run(owner.set, attempt.host)
+    running = body.begin(context)
     if isinstance(body, CoroutineBody):
         attempt.host.main = running
     return running

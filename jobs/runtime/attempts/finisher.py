@@ -178,7 +178,8 @@ class Finisher:
         if not common:
             return ended
         stored = await self._database.on_line(finish_common, line, node, common)
-        self.confirm([one for one in common if one.run.id in stored], Finished(stored))
+        if stored:
+            self.confirm([one for one in common if one.run.id in stored], Finished(stored))
         return [one for one in ended if one.run.id not in stored]
 
     async def flush(self) -> None:

@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import contextvars
 import logging
 import signal
 import sys
@@ -50,10 +51,10 @@ class ProcessBody:
         self._child: Child | None = None
         self._is_fit = False
 
-    def begin(self) -> Running:
+    def begin(self, context: contextvars.Context) -> Running:
         """Begin in a task of its own."""
         name = f"cronograph-run-{self._attempt.started.run.id}"
-        return asyncio.get_running_loop().create_task(self.run(), name=name)
+        return asyncio.get_running_loop().create_task(self.run(), name=name, context=context)
 
     async def run(self) -> JobOutcome:
         """Have a turn, and a child; give it the job, do what it asks for, and wait for its end."""

@@ -58,6 +58,11 @@ class Rooms:
         self._closed: set[Isolation] = set()
         self._barren: dict[tuple[str, ...], float] = {}
 
+    @property
+    def jobs(self) -> tuple[str, ...]:
+        """The jobs whose runs may begin here once there is room."""
+        return tuple(sorted(name for kind in self._jobs if kind not in self._closed for name in self._jobs[kind]))
+
     def close(self, kind: Isolation) -> None:
         """Take no runs of this kind: there is nothing that could execute them."""
         self._closed.add(kind)

@@ -1,6 +1,7 @@
 """A thread whose job has hooks or resources: what needs an event loop goes around the thread, the rest inside it."""
 
 import asyncio
+import contextvars
 from typing import Any
 
 from typing_extensions import override
@@ -38,9 +39,9 @@ class SurroundedThread(ThreadBody):
         self._raised: BaseException | None = None
 
     @override
-    def begin(self) -> Running:
+    def begin(self, context: contextvars.Context) -> Running:
         """Begin in a task of its own, for what needs the event loop."""
-        return asyncio.get_running_loop().create_task(self._run())
+        return asyncio.get_running_loop().create_task(self._run(), context=context)
 
     async def _run(self) -> JobOutcome:
         """Enter what needs the event loop, whose context the thread inherits; then as any thread."""
@@ -48,7 +49,7 @@ class SurroundedThread(ThreadBody):
         around = self._surroundings.outside(self._context)
         await around.enter()
         try:
-            return await super().begin()
+            return await super().begin(contextvars.copy_context())
         except BaseException as error:
             self._raised = error
             raise

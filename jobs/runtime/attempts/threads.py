@@ -68,18 +68,20 @@ class ThreadPool(Generic[T]):
         """How many calls no thread has begun."""
         return len(self._waiting)
 
-    def submit(self, function: Callable[[], T], instead: T) -> Call[T]:
-        """Have a function called in a thread, in a copy of the present context.
+    def submit(self, function: Callable[[], T], instead: T, context: contextvars.Context | None = None) -> Call[T]:
+        """Have a function called in a thread.
 
         Args:
             function: Takes no argument.
             instead: The result if threads do not become free any more, or if the call is recalled before it begins.
+            context: For this call alone; None = a copy of the present one.
 
         Raises:
             RuntimeError: there is no thread, and none can be started.
         """
         loop = asyncio.get_running_loop()
-        call = Call(function, contextvars.copy_context(), instead, loop.create_future(), time.monotonic())
+        context = contextvars.copy_context() if context is None else context
+        call = Call(function, context, instead, loop.create_future(), time.monotonic())
         if self._unfinished >= len(self._threads) and len(self._threads) < self._size:
             self._start(loop)
         self._unfinished += 1
@@ -87,7 +89,8 @@ class ThreadPool(Generic[T]):
         self._queue.put(call)
         if self._unfinished > len(self._threads) and self._timer is None:
             self._patience.begin()
-            self._timer = loop.call_later(0.0, self._look, loop)
+            # Not in the context of a job that happens to be the first to wait.
+            self._timer = loop.call_later(0.0, self._look, loop, context=contextvars.Context())
         return call
 
     def _start(self, loop: asyncio.AbstractEventLoop) -> None:

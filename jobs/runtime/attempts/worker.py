@@ -245,7 +245,10 @@ class Worker(Service):
 
     def _room(self, held: Counter[Isolation], tried: set[tuple[str, ...]]) -> Room:
         """The widest room that was not tried yet, unless nothing was found for it a moment ago."""
-        for room in self._rooms.narrowed(held, self._attempts.waiting):
+        rooms = self._rooms.narrowed(held, self._attempts.waiting)
+        if not rooms and self._prefetch:
+            return Room(self._rooms.jobs, 0)
+        for room in rooms:
             if self._rooms.is_barren(room.jobs):
                 # Nobody need have told of what can be taken now, e.g. because an end of ours made it possible.
                 self._set_timer(PAUSE)

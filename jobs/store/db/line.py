@@ -52,6 +52,10 @@ async def plain_connection(url: URL, **settings: str) -> "psycopg.AsyncConnectio
     return await hanging_up.connect(libpq_url(url), **postgres_arguments(url, **settings))
 
 
+class NotConnectedError(Exception):
+    """A connection could not be opened, so nothing was sent."""
+
+
 class Line:
     """An asynchronous connection, used by one task at a time.
 
@@ -76,6 +80,9 @@ class Line:
         Args:
             statement: In it, the word ``cronograph`` stands for the schema of the tables.
             parameters: Its parameters, by name.
+
+        Raises:
+            NotConnectedError: it has no connection and gets none; connections of others may still be open.
         """
         connection = await self._open()
         rows = await self._rows(connection, _query(statement, self._schema), parameters)
@@ -97,7 +104,10 @@ class Line:
         if self._connection is not None and not await self._is_alive(self._connection):
             await self.close()
         if self._connection is None:
-            self._connection = await plain_connection(self._url, **PLANS)
+            try:
+                self._connection = await plain_connection(self._url, **PLANS)
+            except (psycopg.OperationalError, OSError) as error:
+                raise NotConnectedError(str(error)) from error
             if self._plugs is not None:
                 self._plugs.add(self._connection)
         return self._connection

@@ -5,7 +5,7 @@ import pytest
 
 from cronograph.jobs.store.db.address import libpq_url, parse_url
 from cronograph.jobs.store.db.connecting import IDLE_SECONDS
-from cronograph.jobs.store.db.line import Line, ThreadLine
+from cronograph.jobs.store.db.line import Line, NotConnectedError, ThreadLine
 from tests.support.waiting import let_pass
 
 pytestmark = pytest.mark.postgres
@@ -24,3 +24,10 @@ async def test_a_line_that_died_while_it_was_idle_is_opened_again_by_its_next_us
     assert len(first | second) == 4
     await line.close()
     threads.close()
+
+
+async def test_a_line_that_gets_no_connection_says_that_nothing_was_sent() -> None:
+    line = Line(parse_url("postgresql://nobody@127.0.0.1:1/nothing"))
+    with pytest.raises(NotConnectedError, match="refused"):
+        await line.execute("SELECT 1", {})
+    await line.close()

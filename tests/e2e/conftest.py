@@ -136,16 +136,13 @@ def site(tmp_path_factory: pytest.TempPathFactory, nursery: Nursery) -> Iterator
     starter.end_all()
 
 
-@pytest.fixture(scope="module")
-def guarded(tmp_path_factory: pytest.TempPathFactory, nursery: Nursery) -> Iterator[tuple[str, str]]:
-    """The addresses of a server with sign-in and without accounts, and of its set-up link."""
+@pytest.fixture
+def guarded(tmp_path: Path, processes: ProcessStarter) -> tuple[str, str]:
+    """The addresses of a server with sign-in and without accounts, and of its set-up link, which is good once."""
     need_dashboard()
-    folder = tmp_path_factory.mktemp("guarded")
-    (folder / f"{MODULE}.py").write_text(SOURCE)
-    starter = ProcessStarter(folder, nursery)
-    port, database = free_port(), folder / "guarded.db"
+    (tmp_path / f"{MODULE}.py").write_text(SOURCE)
+    port, database = free_port(), tmp_path / "guarded.db"
     where = ("--host", "localhost", "--port", str(port), "--database-url", f"sqlite:///{database}")
-    process = starter.start("serve", *where, "--jobs", MODULE, port=port)
+    process = processes.start("serve", *where, "--jobs", MODULE, port=port)
     process.wait_ready()
-    yield f"http://localhost:{port}", Path(f"{database}.setup-link").read_text().strip()
-    starter.end_all()
+    return f"http://localhost:{port}", Path(f"{database}.setup-link").read_text().strip()

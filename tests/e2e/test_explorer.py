@@ -71,7 +71,7 @@ def test_a_subscription_keeps_the_last_hundred_events_the_newest_first(page: Pag
     answer = json.loads(page.evaluate(SHOWN))
     told = [each["data"]["events"] for each in answer["newestFirst"]]
     assert len(told) == 100
-    # Tasks of the server itself may run meanwhile: their events lie among those of the runs, in the order of the cursors.
+    # Tasks of the server itself may run meanwhile: their events lie among those of the runs, ordered by the cursors.
     places = [[int(part) for part in each["cursor"].split(".")[:2]] for each in told]
     assert places == sorted(places, reverse=True)
     assert newest in {each["runId"] for each in told}

@@ -245,7 +245,7 @@ class Cluster:
         found: list[str] = []
         for process in self.starter.started:
             for before, after in around(process.output(), TRACEBACK):
-                if logger_of(before) in TELL_OF_USERS:
+                if tells_of_users(before):
                     continue
                 found.append(f"{' '.join(process.arguments[-2:])}: {before[-200:]}{TRACEBACK}{after[:3000]}")
         return found
@@ -267,10 +267,13 @@ def around(text: str, mark: str) -> Iterator[tuple[str, str]]:
         place = text.find(mark, place + 1)
 
 
-def logger_of(before: str) -> str:
-    """Who logged the line that ends ``before``, up to its traceback; "" if that is no line of the log."""
+def tells_of_users(before: str) -> bool:
+    """Whether the line of the log that ends ``before``, up to its traceback, is about a fault in code of users."""
     line = before.rpartition("\n")[2]
-    return line.rpartition('"logger": "')[2].partition('"')[0] if '"logger": "' in line else ""
+    event, found, rest = line.rpartition('"logger": "')
+    logger = rest.partition('"')[0] if found else ""
+    # What asyncio says of tasks that their jobs have forgotten names where their code is.
+    return logger in TELL_OF_USERS or (logger == "asyncio" and f"{POISONOUS}.py:" in event)
 
 
 def losses_were_made_good(history: History) -> int:

@@ -17,7 +17,8 @@ from cronograph.jobs.store.read import nodes
 from tests.support.engines import QUICK, RunningEngine, StartEngine
 from tests.support.waiting import eventually
 
-HASTY = replace(QUICK, heartbeat=0.1, lease=1.0, poll=0.1)
+HASTY = replace(QUICK, heartbeat=0.1, lease=3.0, poll=0.1)
+"""A lease after three quarters of which even a busy machine has beaten: otherwise its node fences itself off."""
 
 
 class Failing(Watch):

@@ -142,7 +142,7 @@ async def test_the_run_that_blocks_the_loop_is_named_in_the_log_in_explain_and_w
 async def test_a_loop_that_is_blocked_for_longer_than_the_lease_makes_a_node_stalled_which_keeps_its_runs(
     database_url: str, blocker: Blocker
 ) -> None:
-    node = Node(database_url, blocker, replace(SETTINGS, heartbeat=0.1, lease=1.0))
+    node = Node(database_url, blocker, replace(SETTINGS, heartbeat=0.1, lease=3.0))
     await node.start()
     try:
         await stalls_and_goes_on(node, blocker)

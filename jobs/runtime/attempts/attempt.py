@@ -27,6 +27,7 @@ class Attempt:
         secrets: Name to value of the secrets that its arguments refer to.
         surroundings: Hooks and resources of its job; None = there are none.
         at_work: Its code has begun, and neither ended nor was it left behind.
+        left_behind: Its code goes on after the node was cut off; its end is told with the end of the life.
     """
 
     started: Started
@@ -36,6 +37,7 @@ class Attempt:
     secrets: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
     surroundings: Surroundings | None = None
     at_work: bool = False
+    left_behind: bool = False
 
     @property
     def args(self) -> Mapping[str, Json]:

@@ -194,6 +194,9 @@ class Attempts:
         self._submit(attempt, Finish(started.run, started.execution_id, outcome, progress=host.latest_progress))
 
     def _submit(self, attempt: Attempt, end: Finish) -> None:
+        if attempt.left_behind:
+            self._forget(end.execution_id)
+            return
         kind = attempt.definition.isolation
         if end.outcome is NO_PLACE[kind] and attempt.signal.reason is None:
             self._rooms.stalled(kind)
@@ -363,10 +366,11 @@ class Attempts:
             attempt.host.hurry()
 
     def leave_behind(self) -> list[Attempt]:
-        """Wait for nobody any more; whose code still runs."""
+        """Wait for nobody any more; those whose code goes on, whose ends are told with the end of this life."""
         for attempt in self._active.values():
+            attempt.left_behind = attempt.at_work and attempt.definition.isolation is not Isolation.PROCESS
             attempt.host.abandon()
-        return [attempt for attempt in self._active.values() if attempt.at_work]
+        return [attempt for attempt in self._active.values() if attempt.left_behind]
 
     async def wait_quiet(self, timeout: float) -> bool:
         """Wait until no code of an attempt is awaited, whether the ends are stored or not; False after ``timeout``."""

@@ -349,7 +349,7 @@ class Worker(Service):
 
     def leave_behind(self) -> list[Attempt]:
         """Wait for nobody any more; those whose code goes on, which was not killed."""
-        return [one for one in self._attempts.leave_behind() if one.definition.isolation is not Isolation.PROCESS]
+        return self._attempts.leave_behind()
 
     async def wait_quiet(self, timeout: float) -> bool:
         """Wait until no code is awaited, whether the ends are stored or not; False if it is after ``timeout``."""

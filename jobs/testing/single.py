@@ -11,6 +11,8 @@ from inspect import iscoroutinefunction
 from types import MappingProxyType
 from typing import Any, TypeAlias
 
+from typing_extensions import override
+
 from ..actions.queue.claim import Started
 from ..actions.queue.enqueue_many import new_runs
 from ..context import StopReason, current_host
@@ -41,7 +43,7 @@ from ..runtime.attempts.attempt import Attempt
 from ..runtime.attempts.executor import execute
 from ..runtime.attempts.retrying import retried
 from ..runtime.attempts.secrets import UNAVAILABLE
-from ..runtime.attempts.threads import ThreadPool
+from ..runtime.attempts.threads import Call, ThreadPool
 from ..runtime.job.host import Enqueue, LocalHost, SaveCheckpoint
 from ..runtime.job.lines import JobLogHandler, RawLine, level_name
 from ..runtime.job.printing import GuardedStream, prints_belong_to_jobs
@@ -141,6 +143,15 @@ class Carried:
         )
 
 
+class _OneThread(ThreadPool[JobOutcome]):
+    """A thread for one attempt: a job that should stop from the start begins all the same, to show what it does."""
+
+    @override
+    def recall(self, call: Call[JobOutcome]) -> bool:
+        """It is never given back."""
+        return False
+
+
 async def carry(  # noqa: PLR0913 - what a test can set has a name each
     started: Started,
     definition: JobDefinition,
@@ -182,7 +193,7 @@ async def carry(  # noqa: PLR0913 - what a test can set has a name each
     attempt = Attempt(started, here, signal, host, surroundings=around)
     outcome: JobOutcome | None = _without_secrets(attempt, secrets)
     if outcome is None:
-        with _ordinary_logging(host), _prints(), closing(ThreadPool[JobOutcome](1)) as threads:
+        with _ordinary_logging(host), _prints(), closing(_OneThread(1)) as threads:
             outcome = retried(attempt, await execute(attempt, services, threads, Children(Spawner(), 1), grace=GRACE))
         host.end_prints()
     fault = await host.await_checkpoints()

@@ -79,7 +79,6 @@ def test_only_the_staff_sees_the_dashboard(tmp_path: Path, monkeypatch: pytest.M
 def test_the_schedule_fires_on_working_days() -> None:
     async def one_week() -> int:
         async with Queue() as queue:
-            await queue.schedule("count_stock", "0 30 5 * * MON-FRI")
             end = queue.clock.now().replace(hour=0) + timedelta(days=7)
             return len(await drain(queue, until=end))
 

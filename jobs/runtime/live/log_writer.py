@@ -75,7 +75,8 @@ class LogWriter(Watch):
         # Most executions write no line: a buffer is made with the first.
         self._open: set[int] = set()
         self._buffers: dict[int, _Buffer] = {}
-        self._lock = threading.Lock()
+        # Taken again by the same thread where making a line frees something that logs as it goes.
+        self._lock = threading.RLock()
         self._loop = asyncio.get_running_loop()
         self._in_flight: frozenset[int] = frozenset()
         self._landed = asyncio.Event()
@@ -97,12 +98,11 @@ class LogWriter(Watch):
                 return 0.0
             buffer = self._buffers.setdefault(execution_id, _Buffer())
             was_idle = not buffer.pending
-            number = buffer.count + dropped
+            buffer.count += dropped
             for line in lines:
-                number += 1
-                buffer.pending.append((number, line.at, line.level, line.message, line.fields))
-            buffer.count = number
-            is_too_fast = len(buffer.pending) >= MANY_WAITING and number % SLOWED_EVERY == 0
+                buffer.count += 1
+                buffer.pending.append((buffer.count, line.at, line.level, line.message, line.fields))
+            is_too_fast = len(buffer.pending) >= MANY_WAITING and buffer.count % SLOWED_EVERY == 0
         if was_idle:
             self._loop.call_soon_threadsafe(self.poke)
         return SLOWED_BY if is_too_fast else 0.0

@@ -142,6 +142,20 @@ def started(stored: Stored) -> Started:
     return node.start()
 
 
+async def test_what_logs_while_a_line_is_being_kept_waits_for_nobody(writer: LogWriter, started: Started) -> None:
+    execution = started.execution_id
+    writer.open(execution)
+
+    def lines() -> Iterator[RawLine]:
+        # As when to make a line frees an object that logs as it goes.
+        writer.write(execution, [RawLine.now(logging.INFO, "inner", None)])
+        yield RawLine.now(logging.INFO, "outer", None)
+
+    writer.write(execution, lines())
+    tail = await writer.close(execution)
+    assert [(line.line, line.message) for line in tail.lines] == [(1, "inner"), (2, "outer")]
+
+
 async def test_without_a_database_all_newest_lines_are_left_for_the_end(writer: LogWriter, started: Started) -> None:
     writer.open(started.execution_id)
     for number in range(KEPT_LINES + 7):

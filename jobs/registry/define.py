@@ -176,14 +176,24 @@ def _declared(options: JobOptions) -> ScheduleSpec | None:
     if schedule is None:
         _refuse_without_schedule(options)
         return None
-    if isinstance(schedule, str):
-        schedule = ScheduleSpec(Syntax.CRON, schedule, timezone or "UTC")
-    elif timezone is not None:
-        raise ValueError("timezone: a ScheduleSpec has a time zone of its own; write it there")
+    schedule = schedule_from(schedule, timezone)
     try:
         parse(schedule.syntax, schedule.value, schedule.timezone, anchor=_ANY_TIME)
     except ScheduleError as error:
         raise ValueError(f"schedule {schedule.value!r}: {error}") from error
+    return schedule
+
+
+def schedule_from(schedule: str | ScheduleSpec, timezone: str | None) -> ScheduleSpec:
+    """A schedule as an author writes it: a six-field cron string, in UTC unless ``timezone`` says otherwise, or whole.
+
+    Raises:
+        ValueError: it is whole, and so has a time zone of its own.
+    """
+    if isinstance(schedule, str):
+        return ScheduleSpec(Syntax.CRON, schedule, timezone or "UTC")
+    if timezone is not None:
+        raise ValueError("timezone: a ScheduleSpec has a time zone of its own; write it there")
     return schedule
 
 

@@ -5,6 +5,9 @@ from datetime import UTC, datetime, timedelta
 START = datetime(2026, 1, 1, tzinfo=UTC)
 """Where a ``FakeClock`` stands unless told otherwise."""
 
+TICK = timedelta(microseconds=1)
+"""The shortest time that the clock can move on by."""
+
 
 class FakeClock:
     """A clock that moves only when it is told to.

@@ -1,12 +1,10 @@
 """Works off the queue of a test by moving its clock."""
 
 import asyncio
-from datetime import datetime, timedelta
-from typing import Final
+from datetime import datetime
 
+from .clock import TICK
 from .queue import DrainedRun, Queue
-
-_TICK: Final = timedelta(microseconds=1)
 
 
 class DrainError(Exception):
@@ -58,5 +56,5 @@ async def _attempt_next(queue: Queue, until: datetime | None) -> int | None:
         if due is None or (until is not None and due > until):
             return None
         # A retry is due strictly after its time.
-        queue.clock.set(due if due > queue.clock.now() else queue.clock.now() + _TICK)
+        queue.clock.set(due if due > queue.clock.now() else queue.clock.now() + TICK)
     return run_id

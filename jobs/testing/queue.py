@@ -3,7 +3,7 @@
 import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
+from datetime import datetime
 from pathlib import Path
 from types import MappingProxyType, TracebackType
 from typing import Any, Self, TypedDict, Unpack
@@ -23,9 +23,9 @@ from ..core.fairness import FairnessState
 from ..core.model import Json, MisfirePolicy, OverlapPolicy, Priority, Run, ScheduleSpec, TaskSpec
 from ..core.outcome import Succeeded
 from ..core.run_spec import RunSpec
-from ..core.schedule import Syntax
 from ..core.states import RunState
 from ..registry import Registry, default_registry
+from ..registry.define import schedule_from
 from ..registry.queue import RunOptions, RunQueue, in_seconds
 from ..runtime.attempts.afterwards import call_on_failure, failure_for
 from ..runtime.duties.declarer import declarations
@@ -38,11 +38,10 @@ from ..store.read import tasks as task_store
 from ..store.read.listing.criteria import EVERYTHING, equal
 from .asserting import explanation, find_enqueued
 from .capture import CapturedQueue
-from .clock import FakeClock
+from .clock import TICK, FakeClock
 from .results import AttemptResult
 from .single import AnyJob, Recorder, carry, find
 
-_TICK = timedelta(microseconds=1)
 _FOREVER = 366 * 86400.0
 
 
@@ -249,12 +248,7 @@ class Queue:
             UserError: what the API would refuse.
             ValueError: a ``ScheduleSpec`` has a time zone of its own.
         """
-        if isinstance(schedule, str):
-            spec = ScheduleSpec(Syntax.CRON, schedule, timezone or "UTC")
-        elif timezone is None:
-            spec = schedule
-        else:
-            raise ValueError("timezone: a ScheduleSpec has a time zone of its own; write it there")
+        spec = schedule_from(schedule, timezone)
         job_name = find(job, self.registry).name
         policies = {"overlap": OverlapPolicy, "misfire": MisfirePolicy, "priority": Priority}
         given: dict[str, Any] = {
@@ -337,7 +331,7 @@ def _checkpoint(conn: Connection, task: str) -> Json:
 
 def _next_time(tx: Tx, schedules: bool) -> datetime | None:
     # A retry that waits no time is available now, and due in a moment.
-    times = [run_store.next_available(tx.conn, tx.now - _TICK)]
+    times = [run_store.next_available(tx.conn, tx.now - TICK)]
     if schedules:
         times.append(next_due(tx))
     return min((time for time in times if time is not None), default=None)

@@ -8,9 +8,11 @@ from typing import Concatenate, Final, ParamSpec, Protocol, TypeAlias, TypeVar
 
 import strawberry
 
+from ..jobs.accounts.rules.accounts import LOCAL_ADMINISTRATOR_NAME
+from ..jobs.accounts.rules.sealing import KeySource, no_keys
+from ..jobs.accounts.rules.sessions import Identity
 from ..jobs.actions.acting import acting
-from ..jobs.core.auth.accounts import LOCAL_ADMINISTRATOR_NAME, Actor, Identity, Submitter
-from ..jobs.core.auth.sealing import KeySource, no_keys
+from ..jobs.core.actor import Actor, Submitter
 from ..jobs.core.events import Cursor, Event, EventFilter
 from ..jobs.store.db.database import Database
 from ..jobs.store.db.transaction import Tx

@@ -7,7 +7,7 @@ from typing import Any, Self, TypeVar, cast
 import strawberry
 from strawberry.types.enum import StrawberryEnumDefinition
 
-from ..jobs.core.auth.roles import Role
+from ..jobs.core.actor import Role
 from ..jobs.core.events import EventKind
 from ..jobs.core.levels import LogLevel
 from ..jobs.core.model import (

@@ -9,7 +9,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import TYPE_CHECKING, ParamSpec, Protocol
 
-from .core.auth.accounts import Submitter
+from .core.actor import Submitter
 from .core.model import Json
 from .core.run_spec import RunSpec
 

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from .accounts.rules.sealing import KeySource, no_keys
 from .api_caller import ApiCaller
-from .core.auth.sealing import KeySource, no_keys
 
 if TYPE_CHECKING:
     from .store.db.database import Database

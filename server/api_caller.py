@@ -10,7 +10,7 @@ from ..graphql.guard.document import RequestRefused
 from ..graphql.schema_factory import GuardedSchema
 from ..graphql.transport.engine import Engine
 from ..graphql.transport.request import GraphQLRequest
-from ..jobs.core.auth.accounts import Submitter
+from ..jobs.core.actor import Submitter
 
 
 class OwnApi:

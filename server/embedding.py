@@ -16,7 +16,7 @@ from starlette.types import Receive, Scope, Send
 from ..graphql.context import Person
 from ..graphql.transport.bounds import address_of
 from ..jobs.connection import connect
-from ..jobs.core.auth.roles import Role
+from ..jobs.core.actor import Role
 from ..jobs.core.errors import ConfigurationError
 from ..jobs.registry import Registry
 from ..jobs.store.db.sqlite.filelock import lock_for

@@ -16,7 +16,7 @@ from ..graphql.context import LOCAL_ADMINISTRATOR, Context
 from ..graphql.guard.searches import bounds_of
 from ..graphql.schema import create_schema
 from ..graphql.transport.streams import OpenStreams
-from ..jobs.core.auth.accounts import Submitter
+from ..jobs.core.actor import Submitter
 from ..jobs.registry import Registry
 from ..jobs.runtime.clock import Clock
 from ..jobs.runtime.live.feeds import LiveFeeds

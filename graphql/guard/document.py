@@ -25,7 +25,7 @@ from graphql import (
     validate,
 )
 
-from ...jobs.core.auth.roles import Role
+from ...jobs.core.actor import Role
 from ..errors import UserFacingError, coded, shorten
 from .cost import Guard, Measure
 from .limits import LimitExceeded, Limits

@@ -18,7 +18,7 @@ from graphql import (
     get_named_type,
 )
 
-from ...jobs.core.auth.roles import Role
+from ...jobs.core.actor import Role
 
 
 @dataclass(frozen=True, slots=True)

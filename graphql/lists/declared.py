@@ -7,9 +7,9 @@ from typing import Annotated, Any, Final, Generic, TypeAlias, TypeVar
 
 import strawberry
 
-from ...jobs.store.read.auth.accounts import ACCOUNTS
-from ...jobs.store.read.auth.audit import AUDIT
-from ...jobs.store.read.auth.secrets import SECRETS
+from ...jobs.accounts.read.accounts import ACCOUNTS
+from ...jobs.accounts.read.audit import AUDIT
+from ...jobs.accounts.read.secrets import SECRETS
 from ...jobs.store.read.listing.aggregates import EXECUTIONS, GROUPS, JOBS, NODES, RUNS, SKIPPED, TASKS, Listing
 from ...jobs.store.read.listing.criteria import Criteria, mentions, stand_in
 from ...jobs.store.read.listing.keyset import Page, PageRequest

@@ -14,7 +14,7 @@ from typing import Any, Final, Generic, Protocol, TypeVar, cast, runtime_checkab
 import strawberry
 
 from ...jobs.actions.idempotent import Memory, Request, once
-from ...jobs.core.auth.audit import Record
+from ...jobs.core.audit import Record
 from ...jobs.core.errors import InvalidInput, NotFound, refuse
 from ...jobs.core.errors import UserError as Refusal
 from ...jobs.core.model import Json, Run, Task

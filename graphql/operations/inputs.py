@@ -12,7 +12,7 @@ from typing import Any, Final
 import strawberry
 from strawberry.scalars import JSON
 
-from ...jobs.core.auth.accounts import Submitter
+from ...jobs.core.actor import Submitter
 from ...jobs.core.defaults import RUN_POLICIES, TASK_POLICIES
 from ...jobs.core.errors import UserError
 from ...jobs.core.model import MisfirePolicy, NewRun, OverlapPolicy, Priority, ScheduleSpec, TaskSpec, Trigger

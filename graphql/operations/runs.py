@@ -12,7 +12,7 @@ from ...jobs.actions import runs as actions
 from ...jobs.actions.idempotent import Memory
 from ...jobs.actions.queue.requested import put_requested
 from ...jobs.actions.runs import Enqueued
-from ...jobs.core.auth.audit import Record
+from ...jobs.core.audit import Record
 from ...jobs.core.codes import ErrorCode
 from ...jobs.core.errors import InvalidInput
 from ...jobs.core.model import Json, Run

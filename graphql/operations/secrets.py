@@ -5,7 +5,7 @@ from typing import Annotated
 
 import strawberry
 
-from ...jobs.actions.auth import secrets as actions
+from ...jobs.accounts.actions import secrets as actions
 from ..arguments import INPUT
 from ..context import Info
 from ..enums import Role

@@ -7,10 +7,10 @@ from typing import Annotated
 
 import strawberry
 
-from ...jobs.actions.auth import passkeys as actions
-from ...jobs.actions.auth import providers as provider_actions
-from ...jobs.core.auth import passkeys as model
-from ...jobs.core.auth.providers import ProviderIdentity as ProviderIdentityModel
+from ...jobs.accounts.actions import passkeys as actions
+from ...jobs.accounts.actions import providers as provider_actions
+from ...jobs.accounts.rules import passkeys as model
+from ...jobs.accounts.rules.providers import ProviderIdentity as ProviderIdentityModel
 from ...jobs.store.db.transaction import Tx
 from ..arguments import INPUT
 from ..context import Info

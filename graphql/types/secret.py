@@ -5,7 +5,7 @@ from typing import Self
 
 import strawberry
 
-from ...jobs.core.auth import secrets as model
+from ...jobs.accounts.rules import secrets as model
 from ..context import Info
 from ..fields import resolved
 from ..guard.sizes import Size

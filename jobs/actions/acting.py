@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable
 from typing import Concatenate, Final, ParamSpec, TypeVar
 
-from ..core.auth.accounts import Actor
+from ..core.actor import Actor
 from ..core.codes import ErrorCode
 from ..core.errors import UserError
 from ..store.db.transaction import Tx

@@ -7,6 +7,7 @@ from typing import Annotated, Any, Concatenate, ParamSpec, TypeVar
 
 from pydantic import Field
 
+from ..accounts.write import audit
 from ..context import JobContext
 from ..outcomes import Result
 from ..store.db.database import Database
@@ -14,7 +15,6 @@ from ..store.db.transaction import Tx
 from ..store.read import prunable as stored_prunable
 from ..store.write import events, figures
 from ..store.write import prune as statements
-from ..store.write.auth import audit
 from .tools import services_of
 
 P = ParamSpec("P")

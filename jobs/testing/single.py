@@ -17,7 +17,7 @@ from ..actions.queue.claim import Started
 from ..actions.queue.enqueue_many import new_runs
 from ..context import StopReason, current_host
 from ..core.arguments.judging import check_args
-from ..core.auth.secrets import references
+from ..core.arguments.secrets import references
 from ..core.codes import ErrorCode
 from ..core.defaults import value_of
 from ..core.errors import NotFound

@@ -20,7 +20,7 @@ from joserfc.jwk import KeySet
 from joserfc.jws import JWSRegistry
 
 from ...graphql.errors import UserFacingError
-from ...jobs.core.auth.providers import Profile, role_of
+from ...jobs.accounts.rules.providers import Profile, role_of
 from ..configuration.provider_settings import ProviderSettings
 
 log = logging.getLogger("cronograph.sign_in")

@@ -9,11 +9,11 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
 from ...graphql.errors import UserFacingError
+from ...jobs.accounts.actions import providers as actions
+from ...jobs.accounts.actions.fresh import fresh_secret
+from ...jobs.accounts.rules.credentials import Prefix, stored_form
+from ...jobs.accounts.rules.providers import Profile, ProviderAttempt
 from ...jobs.actions.acting import acting
-from ...jobs.actions.auth import providers as actions
-from ...jobs.actions.auth.fresh import fresh_secret
-from ...jobs.core.auth.credentials import Prefix, stored_form
-from ...jobs.core.auth.providers import Profile, ProviderAttempt
 from ...jobs.core.errors import UserError
 from ...jobs.core.later import Later
 from ...jobs.store.db.database import Database

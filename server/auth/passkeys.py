@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any, Final, cast
 from urllib.parse import urlsplit
 
 from ...graphql.errors import UserFacingError
-from ...jobs.core.auth.accounts import Identity
-from ...jobs.core.auth.credentials import stored_form
-from ...jobs.core.auth.passkeys import CHALLENGE_LIFETIME, DeviceKey, Passkey
+from ...jobs.accounts.rules.credentials import stored_form
+from ...jobs.accounts.rules.passkeys import CHALLENGE_LIFETIME, DeviceKey, Passkey
+from ...jobs.accounts.rules.sessions import Identity
 from ...jobs.core.later import Later, arrive
 
 if TYPE_CHECKING:

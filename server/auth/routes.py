@@ -9,9 +9,9 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from ...graphql.errors import UserFacingError
-from ...jobs.core.auth.accounts import CredentialKind
+from ...jobs.accounts.read.links import Purpose
+from ...jobs.accounts.rules.sessions import CredentialKind
 from ...jobs.core.errors import UserError
-from ...jobs.store.read.auth.links import Purpose
 from .browser_sessions import NO_STORE, SEE_OTHER, BrowserSessions, with_pause
 from .forms import form, json_object, local_path, text_member
 from .pages import (

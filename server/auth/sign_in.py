@@ -9,13 +9,13 @@ from starlette.routing import Route
 from ...graphql.context import Person
 from ...graphql.errors import UserFacingError
 from ...graphql.transport.site import SitePolicy
-from ...jobs.core.auth.accounts import LOCAL_ADMINISTRATOR_NAME, Submitter
-from ...jobs.core.auth.devices import POLL_EVERY
-from ...jobs.core.auth.roles import Role
+from ...jobs.accounts.read import accounts
+from ...jobs.accounts.rules.accounts import LOCAL_ADMINISTRATOR_NAME
+from ...jobs.accounts.rules.devices import POLL_EVERY
+from ...jobs.core.actor import Role, Submitter
 from ...jobs.core.later import Later
 from ...jobs.store.db.database import Database
 from ...jobs.store.db.transaction import Wake
-from ...jobs.store.read.auth import accounts
 from ..configuration.provider_settings import ProviderSettings
 from .authenticator import Authenticator
 from .browser_sessions import BrowserSessions

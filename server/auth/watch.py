@@ -9,7 +9,7 @@ from typing_extensions import override
 
 from ...graphql.context import Context
 from ...graphql.errors import UserFacingError
-from ...jobs.core.auth.accounts import Identity
+from ...jobs.accounts.rules.sessions import Identity
 from ...jobs.runtime.service import Watch
 from ...jobs.store.db.database import SQLAlchemyError
 from ...jobs.store.db.transaction import Wake

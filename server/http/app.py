@@ -17,8 +17,8 @@ from ...graphql.transport.bounds import Bounds, Reads, address_of
 from ...graphql.transport.door import unwatched
 from ...graphql.transport.shared_fields import SHARED
 from ...graphql.transport.streams import OpenStreams
-from ...jobs.core.auth.roles import Role
-from ...jobs.core.auth.sealing import KeySource, no_keys
+from ...jobs.accounts.rules.sealing import KeySource, no_keys
+from ...jobs.core.actor import Role
 from ...jobs.runtime.live.feeds import LiveFeeds
 from ...jobs.runtime.wakeup import Wakeup
 from ...jobs.store.db.database import Database

@@ -25,6 +25,7 @@ VIOLATIONS = {
     "The server knows all parts": ("cronograph.jobs.core.model", "cronograph.graphql.context"),
     "Inside the engine": ("cronograph.jobs.store.read.tasks", "cronograph.jobs.actions.tasks"),
     "Inside the store": ("cronograph.jobs.store.read.tasks", "cronograph.jobs.store.write.tasks"),
+    "Inside accounts": ("cronograph.jobs.accounts.read.sessions", "cronograph.jobs.accounts.write.sessions"),
     "Only actions and built-in jobs write": ("cronograph.graphql.loaders", "cronograph.jobs.store.write.tasks"),
     "Only the guard, the schema and the door": (
         "cronograph.graphql.operations.query",
@@ -32,7 +33,7 @@ VIOLATIONS = {
     ),
     "Migrations are frozen history": ("cronograph.migrations.upgrade", "cronograph.jobs.store.schema.tables"),
     "Only the server runs migrations": ("cronograph.jobs.runtime.engine", "cronograph.migrations.upgrade"),
-    "SQLAlchemy stays in": ("cronograph.jobs.runtime.engine", "sqlalchemy"),
+    "SQLAlchemy stays in": ("cronograph.jobs.accounts.rules.sessions", "sqlalchemy"),
     "APScheduler stays in": ("cronograph.jobs.actions.tasks", "apscheduler"),
     "Strawberry stays in": ("cronograph.server.service", "strawberry"),
     "The client needs neither": ("cronograph.graphql.client.records", "graphql"),

@@ -8,7 +8,7 @@ import pytest
 
 from cronograph.jobs.builtin import builtin_jobs
 from cronograph.jobs.builtin.graphql_request import MAX_VALUE, ApiError, graphql_request
-from cronograph.jobs.core.auth.accounts import Submitter
+from cronograph.jobs.core.actor import Submitter
 from cronograph.jobs.core.errors import ConfigurationError, InvalidInput
 from cronograph.jobs.outcomes import Result
 from cronograph.jobs.services import Services

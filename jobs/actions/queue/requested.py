@@ -4,7 +4,7 @@ from dataclasses import replace
 from itertools import chain
 from typing import Final
 
-from ...core.auth.audit import Record
+from ...core.audit import Record
 from ...core.model import NewRun, Run
 from ...core.rules import new_run_faults
 from ...store.db.database import Database

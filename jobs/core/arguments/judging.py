@@ -4,11 +4,11 @@ from collections.abc import Mapping
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, Final
 
-from ..auth.secrets import reference_faults
 from ..codes import ErrorCode
 from ..errors import InvalidInput, refuse
 from ..later import Later
 from ..model import Json
+from .secrets import reference_faults
 
 if TYPE_CHECKING:
     from jsonschema import ValidationError

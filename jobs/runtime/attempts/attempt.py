@@ -6,8 +6,8 @@ from datetime import timedelta
 
 from ...actions.queue.claim import Started
 from ...context import RunInfo
-from ...core.auth.accounts import Submitter
-from ...core.auth.secrets import resolved
+from ...core.actor import Submitter
+from ...core.arguments.secrets import resolved
 from ...core.model import Json
 from ...registry import JobDefinition
 from ..job.host import LocalHost

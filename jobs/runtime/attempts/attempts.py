@@ -12,7 +12,7 @@ from ...actions.queue.claim import Started
 from ...actions.queue.enqueue_many import put_many
 from ...actions.queue.finish import Finish
 from ...context import StopReason
-from ...core.auth.secrets import references
+from ...core.arguments.secrets import references
 from ...core.held import HeldRun
 from ...core.model import Isolation, Json, Run
 from ...core.outcome import Failed, JobOutcome, Succeeded

@@ -4,7 +4,7 @@ import json
 from dataclasses import replace
 from typing import Any, Final
 
-from ...core.auth.audit import Record
+from ...core.audit import Record
 from ...core.defaults import RUN_POLICIES
 from ...core.model import NewRun, Priority, Run
 from ..db.audit import link_values, linking

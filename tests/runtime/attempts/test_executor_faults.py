@@ -7,7 +7,7 @@ from typing import Annotated
 import pytest
 from pydantic import AfterValidator
 
-from cronograph.jobs.core.auth.sealing import KeyRing, SecretKey
+from cronograph.jobs.accounts.rules.sealing import KeyRing, SecretKey
 from cronograph.jobs.core.model import Outcome
 from cronograph.jobs.registry import Registry, define
 from cronograph.jobs.runtime.engine import Engine

@@ -6,7 +6,7 @@ from datetime import timedelta
 from typing import Any
 
 from cronograph.graphql.schema_factory import GuardedSchema
-from cronograph.jobs.core.auth.roles import Role
+from cronograph.jobs.core.actor import Role
 from graphql import (
     GraphQLEnumType,
     GraphQLField,

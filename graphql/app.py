@@ -10,8 +10,8 @@ from starlette.routing import Route, WebSocketRoute
 
 from graphql import GraphQLError
 
-from .errors import UserFacingError, error_answer, mask
-from .schema_factory import GuardedSchema
+from .base.errors import UserFacingError, error_answer, mask
+from .execution.schema_factory import GuardedSchema
 from .transport.body import BodyReader
 from .transport.bounds import Bounds
 from .transport.door import FrontDoor, GetContext, Watch, cursor_of_answer, unwatched

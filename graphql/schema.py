@@ -10,14 +10,14 @@ from strawberry.schema.name_converter import NameConverter
 from strawberry.utils.str_converters import to_camel_case
 from typing_extensions import override
 
-from .context import Context
-from .enums import Role
+from .base.enums import Role
+from .base.scalars import SCALARS
+from .execution.schema_factory import GuardedSchema, Refused, build_schema, untold
 from .guard.limits import Limits
 from .operations.mutation import Mutation
 from .operations.query import Query
 from .operations.subscription import Subscription
-from .scalars import SCALARS
-from .schema_factory import GuardedSchema, Refused, build_schema, untold
+from .resolving.context import Context
 
 
 class Names(NameConverter):

@@ -8,7 +8,7 @@ from typing import Any, Self, TypeVar
 from .actions.queue.enqueue import Transaction, enqueue_alone, enqueue_sync
 from .actions.queue.enqueue_many import enqueue_many_sync
 from .actions.runs import cancel_runs
-from .core.errors import ConfigurationError
+from .core.base.errors import ConfigurationError
 from .core.model import Json, Run
 from .core.run_spec import RunSpec
 from .registry import Registry, default_registry

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from urllib.parse import urlsplit
 
 from ..jobs.accounts.read.accounts import active_administrators
-from ..jobs.core.errors import ConfigurationError
+from ..jobs.core.base.errors import ConfigurationError
 from ..jobs.store.db.opening import connected
 from .configuration.settings import Settings
 from .database.schema import migrate

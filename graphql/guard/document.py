@@ -26,7 +26,7 @@ from graphql import (
 )
 
 from ...jobs.core.actor import Role
-from ..errors import UserFacingError, coded, shorten
+from ..base.errors import UserFacingError, coded, shorten
 from .cost import Guard, Measure
 from .limits import LimitExceeded, Limits
 from .rights import Requirement, requirements_of

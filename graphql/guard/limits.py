@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from graphql import GraphQLError, Node
 
-from ..errors import classify
+from ..base.errors import classify
 
 MIB: Final = 1024 * 1024
 

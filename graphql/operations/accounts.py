@@ -14,15 +14,15 @@ from ...jobs.accounts.rules import accounts as account_model
 from ...jobs.accounts.rules import sessions as session_model
 from ...jobs.accounts.rules.credentials import Prefix, shown_form, stored_form
 from ...jobs.accounts.rules.sessions import CredentialKind
-from ...jobs.core.codes import ErrorCode
-from ...jobs.core.errors import UserError as Refusal
+from ...jobs.core.base.codes import ErrorCode
+from ...jobs.core.base.errors import UserError as Refusal
 from ...jobs.store.db.transaction import Tx
-from ..arguments import INPUT
-from ..context import Info
-from ..enums import Role
-from ..fields import mutates
+from ..base.arguments import INPUT
+from ..base.enums import Role
+from ..base.fields import mutates
 from ..lists.connections import Connection
 from ..lists.declared import ACCOUNT_LIST, AUDIT_LIST, listed
+from ..resolving.context import Info
 from ..types.account import Account, AccountChanged, ApiToken, ApiTokenChanged, AuditEntry, SessionsEnded
 from .account_inputs import (
     CreateAccountInput,

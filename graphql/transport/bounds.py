@@ -12,8 +12,8 @@ from typing import Any, Final
 
 from starlette.requests import HTTPConnection
 
-from ..errors import UserFacingError
-from ..execution import EventBounds
+from ..base.errors import UserFacingError
+from ..execution.executor import EventBounds
 from ..guard.limits import Limits
 from .budget import Budget
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from starlette.requests import HTTPConnection
 
-from ..errors import UserFacingError
+from ..base.errors import UserFacingError
 from ..guard.document import Prepared
 from ..guard.limits import Limits
 from .body import BodyReader

@@ -7,10 +7,10 @@ from typing import Any
 
 from strawberry.types.execution import ExecutionResult, PreExecutionError
 
-from ..errors import UserFacingError, coded, error_answer, mask
-from ..execution import BOUNDS, EventBounds
+from ..base.errors import UserFacingError, coded, error_answer, mask
+from ..execution.executor import BOUNDS, EventBounds
+from ..execution.schema_factory import PREPARED, GuardedSchema
 from ..guard.document import Prepared, RequestRefused
-from ..schema_factory import PREPARED, GuardedSchema
 from .bounds import timed_out
 from .request import GraphQLRequest
 

@@ -13,7 +13,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from graphql import GraphQLError
 
-from ..errors import UserFacingError, error_answer, mask, retry_after
+from ..base.errors import UserFacingError, error_answer, mask, retry_after
 from ..guard.document import Prepared, RequestRefused
 from .body import Body
 from .door import FrontDoor

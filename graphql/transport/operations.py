@@ -7,7 +7,7 @@ from typing import Any
 
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
-from ..errors import UserFacingError, mask
+from ..base.errors import UserFacingError, mask
 from ..guard.document import Prepared, RequestRefused
 from ..guard.limits import LimitExceeded
 from .door import FrontDoor

@@ -14,7 +14,7 @@ from typing import Any, Final
 from starlette.requests import HTTPConnection, Request
 from starlette.types import Receive, Scope, Send
 
-from ..errors import UserFacingError, error_answer, mask
+from ..base.errors import UserFacingError, error_answer, mask
 from ..guard.document import Prepared, RequestRefused
 from .door import FrontDoor
 from .engine import encode_json

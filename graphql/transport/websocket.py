@@ -21,7 +21,7 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from graphql import GraphQLError
 
-from ..errors import UserFacingError, error_answer, mask
+from ..base.errors import UserFacingError, error_answer, mask
 from .door import FrontDoor
 from .engine import encode_json
 from .operations import SocketOperations

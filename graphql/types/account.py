@@ -14,12 +14,12 @@ from ...jobs.accounts.rules.providers import ProviderIdentity as ProviderIdentit
 from ...jobs.accounts.rules.sessions import CredentialKind
 from ...jobs.core.audit import Entry, described
 from ...jobs.store.read.clock import server_time
-from ..context import Info, Person
-from ..enums import Role, describe
-from ..fields import resolved
-from ..guard.sizes import SHOWN
+from ..base.enums import Role, describe
+from ..base.fields import resolved
+from ..base.sizes import SHOWN
+from ..execution.mirror import mirror
+from ..resolving.context import Info, Person
 from .common import MutationPayload
-from .mirror import mirror
 
 describe(
     CredentialKind,

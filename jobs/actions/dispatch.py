@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from itertools import accumulate, groupby
 
+from ..core.base.errors import InvalidState
 from ..core.dispatch import Decision, decide
 from ..core.due import DueTask, due_of
-from ..core.errors import InvalidState
 from ..core.events import CREATED, Change, EventKind, Listed
 from ..core.model import Json, NewRun, OverlapPolicy, Task, Trigger
 from ..core.policies import effective_overlap, effective_timeout

@@ -4,8 +4,8 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
+from ..core.base.errors import InvalidState
 from ..core.defaults import JobInfo
-from ..core.errors import InvalidState
 from ..core.events import Change, EventKind
 from ..core.model import LIVE_NODES, TAKING_NODES, Blockage, Node, NodeState
 from ..core.node_choice import EVERYTHING, NodeChoice

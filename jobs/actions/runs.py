@@ -7,8 +7,8 @@ from itertools import chain
 from typing import Any
 
 from ..core.arguments.judging import argument_faults
+from ..core.base.errors import InvalidState, UserError, refuse
 from ..core.defaults import RUN_POLICIES, run_of_job
-from ..core.errors import InvalidState, UserError, refuse
 from ..core.model import Json, NewRun, Priority, Run, Trigger
 from ..core.rules import check_reason, new_run_faults, unknown, unknown_job
 from ..core.states import CLAIMABLE, FINAL, RunState

@@ -6,17 +6,17 @@ from datetime import datetime
 from itertools import zip_longest
 from typing import Any, cast
 
+from ..core.base.errors import AlreadyExists, InvalidState, Overlap, UserError, VersionConflict, refuse
+from ..core.base.wording import time_text
 from ..core.defaults import TASK_POLICIES, task_of_job
 from ..core.dispatch import Skip
 from ..core.due import due_of
-from ..core.errors import AlreadyExists, InvalidState, Overlap, UserError, VersionConflict, refuse
 from ..core.events import EventKind
 from ..core.model import Json, OverlapPolicy, Run, ScheduleSpec, SkipReason, Task, TaskSource, TaskSpec, Trigger
 from ..core.occurrence import effective
 from ..core.policies import effective_overlap, overlap_limit
 from ..core.rules import check_reason, task_faults, unknown
 from ..core.schedule import Syntax
-from ..core.wording import time_text
 from ..store.db.transaction import Tx, Wake
 from ..store.read import jobs
 from ..store.read import runs as run_store

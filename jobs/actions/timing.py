@@ -4,13 +4,13 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
-from ..core.codes import ErrorCode
-from ..core.errors import InvalidInput, UserError
+from ..core.base.codes import ErrorCode
+from ..core.base.errors import InvalidInput, UserError
+from ..core.base.wording import time_text
 from ..core.model import Task, TaskSpec
 from ..core.occurrence import effective, first_occurrence
 from ..core.rules import window_faults
 from ..core.schedule import ScheduleError, Syntax, parse
-from ..core.wording import time_text
 from ..store.db.transaction import Tx
 
 _TIMING = frozenset({"schedule", "start_at", "end_at", "jitter"})

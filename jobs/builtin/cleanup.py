@@ -1,7 +1,7 @@
 """The four cleanups of the sign-in: what expired or was used up is deleted, batch by batch, each in a transaction."""
 
 from ..accounts.write import cleanup as signin
-from ..context import JobContext
+from ..base.context import JobContext
 from ..store.db.transaction import Tx
 from .tools import services_of
 

@@ -8,8 +8,8 @@ from typing import Annotated, Any, Concatenate, ParamSpec, TypeVar
 from pydantic import Field
 
 from ..accounts.write import audit
-from ..context import JobContext
-from ..outcomes import Result
+from ..base.context import JobContext
+from ..base.outcomes import Result
 from ..store.db.database import Database
 from ..store.db.transaction import Tx
 from ..store.read import prunable as stored_prunable

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar, overload
 
-from ..core.errors import ConfigurationError
+from ..core.base.errors import ConfigurationError
 from ..core.model import Json
 from .definition import Registry, default_registry
 from .hooks import Generating, Scope, hook_of, resource_of

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from types import FrameType
 from typing import Any, Final, cast
 
-from ..context import current_host
+from ..base.context import current_host
 from ..core.held import HeldRun
 from ..core.model import Run
 from .attempts.bodies import CoroutineBody

@@ -5,14 +5,18 @@ import logging
 from collections.abc import Callable, Collection
 
 from ..actions.nodes import Beat, NewNode, join, leave, live_names, set_state
+from ..base.services import Services
 from ..core.model import LIVE_NODES, Isolation, Node, NodeState
 from ..core.outcome import HandedBack, Lost
 from ..registry import Registry
-from ..services import Services
 from ..store.db.database import Database
 from ..store.db.transaction import Tx, Wake
 from .attempts.worker import Worker
-from .clock import Clock
+from .base.clock import Clock
+from .base.lookout import Lookout
+from .base.pulse import Pulse, Stall, stall_of
+from .base.service import Duty, log_fault
+from .base.settings import EngineSettings
 from .duties import alarm, figures
 from .duties.dispatcher import Dispatcher
 from .duties.rescuer import Rescuer
@@ -20,12 +24,8 @@ from .fence import FENCE_AT, Fence
 from .heartbeat import Heartbeat
 from .live.log_writer import LogWriter
 from .live.progress import ProgressWriter
-from .lookout import Lookout
 from .names import random_name
-from .pulse import Pulse, Stall, stall_of
 from .retreat import Retreat
-from .service import Duty, log_fault
-from .settings import EngineSettings
 
 log = logging.getLogger(__name__)
 

@@ -18,6 +18,7 @@ from ..actions.queue.enqueue_many import new_runs
 from ..actions.queue.finish import Finish, finish
 from ..actions.runs import enqueue_runs, put
 from ..actions.tasks import create_task, trigger_task
+from ..base.services import Services
 from ..core.defaults import RUN_POLICIES, TASK_POLICIES
 from ..core.fairness import FairnessState
 from ..core.model import Json, MisfirePolicy, OverlapPolicy, Priority, Run, ScheduleSpec, TaskSpec
@@ -29,7 +30,6 @@ from ..registry.define import schedule_from
 from ..registry.queue import RunOptions, RunQueue, in_seconds
 from ..runtime.attempts.afterwards import call_on_failure, failure_for
 from ..runtime.duties.declarer import declarations
-from ..services import Services
 from ..store.db.database import Connection, Database
 from ..store.db.opening import create_tables
 from ..store.db.transaction import Tx

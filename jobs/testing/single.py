@@ -15,12 +15,13 @@ from typing_extensions import override
 
 from ..actions.queue.claim import Started
 from ..actions.queue.enqueue_many import new_runs
-from ..context import StopReason, current_host
+from ..base.context import StopReason, current_host
+from ..base.services import Services
 from ..core.arguments.judging import check_args
 from ..core.arguments.secrets import references
-from ..core.codes import ErrorCode
+from ..core.base.codes import ErrorCode
+from ..core.base.errors import NotFound
 from ..core.defaults import value_of
-from ..core.errors import NotFound
 from ..core.model import (
     DEFAULT_GROUP,
     DEFAULT_RETRIES,
@@ -51,7 +52,6 @@ from ..runtime.job.stopping import StopSignal
 from ..runtime.job.surroundings import surroundings_of
 from ..runtime.process.children import Children
 from ..runtime.process.spawner import Spawner
-from ..services import Services
 from .clock import FakeClock
 from .results import AttemptResult, LoggedLine
 

@@ -8,7 +8,7 @@ from typing import Any, Final, cast
 
 from starlette.requests import HTTPConnection
 
-from ...graphql.errors import UserFacingError
+from ...graphql.base.errors import UserFacingError
 from ...jobs.accounts.actions.sessions import is_use_due, note_use
 from ...jobs.accounts.read import identities
 from ...jobs.accounts.read.identities import Found

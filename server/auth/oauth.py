@@ -7,7 +7,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from ...graphql.errors import UserFacingError, error_answer, mask
+from ...graphql.base.errors import UserFacingError, error_answer, mask
 from ...jobs.accounts.actions import devices as actions
 from ...jobs.accounts.actions.devices import Guess, NewTokens
 from ...jobs.accounts.actions.fresh import fresh_secret
@@ -23,7 +23,7 @@ from ...jobs.accounts.rules.devices import (
 )
 from ...jobs.accounts.rules.sessions import CredentialKind, Identity
 from ...jobs.actions.acting import acting
-from ...jobs.core.errors import UserError
+from ...jobs.core.base.errors import UserError
 from ...jobs.store.db.database import Database
 from ...jobs.store.db.transaction import Tx
 from .authenticator import Authenticator

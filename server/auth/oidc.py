@@ -19,7 +19,7 @@ from joserfc.errors import InvalidKeyIdError, JoseError
 from joserfc.jwk import KeySet
 from joserfc.jws import JWSRegistry
 
-from ...graphql.errors import UserFacingError
+from ...graphql.base.errors import UserFacingError
 from ...jobs.accounts.rules.providers import Profile, role_of
 from ..configuration.provider_settings import ProviderSettings
 

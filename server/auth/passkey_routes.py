@@ -8,7 +8,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from ...graphql.errors import UserFacingError
+from ...graphql.base.errors import UserFacingError
 from ...jobs.accounts.actions import passkeys as actions
 from ...jobs.accounts.actions.fresh import fresh_secret
 from ...jobs.accounts.rules.credentials import Prefix, stored_form

@@ -8,11 +8,11 @@ from secrets import token_bytes
 from typing import TYPE_CHECKING, Any, Final, cast
 from urllib.parse import urlsplit
 
-from ...graphql.errors import UserFacingError
+from ...graphql.base.errors import UserFacingError
 from ...jobs.accounts.rules.credentials import stored_form
 from ...jobs.accounts.rules.passkeys import CHALLENGE_LIFETIME, DeviceKey, Passkey
 from ...jobs.accounts.rules.sessions import Identity
-from ...jobs.core.later import Later, arrive
+from ...jobs.core.base.later import Later, arrive
 
 if TYPE_CHECKING:
     import webauthn

@@ -6,14 +6,14 @@ from urllib.parse import urlsplit
 
 from starlette.routing import Route
 
-from ...graphql.context import Person
-from ...graphql.errors import UserFacingError
+from ...graphql.base.errors import UserFacingError
+from ...graphql.resolving.context import Person
 from ...graphql.transport.site import SitePolicy
 from ...jobs.accounts.read import accounts
 from ...jobs.accounts.rules.accounts import LOCAL_ADMINISTRATOR_NAME
 from ...jobs.accounts.rules.devices import POLL_EVERY
 from ...jobs.core.actor import Role, Submitter
-from ...jobs.core.later import Later
+from ...jobs.core.base.later import Later
 from ...jobs.store.db.database import Database
 from ...jobs.store.db.transaction import Wake
 from ..configuration.provider_settings import ProviderSettings

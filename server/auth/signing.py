@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 from starlette.requests import HTTPConnection
 
-from ...graphql.context import Person
-from ...graphql.errors import UserFacingError
+from ...graphql.base.errors import UserFacingError
+from ...graphql.resolving.context import Person
 from ...jobs.accounts.actions import accounts as account_actions
 from ...jobs.accounts.actions import sessions as session_actions
 from ...jobs.accounts.actions.fresh import fresh_secret

@@ -9,7 +9,7 @@ from ...jobs.accounts.actions import secrets as actions
 from ...jobs.accounts.read import secrets as stored_secrets
 from ...jobs.accounts.rules.sealing import KeyRing
 from ...jobs.accounts.rules.secrets import MAX_VALUE
-from ...jobs.core.errors import ConfigurationError
+from ...jobs.core.base.errors import ConfigurationError
 from ...jobs.store.db.transaction import Tx
 from ..configuration.secret_keys import key_file, key_source, write_keys
 from .desk import Desk, at_desk

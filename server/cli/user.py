@@ -11,7 +11,7 @@ from ...jobs.accounts.read import accounts
 from ...jobs.accounts.rules.accounts import MAX_PASSWORD, Account, check_account_name, check_password
 from ...jobs.accounts.rules.credentials import Prefix, stored_form
 from ...jobs.core.actor import Role
-from ...jobs.core.errors import ConfigurationError
+from ...jobs.core.base.errors import ConfigurationError
 from ...jobs.store.db.transaction import Tx
 from ..auth.passwords import HASHER
 from .desk import Desk, at_desk

@@ -15,7 +15,7 @@ from pydantic_settings import BaseSettings, NoDecode, PydanticBaseSettingsSource
 from typing_extensions import override
 
 from ...jobs.accounts.rules.sealing import parse_keys
-from ...jobs.core.errors import ConfigurationError
+from ...jobs.core.base.errors import ConfigurationError
 from ...jobs.store.schema.naming import schema_fault
 from .provider_settings import ProviderKey, ProviderSettings, from_text
 

@@ -2,8 +2,8 @@
 
 from typing import TYPE_CHECKING
 
-from ...jobs.core.errors import SchemaTooNew
-from ...jobs.core.later import Later
+from ...jobs.core.base.errors import SchemaTooNew
+from ...jobs.core.base.later import Later
 from ...jobs.store.db.address import parse_url, schema_in
 from ...jobs.store.db.database import Connection
 from ...jobs.store.db.opening import connected, exists

@@ -4,7 +4,7 @@ import pytest
 
 from cronograph.jobs.accounts.rules.accounts import check_account_name
 from cronograph.jobs.accounts.rules.lookalikes import look_of
-from cronograph.jobs.core.errors import InvalidInput
+from cronograph.jobs.core.base.errors import InvalidInput
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from cronograph.jobs.accounts.rules.sealing import KeyRing, SecretKey, UnsealErr
 from cronograph.jobs.accounts.rules.secrets import check_secret
 from cronograph.jobs.core.arguments.judging import argument_faults
 from cronograph.jobs.core.arguments.secrets import references, resolved
-from cronograph.jobs.core.errors import ConfigurationError, InvalidInput, InvalidState
+from cronograph.jobs.core.base.errors import ConfigurationError, InvalidInput, InvalidState
 from cronograph.jobs.registry import define
 
 NONCE = bytes(12)

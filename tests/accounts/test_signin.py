@@ -15,7 +15,7 @@ from cronograph.jobs.accounts.rules.throttling import (
     pause_after,
 )
 from cronograph.jobs.core.actor import Role, lesser
-from cronograph.jobs.core.errors import InvalidInput
+from cronograph.jobs.core.base.errors import InvalidInput
 
 NOW = datetime(2030, 1, 1, tzinfo=UTC)
 

@@ -9,11 +9,11 @@ from sqlalchemy import Connection, Table, func, insert, select
 
 from cronograph.jobs.accounts.read import accounts as stored_accounts
 from cronograph.jobs.accounts.write import accounts
+from cronograph.jobs.base.context import JobContext
+from cronograph.jobs.base.services import Services
 from cronograph.jobs.builtin import cleanup
-from cronograph.jobs.context import JobContext
 from cronograph.jobs.core.actor import Role
-from cronograph.jobs.core.errors import ConfigurationError
-from cronograph.jobs.services import Services
+from cronograph.jobs.core.base.errors import ConfigurationError
 from cronograph.jobs.store.db.database import Database
 from cronograph.jobs.store.db.transaction import Tx
 from cronograph.jobs.store.schema.tables import (

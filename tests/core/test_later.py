@@ -7,7 +7,7 @@ from threading import Barrier, Thread
 
 import pytest
 
-from cronograph.jobs.core.later import Later, arrive
+from cronograph.jobs.core.base.later import Later, arrive
 
 NAME = "module_for_later"
 

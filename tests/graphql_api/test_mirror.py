@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import pytest
 import strawberry
 
-from cronograph.graphql.types.mirror import mirror
+from cronograph.graphql.execution.mirror import mirror
 
 
 @strawberry.type

@@ -16,11 +16,11 @@ from strawberry.extensions import SchemaExtension
 from strawberry.scalars import JSON
 from strawberry.schema.config import StrawberryConfig
 
-from cronograph.graphql.execution import LIMITS, PLAIN_FIELDS, OperationExecutor
+from cronograph.graphql.base.scalars import SCALARS, BigInt
+from cronograph.graphql.execution.executor import LIMITS, PLAIN_FIELDS, OperationExecutor
+from cronograph.graphql.execution.plain_fields import PlainFields
+from cronograph.graphql.execution.schema_factory import build_schema
 from cronograph.graphql.guard.limits import Limits
-from cronograph.graphql.plain_fields import PlainFields
-from cronograph.graphql.scalars import SCALARS, BigInt
-from cronograph.graphql.schema_factory import build_schema
 from graphql import ExecutionResult, GraphQLObjectType, GraphQLSchema, execute, parse  # pyright: ignore[reportUnknownVariableType] - generic
 
 

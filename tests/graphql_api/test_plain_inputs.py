@@ -12,9 +12,9 @@ import strawberry
 from strawberry.scalars import JSON
 from strawberry.schema.config import StrawberryConfig
 
-from cronograph.graphql.plain_inputs import InputPlan
-from cronograph.graphql.scalars import SCALARS
-from cronograph.graphql.schema_factory import build_schema
+from cronograph.graphql.base.scalars import SCALARS
+from cronograph.graphql.execution.plain_inputs import InputPlan
+from cronograph.graphql.execution.schema_factory import build_schema
 
 
 @strawberry.enum

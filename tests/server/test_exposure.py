@@ -13,7 +13,7 @@ from starlette.routing import Route
 
 from cronograph.jobs.accounts.actions.accounts import add_account
 from cronograph.jobs.core.actor import Role
-from cronograph.jobs.core.errors import ConfigurationError
+from cronograph.jobs.core.base.errors import ConfigurationError
 from cronograph.jobs.store.db.database import Database
 from cronograph.server.configuration.settings import Settings
 from cronograph.server.exposure import check_administrator, faults_of

@@ -4,8 +4,8 @@ import secrets
 from dataclasses import dataclass, replace
 
 from ...core.actor import Actor, Role
-from ...core.codes import ErrorCode
-from ...core.errors import InvalidState
+from ...core.base.codes import ErrorCode
+from ...core.base.errors import InvalidState
 from ...store.db.transaction import Tx, Wake
 from ..read import accounts
 from ..read import devices as stored_devices

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from ...core.actor import Actor, Role
-from ...core.errors import AlreadyExists, InvalidState, NotFound
+from ...core.base.errors import AlreadyExists, InvalidState, NotFound
 from ...core.rules import check_name
 from ...store.db.transaction import Tx
 from ..read import accounts

@@ -2,8 +2,8 @@
 
 from secrets import token_bytes
 
-from ...core.codes import ErrorCode
-from ...core.errors import InvalidState
+from ...core.base.codes import ErrorCode
+from ...core.base.errors import InvalidState
 from ...core.rules import unknown
 from ...store.db.transaction import Tx
 from ..read import secrets as stored_secrets

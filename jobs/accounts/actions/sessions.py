@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from ...core.actor import Actor, Role
-from ...core.errors import NotFound
+from ...core.base.errors import NotFound
 from ...store.db.transaction import Tx, Wake
 from ..read import accounts
 from ..read.identities import Found

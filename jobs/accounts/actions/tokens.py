@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from ...core.actor import Role, lesser
-from ...core.errors import InvalidInput, InvalidState, NotFound
+from ...core.base.errors import InvalidInput, InvalidState, NotFound
 from ...core.rules import check_name
 from ...store.db.transaction import Tx, Wake
 from ..read import sessions as stored_sessions

@@ -3,8 +3,8 @@
 from sqlalchemy import Connection, func, select
 
 from ...core.actor import Role
-from ...store.read.listing.aggregates import Listing, columns
 from ...store.read.listing.keyset import OrderKey
+from ...store.read.listing.listing import Listing, columns
 from ...store.schema.rows import reader_of
 from ...store.schema.tables import user_account as u
 from ..rules.accounts import Account, name_key

@@ -8,8 +8,8 @@ from sqlalchemy import Connection, Row, select
 
 from ...core.audit import Entry
 from ...store.db.audit import GENESIS, chained
-from ...store.read.listing.aggregates import Listing, columns
 from ...store.read.listing.keyset import OrderKey
+from ...store.read.listing.listing import Listing, columns
 from ...store.read.listing.unreadable import FAULTS
 from ...store.schema.rows import reader_of
 from ...store.schema.tables import audit_head as h

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from sqlalchemy import Connection, Text, cast, select
 
 from ...core.arguments.secrets import REFERENCE, references
-from ...store.read.listing.aggregates import Listing, columns
 from ...store.read.listing.keyset import OrderKey
+from ...store.read.listing.listing import Listing, columns
 from ...store.schema.rows import reader_of
 from ...store.schema.tables import periodic_task as t
 from ...store.schema.tables import secret as s

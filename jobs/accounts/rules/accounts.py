@@ -6,7 +6,7 @@ from typing import Final
 from unicodedata import normalize
 
 from ...core.actor import Role
-from ...core.errors import InvalidInput
+from ...core.base.errors import InvalidInput
 from ...core.rules import check_name
 from .lookalikes import look_of
 

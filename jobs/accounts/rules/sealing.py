@@ -8,9 +8,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
-from ...core.codes import ErrorCode
-from ...core.errors import ConfigurationError, InvalidState
-from ...core.later import Later
+from ...core.base.codes import ErrorCode
+from ...core.base.errors import ConfigurationError, InvalidState
+from ...core.base.later import Later
 
 if TYPE_CHECKING:
     from cryptography import exceptions

@@ -4,9 +4,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
-from ...core.errors import InvalidInput
+from ...core.base.errors import InvalidInput
+from ...core.base.wording import number_text
 from ...core.rules import name_faults
-from ...core.wording import number_text
 
 MIN_VALUE: Final = 4
 MAX_VALUE: Final = 65_536

@@ -7,6 +7,7 @@ from enum import Enum, auto
 from functools import partial
 from typing import Any, TypeVar
 
+from ...core.base.wording import time_text
 from ...core.dispatch import Skip
 from ...core.events import STARTED
 from ...core.fairness import Candidate, FairnessState, choose, take
@@ -14,7 +15,6 @@ from ...core.held import HeldRun
 from ...core.model import TAKING_NODES, Json, Run, SkipReason, Task, Trigger
 from ...core.policies import earliest_start, effective_tolerance, interval_of
 from ...core.states import RunState
-from ...core.wording import time_text
 from ...store.db.transaction import Tx
 from ...store.read import tasks as stored_tasks
 from ...store.write import claims, tasks

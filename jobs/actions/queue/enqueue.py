@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from sqlalchemy import Connection
 
+from ...core.base.errors import InvalidInput, refuse
 from ...core.defaults import RUN_POLICIES
-from ...core.errors import InvalidInput, refuse
 from ...core.model import Json, NewRun, Priority, Run, Trigger
 from ...core.rules import name_faults, new_run_faults
 from ...store.db import dialect, outbox

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 from sqlalchemy import Connection
 
+from ...core.base.errors import UserError
 from ...core.defaults import RUN_POLICIES, run_of_job
-from ...core.errors import UserError
 from ...core.events import created
 from ...core.model import Json, NewRun
 from ...core.run_spec import RunSpec

@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, Final
 
-from ..codes import ErrorCode
-from ..errors import InvalidInput, refuse
-from ..later import Later
+from ..base.codes import ErrorCode
+from ..base.errors import InvalidInput, refuse
+from ..base.later import Later
 from ..model import Json
 from .secrets import reference_faults
 

@@ -7,8 +7,8 @@ before the job starts.
 from collections.abc import Iterator, Mapping
 from typing import Any, Final, cast
 
-from ..codes import ErrorCode
-from ..errors import InvalidInput
+from ..base.codes import ErrorCode
+from ..base.errors import InvalidInput
 from ..model import Json
 from ..rules import name_faults
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 
 from ...actions.queue.claim import Started
-from ...context import RunInfo
+from ...base.context import RunInfo
 from ...core.actor import Submitter
 from ...core.arguments.secrets import resolved
 from ...core.model import Json

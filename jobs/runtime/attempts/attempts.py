@@ -11,14 +11,14 @@ from ...actions.checkpoints import save_checkpoint
 from ...actions.queue.claim import Started
 from ...actions.queue.enqueue_many import put_many
 from ...actions.queue.finish import Finish
-from ...context import StopReason
+from ...base.context import StopReason
+from ...base.services import Services
 from ...core.arguments.secrets import references
 from ...core.held import HeldRun
 from ...core.model import Isolation, Json, Run
 from ...core.outcome import Failed, JobOutcome, Succeeded
 from ...core.run_spec import RunSpec
 from ...registry import Registry
-from ...services import Services
 from ..job.host import LocalHost
 from ..job.results import message_of
 from ..job.stopping import StopSignal

@@ -5,7 +5,7 @@ import contextlib
 import contextvars
 from typing import Any, Final, NamedTuple, Protocol
 
-from ...context import StopReason, current_host
+from ...base.context import StopReason, current_host
 from ...core.model import Isolation
 from ...core.outcome import HandedBack, JobOutcome
 from ...registry import Handler

@@ -4,11 +4,11 @@ import asyncio
 import contextvars
 from collections.abc import Callable
 
-from ...context import JobContext, StopReason
-from ...core.errors import InvalidInput
+from ...base.context import JobContext, StopReason
+from ...base.services import Services
+from ...core.base.errors import InvalidInput
 from ...core.model import Isolation
 from ...core.outcome import INVALID_ARGUMENTS, Failed, JobOutcome
-from ...services import Services
 from ..job.ownership import EXITS, owner
 from ..job.results import from_exception
 from ..process.children import Children

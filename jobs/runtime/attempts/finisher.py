@@ -10,7 +10,7 @@ from ...actions.queue.lane import finish_common, is_common
 from ...core.outcome import Failed
 from ...store.db.blame import is_databases_fault, is_unstorable
 from ...store.db.database import Database, Line
-from ..pulse import Pulse
+from ..base.pulse import Pulse
 
 log = logging.getLogger(__name__)
 

@@ -5,10 +5,10 @@ from collections.abc import Collection
 from ...accounts.read import secrets as stored_secrets
 from ...accounts.read.secrets import Sealed
 from ...accounts.rules.sealing import UnsealError, unseal
-from ...core.errors import ConfigurationError
+from ...base.services import Services
+from ...core.base.errors import ConfigurationError
 from ...core.outcome import Failed, HandedBack
 from ...core.rules import unknown
-from ...services import Services
 from ...store.db.blame import is_databases_fault
 from ...store.db.database import Connection
 from ..job.results import message_of

@@ -6,7 +6,7 @@ from typing import Any
 
 from typing_extensions import override
 
-from ...context import JobContext, current_host
+from ...base.context import JobContext, current_host
 from ...core.outcome import JobOutcome
 from ..job.surroundings import Surroundings
 from .attempt import Attempt

@@ -14,7 +14,7 @@ from operator import methodcaller
 from queue import SimpleQueue
 from typing import Generic, TypeVar
 
-from ..patience import LONGEST, LOOK_EVERY, Patience
+from ..base.patience import LONGEST, LOOK_EVERY, Patience
 
 T = TypeVar("T")
 

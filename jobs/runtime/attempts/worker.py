@@ -14,22 +14,22 @@ from ...actions.queue.finish import disown
 from ...actions.queue.lane import LaneClaim
 from ...actions.queue.turn import Order, Turn, turn
 from ...actions.runs import hand_back
+from ...base.services import Services
 from ...core.fairness import CountingScheme, FairnessState
 from ...core.held import HeldRun
 from ...core.model import Isolation, Node, Run
 from ...core.outcome import JobOutcome
 from ...registry import Registry
-from ...services import Services
 from ...store.db.database import Connection
 from ...store.db.transaction import Tx, Wake
 from ...store.read import runs as run_store
+from ..base.pulse import Pulse
+from ..base.service import Service, whenever
+from ..base.settings import EngineSettings
 from ..live.log_writer import LogWriter
 from ..live.progress import ProgressWriter
 from ..process.child import check_findable, preloaded
 from ..process.spawner import Spawner
-from ..pulse import Pulse
-from ..service import Service, whenever
-from ..settings import EngineSettings
 from .ahead import LULL
 from .attempt import Attempt
 from .attempts import Attempts

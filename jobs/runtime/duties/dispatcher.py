@@ -9,9 +9,9 @@ from typing_extensions import override
 from ...actions.dispatch import BATCH, dispatch_due, rehearse
 from ...store.db.database import Database
 from ...store.db.transaction import Wake
-from ..clock import Clock
-from ..lookout import Lookout
-from ..service import Watch
+from ..base.clock import Clock
+from ..base.lookout import Lookout
+from ..base.service import Watch
 from .alarm import Alarm
 
 FIRST_BATCHES = (200, 200, 200, 200)

@@ -9,7 +9,7 @@ from typing import Any, Protocol
 
 from ...actions.queue.claim import Started
 from ...actions.queue.enqueue_many import new_runs
-from ...context import StopReason
+from ...base.context import StopReason
 from ...core.held import HeldRun
 from ...core.model import Json, NewRun, Run
 from ...core.run_spec import RunSpec

@@ -11,7 +11,7 @@ from ...core.events import Change, Cursor, Event, EventFilter, EventKind
 from ...store.db.database import Connection, Database
 from ...store.db.transaction import Wake
 from ...store.read import events
-from ..service import Watch
+from ..base.service import Watch
 from .audience import Audience, Subscriber
 from .recent import Recent
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from ...registry import Reuse
-from ..patience import LONGEST, LOOK_EVERY, Patience
+from ..base.patience import LONGEST, LOOK_EVERY, Patience
 from .spawner import Child, LauncherError, Spawner
 from .wire import Leave
 

@@ -9,7 +9,7 @@ from concurrent.futures import Future
 from typing import Any
 
 from ...actions.queue.enqueue_many import new_runs
-from ...context import StopReason
+from ...base.context import StopReason
 from ...core.model import Json
 from ...core.run_spec import RunSpec
 from ..job.hiding import Hiding

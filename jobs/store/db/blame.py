@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 
-from ...core.later import Later
+from ...core.base.later import Later
 
 if TYPE_CHECKING:
     import sqlite3

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from sqlalchemy import Connection, Engine
 
-from ...core.later import Later
+from ...core.base.later import Later
 from .sockets import Plug
 
 CANCEL_SECONDS: Final = 2.0

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, LiteralString
 
 from sqlalchemy import URL
 
-from ...core.later import Later
+from ...core.base.later import Later
 from ..schema.naming import in_schema
 from .address import is_pooled, libpq_url, schema_in
 from .connecting import IDLE_SECONDS, postgres_arguments, settings_of_transaction

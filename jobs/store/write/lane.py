@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING, NamedTuple
 
+from ...core.base.later import Later
 from ...core.events import ENDED, STARTED
 from ...core.held import HeldRun, Place
-from ...core.later import Later
 from ...core.model import Json
 from ..db.line import Line
 from ..schema.parts import AMONG_ALL

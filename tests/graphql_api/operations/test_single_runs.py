@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from sqlalchemy import delete, select, update
 
-from cronograph.graphql.context import LOCAL_ADMINISTRATOR, Context, Person
-from cronograph.graphql.schema_factory import GuardedSchema
+from cronograph.graphql.execution.schema_factory import GuardedSchema
+from cronograph.graphql.resolving.context import LOCAL_ADMINISTRATOR, Context, Person
 from cronograph.jobs.accounts.read.audit import verify
 from cronograph.jobs.accounts.rules.sessions import CredentialKind, Identity
 from cronograph.jobs.core.actor import Role

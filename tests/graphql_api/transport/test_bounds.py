@@ -9,8 +9,8 @@ import httpx
 import pytest
 from starlette.requests import HTTPConnection
 
-from cronograph.graphql.context import LOCAL_ADMINISTRATOR, Context, Person
 from cronograph.graphql.guard.limits import Limits
+from cronograph.graphql.resolving.context import LOCAL_ADMINISTRATOR, Context, Person
 from cronograph.graphql.transport.bounds import PATIENCE, Bounds, Reads
 from cronograph.jobs.core.actor import Role
 from cronograph.jobs.runtime.live.bus import EventBus

@@ -12,7 +12,7 @@ import pytest
 from cronograph.jobs import job
 from cronograph.jobs.actions.logs import KEPT_LINES
 from cronograph.jobs.actions.queue.claim import Started
-from cronograph.jobs.context import current_host
+from cronograph.jobs.base.context import current_host
 from cronograph.jobs.core.states import RunState
 from cronograph.jobs.registry import Registry
 from cronograph.jobs.runtime.job.lines import MAX_FIELDS, MAX_LINE, JobLogHandler, RawLine, bounded_fields

@@ -16,7 +16,7 @@ from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed
 from websockets.typing import Subprotocol
 
-from cronograph.graphql.schema_factory import GuardedSchema
+from cronograph.graphql.execution.schema_factory import GuardedSchema
 from cronograph.graphql.transport.streams import OpenStreams
 from cronograph.jobs.accounts.actions.accounts import add_account, the_account
 from cronograph.jobs.accounts.actions.fresh import fresh_secret
@@ -29,8 +29,8 @@ from cronograph.jobs.accounts.rules.sessions import ApiToken
 from cronograph.jobs.core.actor import Role
 from cronograph.jobs.core.defaults import JobInfo
 from cronograph.jobs.core.model import Isolation
+from cronograph.jobs.runtime.base.wakeup import Wakeup
 from cronograph.jobs.runtime.live.feeds import LiveFeeds
-from cronograph.jobs.runtime.wakeup import Wakeup
 from cronograph.jobs.store.db.database import Database
 from cronograph.jobs.store.db.transaction import Tx
 from cronograph.jobs.store.write.jobs import publish

@@ -8,7 +8,7 @@ import httpx
 import pytest
 from sqlalchemy import Connection, select
 
-from cronograph.graphql.schema_factory import GuardedSchema
+from cronograph.graphql.execution.schema_factory import GuardedSchema
 from cronograph.jobs.accounts.actions import accounts
 from cronograph.jobs.accounts.rules.providers import role_of
 from cronograph.jobs.core.actor import Role

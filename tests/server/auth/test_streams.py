@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from cronograph.graphql.context import Context, Person
-from cronograph.graphql.errors import UserFacingError
-from cronograph.graphql.schema_factory import GuardedSchema
+from cronograph.graphql.base.errors import UserFacingError
+from cronograph.graphql.execution.schema_factory import GuardedSchema
+from cronograph.graphql.resolving.context import Context, Person
 from cronograph.jobs.accounts.actions import accounts, sessions, tokens
 from cronograph.jobs.accounts.read.accounts import by_name
 from cronograph.jobs.accounts.read.sessions import tokens_of

@@ -11,16 +11,17 @@ from strawberry.types import ExecutionContext
 
 from graphql import GraphQLError
 
+from ..base.enums import Role
+from ..base.errors import UserFacingError, mask_all
+from ..base.rights import rules_of
+from ..guard.document import DocumentStore, Prepared, RequestRefused
+from ..guard.limits import Limits
+from ..guard.rights import check_role
+from ..guard.searches import Searches
 from .direct_resolvers import resolve_directly
-from .enums import Role
-from .errors import UserFacingError, mask_all
-from .execution import LIMITS, PLAIN_FIELDS, OperationExecutor
-from .guard.document import DocumentStore, Prepared, RequestRefused
-from .guard.limits import Limits
-from .guard.searches import Searches
+from .executor import LIMITS, PLAIN_FIELDS, OperationExecutor
 from .plain_fields import PlainFields
 from .plain_inputs import plan_inputs
-from .rights import check_role, rules_of
 
 RoleOf = Callable[[Any], Role]
 Refused = Callable[[Any, UserFacingError], Awaitable[None]]

@@ -6,9 +6,9 @@ import threading
 from functools import partial
 from typing import TYPE_CHECKING
 
-from ..core.later import Later
-from ..store.db.database import Database, Listener
-from ..store.db.transaction import Wake
+from ...core.base.later import Later
+from ...store.db.database import Database, Listener
+from ...store.db.transaction import Wake
 from .service import Service, whenever
 
 if TYPE_CHECKING:

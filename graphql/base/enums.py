@@ -7,10 +7,10 @@ from typing import Any, Self, TypeVar, cast
 import strawberry
 from strawberry.types.enum import StrawberryEnumDefinition
 
-from ..jobs.core.actor import Role
-from ..jobs.core.events import EventKind
-from ..jobs.core.levels import LogLevel
-from ..jobs.core.model import (
+from ...jobs.core.actor import Role
+from ...jobs.core.base.levels import LogLevel
+from ...jobs.core.events import EventKind
+from ...jobs.core.model import (
     Isolation,
     MisfirePolicy,
     NodeState,
@@ -21,8 +21,8 @@ from ..jobs.core.model import (
     TaskSource,
     Trigger,
 )
-from ..jobs.core.schedule import Syntax
-from ..jobs.core.states import RunState
+from ...jobs.core.schedule import Syntax
+from ...jobs.core.states import RunState
 
 __all__ = ["Described", "Direction", "Nulls", "Role", "StatisticsBucket", "describe", "described"]
 

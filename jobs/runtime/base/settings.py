@@ -3,10 +3,10 @@
 import os
 from dataclasses import dataclass
 
-from ..core.errors import ConfigurationError
-from ..core.fairness import CountingScheme
-from ..core.node_choice import EVERYTHING, NodeChoice
-from .process.spawner import StartLauncher, start_launcher
+from ...core.base.errors import ConfigurationError
+from ...core.fairness import CountingScheme
+from ...core.node_choice import EVERYTHING, NodeChoice
+from .launcher import StartLauncher, start_launcher
 
 
 def cores() -> int:

@@ -1,4 +1,4 @@
-"""Which role a field needs: said where the field is declared, shown in the SDL, and checked before anything runs."""
+"""Which role a field needs: said where the field is declared, shown in the SDL, see `guard.rights` for the check."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -11,8 +11,6 @@ from strawberry.types.field import StrawberryField
 from graphql import GraphQLObjectType, GraphQLSchema
 
 from .enums import Role
-from .errors import UserFacingError
-from .guard.rights import Requirement
 
 
 @strawberry.schema_directive(
@@ -35,23 +33,6 @@ def rules_of(schema: GraphQLSchema) -> dict[tuple[str, str], Role]:
         for directive in _directives(field.extensions)
         if isinstance(directive, Requires)
     }
-
-
-def check_role(role: Role, requirements: tuple[Requirement, ...]) -> None:
-    """Refuse an operation that asks for more than a role may do; nothing of it runs then.
-
-    Raises:
-        UserFacingError: ``FORBIDDEN``, naming the field and the role it needs.
-    """
-    for requirement in requirements:
-        if not role.includes(requirement.role):
-            needed = requirement.role.name
-            raise UserFacingError(
-                f"'{requirement.field}' needs the role {needed}, and you have the role {role.name} here.",
-                code="FORBIDDEN",
-                http_status=403,
-                extensions={"field": requirement.field, "requiredRole": needed, "role": role.name},
-            )
 
 
 def _directives(extensions: Mapping[str, Any]) -> list[object]:

@@ -7,10 +7,10 @@ from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Iterator
 from typing import TYPE_CHECKING, Any, NoReturn, cast
 
-from ..core.later import Later
-from ..store.db.blame import is_away
-from ..store.db.database import InterfaceError, OperationalError
-from ..store.db.transaction import Wake
+from ...core.base.later import Later
+from ...store.db.blame import is_away
+from ...store.db.database import InterfaceError, OperationalError
+from ...store.db.transaction import Wake
 from .pulse import Pulse
 
 if TYPE_CHECKING:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any, Protocol
 
-from .core.actor import Submitter
+from ..core.actor import Submitter
 
 
 class ApiCaller(Protocol):

@@ -9,9 +9,9 @@ from datetime import datetime
 from enum import StrEnum
 from typing import TYPE_CHECKING, ParamSpec, Protocol
 
-from .core.actor import Submitter
-from .core.model import Json
-from .core.run_spec import RunSpec
+from ..core.actor import Submitter
+from ..core.model import Json
+from ..core.run_spec import RunSpec
 
 if TYPE_CHECKING:
     from .services import Services

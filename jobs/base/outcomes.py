@@ -2,9 +2,9 @@
 
 from dataclasses import dataclass
 
-from .core.model import Json
-from .core.rules import MAX_SECONDS
-from .core.wording import number_text
+from ..core.base.wording import number_text
+from ..core.model import Json
+from ..core.rules import MAX_SECONDS
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,24 +9,24 @@ from typing import Any, Final, Generic, TypeAlias, TypeVar
 
 from strawberry.dataloader import DataLoader
 
-from ..jobs.accounts.read import secrets as stored_secrets
-from ..jobs.core.defaults import JobInfo
-from ..jobs.core.explain import Explanation, RunFacts, explain_run, explain_task
-from ..jobs.core.model import Execution, Group, Node, Run, SkippedOccurrence, Task
-from ..jobs.store.db.database import Connection, Database
-from ..jobs.store.read import executions, facts, logs, runs, tasks
-from ..jobs.store.read import groups as stored_groups
-from ..jobs.store.read import jobs as stored_jobs
-from ..jobs.store.read import nodes as stored_nodes
-from ..jobs.store.read import skipped as stored_skipped
-from ..jobs.store.read.clock import server_time
-from ..jobs.store.read.figures import statistics
-from ..jobs.store.read.listing import pages, searching
-from ..jobs.store.read.listing.aggregates import Listing
-from ..jobs.store.read.listing.criteria import Criteria
-from ..jobs.store.read.listing.keyset import Page, PageRequest
-from ..jobs.store.read.listing.searching import Counted, Keys, capped
-from .guard.searches import Searches
+from ...jobs.accounts.read import secrets as stored_secrets
+from ...jobs.core.defaults import JobInfo
+from ...jobs.core.explain import Explanation, RunFacts, explain_run, explain_task
+from ...jobs.core.model import Execution, Group, Node, Run, SkippedOccurrence, Task
+from ...jobs.store.db.database import Connection, Database
+from ...jobs.store.read import executions, facts, logs, runs, tasks
+from ...jobs.store.read import groups as stored_groups
+from ...jobs.store.read import jobs as stored_jobs
+from ...jobs.store.read import nodes as stored_nodes
+from ...jobs.store.read import skipped as stored_skipped
+from ...jobs.store.read.clock import server_time
+from ...jobs.store.read.figures import statistics
+from ...jobs.store.read.listing import pages, searching
+from ...jobs.store.read.listing.criteria import Criteria
+from ...jobs.store.read.listing.keyset import Page, PageRequest
+from ...jobs.store.read.listing.listing import Listing
+from ...jobs.store.read.listing.searching import Counted, Keys, capped
+from ..guard.searches import Searches
 from .slices import Slices
 
 K = TypeVar("K")

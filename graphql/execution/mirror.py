@@ -6,7 +6,7 @@ from functools import lru_cache
 from operator import attrgetter
 from typing import Any, TypeVar, cast
 
-from ..lists.shown import is_key
+from .shown import is_key
 
 G = TypeVar("G")
 

@@ -5,7 +5,7 @@ from typing import TypeAlias
 
 from starlette.requests import HTTPConnection
 
-from ..graphql.context import Person
+from ...graphql.resolving.context import Person
 
 Who: TypeAlias = Callable[[HTTPConnection], Awaitable[Person | None]]
 """Tells who asks; None = nobody who may."""

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, TypeAlias
 
 import strawberry
 
-from ..arguments import camel
+from ..base.arguments import camel
 
 NO_FIELD: Final = "__typename"
 

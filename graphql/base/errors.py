@@ -17,7 +17,7 @@ from typing import Any, Final
 
 from graphql import GraphQLError
 
-from ..jobs.store.db.blame import is_away
+from ...jobs.store.db.blame import is_away
 
 logger = logging.getLogger("cronograph.graphql")
 

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from ..store.db.database import Database
+from ...store.db.database import Database
 
 AT_LATEST: Final = 10
 """At the latest every so many times there is a look, whatever the database says."""

@@ -7,11 +7,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
-from ..graphql.context import Context
-from ..graphql.errors import UserFacingError
-from ..jobs.actions.acting import acting
-from ..jobs.store.db.blame import is_databases_fault
-from ..jobs.store.db.transaction import Tx
+from ...graphql.base.errors import UserFacingError
+from ...graphql.resolving.context import Context
+from ...jobs.actions.acting import acting
+from ...jobs.store.db.blame import is_databases_fault
+from ...jobs.store.db.transaction import Tx
 
 log = logging.getLogger("cronograph.sign_in")
 

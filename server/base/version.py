@@ -2,7 +2,7 @@
 
 from importlib.metadata import PackageNotFoundError, version
 
-from ..jobs.core.errors import ConfigurationError
+from ...jobs.core.base.errors import ConfigurationError
 
 DISTRIBUTION = "cronograph"
 

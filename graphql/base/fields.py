@@ -7,9 +7,9 @@ import strawberry
 
 from .arguments import camel
 from .enums import Role
-from .guard.sizes import KEY, Size
 from .raised import RAISED
 from .rights import Requires
+from .sizes import KEY, Size
 
 F = TypeVar("F", bound=Callable[..., Any])
 

@@ -16,8 +16,8 @@ from graphql import (
     Undefined,
 )
 
-from .guard.answer import AnswerSize
-from .guard.limits import LimitExceeded, Limits
+from ..guard.answer import AnswerSize
+from ..guard.limits import LimitExceeded, Limits
 from .plain_fields import PlainField, PlainFields, ReadyField
 
 ADVICE: Final = "Ask for fewer rows, or for fewer of the long texts."

@@ -8,18 +8,18 @@ from typing import Concatenate, Final, ParamSpec, Protocol, TypeAlias, TypeVar
 
 import strawberry
 
-from ..jobs.accounts.rules.accounts import LOCAL_ADMINISTRATOR_NAME
-from ..jobs.accounts.rules.sealing import KeySource, no_keys
-from ..jobs.accounts.rules.sessions import Identity
-from ..jobs.actions.acting import acting
-from ..jobs.core.actor import Actor, Submitter
-from ..jobs.core.events import Cursor, Event, EventFilter
-from ..jobs.store.db.database import Database
-from ..jobs.store.db.transaction import Tx
-from ..jobs.store.read.figures import reports
-from ..jobs.store.read.figures.reports import Overview, Part
-from .enums import Role
-from .guard.searches import Searches
+from ...jobs.accounts.rules.accounts import LOCAL_ADMINISTRATOR_NAME
+from ...jobs.accounts.rules.sealing import KeySource, no_keys
+from ...jobs.accounts.rules.sessions import Identity
+from ...jobs.actions.acting import acting
+from ...jobs.core.actor import Actor, Submitter
+from ...jobs.core.events import Cursor, Event, EventFilter
+from ...jobs.store.db.database import Database
+from ...jobs.store.db.transaction import Tx
+from ...jobs.store.read.figures import reports
+from ...jobs.store.read.figures.reports import Overview, Part
+from ..base.enums import Role
+from ..guard.searches import Searches
 from .loaders import Loaders
 from .slices import Slices
 

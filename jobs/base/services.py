@@ -4,11 +4,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from .accounts.rules.sealing import KeySource, no_keys
+from ..accounts.rules.sealing import KeySource, no_keys
 from .api_caller import ApiCaller
 
 if TYPE_CHECKING:
-    from .store.db.database import Database
+    from ..store.db.database import Database
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from strawberry.types.scalar import ScalarDefinition
 
 from graphql import GraphQLError
 
-from ..jobs.core.wording import time_text
+from ...jobs.core.base.wording import time_text
 
 BigInt = NewType("BigInt", int)
 

@@ -1,8 +1,8 @@
 """Words that programs test, as GraphQL enums: why an input was refused, what an explanation says, states of events."""
 
-from ..jobs.core.codes import ErrorCode
-from ..jobs.core.events import EventState
-from ..jobs.core.explain import ExplanationCode
+from ...jobs.core.base.codes import ErrorCode
+from ...jobs.core.events import EventState
+from ...jobs.core.explain import ExplanationCode
 from .enums import describe
 
 __all__ = ["ErrorCode", "EventState", "ExplanationCode"]

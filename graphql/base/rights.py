@@ -1,15 +1,11 @@
 """Which role a field needs: said where the field is declared, shown in the SDL, see `guard.rights` for the check."""
 
-from collections.abc import Mapping
-from typing import Any
-
 import strawberry
-from strawberry.schema.schema_converter import GraphQLCoreConverter
 from strawberry.schema_directive import Location
-from strawberry.types.field import StrawberryField
 
 from graphql import GraphQLObjectType, GraphQLSchema
 
+from .definitions import field_behind
 from .enums import Role
 
 
@@ -30,11 +26,7 @@ def rules_of(schema: GraphQLSchema) -> dict[tuple[str, str], Role]:
         for kind in schema.type_map.values()
         if isinstance(kind, GraphQLObjectType)
         for name, field in kind.fields.items()
-        for directive in _directives(field.extensions)
+        if (definition := field_behind(field.extensions)) is not None
+        for directive in definition.directives
         if isinstance(directive, Requires)
     }
-
-
-def _directives(extensions: Mapping[str, Any]) -> list[object]:
-    field = extensions.get(GraphQLCoreConverter.DEFINITION_BACKREF)
-    return list(field.directives) if isinstance(field, StrawberryField) else []

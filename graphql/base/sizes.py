@@ -1,11 +1,11 @@
 """How much the answer of a field can amount to: declared where the field is, read by the limit guard."""
 
 from dataclasses import dataclass
-from typing import Any, Final
-
-from strawberry.schema.schema_converter import GraphQLCoreConverter
+from typing import Final
 
 from graphql import GraphQLField, GraphQLInputField
+
+from .definitions import field_behind
 
 KEY: Final = "size"
 """Under this key of Strawberry's ``metadata`` a field or an input field has its size."""
@@ -48,7 +48,6 @@ SHOWN: Final = Size(default=200, most=200)
 
 def size_of(field: GraphQLField | GraphQLInputField) -> Size | None:
     """The declared size of a field."""
-    definition: Any = field.extensions.get(GraphQLCoreConverter.DEFINITION_BACKREF)
-    metadata: dict[object, object] = getattr(definition, "metadata", None) or {}
-    found = metadata.get(KEY)
+    definition = field_behind(field.extensions)
+    found = None if definition is None else definition.metadata.get(KEY)
     return found if isinstance(found, Size) else None

@@ -8,11 +8,12 @@ from collections.abc import Callable
 from typing import Any, cast
 
 from strawberry.schema.config import StrawberryConfig
-from strawberry.schema.schema_converter import GraphQLCoreConverter
 from strawberry.types.field import StrawberryField
 from strawberry.types.fields.resolver import StrawberryResolver
 
 from graphql import GraphQLObjectType, GraphQLResolveInfo, GraphQLSchema
+
+from ..base.definitions import field_behind
 
 
 def resolve_directly(schema: GraphQLSchema, config: StrawberryConfig) -> None:
@@ -26,8 +27,8 @@ def resolve_directly(schema: GraphQLSchema, config: StrawberryConfig) -> None:
         if not isinstance(kind, GraphQLObjectType):
             continue
         for field in kind.fields.values():
-            known = field.extensions.get(GraphQLCoreConverter.DEFINITION_BACKREF)
-            if isinstance(known, StrawberryField) and field.subscribe is None and not field.args:
+            known = field_behind(field.extensions)
+            if known is not None and field.subscribe is None and not field.args:
                 resolver = _plain_resolver(known)
                 if resolver is not None:
                     field.resolve = _direct(known, resolver, config)

@@ -13,10 +13,6 @@ from enum import Enum
 from types import MappingProxyType
 from typing import Any, Final, cast
 
-from strawberry.schema.schema_converter import GraphQLCoreConverter
-from strawberry.types.base import StrawberryObjectDefinition
-from strawberry.types.field import StrawberryField
-
 from graphql import (
     GraphQLBoolean,
     GraphQLEnumType,
@@ -28,6 +24,8 @@ from graphql import (
     Undefined,
     is_leaf_type,
 )
+
+from ..base.definitions import field_behind, object_behind
 
 SAME: Final[Mapping[object, type]] = {GraphQLString: str, GraphQLID: str, GraphQLBoolean: bool}
 """Values of exactly this Python type are in the answer as they are."""
@@ -115,8 +113,8 @@ class PlainFields:
 
     def _look(self, parent: GraphQLObjectType, name: str) -> PlainField | ReadyField | None:
         field = self._schema.get_field(parent, name)
-        known = None if field is None else field.extensions.get(GraphQLCoreConverter.DEFINITION_BACKREF)
-        if field is None or field.args or not isinstance(known, StrawberryField):
+        known = None if field is None else field_behind(field.extensions)
+        if field is None or field.args or known is None:
             return None
         kind: object = cast("Any", field).type
         nullable = not isinstance(kind, GraphQLNonNull)
@@ -132,8 +130,8 @@ class PlainFields:
 
 def class_of(kind: GraphQLObjectType) -> type | None:
     """The class whose objects a type shows; None if that is to be found out for each object."""
-    known = kind.extensions.get(GraphQLCoreConverter.DEFINITION_BACKREF)
-    return known.origin if isinstance(known, StrawberryObjectDefinition) and not kind.is_type_of else None
+    known = object_behind(kind.extensions)
+    return known.origin if known is not None and not kind.is_type_of else None
 
 
 def _names(leaf: GraphQLEnumType) -> dict[object, str]:

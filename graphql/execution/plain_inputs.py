@@ -10,12 +10,13 @@ from typing import Any, cast
 
 import strawberry
 from strawberry.schema.name_converter import NameConverter
-from strawberry.schema.schema_converter import GraphQLCoreConverter
 from strawberry.types.arguments import InputContext
 from strawberry.types.base import StrawberryList, StrawberryObjectDefinition, StrawberryOptional
 from strawberry.types.field import StrawberryField
 
 from graphql import GraphQLInputObjectType, GraphQLNonNull, GraphQLSchema, is_leaf_type
+
+from ..base.definitions import object_behind
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,8 +70,8 @@ def plan_inputs(schema: GraphQLSchema, names: NameConverter) -> None:
     plans: dict[type, InputPlan] = {}
     found: list[tuple[GraphQLInputObjectType, StrawberryObjectDefinition]] = []
     for kind in schema.type_map.values():
-        known = kind.extensions.get(GraphQLCoreConverter.DEFINITION_BACKREF)
-        if not isinstance(kind, GraphQLInputObjectType) or not isinstance(known, StrawberryObjectDefinition):
+        known = object_behind(kind.extensions)
+        if not isinstance(kind, GraphQLInputObjectType) or known is None:
             continue
         if known.from_input is None:
             plans[known.origin] = InputPlan()

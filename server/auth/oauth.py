@@ -11,7 +11,7 @@ from ...graphql.base.errors import UserFacingError, error_answer, mask
 from ...jobs.accounts.actions import devices as actions
 from ...jobs.accounts.actions.devices import Guess, NewTokens
 from ...jobs.accounts.actions.fresh import fresh_secret
-from ...jobs.accounts.actions.sessions import Place
+from ...jobs.accounts.actions.sessions import ClientInfo
 from ...jobs.accounts.rules.credentials import Prefix, prefix_of, stored_form
 from ...jobs.accounts.rules.devices import (
     ACCESS_LIFETIME,
@@ -30,8 +30,8 @@ from .authenticator import Authenticator
 from .browser_sessions import BrowserSessions
 from .device_pages import code_page, decided_page, decision_page
 from .forms import form
-from .signing import person_of, place_of, too_many
-from .within import Redirect
+from .root_path import Redirect
+from .signing import client_info_of, person_of, too_many
 
 CLIENT: Final = "cronograph-cli"
 """The only client there is: the command line and the Python client. It has no secret of its own."""
@@ -138,7 +138,7 @@ class OAuthRoutes:
         _check_client(await form(request))
         device, user = fresh_secret(Prefix.DEVICE_CODE), actions.fresh_user_code()
         codes = actions.NewCodes(stored_form(device), stored_form(user), self._poll_every)
-        await self._database.write(actions.begin, codes, place_of(request))
+        await self._database.write(actions.begin, codes, client_info_of(request))
         shown = shown_user_code(user)
         return _answered(
             {
@@ -159,7 +159,7 @@ class OAuthRoutes:
         match fields.get("grant_type"):
             case "refresh_token":
                 shown = stored_form(_needed(fields, "refresh_token"))
-                account = await self._database.write(actions.exchange, shown, new, place_of(request))
+                account = await self._database.write(actions.exchange, shown, new, client_info_of(request))
                 if account is None:
                     raise OAuthError("invalid_grant", "the sign-in has ended; run `cronograph login`")
             case grant if grant == DEVICE_GRANT:
@@ -183,13 +183,13 @@ class OAuthRoutes:
         fields = await form(request)
         _check_client(fields)
         token = _needed(fields, "token")
-        end: dict[Prefix, Callable[[Tx, str, Place], bool]] = {
+        end: dict[Prefix, Callable[[Tx, str, ClientInfo], bool]] = {
             Prefix.REFRESH_TOKEN: actions.end_by_refresh,
             Prefix.ACCESS_TOKEN: actions.end_by_access,
         }
         action = end.get(prefix_of(token) or Prefix.LINK)
         if action is not None:
-            await self._database.write(action, stored_form(token), place_of(request))
+            await self._database.write(action, stored_form(token), client_info_of(request))
             self._authenticator.forget(token)
         # A token that is none is no fault: it is worth nothing, as asked.
         return _answered({})
@@ -205,7 +205,7 @@ class OAuthRoutes:
         identity = await self._person(request)
         if identity is None:
             return _to_login(code)
-        guess = await self._database.write(actions.look_up, _hashed(code), identity.account_id, place_of(request))
+        guess = await self._database.write(actions.look_up, _hashed(code), identity.account_id, client_info_of(request))
         if guess.request is None:
             return _not_found(guess, code)
         return decision_page(code, guess.request, identity.name, identity.role.value)
@@ -216,7 +216,7 @@ class OAuthRoutes:
         if identity is None:
             return _to_login(code)
         approve = fields.get("decision") == "approve"
-        place, actor = place_of(request), person_of(request, identity).actor
+        place, actor = client_info_of(request), person_of(request, identity).actor
         guess = await self._database.write(
             acting, actor, actions.decide, _hashed(code), identity.account_id, place, approve=approve
         )

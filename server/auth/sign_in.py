@@ -13,7 +13,7 @@ from ...jobs.accounts.read import accounts
 from ...jobs.accounts.rules.accounts import LOCAL_ADMINISTRATOR_NAME
 from ...jobs.accounts.rules.devices import POLL_EVERY
 from ...jobs.core.actor import Role, Submitter
-from ...jobs.core.base.later import Later
+from ...jobs.core.base.lazy import LazyModule
 from ...jobs.store.db.database import Database
 from ...jobs.store.db.transaction import Wake
 from ..configuration.provider_settings import ProviderSettings
@@ -32,7 +32,7 @@ from .watch import RightsWatch
 if TYPE_CHECKING:
     from . import oidc
 else:
-    oidc = Later(f"{__package__}.oidc")
+    oidc = LazyModule(f"{__package__}.oidc")
 
 
 class SignIn:

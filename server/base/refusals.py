@@ -10,7 +10,7 @@ from typing import Final
 from ...graphql.base.errors import UserFacingError
 from ...graphql.resolving.context import Context
 from ...jobs.actions.acting import acting
-from ...jobs.store.db.blame import is_databases_fault
+from ...jobs.store.db.faults import is_databases_fault
 from ...jobs.store.db.transaction import Tx
 
 log = logging.getLogger("cronograph.sign_in")

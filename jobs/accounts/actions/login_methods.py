@@ -6,7 +6,7 @@ from ...store.db.transaction import Tx
 from ..read import accounts, passkeys, providers
 
 
-def keep_a_way_in(tx: Tx, account_id: int, taken: str) -> None:
+def keep_a_login_method(tx: Tx, account_id: int, taken: str) -> None:
     """Refuse what has just taken the last way into an account; the caller's transaction is undone by that.
 
     Args:

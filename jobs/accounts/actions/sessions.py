@@ -10,7 +10,7 @@ from ..read import accounts
 from ..read.identities import Found
 from ..rules.accounts import Account, name_key
 from ..rules.sessions import SEEN_EVERY, CredentialKind, Session, session_end
-from ..rules.throttling import ACCOUNT_BRAKE, ADDRESS_BRAKE, Brake, account_subject, address_subject
+from ..rules.throttling import ACCOUNT_THROTTLE, ADDRESS_THROTTLE, ThrottlePolicy, account_subject, address_subject
 from ..write import sessions, throttle
 from .accounts import name_of, set_password
 from .throttling import count_try, take_back
@@ -35,14 +35,14 @@ class Attempt:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class ClientInfo:
     """Where a request comes from: an address, and what the browser says it is."""
 
     address: str
     agent: str | None = None
 
 
-def begin_attempt(tx: Tx, name: str, place: Place) -> Attempt:
+def begin_attempt(tx: Tx, name: str, place: ClientInfo) -> Attempt:
     """Look up who wants to sign in, and count a failure until it turns out otherwise."""
     wait = count_try(tx, _subjects(name, place))
     if wait > 0:
@@ -51,14 +51,14 @@ def begin_attempt(tx: Tx, name: str, place: Place) -> Attempt:
     return Attempt(0, account, accounts.password_hash(tx.conn, account.id) if account else None)
 
 
-def fail(tx: Tx, attempt: Attempt, place: Place) -> None:
+def fail(tx: Tx, attempt: Attempt, place: ClientInfo) -> None:
     """Note a failed sign-in. An unknown name is not written down: it may be a password in the wrong place."""
     name = attempt.account.name if attempt.account else "(unknown name)"
     tx.actor = Actor("(nobody)", Role.VIEWER, address=place.address[:MAX_ADDRESS])
     tx.record("sign_in.failed", name)
 
 
-def succeed(tx: Tx, attempt: Attempt, token_hash: str, place: Place) -> Session | None:
+def succeed(tx: Tx, attempt: Attempt, token_hash: str, place: ClientInfo) -> Session | None:
     """Begin a browser session after the right password; None if the account changed meanwhile or is disabled."""
     before = attempt.account
     account = accounts.by_id(tx.conn, before.id) if before else None
@@ -66,14 +66,14 @@ def succeed(tx: Tx, attempt: Attempt, token_hash: str, place: Place) -> Session 
         return None
     if accounts.password_hash(tx.conn, account.id) != attempt.password_hash:
         return None
-    mine, (theirs, brake) = _subjects(account.name, place)
+    mine, (theirs, policy) = _subjects(account.name, place)
     throttle.forgive(tx.conn, mine[0])
     # Others behind this address may be guessing: only this attempt is taken back.
-    take_back(tx, theirs, brake)
+    take_back(tx, theirs, policy)
     return start(tx, account, token_hash, place, by="password")
 
 
-def change_password(tx: Tx, attempt: Attempt, password_hash: str, token_hash: str, place: Place) -> Session | None:
+def change_password(tx: Tx, attempt: Attempt, password_hash: str, token_hash: str, place: ClientInfo) -> Session | None:
     """Set the password of one who has just given the old one; all his sign-ins end, and a new one begins.
 
     None if the account changed meanwhile or is disabled.
@@ -85,7 +85,7 @@ def change_password(tx: Tx, attempt: Attempt, password_hash: str, token_hash: st
     return begun
 
 
-def start(tx: Tx, account: Account, token_hash: str, place: Place, *, by: str) -> Session:
+def start(tx: Tx, account: Account, token_hash: str, place: ClientInfo, *, by: str) -> Session:
     """Begin a browser session of an account that has proved itself, by what the audit log says."""
     agent = place.agent[:MAX_AGENT] if place.agent else None
     address = place.address[:MAX_ADDRESS]
@@ -141,5 +141,5 @@ def end_all_sessions(tx: Tx, account_id: int, *, but: int | None = None) -> int:
     return ended
 
 
-def _subjects(name: str, place: Place) -> list[tuple[str, Brake]]:
-    return [(account_subject(name_key(name)), ACCOUNT_BRAKE), (address_subject(place.address), ADDRESS_BRAKE)]
+def _subjects(name: str, place: ClientInfo) -> list[tuple[str, ThrottlePolicy]]:
+    return [(account_subject(name_key(name)), ACCOUNT_THROTTLE), (address_subject(place.address), ADDRESS_THROTTLE)]

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from ..base.codes import ErrorCode
 from ..base.errors import InvalidInput, refuse
-from ..base.later import Later
+from ..base.lazy import LazyModule
 from ..model import Json
 from .secrets import reference_faults
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from . import json_schema
 else:
-    json_schema = Later(f"{__package__}.json_schema")
+    json_schema = LazyModule(f"{__package__}.json_schema")
 
 _SAYING_LITTLE: Final = frozenset({"type", "title", "description", "default"})
 _OF_OBJECTS: Final = _SAYING_LITTLE | {"properties", "required", "additionalProperties"}

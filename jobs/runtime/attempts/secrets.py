@@ -9,8 +9,8 @@ from ...base.services import Services
 from ...core.base.errors import ConfigurationError
 from ...core.outcome import Failed, HandedBack
 from ...core.rules import unknown
-from ...store.db.blame import is_databases_fault
 from ...store.db.database import Connection
+from ...store.db.faults import is_databases_fault
 from ..job.results import message_of
 
 UNAVAILABLE = "SecretUnavailable"

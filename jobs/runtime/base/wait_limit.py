@@ -8,7 +8,7 @@ LONGEST: Final = 1.0
 """Seconds after which nothing waits any longer, however well things go on."""
 
 
-class Patience:
+class WaitLimit:
     """Between two looks something ends, as a rule. If nothing does, whoever waits may go elsewhere.
 
     A machine that stands still for a moment stops the looks as well, so that it is no reason to give up.

@@ -13,15 +13,15 @@ BASE: Final = '<base href="/">'
 """Says in a page where its links, which are relative, begin."""
 
 
-def root_of(scope: Scope) -> str:
+def root_path_of(scope: Scope) -> str:
     """The path below which everything lies, without a slash at its end; nothing for a server of its own."""
     root: str = scope.get("root_path", "")
     return root.rstrip("/")
 
 
-def path_within(request: Request) -> str:
+def path_below_root(request: Request) -> str:
     """What was asked for, as a path below that root, with its query."""
-    path = request.url.path.removeprefix(quote(root_of(request.scope))) or "/"
+    path = request.url.path.removeprefix(quote(root_path_of(request.scope))) or "/"
     return f"{path}?{request.url.query}" if request.url.query else path
 
 
@@ -31,7 +31,7 @@ class Page(HTMLResponse):
     @override
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Send it, with its base where we are mounted."""
-        root = root_of(scope)
+        root = root_path_of(scope)
         if root:
             base = f'<base href="{escape(quote(root))}/">'
             self.body = bytes(self.body).replace(BASE.encode(), base.encode(), 1)
@@ -45,5 +45,5 @@ class Redirect(RedirectResponse):
     @override
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Send it."""
-        self.headers["location"] = f"{quote(root_of(scope))}{self.headers['location']}"
+        self.headers["location"] = f"{quote(root_path_of(scope))}{self.headers['location']}"
         await super().__call__(scope, receive, send)

@@ -12,7 +12,7 @@ _EVERY = 0.1
 """Seconds after which psycopg looks whether it was interrupted, as in its own ``wait``."""
 
 
-class HangingUp(psycopg.AsyncConnection[TupleRow]):
+class CancellableConnection(psycopg.AsyncConnection[TupleRow]):
     """Hangs up where psycopg would ask the server to cancel the statement and wait for that, twice five seconds.
 
     The statement may still take effect, as any whose answer is lost.
@@ -29,11 +29,11 @@ class HangingUp(psycopg.AsyncConnection[TupleRow]):
             raise
 
 
-async def connect(address: str, **arguments: Any) -> HangingUp:
+async def connect(address: str, **arguments: Any) -> CancellableConnection:
     """A new connection, each of whose statements is a transaction.
 
     Args:
         address: As libpq takes it.
         arguments: Further ones of psycopg and libpq.
     """
-    return await HangingUp.connect(address, autocommit=True, **arguments)
+    return await CancellableConnection.connect(address, autocommit=True, **arguments)

@@ -20,7 +20,7 @@ log = logging.getLogger(__name__)
 Arguments = Mapping[str, Any]
 
 
-class Around:
+class HookStack:
     """The hooks around one attempt: entered in their order, left in the opposite one.
 
     Args:
@@ -109,7 +109,7 @@ def _details(error: BaseException | None) -> tuple[Any, Any, Any]:
     return (None, None, None) if error is None else (type(error), error, error.__traceback__)
 
 
-class Surroundings:
+class Middleware:
     """Of the attempts of one job.
 
     Args:
@@ -135,7 +135,7 @@ class Surroundings:
 
     async def in_loop(self, context: JobContext, arguments: Arguments) -> Any:  # noqa: ANN401 - what the job returns
         """Await the handler within all of them."""
-        async with Around(self._hooks, context):
+        async with HookStack(self._hooks, context):
             return await self._with_resources(arguments)
 
     async def _with_resources(self, arguments: Arguments) -> Any:  # noqa: ANN401 - what the job returns
@@ -158,7 +158,7 @@ class Surroundings:
 
     def call(self, context: JobContext, arguments: Arguments) -> Any:  # noqa: ANN401 - what the job returns
         """Call a plain handler within the hooks and resources that need no event loop."""
-        with Around([hook for hook in self._hooks if not hook.is_async], context):
+        with HookStack([hook for hook in self._hooks if not hook.is_async], context):
             return self._with_plain_resources(arguments)
 
     def _with_plain_resources(self, arguments: Arguments) -> Any:  # noqa: ANN401 - what the job returns
@@ -176,9 +176,9 @@ class Surroundings:
                 raise
         raise raised or RuntimeError("a resource ended without the job")
 
-    def outside(self, context: JobContext) -> Around:
+    def outside(self, context: JobContext) -> HookStack:
         """Of a plain handler: the hooks that need an event loop, which go around ``call``."""
-        return Around([hook for hook in self._hooks if hook.is_async], context)
+        return HookStack([hook for hook in self._hooks if hook.is_async], context)
 
     def call_without_loop(self, context: JobContext, arguments: Arguments) -> Any:  # noqa: ANN401 - what the job returns
         """``call`` where no event loop runs: one runs before and after it, for the hooks that need one."""
@@ -199,17 +199,17 @@ class Surroundings:
         return {name: opened[kind] for name, kind in self._definition.given.items()}
 
 
-def surroundings_of(definition: JobDefinition, hooks: Hooks, opened: Mapping[Any, object]) -> Surroundings | None:
+def middleware_of(definition: JobDefinition, hooks: Hooks, opened: Mapping[Any, object]) -> Middleware | None:
     """What surrounds the attempts of a job; None if nothing does."""
     if not definition.given and not hooks.of_job(definition.name):
         return None
-    return Surroundings(definition, hooks, opened)
+    return Middleware(definition, hooks, opened)
 
 
-def surroundings_of_all(registry: Registry, opened: Mapping[Any, object]) -> dict[str, Surroundings]:
+def middleware_of_all(registry: Registry, opened: Mapping[Any, object]) -> dict[str, Middleware]:
     """Of those jobs that have any, by name; a child process opens what its job takes itself."""
     found = {
-        one.name: surroundings_of(one, registry.hooks, {} if one.isolation is Isolation.PROCESS else opened)
+        one.name: middleware_of(one, registry.hooks, {} if one.isolation is Isolation.PROCESS else opened)
         for one in registry
     }
     return {name: one for name, one in found.items() if one is not None}

@@ -3,7 +3,7 @@
 import asyncio
 
 
-class UnderWay:
+class InFlight:
     """A number of things that begin and end in one event loop."""
 
     def __init__(self) -> None:

@@ -1,13 +1,13 @@
 """Modules that are imported at their first use: who never uses them does not pay for them.
 
 An idle server keeps some hundred packages in memory otherwise that it needs for one way to sign in, one kind of job or
-the other database. Where one is used, it is imported for the type checkers alone, and is a ``Later`` when it runs.
+the other database. Where one is used, it is imported for the type checkers alone, and is a ``LazyModule`` when it runs.
 """
 
 from importlib import import_module
 
 
-class Later:
+class LazyModule:
     """Stands for a module; every thread may use it.
 
     Args:
@@ -29,8 +29,8 @@ class Later:
         return value
 
 
-def arrive(*modules: object) -> None:
-    """Import modules that are ``Later``, for example in a thread before an event loop uses them."""
+def load(*modules: object) -> None:
+    """Import modules that are ``LazyModule``, for example in a thread before an event loop uses them."""
     for one in modules:
-        if isinstance(one, Later):
+        if isinstance(one, LazyModule):
             import_module(one.__name__)

@@ -6,8 +6,8 @@ import psycopg
 import pytest
 from sqlalchemy import text
 
-from cronograph.jobs.store.db.blame import is_away
 from cronograph.jobs.store.db.database import Connection, Database
+from cronograph.jobs.store.db.faults import is_unavailable
 from cronograph.jobs.store.schema.naming import SchemaText
 from tests.support.waiting import let_pass
 
@@ -33,7 +33,7 @@ class Dawdler:
 async def test_a_read_that_sat_idle_too_long_again_and_again_is_done_again(postgres_url: str) -> None:
     database = Database(postgres_url)
     dawdler = Dawdler(times=5)
-    assert await database.patient(3600).read(dawdler) == 7
+    assert await database.with_retry(3600).read(dawdler) == 7
     assert dawdler.attempts == 6
     await database.close()
 
@@ -42,7 +42,7 @@ async def test_one_that_is_not_patient_tells_that_the_database_is_away(postgres_
     database = Database(postgres_url)
     with pytest.raises(Exception, match="idle-in-transaction") as caught:
         await database.read(Dawdler(times=5))
-    assert is_away(caught.value)
+    assert is_unavailable(caught.value)
     await database.close()
 
 
@@ -65,7 +65,7 @@ async def test_a_read_is_done_again_until_a_lock_is_let_go(postgres_url: str) ->
 
         letting_go = threading.Thread(target=let_go)
         letting_go.start()
-        assert await database.patient(3600).read(count) == 0
+        assert await database.with_retry(3600).read(count) == 0
         letting_go.join()
     await database.close()
 
@@ -73,6 +73,6 @@ async def test_a_read_is_done_again_until_a_lock_is_let_go(postgres_url: str) ->
 async def test_patience_ends(postgres_url: str) -> None:
     database = Database(postgres_url.replace("postgres@", "nobody_of_this_name@"))
     with pytest.raises(Exception, match="nobody_of_this_name") as caught:
-        await database.patient(0.3).read(lambda conn: conn.execute(text("SELECT 1")).scalar_one())
-    assert is_away(caught.value)
+        await database.with_retry(0.3).read(lambda conn: conn.execute(text("SELECT 1")).scalar_one())
+    assert is_unavailable(caught.value)
     await database.close()

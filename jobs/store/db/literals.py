@@ -11,17 +11,17 @@ from typing import Any
 from sqlalchemy import ColumnElement, String, literal_column
 
 
-def word(value: StrEnum) -> ColumnElement[str]:
+def sql_literal(value: StrEnum) -> ColumnElement[str]:
     """One word, e.g. ``'waiting'``. The words are ours, so nothing needs to be escaped."""
     return literal_column(f"'{value.value}'", String())
 
 
-def words(values: Iterable[StrEnum]) -> list[ColumnElement[str]]:
+def sql_literals(values: Iterable[StrEnum]) -> list[ColumnElement[str]]:
     """Some words for an IN list, in the order in which the conditions of the indexes name them."""
-    return [word(value) for value in sorted(values, key=lambda value: value.value)]
+    return [sql_literal(value) for value in sorted(values, key=lambda value: value.value)]
 
 
-def judged(column: ColumnElement[Any]) -> ColumnElement[str]:
+def unindexed(column: ColumnElement[Any]) -> ColumnElement[str]:
     """A text column of rows that are found by their keys: written so that no index can serve a condition on it.
 
     If the statistics are of a time at which nothing waited, PostgreSQL expects less of the index of what waits than of

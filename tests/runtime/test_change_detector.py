@@ -13,7 +13,7 @@ from cronograph.jobs.core.model import ScheduleSpec, TaskSpec
 from cronograph.jobs.core.schedule import Syntax
 from cronograph.jobs.core.states import RunState
 from cronograph.jobs.registry import Registry, define
-from cronograph.jobs.runtime.base.lookout import AT_LATEST, Lookout
+from cronograph.jobs.runtime.base.change_detector import AT_LATEST, ChangeDetector
 from cronograph.jobs.store.db.database import Database, parse_url, sqlite_path
 from cronograph.jobs.store.schema.types import to_text
 from tests.support.engines import QUICK, running_engine
@@ -39,12 +39,12 @@ def _file(database_url: str) -> Path:
 def test_a_look_is_worth_it_after_a_commit_and_at_the_latest_after_some_that_were_left_out(sqlite_url: str) -> None:
     with closing(sqlite3.connect(_file(sqlite_url))) as connection:
         database = Database(sqlite_url)
-        looking = Lookout(database)
-        assert looking.is_worth_it()
-        assert [looking.is_worth_it() for _ in range(2 * AT_LATEST)] == 2 * ([False] * (AT_LATEST - 1) + [True])
+        looking = ChangeDetector(database)
+        assert looking.should_poll()
+        assert [looking.should_poll() for _ in range(2 * AT_LATEST)] == 2 * ([False] * (AT_LATEST - 1) + [True])
         connection.execute("UPDATE event_publisher SET last_seq = last_seq + 1")
         connection.commit()
-        assert [looking.is_worth_it(), looking.is_worth_it()] == [True, False]
+        assert [looking.should_poll(), looking.should_poll()] == [True, False]
         database.close_sync()
 
 
@@ -52,8 +52,8 @@ def test_every_look_is_worth_it_where_nobody_can_tell_of_commits_or_the_time_is_
     postgres_url: str, sqlite_url: str
 ) -> None:
     for database in (Database(postgres_url), Database(sqlite_url, clock=lambda: datetime.now(UTC))):
-        looking = Lookout(database)
-        assert all(looking.is_worth_it() for _ in range(3))
+        looking = ChangeDetector(database)
+        assert all(looking.should_poll() for _ in range(3))
         database.close_sync()
 
 

@@ -21,7 +21,7 @@ _LONG_WINDOW: Final = 0.25
 """Seconds over which ends are counted: at least, and at most where few runs end."""
 
 
-class Ahead:
+class Overcommit:
     """Follows how fast runs of one kind end and how long a claim takes, both as they were of late.
 
     Args:

@@ -11,20 +11,20 @@ from typing import TYPE_CHECKING, Any, Final, LiteralString
 
 from sqlalchemy import URL
 
-from ...core.base.later import Later
+from ...core.base.lazy import LazyModule
 from ..schema.naming import in_schema
 from .address import is_pooled, libpq_url, schema_in
 from .connecting import IDLE_SECONDS, postgres_arguments, settings_of_transaction
-from .sockets import Plugs
+from .sockets import SocketHandles
 
 if TYPE_CHECKING:
     import psycopg
     from psycopg.rows import TupleRow
 
-    from . import hanging_up
+    from . import cancellable
 else:
-    psycopg = Later("psycopg")
-    hanging_up = Later(f"{__package__}.hanging_up")
+    psycopg = LazyModule("psycopg")
+    cancellable = LazyModule(f"{__package__}.cancellable")
 
 # Rows are found by the keys that a statement is given, in the order in which it gives them, whatever the statistics of
 # a queue that is now empty and now full say: so one statement locks in the order that the other expects. Left alone,
@@ -36,7 +36,7 @@ PLANS: Final = {
     "enable_seqscan": "off",
     "plan_cache_mode": "force_generic_plan",
 }
-"""What the server is told about plans on a ``Line``."""
+"""What the server is told about plans on an ``AutocommitConnection``."""
 PLANNED: Final = " || ".join(f"set_config('{name}', '{value}', true)" for name, value in PLANS.items())
 """SQL by whose evaluation the rest of a transaction is planned in the same way. A plan that was made while a table was
 empty reads it whole, and is kept until the server analyzes the table: by then it may hold a million rows."""
@@ -49,14 +49,14 @@ async def plain_connection(url: URL, **settings: str) -> "psycopg.AsyncConnectio
         url: From ``parse_url``; PostgreSQL.
         settings: Of the server, beside those that every connection has.
     """
-    return await hanging_up.connect(libpq_url(url), **postgres_arguments(url, **settings))
+    return await cancellable.connect(libpq_url(url), **postgres_arguments(url, **settings))
 
 
 class NotConnectedError(Exception):
     """A connection could not be opened, so nothing was sent."""
 
 
-class Line:
+class AutocommitConnection:
     """An asynchronous connection, used by one task at a time.
 
     It belongs to the event loop that uses it. A statement is committed by itself, so a loop that is kept busy reads
@@ -64,12 +64,12 @@ class Line:
 
     Args:
         url: From ``parse_url``; PostgreSQL.
-        plugs: Where its connection is to be found by somebody who ends many at once.
+        sockets: Where its connection is to be found by somebody who ends many at once.
     """
 
-    def __init__(self, url: URL, plugs: Plugs | None = None) -> None:
+    def __init__(self, url: URL, sockets: SocketHandles | None = None) -> None:
         self._url = url
-        self._plugs = plugs
+        self._sockets = sockets
         self._schema = schema_in(url)
         self._connection: psycopg.AsyncConnection[TupleRow] | None = None
         self._used_at = 0.0
@@ -108,8 +108,8 @@ class Line:
                 self._connection = await plain_connection(self._url, **PLANS)
             except (psycopg.OperationalError, OSError) as error:
                 raise NotConnectedError(str(error)) from error
-            if self._plugs is not None:
-                self._plugs.add(self._connection)
+            if self._sockets is not None:
+                self._sockets.add(self._connection)
         return self._connection
 
     async def _is_alive(self, connection: "psycopg.AsyncConnection[TupleRow]") -> bool:
@@ -126,7 +126,7 @@ class Line:
             await connection.close()
 
 
-class ThreadLine:
+class SyncAutocommitConnection:
     """A connection for any threads, one after the other. Not for an address with a pooler.
 
     Args:
@@ -141,7 +141,7 @@ class ThreadLine:
         self._used_at = 0.0
 
     def execute(self, statement: str, parameters: Mapping[str, Any]) -> "Sequence[TupleRow]":
-        """See ``Line.execute``."""
+        """See ``AutocommitConnection.execute``."""
         with self._lock:
             rows = self._open().execute(_query(statement, self._schema), parameters, prepare=True).fetchall()
             self._used_at = time.monotonic()

@@ -8,7 +8,7 @@ from sqlalchemy.exc import OperationalError
 from .presence import FilePresence
 
 
-class Witness:
+class DataVersion:
     """A connection that only ever asks how far the file is.
 
     It waits for no lock, so an event loop may ask it. Commits of this process count as well as those of others: each

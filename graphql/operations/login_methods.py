@@ -23,7 +23,7 @@ from .changes import parse_key, perform_alone
 
 
 @strawberry.type
-class WayInMutations:
+class LoginMethodMutations:
     """What one does to the ways into one's own account."""
 
     @mutates(description="Calls a passkey of one's own something else. Not possible by a token.", requires=Role.VIEWER)

@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 
-from ...core.base.later import Later
+from ...core.base.lazy import LazyModule
 
 if TYPE_CHECKING:
     import sqlite3
 
     import psycopg
 else:
-    psycopg = Later("psycopg")
-    sqlite3 = Later("sqlite3")
+    psycopg = LazyModule("psycopg")
+    sqlite3 = LazyModule("sqlite3")
 
 _DATA_EXCEPTION = "22"
 """Class of SQLSTATE: a number out of range, a text with a character that cannot be stored, JSON that is none."""
@@ -48,13 +48,13 @@ def is_databases_fault(error: BaseException) -> bool:
     return isinstance(error, SQLAlchemyError | psycopg.Error | OSError)
 
 
-def is_away(error: BaseException) -> bool:
+def is_unavailable(error: BaseException) -> bool:
     """Whether the database is gone, full, read-only, starting, out of reach or too busy: the same may succeed later."""
-    return any(_says_away(one) for one in _chain(error))
+    return any(_says_unavailable(one) for one in _chain(error))
 
 
 @cache
-def _away_on_sqlite() -> frozenset[int]:
+def _unavailable_on_sqlite() -> frozenset[int]:
     busy, full = sqlite3.SQLITE_BUSY, sqlite3.SQLITE_FULL
     return frozenset({busy, full, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_READONLY})
 
@@ -65,7 +65,7 @@ def _chain(error: BaseException | None) -> Iterator[BaseException]:
         error = error.orig if isinstance(error, DBAPIError) else None
 
 
-def _says_away(error: BaseException) -> bool:
+def _says_unavailable(error: BaseException) -> bool:
     match error:
         case PoolTimeoutError():
             return True
@@ -82,6 +82,6 @@ def _says_away(error: BaseException) -> bool:
             )
         case sqlite3.OperationalError():
             # The low byte is the kind of error; the others say more about it.
-            return (getattr(error, "sqlite_errorcode", 0) & 0xFF) in _away_on_sqlite()
+            return (getattr(error, "sqlite_errorcode", 0) & 0xFF) in _unavailable_on_sqlite()
         case _:
             return False

@@ -4,8 +4,8 @@ import psycopg
 import pytest
 
 from cronograph.jobs.store.db.address import libpq_url, parse_url
+from cronograph.jobs.store.db.autocommit import AutocommitConnection, NotConnectedError, SyncAutocommitConnection
 from cronograph.jobs.store.db.connecting import IDLE_SECONDS
-from cronograph.jobs.store.db.line import Line, NotConnectedError, ThreadLine
 from tests.support.waiting import let_pass
 
 pytestmark = pytest.mark.postgres
@@ -13,7 +13,7 @@ pytestmark = pytest.mark.postgres
 
 async def test_a_line_that_died_while_it_was_idle_is_opened_again_by_its_next_use(postgres_url: str) -> None:
     url = parse_url(postgres_url)
-    line, threads = Line(url), ThreadLine(url)
+    line, threads = AutocommitConnection(url), SyncAutocommitConnection(url)
     own = "SELECT pg_backend_pid()"
     first = {*await line.execute(own, {}), *threads.execute(own, {})}
     with psycopg.connect(libpq_url(url), autocommit=True) as other:
@@ -27,7 +27,7 @@ async def test_a_line_that_died_while_it_was_idle_is_opened_again_by_its_next_us
 
 
 async def test_a_line_that_gets_no_connection_says_that_nothing_was_sent() -> None:
-    line = Line(parse_url("postgresql://nobody@127.0.0.1:1/nothing"))
+    line = AutocommitConnection(parse_url("postgresql://nobody@127.0.0.1:1/nothing"))
     with pytest.raises(NotConnectedError, match="refused"):
         await line.execute("SELECT 1", {})
     await line.close()

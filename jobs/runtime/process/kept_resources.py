@@ -11,7 +11,7 @@ from ...registry.hooks import Resource
 T = TypeVar("T")
 
 
-class Kept:
+class KeptResources:
     """The resources of a child process: opened for the first run, closed after the last one."""
 
     def __init__(self) -> None:

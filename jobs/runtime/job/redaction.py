@@ -13,7 +13,7 @@ _LEAST: Final = 4
 """Characters of a form that is looked for: a shorter one stands everywhere by chance."""
 
 
-class Hiding:
+class Redactor:
     """Knows the values of some secrets.
 
     A value is found as it is, in base64 wherever it stands in what was encoded, in the forms of URLs, and as JSON and
@@ -30,11 +30,11 @@ class Hiding:
         for name, value in (values or {}).items():
             self.learn(name, value)
 
-    def also(self, values: Mapping[str, str]) -> "Hiding":
+    def also(self, values: Mapping[str, str]) -> "Redactor":
         """One that hides these values, too; those of another moment by the same names stay hidden."""
         if not values:
             return self
-        more = Hiding()
+        more = Redactor()
         more._names = dict(self._names)
         for name, value in values.items():
             more.learn(name, value)
@@ -99,7 +99,7 @@ class Hiding:
         return value if name is None else f"[secret {name}]"
 
 
-NOTHING_HIDDEN: Final = Hiding()
+NOTHING_HIDDEN: Final = Redactor()
 """For the executions without secrets, which are nearly all."""
 
 

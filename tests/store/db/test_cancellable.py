@@ -10,10 +10,10 @@ import pytest
 from sqlalchemy import text
 
 from cronograph.jobs.store.db.address import libpq_url, parse_url
+from cronograph.jobs.store.db.autocommit import AutocommitConnection
 from cronograph.jobs.store.db.database import Connection, Database, OperationalError
 from cronograph.jobs.store.db.interruption import CANCEL_SECONDS
-from cronograph.jobs.store.db.line import Line
-from cronograph.jobs.store.db.sockets import Plug, Plugs
+from cronograph.jobs.store.db.sockets import SocketHandle, SocketHandles
 from cronograph.jobs.store.db.transaction import Tx
 from tests.chaos.proxy import Proxy
 
@@ -34,7 +34,7 @@ def one(conn: Connection) -> object:
 async def test_a_statement_on_a_line_that_is_cancelled_waits_for_nobody(
     line: Proxy, caplog: pytest.LogCaptureFixture
 ) -> None:
-    own = Line(parse_url(line.url))
+    own = AutocommitConnection(parse_url(line.url))
     await own.execute("SELECT 1", {})
     line.hold()
     asked = asyncio.create_task(own.execute("SELECT 1", {}))
@@ -52,7 +52,7 @@ async def test_a_statement_on_a_line_that_is_cancelled_waits_for_nobody(
 
 async def test_whoever_waits_on_a_connection_hears_that_it_was_hung_up(line: Proxy) -> None:
     database = Database(line.url)
-    lane = database.line()
+    lane = database.autocommit_connection()
     assert lane is not None
     database.write_sync(lambda tx: one(tx.conn))
     await asyncio.gather(lane.execute("SELECT 1", {}), database.read(one))
@@ -99,14 +99,14 @@ async def test_a_cancelled_read_of_a_server_that_cannot_be_asked_is_hung_up_with
 
 
 def test_a_connection_that_has_ended_is_left_alone_with_whatever_has_its_number_now(postgres_url: str) -> None:
-    plugs = Plugs()
+    sockets = SocketHandles()
     first = psycopg.connect(libpq_url(parse_url(postgres_url)))
-    plugs.add(first)
-    plug, number = Plug(first), first.fileno()
+    sockets.add(first)
+    handle, number = SocketHandle(first), first.fileno()
     first.close()
-    plug.pull()
+    handle.shut_down()
     with psycopg.connect(libpq_url(parse_url(postgres_url))) as second:
         assert second.fileno() == number
-        plug.pull()
-        plugs.pull()
+        handle.shut_down()
+        sockets.shut_down()
         assert second.execute("SELECT 1").fetchone() == (1,)

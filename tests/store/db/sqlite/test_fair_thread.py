@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from cronograph.jobs.store.db.database import Database
-from cronograph.jobs.store.db.sqlite.turns import FairThread
+from cronograph.jobs.store.db.sqlite.fair_thread import FairThread
 from cronograph.jobs.store.db.transaction import Tx
 
 
@@ -46,7 +46,7 @@ def test_a_piece_that_fails_or_is_cancelled_keeps_nobody_from_his_turn() -> None
 
 async def test_a_flood_of_writes_by_one_part_does_not_hold_up_the_others(sqlite_url: str) -> None:
     engine = Database(sqlite_url)
-    api = engine.beside("api")
+    api = engine.separate_pool("api")
     gate = threading.Event()
     order: list[str] = []
 

@@ -8,19 +8,19 @@ from typing_extensions import override
 
 from ...base.context import JobContext, current_host
 from ...core.outcome import JobOutcome
-from ..job.surroundings import Surroundings
+from ..job.middleware import Middleware
 from .attempt import Attempt
 from .bodies import Running, ThreadBody
 from .threads import ThreadPool
 
 
-class SurroundedThread(ThreadBody):
+class MiddlewareThread(ThreadBody):
     """A plain function in a thread, within its surroundings.
 
     Args:
         attempt: What it runs.
         arguments: Of the handler.
-        surroundings: Of its job.
+        middleware: Of its job.
         context: Of the attempt.
         threads: The threads of the node.
     """
@@ -29,12 +29,12 @@ class SurroundedThread(ThreadBody):
         self,
         attempt: Attempt,
         arguments: dict[str, Any],
-        surroundings: Surroundings,
+        middleware: Middleware,
         context: JobContext,
         threads: ThreadPool[JobOutcome],
     ) -> None:
         super().__init__(attempt, arguments, threads)
-        self._surroundings = surroundings
+        self._middleware = middleware
         self._context = context
         self._raised: BaseException | None = None
 
@@ -46,7 +46,7 @@ class SurroundedThread(ThreadBody):
     async def _run(self) -> JobOutcome:
         """Enter what needs the event loop, whose context the thread inherits; then as any thread."""
         current_host.set(self._attempt.host)
-        around = self._surroundings.outside(self._context)
+        around = self._middleware.outside(self._context)
         await around.enter()
         try:
             return await super().begin(contextvars.copy_context())
@@ -59,7 +59,7 @@ class SurroundedThread(ThreadBody):
     @override
     def _handle(self) -> object:
         try:
-            return self._surroundings.call(self._context, self._arguments)
+            return self._middleware.call(self._context, self._arguments)
         except BaseException as error:
             self._raised = error
             raise

@@ -14,7 +14,7 @@ log = logging.getLogger(__name__)
 _SERVING = (NodeState.ACTIVE, NodeState.STALLED)
 
 
-class Life(Protocol):
+class DrainableNode(Protocol):
     """The node, as far as it matters here."""
 
     node: Node
@@ -33,7 +33,7 @@ class Life(Protocol):
         ...
 
 
-class Retreat(Service):
+class DrainWatcher(Service):
     """Follows what the database says of this node: ``DRAINING`` asks it to drain, ``ACTIVE`` takes that back.
 
     Args:
@@ -45,7 +45,7 @@ class Retreat(Service):
         timed_out: What still ran when the node had drained has had its time.
     """
 
-    def __init__(self, life: Life, drain_timeout: float, on_drained: Callable[[], None]) -> None:
+    def __init__(self, life: DrainableNode, drain_timeout: float, on_drained: Callable[[], None]) -> None:
         super().__init__("retreat")
         self._life = life
         self._drain_timeout = drain_timeout
@@ -59,7 +59,7 @@ class Retreat(Service):
         """Whether somebody asked this node to drain and has not taken it back."""
         return self._asked.is_set()
 
-    def hear(self, state: NodeState) -> None:
+    def on_state(self, state: NodeState) -> None:
         """The database says that the node is in this state; called in the event loop after every heartbeat."""
         if state is NodeState.DRAINING and not self.asked:
             self._taken_back.clear()

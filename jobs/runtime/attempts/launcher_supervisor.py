@@ -8,9 +8,9 @@ from typing import Any, Final
 from ...actions.nodes import note_launcher_fault
 from ...core.model import Isolation, Node
 from ...store.db.database import Database
-from ..process.children import Children
+from ..process.children import ChildPool
 from ..process.spawner import LauncherError, Spawner
-from .rooms import Rooms
+from .capacity import Capacity
 
 log = logging.getLogger(__name__)
 
@@ -19,13 +19,13 @@ _LONGEST_PAUSE: Final = 5.0
 """Seconds until it is tried again to have child processes; doubled as long as there are none."""
 
 
-class ChildSupply:
+class LauncherSupervisor:
     """The launcher of a node's child processes, started again as often as it is lost.
 
     Args:
         database: Where the node says why it has none.
         node: The node.
-        rooms: Open for runs of process jobs while child processes can be had at once: their time boxes begin with the
+        capacity: Open for runs of process jobs while child processes can be had at once: their time boxes begin with the
             claim.
         spawner: Starts launcher and children.
         size: How many children there may be.
@@ -39,22 +39,22 @@ class ChildSupply:
         self,
         database: Database,
         node: Node,
-        rooms: Rooms,
+        capacity: Capacity,
         spawner: Spawner,
         size: int,
         look_again: Callable[[], None],
     ) -> None:
         self._database = database
         self._node = node
-        self._rooms = rooms
+        self._capacity = capacity
         self._spawner = spawner
         self._look_again = look_again
         self._trouble: asyncio.Future[str] = asyncio.get_running_loop().create_future()
         self._noted: str | None = None
-        self.children = Children(spawner, size, on_shortage=self._run_short)
-        rooms.close(Isolation.PROCESS)
+        self.children = ChildPool(spawner, size, on_shortage=self._run_short)
+        capacity.close(Isolation.PROCESS)
 
-    async def keep(self) -> None:
+    async def supervise(self) -> None:
         """Keep child processes at hand, for ever."""
         pause, loop = _FIRST_PAUSE, asyncio.get_running_loop()
         while True:
@@ -62,10 +62,10 @@ class ChildSupply:
             fault, began = await self._fault(), loop.time()
             await self._note(fault)
             if fault is None:
-                self._rooms.open(Isolation.PROCESS)
+                self._capacity.open(Isolation.PROCESS)
                 self._look_again()
                 fault = await self._until_trouble()
-                self._rooms.close(Isolation.PROCESS)
+                self._capacity.close(Isolation.PROCESS)
                 await self._note(fault)
             if loop.time() - began > _LONGEST_PAUSE:
                 pause = _FIRST_PAUSE
@@ -96,7 +96,7 @@ class ChildSupply:
         if not self._trouble.done():
             log.error("%s; runs that need one wait", reason)
             # What is handed back for it must not come at once again.
-            self._rooms.close(Isolation.PROCESS)
+            self._capacity.close(Isolation.PROCESS)
             self._trouble.set_result(reason)
 
     async def _note(self, fault: str | None) -> None:

@@ -35,10 +35,10 @@ def next_after(spec: ScheduleSpec, anchor: datetime, end_at: datetime | None, oc
 
     Cached: most tasks that are due at one moment share their schedule with others.
     """
-    return within(end_at, _next(spec, anchor if spec.syntax is Syntax.INTERVAL else None, occurrence))
+    return unless_ended(end_at, _next(spec, anchor if spec.syntax is Syntax.INTERVAL else None, occurrence))
 
 
-def within(end_at: datetime | None, found: datetime | None) -> datetime | None:
+def unless_ended(end_at: datetime | None, found: datetime | None) -> datetime | None:
     """A nominal time, or None once ``end_at`` (inclusive) is passed."""
     return None if found is None or (end_at is not None and found > end_at) else found
 

@@ -8,14 +8,14 @@ from typing import Final
 
 from ...core.model import Isolation
 from ...registry import JobDefinition
-from .ahead import Ahead
+from .overcommit import Overcommit
 
 PAUSE: Final = 0.1
 """Seconds for which jobs of which nothing was found are left out, unless somebody tells of runs."""
 
 
 @dataclass(frozen=True, slots=True)
-class Room:
+class Allowance:
     """What a claim may bring.
 
     Attributes:
@@ -27,11 +27,11 @@ class Room:
     count: int
 
 
-NO_ROOM: Final = Room((), 0)
+NO_ALLOWANCE: Final = Allowance((), 0)
 """Nothing may begin."""
 
 
-class Rooms:
+class Capacity:
     """The limits of one node, and what its attempts leave of them.
 
     Args:
@@ -54,9 +54,9 @@ class Rooms:
         self._jobs: dict[Isolation, list[str]] = {kind: [] for kind in Isolation}
         for one in taken:
             self._jobs[one.isolation].append(one.name)
-        self._ahead = {kind: Ahead(limit) for kind, limit in self._limits.items()}
+        self._overcommit = {kind: Overcommit(limit) for kind, limit in self._limits.items()}
         self._closed: set[Isolation] = set()
-        self._barren: dict[tuple[str, ...], float] = {}
+        self._empty: dict[tuple[str, ...], float] = {}
 
     @property
     def jobs(self) -> tuple[str, ...]:
@@ -73,25 +73,25 @@ class Rooms:
 
     def begun(self, kind: Isolation, held: int) -> None:
         """Runs of a kind begin, beside ``held`` others of it."""
-        if not held and kind in self._ahead:
-            self._ahead[kind].begin(self._clock())
+        if not held and kind in self._overcommit:
+            self._overcommit[kind].begin(self._clock())
 
     def ended(self, kind: Isolation) -> None:
         """A run of this kind has ended."""
-        if kind in self._ahead:
-            self._ahead[kind].end()
+        if kind in self._overcommit:
+            self._overcommit[kind].end()
 
     def stalled(self, kind: Isolation) -> None:
         """A run of this kind was begun and found no place."""
-        if kind in self._ahead:
-            self._ahead[kind].stall()
+        if kind in self._overcommit:
+            self._overcommit[kind].stall()
 
     def claimed(self, seconds: float) -> None:
         """A claim took that long."""
-        for one in self._ahead.values():
+        for one in self._overcommit.values():
             one.claimed(seconds)
 
-    def narrowed(self, held: Counter[Isolation], waiting: Mapping[Isolation, int]) -> list[Room]:
+    def allowances(self, held: Counter[Isolation], waiting: Mapping[Isolation, int]) -> list[Allowance]:
         """Rooms for claims to try one after the other: all kinds that have any, then without the narrowest, and so on.
 
         Each room has as many places as the narrowest of its kinds, since all that it brings may be of that one.
@@ -100,26 +100,26 @@ class Rooms:
             held: The attempts there are by kind.
             waiting: How many of them have begun and wait for a thread or a child process.
         """
-        ahead = {kind: one.count(self._clock(), waiting[kind]) for kind, one in self._ahead.items()}
+        ahead = {kind: one.count(self._clock(), waiting[kind]) for kind, one in self._overcommit.items()}
         free = self._slots + sum(ahead.values()) - held.total()
-        rooms = {Isolation.ASYNC: min(free, self._slots - held.total())}
-        rooms |= {kind: min(free, limit + ahead[kind] - held[kind]) for kind, limit in self._limits.items()}
-        kinds = [kind for kind in rooms if rooms[kind] > 0 and self._jobs[kind] and kind not in self._closed]
-        kinds.sort(key=rooms.__getitem__)
+        places = {Isolation.ASYNC: min(free, self._slots - held.total())}
+        places |= {kind: min(free, limit + ahead[kind] - held[kind]) for kind, limit in self._limits.items()}
+        kinds = [kind for kind in places if places[kind] > 0 and self._jobs[kind] and kind not in self._closed]
+        kinds.sort(key=places.__getitem__)
         return [
-            Room(tuple(sorted(name for kind in kinds[first:] for name in self._jobs[kind])), rooms[kinds[first]])
+            Allowance(tuple(sorted(name for kind in kinds[first:] for name in self._jobs[kind])), places[kinds[first]])
             for first in range(len(kinds))
-            if not first or rooms[kinds[first]] > rooms[kinds[first - 1]]
+            if not first or places[kinds[first]] > places[kinds[first - 1]]
         ]
 
-    def found_nothing(self, jobs: tuple[str, ...]) -> None:
+    def note_empty(self, jobs: tuple[str, ...]) -> None:
         """A claim for these jobs brought nothing."""
-        self._barren[jobs] = self._clock() + PAUSE
+        self._empty[jobs] = self._clock() + PAUSE
 
-    def is_barren(self, jobs: tuple[str, ...]) -> bool:
+    def was_empty(self, jobs: tuple[str, ...]) -> bool:
         """Whether nothing was found for these jobs a moment ago, and nobody has told of runs since."""
-        return self._barren.get(jobs, 0.0) > self._clock()
+        return self._empty.get(jobs, 0.0) > self._clock()
 
-    def news(self) -> None:
+    def forget_empty(self) -> None:
         """Somebody told of runs."""
-        self._barren.clear()
+        self._empty.clear()

@@ -15,7 +15,7 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 
-class Desk:
+class DatabaseCommand:
     """Where such a command works.
 
     Attributes:
@@ -41,15 +41,15 @@ class Desk:
         self.output.result({"ok": True, **data}, text)
 
 
-def at_desk(command: Callable[Concatenate[Desk, P], None]) -> Callable[..., None]:
+def database_command(function: Callable[Concatenate[DatabaseCommand, P], None]) -> Callable[..., None]:
     """A command that takes ``--database-url``, ``--config`` and ``--json`` after its own options."""
 
     def working(*args: P.args, **given: P.kwargs) -> None:
         said = cast("dict[str, Any]", given)
         output = Output(as_json=said.pop("as_json", False))
-        desk = Desk(said.pop("database_url", None), said.pop("config", None), output)
+        command = DatabaseCommand(said.pop("database_url", None), said.pop("config", None), output)
         with output.errors():
-            command(desk, *args, **given)
+            function(command, *args, **given)
 
     own = option("database_url", DatabaseUrl), option("config", ConfigFile)
-    return with_options(command, working, after=(*own, AS_JSON))
+    return with_options(function, working, after=(*own, AS_JSON))

@@ -6,7 +6,7 @@ from typing import Any
 import psycopg
 from sqlalchemy import Connection, text
 
-from cronograph.jobs.store.db.blame import is_databases_fault, is_unstorable
+from cronograph.jobs.store.db.faults import is_databases_fault, is_unstorable
 from cronograph.jobs.store.schema.naming import SchemaText
 
 

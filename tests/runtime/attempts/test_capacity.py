@@ -6,8 +6,8 @@ import pytest
 
 from cronograph.jobs.core.model import Isolation
 from cronograph.jobs.registry import define
-from cronograph.jobs.runtime.attempts.ahead import HORIZON, Ahead
-from cronograph.jobs.runtime.attempts.rooms import PAUSE, Room, Rooms
+from cronograph.jobs.runtime.attempts.capacity import PAUSE, Allowance, Capacity
+from cronograph.jobs.runtime.attempts.overcommit import HORIZON, Overcommit
 
 ASYNC, THREAD, PROCESS = Isolation.ASYNC, Isolation.THREAD, Isolation.PROCESS
 NOBODY = {THREAD: 0, PROCESS: 0}
@@ -31,51 +31,51 @@ class Node:
     def __init__(self, slots: int = 10, threads: int = 4, processes: int = 2) -> None:
         self.now = 100.0
         jobs = [define("awaits", awaits), define("blocks", blocks), define("computes", computes, isolation="process")]
-        self.rooms = Rooms(jobs, slots, {THREAD: threads, PROCESS: processes}, clock=lambda: self.now)
+        self.capacity = Capacity(jobs, slots, {THREAD: threads, PROCESS: processes}, clock=lambda: self.now)
 
-    def narrowed(self, **held: int) -> list[tuple[str, int]]:
-        found = self.rooms.narrowed(Counter({Isolation(kind): count for kind, count in held.items()}), NOBODY)
-        return [(" ".join(room.jobs), room.count) for room in found]
+    def allowances(self, **held: int) -> list[tuple[str, int]]:
+        found = self.capacity.allowances(Counter({Isolation(kind): count for kind, count in held.items()}), NOBODY)
+        return [(" ".join(allowance.jobs), allowance.count) for allowance in found]
 
 
 def test_a_claim_for_several_kinds_is_as_large_as_the_narrowest_and_others_follow_without_it() -> None:
     node = Node()
-    assert node.narrowed() == [("awaits blocks computes", 2), ("awaits blocks", 4), ("awaits", 10)]
-    assert node.narrowed(process=2, thread=3) == [("awaits blocks", 1), ("awaits", 5)]
-    assert node.narrowed(process=2, thread=4) == [("awaits", 4)]
-    assert node.narrowed(**{"async": 10}) == []
+    assert node.allowances() == [("awaits blocks computes", 2), ("awaits blocks", 4), ("awaits", 10)]
+    assert node.allowances(process=2, thread=3) == [("awaits blocks", 1), ("awaits", 5)]
+    assert node.allowances(process=2, thread=4) == [("awaits", 4)]
+    assert node.allowances(**{"async": 10}) == []
 
 
 def test_kinds_with_equal_room_are_claimed_together() -> None:
-    assert Node(slots=2, threads=2, processes=2).narrowed() == [("awaits blocks computes", 2)]
+    assert Node(slots=2, threads=2, processes=2).allowances() == [("awaits blocks computes", 2)]
 
 
 def test_a_kind_that_is_closed_is_left_out() -> None:
     node = Node()
-    node.rooms.close(PROCESS)
-    assert node.narrowed() == [("awaits blocks", 4), ("awaits", 10)]
-    node.rooms.open(PROCESS)
-    assert len(node.narrowed()) == 3
+    node.capacity.close(PROCESS)
+    assert node.allowances() == [("awaits blocks", 4), ("awaits", 10)]
+    node.capacity.open(PROCESS)
+    assert len(node.allowances()) == 3
 
 
 def test_where_nothing_was_found_nobody_looks_for_a_moment_unless_there_is_news() -> None:
     node = Node()
-    room = Room(("awaits",), 3)
-    node.rooms.found_nothing(room.jobs)
-    assert node.rooms.is_barren(room.jobs)
-    assert not node.rooms.is_barren(("blocks",))
-    node.rooms.news()
-    assert not node.rooms.is_barren(room.jobs)
-    node.rooms.found_nothing(room.jobs)
+    allowance = Allowance(("awaits",), 3)
+    node.capacity.note_empty(allowance.jobs)
+    assert node.capacity.was_empty(allowance.jobs)
+    assert not node.capacity.was_empty(("blocks",))
+    node.capacity.forget_empty()
+    assert not node.capacity.was_empty(allowance.jobs)
+    node.capacity.note_empty(allowance.jobs)
     node.now += PAUSE
-    assert not node.rooms.is_barren(room.jobs)
+    assert not node.capacity.was_empty(allowance.jobs)
 
 
 class TestAhead:
     @staticmethod
     def after(places: int, rate: float, claim: float, seconds: float = 1.0, waiting: int = 1) -> int:
         """How many are begun ahead after runs have ended at this rate for so long."""
-        ahead, now, count = Ahead(places), 0.0, 0
+        ahead, now, count = Overcommit(places), 0.0, 0
         ahead.begin(now)
         step = 0.02
         for _ in range(round(seconds / step)):
@@ -105,7 +105,7 @@ class TestAhead:
         assert self.after(20, rate=4000, claim=0.005, waiting=0) > self.after(20, rate=4000, claim=0.005)
 
     def test_two_ends_that_fall_together_are_no_rate(self) -> None:
-        ahead = Ahead(2)
+        ahead = Overcommit(2)
         ahead.begin(0.0)
         assert ahead.count(0.2, 0) == 0
         ahead.end()
@@ -114,7 +114,7 @@ class TestAhead:
         assert ahead.count(0.26, 0) == 0
 
     def test_a_run_that_found_no_place_ends_it(self) -> None:
-        ahead = Ahead(20)
+        ahead = Overcommit(20)
         ahead.begin(0.0)
         for _ in range(400):
             ahead.end()
@@ -123,7 +123,7 @@ class TestAhead:
         assert ahead.count(0.2, 0) == 0
 
     def test_idle_time_says_nothing_about_the_rate(self) -> None:
-        ahead = Ahead(20)
+        ahead = Overcommit(20)
         ahead.begin(0.0)
         for _ in range(400):
             ahead.end()

@@ -8,7 +8,7 @@ AT_LATEST: Final = 10
 """At the latest every so many times there is a look, whatever the database says."""
 
 
-class Lookout:
+class ChangeDetector:
     """Asked each time that a slow look is due. Each part that looks has its own.
 
     What comes due by time alone is no concern of slow looks: whoever has found nothing due has set a timer.
@@ -22,7 +22,7 @@ class Lookout:
         self._seen: object = None
         self._left_out = 0
 
-    def is_worth_it(self) -> bool:
+    def should_poll(self) -> bool:
         """Whether to look now; then it has to be done, and sees all that was committed until now."""
         version = self._database.version()
         if version is not None and version == self._seen and self._left_out < AT_LATEST - 1:

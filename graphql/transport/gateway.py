@@ -32,7 +32,7 @@ def unwatched(_context: object, _lost: Callable[[UserFacingError], None]) -> Gen
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FrontDoor:
+class Gateway:
     """The parts a transport works with.
 
     Attributes:

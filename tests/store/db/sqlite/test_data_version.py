@@ -7,8 +7,8 @@ from itertools import pairwise
 from pathlib import Path
 
 from cronograph.jobs.store.db.database import parse_url, sqlite_path
+from cronograph.jobs.store.db.sqlite.data_version import DataVersion
 from cronograph.jobs.store.db.sqlite.presence import FilePresence
-from cronograph.jobs.store.db.sqlite.witness import Witness
 
 COMMIT = """
 import sqlite3, sys
@@ -25,7 +25,7 @@ def commit_elsewhere(path: Path) -> None:
 
 def test_a_commit_of_this_process_or_of_another_is_seen_and_nothing_else(sqlite_url: str) -> None:
     path = sqlite_path(parse_url(sqlite_url))
-    witness = Witness(path, FilePresence(path))
+    witness = DataVersion(path, FilePresence(path))
     seen = [witness.version(), witness.version()]
     commit_elsewhere(path)
     seen += [witness.version(), witness.version()]
@@ -52,7 +52,7 @@ def test_a_commit_of_this_process_or_of_another_is_seen_and_nothing_else(sqlite_
 
 def test_a_file_that_does_not_exist_is_not_made(tmp_path: Path) -> None:
     path = tmp_path / "queue.db"
-    witness = Witness(path, FilePresence(path))
+    witness = DataVersion(path, FilePresence(path))
     assert witness.version() is None
     assert not path.exists()
     witness.close()
@@ -65,7 +65,7 @@ def test_another_file_in_its_place_is_not_opened_and_the_first_goes_on_once_it_i
     writer = sqlite3.connect(path)
     writer.execute("UPDATE event_publisher SET last_seq = last_seq + 1")
     writer.commit()
-    witness = Witness(path, FilePresence(path))
+    witness = DataVersion(path, FilePresence(path))
     before, logged = witness.version(), log.read_bytes()
     path.rename(away)
     assert witness.version() is None
@@ -86,6 +86,6 @@ def test_another_file_in_its_place_is_not_opened_and_the_first_goes_on_once_it_i
 def test_a_file_that_cannot_be_asked_now_tells_nothing(tmp_path: Path) -> None:
     path = tmp_path / "queue.db"
     path.write_bytes(b"no database at all" * 1000)
-    witness = Witness(path, FilePresence(path))
+    witness = DataVersion(path, FilePresence(path))
     assert witness.version() is None
     witness.close()

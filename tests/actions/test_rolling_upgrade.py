@@ -11,10 +11,10 @@ from cronograph.jobs.core.explain import Explanation, explain_run
 from cronograph.jobs.core.model import NewRun, NodeState, Run, Trigger
 from cronograph.jobs.core.outcome import INVALID_ARGUMENTS, Failed, HandedBack
 from cronograph.jobs.core.states import RunState
+from cronograph.jobs.queue import runs as run_store
 from cronograph.jobs.store.read import facts
 from cronograph.jobs.store.read import runs as stored_runs
 from cronograph.jobs.store.write import nodes
-from cronograph.jobs.store.write import runs as run_store
 from tests.support.storage import Stored, Worker
 
 pytestmark = pytest.mark.postgres

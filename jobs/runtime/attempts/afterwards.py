@@ -4,10 +4,10 @@ import asyncio
 import inspect
 import logging
 
-from ...actions.failures import failure_of
-from ...actions.queue.finish import Finish
 from ...core.outcome import Failed, Failure, TimedOut, judge
 from ...core.states import RunState
+from ...queue.failures import failure_of
+from ...queue.finish import Finish
 from ...registry import JobDefinition
 from ..job.ownership import Outsider, is_asked_to_end
 

@@ -4,11 +4,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
 
-from ...actions.queue.claim import Started
 from ...context import RunInfo
 from ...core.auth.accounts import Submitter
 from ...core.auth.secrets import resolved
 from ...core.model import Json
+from ...queue.claim import Started
 from ...registry import JobDefinition
 from ..job.host import LocalHost
 from ..job.stopping import StopSignal

@@ -7,9 +7,8 @@ from typing import Final
 from ..core.auth.audit import Record
 from ..core.model import NewRun, Run
 from ..core.rules import new_run_faults
-from ..queue.requested import insert_requested
+from ..queue.new_runs import WAKES, insert_requested
 from ..store.db.database import Database
-from ..store.db.transaction import Wake
 from ..store.read import jobs
 from ..store.read.jobs import Schema
 from .acting import may_submit
@@ -39,7 +38,7 @@ async def put_requested(database: Database, run: NewRun, record: Record) -> Run 
     if schema is None or any(chain(new_run_faults(run), job_faults({run.job_name: schema}, run.job_name, run.args))):
         return None
     signed = replace(run, signature=schema.signature)
-    stored = await database.alone(insert_requested, Wake.RUNS | Wake.EVENTS, signed, record)
+    stored = await database.alone(insert_requested, WAKES, signed, record)
     if stored is None:
         database.remembered.pop(_name(run.job_name), None)
     return stored

@@ -19,7 +19,7 @@ from ..core.schedule import Syntax
 from ..core.wording import time_text
 from ..queue.cancel import cancel_all
 from ..queue.changes import task_change
-from ..queue.due_tasks import Moved, move
+from ..queue.due_tasks import Moved, move, unfinished_counts
 from ..queue.occurrences import catch_up, new_run
 from ..queue.skips import record_skips
 from ..store.db.transaction import Tx, Wake
@@ -245,7 +245,7 @@ def trigger_task(tx: Tx, name: str, *, args: dict[str, Json] | None = None, acto
     task = locked(tx, name)
     signature = check_job_args(tx, task.spec.job_name, task.spec.args if args is None else args).signature
     policy = effective_overlap(task.spec)
-    count, oldest = run_store.unfinished_counts(tx.conn, [task.id]).get(task.id, (0, None))
+    count, oldest = unfinished_counts(tx.conn, [task.id]).get(task.id, (0, None))
     limit = overlap_limit(policy)
     if limit is not None and count >= limit:
         unfinished = "is unfinished" if count == 1 else f"and {count - 1} more are unfinished"

@@ -4,24 +4,23 @@ What a run copies of its task never leaves the database. The statements are text
 would cost as much as what they do.
 """
 
-from collections.abc import Sequence
+import json
+from collections.abc import Iterable, Sequence
 from datetime import datetime
-from functools import cache, lru_cache, partial
+from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
-from sqlalchemy import Boolean, Connection, String, TextClause, TextualSelect, bindparam, column
+from sqlalchemy import Connection, Row
 
 from ..core.due import DueTask
-from ..core.events import CREATED
-from ..core.model import MisfirePolicy, OverlapPolicy, ScheduleSpec, Trigger
+from ..core.model import MisfirePolicy, OverlapPolicy, ScheduleSpec
 from ..core.schedule import Syntax
 from ..core.states import RunState
 from ..store.db import dialect
 from ..store.db.line import PLANNED
 from ..store.schema.naming import SchemaText
 from ..store.schema.rows import members
-from ..store.schema.tables import periodic_task as t
-from ..store.schema.types import UtcDateTime
+from . import statements
 
 REPLACED = "replaced by a newer occurrence of its task"
 """The error of a run that is cancelled as it is made."""
@@ -76,29 +75,10 @@ class Written(NamedTuple):
     untold: list[Made]
 
 
-_COLUMN: Final = {"group": "group_name", "schedule": "schedule_value"}
-_READ: Final = [t.c[_COLUMN.get(name, name)] for name in DueTask._fields]
-_LIST: Final = ", ".join(f"t.{one.name}" for one in _READ)
-_PLACE: Final = {name: place for place, name in enumerate(DueTask._fields)}
-_SCHEDULE, _OVERLAP, _MISFIRE = (_PLACE[name] for name in ("schedule", "overlap", "misfire"))
 _OVERLAPS, _MISFIRES, _STATES = members(OverlapPolicy), members(MisfirePolicy), members(RunState)
-_NOW: Final = bindparam("now", type_=UtcDateTime())
-
-
 _PLAN: Final = SchemaText(f"SELECT {PLANNED}")
-
-
-@cache
-def _finding(*, postgres: bool) -> TextualSelect:
-    now = "coalesce(CAST(:now AS timestamptz), statement_timestamp())" if postgres else ":now"
-    statement = SchemaText(f"""
-        SELECT {"(SELECT " + PLANNED + ")" if postgres else "NULL"} AS planned, {now} AS at,
-            EXISTS (SELECT 1 FROM cronograph.job j WHERE j.name = t.job_name) AS known,
-            t.schedule_syntax, t.timezone, {_LIST}
-        FROM cronograph.periodic_task t WHERE t.next_execution <= {now} ORDER BY t.next_execution LIMIT :limit
-        {"FOR UPDATE OF t SKIP LOCKED" if postgres else ""}""")
-    planned, at, known = column("planned", String()), column("at", UtcDateTime()), column("known", Boolean())
-    return statement.bindparams(_NOW).columns(planned, at, known, t.c.schedule_syntax, t.c.timezone, *_READ)
+_OWN: Final = tuple({"group": "group_name", "schedule": "schedule_value"}.get(name, name) for name in DueTask._fields)
+_PLACE: Final = {name: place for place, name in enumerate(DueTask._fields)}
 
 
 def due(conn: Connection, now: datetime | None, limit: int) -> list[Found]:
@@ -111,8 +91,13 @@ def due(conn: Connection, now: datetime | None, limit: int) -> list[Found]:
         now: The time that counts; None = that of the database, on PostgreSQL alone.
         limit: How many at most.
     """
-    statement = _finding(postgres=dialect.is_postgresql(conn))
-    return [_found(*row) for row in conn.execute(statement, {"now": now, "limit": limit})]
+    rows = statements.execute(conn, "due_tasks", {"now": now, "limit": limit}).all()
+    if not rows:
+        return []
+    pick = statements.picker(rows[0]._fields, _OWN)
+    return [
+        Found(_due_task(pick(row), row.schedule_syntax, row.timezone), bool(row.job_known), row.now) for row in rows
+    ]
 
 
 def plan(conn: Connection) -> None:
@@ -121,11 +106,13 @@ def plan(conn: Connection) -> None:
         conn.execute(_PLAN)
 
 
-def _found(_planned: object, now: datetime, known: bool, syntax: str, timezone: str, *own: Any) -> Found:
+def _due_task(own: Sequence[Any], syntax: str, timezone: str) -> DueTask:
     values = list(own)
-    values[_SCHEDULE] = _schedule(syntax, values[_SCHEDULE], timezone)
-    values[_OVERLAP], values[_MISFIRE] = _OVERLAPS[values[_OVERLAP]], _MISFIRES[values[_MISFIRE]]
-    return Found(DueTask._make(values), known, now)
+    values[_PLACE["schedule"]] = _schedule(syntax, values[_PLACE["schedule"]], timezone)
+    values[_PLACE["overlap"]] = _OVERLAPS[values[_PLACE["overlap"]]]
+    values[_PLACE["misfire"]] = _MISFIRES[values[_PLACE["misfire"]]]
+    values[_PLACE["enabled"]] = bool(values[_PLACE["enabled"]])
+    return DueTask._make(values)
 
 
 @lru_cache(maxsize=1024)
@@ -134,81 +121,15 @@ def _schedule(syntax: str, value: str, timezone: str) -> ScheduleSpec:
     return ScheduleSpec(Syntax(syntax), value, timezone)
 
 
-_COPIED: Final = "job_name args group_name priority retries retry_delay submitter submitter_id description signature"
-"""What a run has of its task under the same name."""
-_NEW: Final = {
-    "task_id": "t.id",
-    "task_name": "t.name",
-    **{name: f"t.{name}" for name in _COPIED.split()},
-    "state": f"CASE WHEN o.replaced THEN '{RunState.CANCELLED.value}' ELSE '{RunState.WAITING.value}' END",
-    "trigger": f"'{Trigger.SCHEDULE.value}'",
-    "scheduled_for": "o.scheduled_for",
-    "submitted_at": "m.at",
-    "available_at": "m.at",
-    "finished_at": "CASE WHEN o.replaced THEN m.at END",
-    "attempt": "0",
-    "failures": "0",
-    "timeout": "o.timeout",
-    "exclusive": "o.exclusive",
-    "error": f"CASE WHEN o.replaced THEN '{REPLACED}' END",
-}
-_OCCURRENCES: Final = {**dialect.kinds_of(Occurrence), "place": dialect.KINDS[int]}
-_TASKS: Final = dialect.kinds_of(Moved)
-_MOVED: Final = """
-    UPDATE cronograph.periodic_task AS t SET next_nominal = v.next_nominal, next_execution = v.next_execution,
-        last_due_at = coalesce(v.last_due_at, t.last_due_at), counter = t.counter + v.made"""
-
-
-def _made(occurrences: str) -> str:
-    # SQLite needs a WHERE between a SELECT and ON CONFLICT to tell it from a join's ON.
-    return f"""
-    INSERT INTO cronograph.run ({", ".join(_NEW)})
-    SELECT {", ".join(_NEW.values())}
-    FROM {occurrences} CROSS JOIN moment m CROSS JOIN cronograph.periodic_task t WHERE t.id = o.task_id
-    ORDER BY o.place ON CONFLICT DO NOTHING
-    RETURNING id, task_id, state, job_name, group_name, task_name"""
-
-
-def _lines(*, postgres: bool) -> tuple[str, str]:
-    lines = partial(dialect.lines, postgres=postgres)
-    return lines(_OCCURRENCES, "o"), f"{_MOVED} FROM {lines(_TASKS, 'v')} WHERE t.id = v.task_id"
-
-
-def _on_postgres(seen: str) -> TextClause:
-    runs, moving = _lines(postgres=True)
-    return SchemaText(f"""
-        WITH moment AS MATERIALIZED (SELECT CAST(:now AS timestamptz) AS at),
-        moved AS ({moving}),
-        made AS ({_made(runs)}) {seen}""").bindparams(_NOW)
-
-
-def _on_sqlite() -> TextClause:
-    runs, _ = _lines(postgres=False)
-    return SchemaText(f"WITH moment AS MATERIALIZED (SELECT :now AS at) {_made(runs)}").bindparams(_NOW)
-
-
-_WRITING: Final = _on_postgres("SELECT id, task_id, state FROM made")
-# The event is that of ``occurrences``.
-_TELLING: Final = _on_postgres(f""",
-        told AS (
-            INSERT INTO cronograph.event (at, changes)
-            SELECT m.at, jsonb_build_array(jsonb_build_object('{CREATED}', (
-                SELECT jsonb_agg(jsonb_build_array(id, job_name, group_name, task_id, task_name) ORDER BY id)
-                FROM made))) FROM moment m WHERE EXISTS (SELECT FROM made))
-        SELECT count(*) FROM made""")
-_MAKING: Final = _on_sqlite()
-
-
-@cache
-def _moving(*, postgres: bool) -> TextClause:
-    _, moving = _lines(postgres=postgres)
-    return SchemaText(moving)
-
-
 def move(conn: Connection, moved: Sequence[Moved]) -> None:
     """Move tasks on, of which no occurrence becomes a run."""
-    postgres = dialect.is_postgresql(conn)
-    conn.execute(_moving(postgres=postgres), dialect.batch_rows(_TASKS, moved, "v", postgres=postgres))
+    statements.execute(conn, "move_tasks", {"tasks": _listed(moved)})
+
+
+def unfinished_counts(conn: Connection, task_ids: Sequence[int]) -> dict[int, tuple[int, int]]:
+    """For each of these tasks that has any: how many unfinished runs, and the oldest of them."""
+    rows = statements.execute(conn, "count_unfinished", {"ids": list(task_ids)})
+    return {row.task_id: (row.runs, row.oldest) for row in rows}
 
 
 def write(
@@ -223,16 +144,21 @@ def write(
         now: The database's time.
         tell: Whether all of them wait and an event may tell of them now, where that saves a statement.
     """
-    postgres = dialect.is_postgresql(conn)
-    placed = [(*one, place) for place, one in enumerate(occurrences)]
-    runs = {**dialect.batch_rows(_OCCURRENCES, placed, "o", postgres=postgres), "now": now}
-    if postgres:
-        both = {**runs, **dialect.batch_rows(_TASKS, moved, "v", postgres=True)}
-        if tell:
-            return Written(conn.execute(_TELLING, both).scalar_one(), [])
-        found = conn.execute(_WRITING, both).all()
-    else:
-        found = conn.execute(_MAKING, runs).all()
+    parameters: dict[str, Any] = {"occurrences": _listed(occurrences), "now": now}
+    if not dialect.is_postgresql(conn):
+        rows = statements.execute(conn, "make_runs_of_tasks", parameters).all()
         move(conn, moved)
-    made = sorted(Made(run_id, task_id, _STATES[state]) for run_id, task_id, state, *_ in found)
-    return Written(len(made), made)
+        return _written(len(rows), rows)
+    parameters |= {"tasks": _listed(moved), "tell": tell}
+    rows = statements.execute(conn, "make_runs_of_tasks", parameters).all()
+    return _written(rows[0].runs, [] if tell else [row for row in rows if row.id is not None])
+
+
+def _written(runs: int, rows: Sequence[Row[Any]]) -> Written:
+    return Written(runs, sorted(Made(row.id, row.task_id, _STATES[row.state]) for row in rows))
+
+
+def _listed(rows: Iterable[Occurrence | Moved]) -> str:
+    """Rows as a JSON array of objects, each with its place."""
+    named = [{**row._asdict(), "place": place} for place, row in enumerate(rows)]
+    return json.dumps(named, default=dialect.time_text)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from sqlalchemy import Connection
 
-from ..core.defaults import RUN_POLICIES, run_of_job
+from ..core.defaults import RUN_POLICIES
 from ..core.errors import InvalidInput, InvalidState, refuse
 from ..core.model import Json, NewRun, Priority, Run, Trigger
 from ..core.rules import name_faults, new_run_faults
@@ -20,11 +20,10 @@ from ..store.db import dialect, outbox
 from ..store.db.borrowed import borrowed
 from ..store.db.database import ThreadLine
 from ..store.db.transaction import Tx, Wake
-from ..store.read import jobs
 from ..store.read import runs as stored_runs
-from . import runs as run_store
+from . import statements
 from .changes import created_changes
-from .new_runs import PlainRun, insert_alone, insert_one
+from .new_runs import NAME, NewRuns, insert, insert_by
 
 if TYPE_CHECKING:
     # Whoever has a session has imported what it is of.
@@ -83,9 +82,10 @@ def enqueue_sync(  # noqa: PLR0913 - each setting of a run has a name of its own
     run = new_run(job_name, given, args, run_at=run_at, unique_key=unique_key, carried=carried)
     conn = session if isinstance(session, Connection) else session.connection()
     with borrowed(conn, schema):
-        stored = insert_one(conn, plain_run(run, json.dumps(run.args))) if dialect.is_postgresql(conn) else None
-        if stored is not None:
-            return stored
+        if dialect.is_postgresql(conn):
+            new = NewRuns.of([run])
+            for stored in insert(conn, new, tell=True).stored(new):
+                return stored
         return enqueue_all(conn, [run])[0]
 
 
@@ -96,8 +96,9 @@ def enqueue_alone(line: ThreadLine, job_name: str, args: Mapping[str, Json], opt
     """
     given = {name: options.get(name) for name in RUN_POLICIES}
     others = {name: options.get(name) for name in ("run_at", "unique_key", "carried")}
-    run = new_run(job_name, given, args, **others)
-    return insert_alone(line, plain_run(run, json.dumps(run.args)))
+    new = NewRuns.of([new_run(job_name, given, args, **others)])
+    inserted = insert_by(lambda parameters: line.execute(statements.for_driver(NAME), parameters)[0], new)
+    return next(iter(inserted.stored(new)), None)
 
 
 def new_run(
@@ -140,21 +141,6 @@ def new_run(
     if carried:
         args_text(carried, "carried")
     return run
-
-
-def plain_run(run: NewRun, args: str) -> PlainRun:
-    """``run`` with its arguments as JSON; None where it follows its job."""
-    own = {name: None if name in run.inherits else getattr(run, name) for name in RUN_POLICIES}
-    priority = own.pop("priority")
-    return PlainRun(
-        job_name=run.job_name,
-        args=args,
-        available_at=run.available_at,
-        priority=None if priority is None else priority.value,
-        carried=None if run.carried is None else json.dumps(run.carried),
-        unique_key=run.unique_key,
-        **own,
-    )
 
 
 def enqueue_all(conn: Connection, runs: Sequence[NewRun]) -> list[Run]:
@@ -242,12 +228,8 @@ def put(tx: Tx, runs: Sequence[NewRun]) -> list[Enqueued]:
 
     What a run inherits, it has from its job as that is published now.
     """
-    inheriting = {run.job_name for run in runs if run.inherits}
-    if inheriting:
-        defaults = jobs.defaults(tx.conn, inheriting)
-        runs = [run_of_job(run, defaults[run.job_name]) if run.inherits else run for run in runs]
-    plain = [run for run in runs if run.unique_key is None]
-    inserted = iter(run_store.insert_all(tx.conn, plain, tx.now) if plain else ())
+    plain = NewRuns.of(run for run in runs if run.unique_key is None)
+    inserted = iter(insert(tx.conn, plain, tx.now).stored(plain) if plain.kind else ())
     enqueued = [
         Enqueued(next(inserted), deduplicated=False) if run.unique_key is None else _put_unique(tx, run, run.unique_key)
         for run in runs
@@ -259,10 +241,10 @@ def put(tx: Tx, runs: Sequence[NewRun]) -> list[Enqueued]:
 
 
 def _put_unique(tx: Tx, run: NewRun, key: str) -> Enqueued:
+    new = NewRuns.of([run])
     # The run that has the key may finish between the two statements; then the key is free again.
     for _ in range(10):
-        inserted = run_store.insert_unique(tx.conn, run, tx.now)
-        if inserted is not None:
+        for inserted in insert(tx.conn, new, tx.now).stored(new):
             return Enqueued(inserted, deduplicated=False)
         existing = stored_runs.unfinished_with_key(tx.conn, key)
         if existing is not None:

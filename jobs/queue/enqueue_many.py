@@ -1,23 +1,19 @@
 """Enqueue many runs inside the user's own SQLAlchemy transaction, a few thousand in each statement."""
 
-import json
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Iterable
 
 from sqlalchemy import Connection
 
-from ..core.defaults import RUN_POLICIES, run_of_job
+from ..core.defaults import RUN_POLICIES
 from ..core.errors import UserError
 from ..core.events import created
-from ..core.model import Json, NewRun
+from ..core.model import NewRun
 from ..core.run_spec import RunSpec
 from ..store.db import dialect, outbox
 from ..store.db.borrowed import borrowed
 from ..store.db.transaction import Tx, Wake
-from ..store.read.jobs import defaults
-from .enqueue import Transaction, args_text, enqueue_all, new_run, plain_run
-from .many_runs import NOTHING, ManyRuns, insert_many
-from .runs import insert_alike
+from .enqueue import Transaction, args_text, enqueue_all, new_run
+from .new_runs import NOTHING, NewRuns, insert
 
 
 def enqueue_many_sync(session: Transaction, runs: Iterable[RunSpec], *, schema: str | None = None) -> list[int]:
@@ -35,44 +31,28 @@ def enqueue_many_sync(session: Transaction, runs: Iterable[RunSpec], *, schema: 
         UserError: the first run that is not what it must be, with its place in the path. Nothing was added.
     """
     conn = session if isinstance(session, Connection) else session.connection()
-    kinds, many = _checked(runs)
+    new = _checked(runs)
     with borrowed(conn, schema):
-        if any(kind.unique_key is not None for kind in kinds):
-            return [run.id for run in enqueue_all(conn, _apart(kinds, many))]
+        if any(kind.unique_key is not None for kind in new.kinds):
+            return [run.id for run in enqueue_all(conn, new.apart())]
         if dialect.is_postgresql(conn):
-            return insert_many(conn, many)
-        return _insert_apart(conn, kinds, many)
+            return insert(conn, new, tell=True).ids
+        return _insert_with_event(conn, new) if new.kind else []
 
 
-def _insert_apart(conn: Connection, kinds: Sequence[NewRun], many: ManyRuns) -> list[int]:
-    """Insert runs without unique keys and their event on SQLite, where no statement can do both; their ids."""
-    if not many.kinds:
-        return []
-    of_jobs = defaults(conn, {kind.job_name for kind in kinds})
-    whole = [run_of_job(kind, of_jobs[kind.job_name]) for kind in kinds]
-    now = dialect.database_now(conn)
-    ids = insert_alike(conn, whole, _own(many), now)
-    about = [(kind.job_name, kind.group) for kind in whole]
-    outbox.append(conn, now, [created((key, *about[kind]) for key, kind in zip(ids, many.kinds, strict=True))])
-    return ids
+def _insert_with_event(conn: Connection, new: NewRuns) -> list[int]:
+    """Insert runs and their event on SQLite, where no statement can do both; their ids."""
+    inserted = insert(conn, new)
+    about = [(kind.job_name, kind.group) for kind in inserted.kinds]
+    listed = created((key, *about[kind]) for key, kind in zip(inserted.ids, new.kind, strict=True))
+    outbox.append(conn, inserted.submitted_at, [listed])
+    return inserted.ids
 
 
-def _own(many: ManyRuns) -> Iterator[tuple[int, dict[str, Json], dict[str, Json] | None]]:
-    """Of each run its kind, its arguments and what it carries."""
-    for kind, args, carried in zip(many.kinds, many.args, many.carried, strict=True):
-        yield kind, json.loads(args), None if carried == NOTHING else json.loads(carried)
-
-
-def _apart(kinds: Sequence[NewRun], many: ManyRuns) -> list[NewRun]:
-    """Each run by itself."""
-    return [replace(kinds[kind], args=args, carried=carried) for kind, args, carried in _own(many)]
-
-
-def _checked(runs: Iterable[RunSpec]) -> tuple[list[NewRun], ManyRuns]:
-    """What is to be stored: the settings that differ, and the runs. Equal settings are judged once."""
+def _checked(runs: Iterable[RunSpec]) -> NewRuns:
+    """What is to be stored. Equal settings are judged once."""
     known: dict[tuple[object, ...], int] = {}
-    kinds: list[NewRun] = []
-    many = ManyRuns()
+    new = NewRuns()
     for place, spec in enumerate(runs):
         settings = (
             spec.job_name, spec.group, spec.priority, spec.run_at, spec.unique_key, spec.retries, spec.retry_delay,
@@ -83,15 +63,14 @@ def _checked(runs: Iterable[RunSpec]) -> tuple[list[NewRun], ManyRuns]:
             if kind is None:
                 given = {name: getattr(spec, name) for name in RUN_POLICIES}
                 run = new_run(spec.job_name, given, run_at=spec.run_at, unique_key=spec.unique_key)
-                known[settings] = kind = len(kinds)
-                kinds.append(run)
-                many.settings.append(plain_run(run, "{}"))
-            many.kinds.append(kind)
-            many.args.append(args_text(spec.args) if spec.args else "{}")
-            many.carried.append(args_text(spec.carried, "carried") if spec.carried else NOTHING)
+                known[settings] = kind = len(new.kinds)
+                new.kinds.append(run)
+            new.kind.append(kind)
+            new.args.append(args_text(spec.args) if spec.args else "{}")
+            new.carried.append(args_text(spec.carried, "carried") if spec.carried else NOTHING)
         except UserError as error:
             raise error.within("runs", str(place)) from error
-    return kinds, many
+    return new
 
 
 def put_many(tx: Tx, runs: Iterable[RunSpec]) -> list[int]:
@@ -107,4 +86,4 @@ def new_runs(runs: Iterable[RunSpec]) -> tuple[NewRun, ...]:
     Raises:
         UserError: see ``enqueue_many_sync``.
     """
-    return tuple(_apart(*_checked(runs)))
+    return tuple(_checked(runs).apart())

@@ -7,14 +7,15 @@ from itertools import groupby
 
 from ..core.events import ENDED
 from ..core.model import Json, NewRun, Outcome, Run
-from ..core.outcome import INVALID_ARGUMENTS, Failed, HandedBack, JobOutcome, judge
+from ..core.outcome import INVALID_ARGUMENTS, Failed, HandedBack, JobOutcome, Succeeded, judge
 from ..core.states import FINAL, RunState
+from ..store.db.line import Line, NotConnectedError
 from ..store.db.transaction import Tx, Wake
 from ..store.read import nodes as stored_nodes
 from ..store.read.logs import LogLine
-from . import endings as finishes
+from . import statements
 from .changes import finished_changes, many_changes
-from .endings import Before, Ending
+from .endings import Before, Ending, end_attempts
 from .enqueue import put
 from .failures import enqueue_heirs
 from .logs import append_lines
@@ -55,11 +56,11 @@ def finish(tx: Tx, node_id: int, node: str, ended: Sequence[Finish]) -> Finished
     """
     ended = _left_to_others(tx, node_id, node, ended)
     endings = {one.run.id: _ending(tx, one, cancelled=one.cancelled) for one in ended}
-    before = finishes.end_attempts(tx.conn, node_id, tx.now, list(endings.values()))
+    before = end_attempts(tx.conn, node_id, tx.now, list(endings.values()))
     late = [one for one in ended if _was_cancelled_late(before.get(one.run.id), one, node_id)]
     if late:
         endings |= {one.run.id: _ending(tx, one, cancelled=True) for one in late}
-        before |= finishes.end_attempts(tx.conn, node_id, tx.now, [endings[one.run.id] for one in late])
+        before |= end_attempts(tx.conn, node_id, tx.now, [endings[one.run.id] for one in late])
     changed = {run_id for run_id, run in before.items() if run.ended}
     accepted = [(one, endings[one.run.id]) for one in ended if one.run.id in changed]
     _emit(tx, node, accepted)
@@ -73,6 +74,44 @@ def finish(tx: Tx, node_id: int, node: str, ended: Sequence[Finish]) -> Finished
         one.run.id for one in ended if one.run.id not in changed and _is_done(before.get(one.run.id), one, node_id)
     }
     return Finished(frozenset(changed | repeated))
+
+
+def is_common(ended: Finish) -> bool:
+    """Whether an attempt ended as most do: it succeeded, and nothing but a number is to be kept of it."""
+    outcome = ended.outcome
+    return (
+        type(outcome) is Succeeded
+        and outcome.value is None
+        and ended.log_lines == 0
+        and not ended.cancelled
+        and ended.progress is None
+        and not ended.at_end
+    )
+
+
+async def finish_common(line: Line, node: tuple[int, str], ended: Sequence[Finish]) -> tuple[frozenset[int], Wake]:
+    """Write common ends, one of a run at most; the runs whose end is stored now.
+
+    The others were asked to stop, taken from this node, or ended by an earlier try whose answer was lost, or there is
+    no connection for them: ``finish`` sees to them.
+    """
+    # In ascending order, so that nobody waits for anybody in a circle.
+    successes = sorted(
+        (one.run.id, one.run.attempt, one.execution_id, one.outcome.records_processed)
+        for one in ended
+        if isinstance(one.outcome, Succeeded)
+    )
+    ids, attempts, executions, records = map(list, zip(*successes, strict=True))
+    parameters = {
+        "node_id": node[0], "node": node[1], "ids": ids, "attempts": attempts, "executions": executions,
+        "records": records,
+    }  # fmt: skip
+    try:
+        rows = await line.execute(statements.for_driver("end_successes"), parameters)
+    except NotConnectedError:
+        return frozenset(), Wake.NONE
+    stored = frozenset(row.id for row in rows)
+    return stored, Wake.EVENTS | Wake.RUNS if stored else Wake.NONE
 
 
 def _left_to_others(tx: Tx, node_id: int, node: str, ended: Sequence[Finish]) -> Sequence[Finish]:

@@ -1,20 +1,39 @@
-"""The common case of a node's turn, one statement each: runs of the only lane begin, attempts that succeeded end.
+"""The usual claim, on PostgreSQL in one statement: runs of the only lane there is begin.
 
-Whatever is out of the ordinary is left to ``turn`` and ``finish``, which do the same for every case.
+Everything out of the ordinary is left to ``claim``, which does the same for every case.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from enum import Enum
+from typing import TYPE_CHECKING, Any, Final
 
-from ..core.outcome import Succeeded
+from ..core.later import Later
 from ..store.db.line import Line, NotConnectedError
 from ..store.db.transaction import Wake
-from . import lane_statements as lane
+from . import statements
 from .claim import Claimant, Started
 from .fairness import FairnessState
-from .finish import Finish
-from .lane_statements import Lane, Success
-from .shapes import Place
+from .shapes import HeldRun, Place
+
+if TYPE_CHECKING:
+    import psycopg
+else:
+    psycopg = Later("psycopg")
+
+
+class Lane(Enum):
+    """What a look at the queue found.
+
+    ``TAKEN``: nothing or one lane, which was served. ``MIXED``: more than one lane, or runs that have to be judged; the
+    general claim sees to them, and nothing was taken. ``NOT_ACCEPTING``: the node may take nothing. ``SHARED``: runs of
+    jobs that the node does not know are pending too, and nothing was taken.
+    """
+
+    TAKEN = "taken"
+    MIXED = "mixed"
+    NOT_ACCEPTING = "not accepting"
+    SHARED = "shared"
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,50 +57,60 @@ class LaneClaim:
     place: Place | None
 
 
+_BEHIND_NOTHING: Final[Mapping[str, None]] = dict.fromkeys(Place._fields)
+# All of a ``HeldRun`` but what is the same for all that a statement begins.
+_HELD: Final = tuple("group_name" if name == "group" else name for name in HeldRun._fields[:-3])
+
+
 async def claim_lane(
     line: Line, claimant: Claimant, fairness: FairnessState, *, slots: int, behind: Place | None = None
 ) -> tuple[LaneClaim, Wake]:
     """Begin up to ``slots`` runs where all that is due is of one group and one class. ``fairness`` is not changed.
 
-    ``behind``: where the last claim for the same jobs ended; see ``take_lane`` for what such a claim does not see.
+    What has been taken leaves dead entries at the beginning of the lane in its index until the next VACUUM. A look
+    ``behind`` a place does not walk through them, and does not find what came before that place meanwhile. Whether
+    there is more than this lane it sees as any other look does, but for runs of jobs that the node does not know.
+
+    Args:
+        line: A line of the caller's.
+        claimant: The node.
+        fairness: What it remembers of earlier claims.
+        slots: How many.
+        behind: What the last claim for the same jobs brought.
     """
+    not_served = LaneClaim(False, (), fairness, False, None, None), Wake.NONE
+    parameters: dict[str, Any] = {
+        "node_id": claimant.node_id,
+        "node": claimant.node,
+        "jobs": list(claimant.jobs),
+        "slots": slots,
+    }
+    place: Mapping[str, Any] = _BEHIND_NOTHING if behind is None else behind._asdict()
     try:
-        taken = await lane.take_lane(line, (claimant.node_id, claimant.node), claimant.jobs, slots, behind)
+        rows = await line.execute(statements.for_driver("claim_lane"), {**parameters, **place})
+        by_job = rows[0].found == Lane.SHARED.value
+        if by_job:
+            rows = await line.execute(statements.for_driver("claim_lane_by_job"), parameters)
     except NotConnectedError:
         # The connections of ``turn`` may be open although the server, or this process, is short of new ones.
-        return LaneClaim(False, (), fairness, False, None, None), Wake.NONE
-    started = tuple(Started(run, execution_id, checkpoint) for execution_id, checkpoint, run in taken.begun)
-    after = fairness.after(started[0].run.group, len(started)) if started else fairness
-    claim = LaneClaim(taken.lane is Lane.TAKEN, started, after, taken.full, taken.next_in, taken.place)
-    return claim, Wake.EVENTS if started else Wake.NONE
+        return not_served
+    except psycopg.errors.UniqueViolation:
+        # Another node has begun a run of the same exclusive task at this moment.
+        return not_served
+    first = rows[0]
+    if Lane(first.found) is not Lane.TAKEN:
+        return not_served
+    if not first.runs:
+        # At the end of what lies behind the place there may be something before it.
+        return LaneClaim(True, (), fairness, behind is not None, first.next_in, None), Wake.NONE
+    started = _started(rows, claimant)
+    after = fairness.after(started[0].run.group, len(started))
+    is_next = first.runs == slots and not by_job
+    last = Place(first.lane_group, first.lane_high, first.last_available_at, started[-1].run.id) if is_next else None
+    return LaneClaim(True, started, after, first.is_full or behind is not None, first.next_in, last), Wake.EVENTS
 
 
-def is_common(ended: Finish) -> bool:
-    """Whether an attempt ended as most do: it succeeded, and nothing but a number is to be kept of it."""
-    outcome = ended.outcome
-    return (
-        type(outcome) is Succeeded
-        and outcome.value is None
-        and ended.log_lines == 0
-        and not ended.cancelled
-        and ended.progress is None
-        and not ended.at_end
-    )
-
-
-async def finish_common(line: Line, node: tuple[int, str], ended: Sequence[Finish]) -> tuple[frozenset[int], Wake]:
-    """Write common ends, one of a run at most; the runs whose end is stored now.
-
-    The others were asked to stop, taken from this node, or ended by an earlier try whose answer was lost, or there is
-    no connection for them: ``finish`` sees to them.
-    """
-    successes = [
-        Success(one.run.id, one.run.attempt, one.execution_id, one.outcome.records_processed)
-        for one in ended
-        if isinstance(one.outcome, Succeeded)
-    ]
-    try:
-        stored = await lane.end_successes(line, node, successes)
-    except NotConnectedError:
-        return frozenset(), Wake.NONE
-    return stored, Wake.EVENTS | Wake.RUNS if stored else Wake.NONE
+def _started(rows: Sequence[Any], claimant: Claimant) -> tuple[Started, ...]:
+    pick = statements.picker(rows[0]._fields, _HELD)
+    same = (rows[0].started_at, claimant.node_id, claimant.node)
+    return tuple(Started(HeldRun._make((*pick(row), *same)), row.execution_id, row.checkpoint) for row in rows)

@@ -1,187 +1,274 @@
-"""A new run on PostgreSQL in one statement: its time, row and event, and the notification of all nodes."""
+"""New runs are written here, one to some thousands by one statement; what copies from a task is in ``due_tasks``."""
 
 import json
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from typing import Any, NamedTuple
+from operator import attrgetter
+from typing import Any, Final, NamedTuple, TypeVar
 
-from sqlalchemy import Connection, Float, Integer, Text, TextualSelect, bindparam
-from sqlalchemy.dialects.postgresql import TIMESTAMP
-from sqlalchemy.types import TypeEngine
+from sqlalchemy import Connection
 
-from ..core.defaults import NOTHING_SAID, RUN_POLICIES, value_of
-from ..core.events import CREATED
-from ..core.model import Priority, Run, Trigger
+from ..core.auth.audit import Record
+from ..core.defaults import RUN_POLICIES, run_of_job
+from ..core.model import Json, NewRun, Priority, Run
 from ..core.states import RunState
-from ..store.db.database import ThreadLine
+from ..store.db import dialect
+from ..store.db.audit import link_values
+from ..store.db.postgres import Send
 from ..store.db.transaction import Wake
-from ..store.schema.naming import SchemaText
-from ..store.schema.tables import run as r
+from ..store.read import jobs
+from ..store.schema.types import loads
+from . import statements
 
-COLUMNS: dict[str, TypeEngine[Any]] = {
-    "job_name": Text(),
-    "args": Text(),
-    "group_name": Text(),
-    "priority": Text(),
-    "available_at": TIMESTAMP(timezone=True),
-    "retries": Integer(),
-    "retry_delay": Float(),
-    "timeout": Float(),
-    "carried": Text(),
-    "unique_key": Text(),
-}
-"""What is said of a new run, with the types of the parameters."""
-CASTS = {"available_at": "timestamptz", "retries": "int", "retry_delay": "float8", "timeout": "float8"}
-"""The types of those that are no texts, as PostgreSQL calls them."""
+T = TypeVar("T")
 
+NAME: Final = "insert_runs"
+"""The statement."""
+CHUNK: Final = 5000
+"""Runs of one statement."""
+NOTHING: Final = "null"
+"""What a run carries that carries nothing."""
+WAKES: Final = Wake.RUNS | Wake.EVENTS
+"""Whom new runs concern."""
 
-def _of_job(name: str) -> str:
-    """A policy of a new run: as it says, else as its job says, else the product's default."""
-    column = "group_name" if name == "group" else name
-    said = f"CAST(j.defaults->>'{name}' AS {CASTS.get(column, 'text')})"
-    product = value_of(NOTHING_SAID, name)
-    literal = f"'{product}'" if isinstance(product, str) else product
-    return f"coalesce(n.{column}, {said})" if product is None else f"coalesce(n.{column}, {said}, {literal})"
+SendOne = Callable[[dict[str, Any]], Any]
+"""Sends ``insert_runs`` to PostgreSQL with these parameters; its row."""
+
+_ALIKE: Final = (
+    "job_name", "trigger", "group", "priority", "task_id", "task_name", "scheduled_for", "available_at", "retries",
+    "retry_delay", "timeout", "exclusive", "unique_key", "retried_from", "submitter", "submitter_id", "description",
+    "signature", "inherits",
+)  # fmt: skip
+"""What runs of one kind have in common: all of a ``NewRun`` but ``args`` and ``carried``."""
+_settings = attrgetter(*_ALIKE)
 
 
-OF_JOB = {name: _of_job(name) for name in RUN_POLICIES}
-"""The expression for each policy of a new run ``n`` whose job is ``j``."""
-NOW = "statement_timestamp()"
-"""The time of a statement, which is the same wherever it stands in it."""
-TOLD = f"""told AS (
-            INSERT INTO cronograph.event (at, changes)
-            SELECT {NOW}, jsonb_build_array(jsonb_build_object('{CREATED}', jsonb_build_array(
-                jsonb_build_array(id, job_name, group_name))))
-            FROM inserted)"""
-"""The part of a statement that writes the event of the run which its part ``inserted`` has returned."""
-_WAKES = (Wake.RUNS | Wake.EVENTS).value
+@dataclass(slots=True)
+class NewRuns:
+    """Runs to be inserted: what several have in common, and of each run its kind and the rest.
 
-
-def _typed(name: str, parameter: str) -> str:
-    return f"CAST({parameter} AS {CASTS.get(name, 'text')})"
-
-
-INSERT = """INSERT INTO cronograph.run (job_name, args, group_name, priority, available_at, retries, retry_delay,
-            timeout, carried, unique_key, submitted_at, state, trigger, attempt, failures, exclusive, description)"""
-"""The beginning of an insertion of runs, whose last seven values are ``NEW``."""
-NEW = f"{NOW}, 'waiting', 'api', 0, 0, false, ''"
-"""What is the same of all new runs."""
-NOTIFIED = f"(SELECT pg_notify('cronograph', '{_WAKES}')) AS notified"
-"""What a statement reads from in order to wake the nodes once it is committed."""
-
-
-class Decided(NamedTuple):
-    """What the database decides of a new run; the rest is known."""
-
-    id: int
-    submitted_at: datetime
-    available_at: datetime
-    group_name: str
-    priority: str
-    retries: int
-    retry_delay: float
-    timeout: float | None
-
-
-_RETURNED = ", ".join(["job_name", *Decided._fields])
-_ANSWERED = ", ".join(f"i.{name}" for name in Decided._fields)
-
-
-def _inserting_one(mark: str) -> str:
-    """A run, each of whose columns is a parameter that is marked in the way of the driver or of SQLAlchemy."""
-    values = ", ".join(_typed(name, mark.format(name)) for name in COLUMNS)
-    return f"""
-        WITH inserted AS (
-            {INSERT}
-            SELECT n.job_name, CAST(n.args AS jsonb), {OF_JOB["group"]}, {OF_JOB["priority"]},
-                coalesce(n.available_at, {NOW}), {OF_JOB["retries"]}, {OF_JOB["retry_delay"]}, {OF_JOB["timeout"]},
-                CAST(n.carried AS jsonb), n.unique_key, {NEW}
-            FROM (SELECT {values}) AS n({", ".join(COLUMNS)})
-                LEFT JOIN cronograph.job j ON j.name = n.job_name
-            ON CONFLICT DO NOTHING RETURNING {_RETURNED}),
-        {TOLD}
-        SELECT {_ANSWERED} FROM inserted i, {NOTIFIED}"""
-
-
-_SINGLE = [bindparam(name, type_=kind) for name, kind in COLUMNS.items()]
-
-
-_ROW: TextualSelect = (
-    SchemaText(_inserting_one(":{}")).bindparams(*_SINGLE).columns(*(r.c[name] for name in Decided._fields))
-)
-_ALONE = _inserting_one("%({})s")
-
-
-class PlainRun(NamedTuple):
-    """A new run that is available at once or later; ``args`` and ``carried`` are texts of JSON objects.
-
-    What is None is as its job says. The fields are the columns that a statement gets, in their order.
+    Attributes:
+        kinds: What is alike; the arguments and what is carried are not read.
+        kind: Of each run the place of its kind.
+        args: Of each run its arguments, the text of a JSON object.
+        carried: Of each run what it carries, likewise, or ``NOTHING``.
     """
 
-    job_name: str
-    args: str
-    group: str | None
-    priority: str | None
-    available_at: datetime | None
-    retries: int | None
-    retry_delay: float | None
-    timeout: float | None
-    carried: str | None = None
-    unique_key: str | None = None
+    kinds: list[NewRun] = field(default_factory=list[NewRun])
+    kind: list[int] = field(default_factory=list[int])
+    args: list[str] = field(default_factory=list[str])
+    carried: list[str] = field(default_factory=list[str])
+
+    @classmethod
+    def of(cls, runs: Iterable[NewRun]) -> "NewRuns":
+        """These runs, those that are alike as one kind."""
+        new = cls()
+        known: dict[tuple[object, ...], int] = {}
+        for run in runs:
+            kind = known.setdefault(_settings(run), len(new.kinds))
+            if kind == len(new.kinds):
+                new.kinds.append(run)
+            new.kind.append(kind)
+            new.args.append(json.dumps(run.args))
+            new.carried.append(NOTHING if run.carried is None else json.dumps(run.carried))
+        return new
+
+    def apart(self) -> list[NewRun]:
+        """Each run by itself."""
+        return [
+            replace(self.kinds[kind], args=json.loads(args), carried=json.loads(carried))
+            for kind, args, carried in zip(self.kind, self.args, self.carried, strict=True)
+        ]
 
 
-def insert_one(conn: Connection, run: PlainRun) -> Run | None:
-    """Insert a run, its event and a notification; what is stored; None if an unfinished run has its unique key."""
-    row = conn.execute(_ROW, _values(run)).one_or_none()
-    return None if row is None else _stored(run, Decided(*row))
+class Inserted(NamedTuple):
+    """What is stored: ``ids`` in the order of the runs; ``kinds`` as their jobs made them.
+
+    No id: an unfinished run has the unique key.
+    """
+
+    ids: list[int]
+    kinds: list[NewRun]
+    submitted_at: datetime
+
+    def stored(self, new: NewRuns) -> list[Run]:
+        """The runs as they are read from the database."""
+        if not self.ids:
+            return []
+        rows = zip(self.ids, new.kind, new.args, new.carried, strict=True)
+        return [_stored(self.kinds[kind], key, self.submitted_at, *texts) for key, kind, *texts in rows]
 
 
-def insert_alone(line: ThreadLine, run: PlainRun) -> Run | None:
-    """``insert_one`` in a transaction of its own, which is one round trip."""
-    rows = line.execute(_ALONE, _values(run))
-    return _stored(run, Decided(*rows[0])) if rows else None
+def insert(conn: Connection, new: NewRuns, now: datetime | None = None, *, tell: bool = False) -> Inserted:
+    """Insert runs in a transaction; with a unique key only one.
+
+    Args:
+        conn: The transaction.
+        new: What; what it inherits it has from its job as that is published now.
+        now: When they are submitted; None on PostgreSQL: by its clock.
+        tell: On PostgreSQL, whether the statement writes their event and notifies the nodes.
+    """
+    if dialect.is_postgresql(conn):
+        return insert_by(lambda parameters: statements.execute(conn, NAME, parameters).one(), new, now, tell=tell)
+    at = now or dialect.database_now(conn)
+    said = jobs.defaults(conn, {kind.job_name for kind in new.kinds if kind.inherits})
+    kinds = [run_of_job(kind, said[kind.job_name]) if kind.inherits else kind for kind in new.kinds]
+    columns = [_columns(kind) for kind in kinds]
+    rows = [
+        {**columns[kind], "args": args, "carried": None if carried == NOTHING else carried, "place": place}
+        for place, (kind, args, carried) in enumerate(zip(new.kind, new.args, new.carried, strict=True))
+    ]
+    listed = json.dumps(rows, default=dialect.time_text)
+    ids = sorted(row.id for row in statements.execute(conn, NAME, {"runs": listed, "now": at}))
+    return Inserted(ids, kinds, at)
 
 
-def _stored(run: PlainRun, decided: Decided) -> Run:
-    """A new run as it is read from the database."""
+def insert_by(
+    send: SendOne,
+    new: NewRuns,
+    now: datetime | None = None,
+    *,
+    tell: bool = True,
+) -> Inserted:
+    """``insert`` on PostgreSQL by whatever sends the statement.
+
+    Args:
+        send: In a transaction, or as a transaction of its own.
+        new: What.
+        now: See there.
+        tell: See there.
+    """
+    kinds = json.dumps(
+        [_kind(place, one) for place, one in enumerate(new.kinds)], default=dialect.time_text, ensure_ascii=False
+    )
+    same = {
+        "kinds": kinds,
+        "now": now,
+        "tell": tell,
+        "wakes": str(WAKES.value),
+    }
+    ids: list[int] = []
+    row = None
+    for first in range(0, len(new.kind), CHUNK):
+        some = slice(first, first + CHUNK)
+        own = {
+            **_listed("kind", new.kind[some], lambda each: each),
+            **_listed("args", new.args[some], _array),
+            **_listed("carried", new.carried[some], _array),
+        }
+        row = send({**same, **own, "runs": len(new.kind[some])})
+        ids += row.ids or ()
+    if row is None or not ids:
+        return Inserted([], new.kinds, datetime.now(UTC) if now is None else now)
+    decided = zip(new.kinds, json.loads(row.decided), strict=True)
+    return Inserted(ids, [_decided(kind, of_job) for kind, of_job in decided], row.submitted_at)
+
+
+def insert_requested(send: Send, run: NewRun, record: Record) -> Run | None:
+    """Insert a run that the API is asked for and the entry of the audit log, in a transaction of its own.
+
+    Args:
+        send: Sends the statement.
+        run: Without a unique key; its arguments were checked against the version of its job that has its signature.
+        record: The entry.
+
+    Returns:
+        What is stored; None, and nothing is: the job has another version or is published no more, or the audit log has
+        no entry yet that another could follow.
+    """
+    args = json.dumps(run.args)
+    columns = json.dumps(_kind(0, run), default=dialect.time_text)
+    parameters = {"run": columns, "args": args, "entry": json.dumps(link_values(record))}
+    for row in send(statements.for_driver("insert_requested"), parameters):
+        decided = _decided(run, {name: getattr(row, name) for name in RUN_POLICIES})
+        return _stored(decided, row.id, row.submitted_at, args, NOTHING)
+    return None
+
+
+def _columns(run: NewRun) -> dict[str, Any]:
+    """The columns of a kind."""
+    return {
+        "job_name": run.job_name,
+        "task_id": run.task_id,
+        "task_name": run.task_name,
+        "trigger": run.trigger.value,
+        "scheduled_for": run.scheduled_for,
+        "available_at": run.available_at,
+        "exclusive": run.exclusive,
+        "unique_key": run.unique_key,
+        "retried_from": run.retried_from,
+        "submitter": run.submitter,
+        "submitter_id": run.submitter_id,
+        "description": run.description,
+        "signature": run.signature,
+        "group_name": run.group,
+        "priority": run.priority.value,
+        "retries": run.retries,
+        "retry_delay": run.retry_delay,
+        "timeout": run.timeout,
+    }
+
+
+_COLUMN: Final = {name: "group_name" if name == "group" else name for name in RUN_POLICIES}
+
+
+def _kind(place: int, run: NewRun) -> dict[str, Any]:
+    """A kind for the statement of PostgreSQL, which finds out what is inherited."""
+    inherited = dict.fromkeys(_COLUMN[name] for name in run.inherits)
+    return {**_columns(run), **inherited, "kind": place, "own_timeout": "timeout" not in run.inherits}
+
+
+def _decided(kind: NewRun, decided: dict[str, Any]) -> NewRun:
+    return replace(kind, **{**decided, "priority": Priority(decided["priority"])}, inherits=frozenset())
+
+
+def _listed(name: str, values: list[T], listed: Callable[[list[T]], Any]) -> dict[str, Any]:
+    same = values.count(values[0]) == len(values)
+    return {name: None if same else listed(values), f"each_{name}": values[0] if same else None}
+
+
+def _array(texts: list[str]) -> str:
+    return f"[{','.join(texts)}]"
+
+
+def _stored(kind: NewRun, key: int, submitted_at: datetime, args: str, carried: str) -> Run:
+    at = submitted_at.astimezone(UTC)
+    carries: dict[str, Json] | None = None if carried == NOTHING else loads(carried)
     return Run(
-        id=decided.id,
-        job_name=run.job_name,
+        id=key,
+        job_name=kind.job_name,
         state=RunState.WAITING,
-        trigger=Trigger.API,
-        args=json.loads(run.args),
-        group=decided.group_name,
-        priority=Priority(decided.priority),
-        task_id=None,
-        task_name=None,
-        scheduled_for=None,
-        # The driver gives times in the zone of its connection.
-        submitted_at=decided.submitted_at.astimezone(UTC),
-        available_at=decided.available_at.astimezone(UTC),
+        trigger=kind.trigger,
+        args=loads(args),
+        group=kind.group,
+        priority=kind.priority,
+        task_id=kind.task_id,
+        task_name=kind.task_name,
+        scheduled_for=None if kind.scheduled_for is None else kind.scheduled_for.astimezone(UTC),
+        submitted_at=at,
+        available_at=at if kind.available_at is None else kind.available_at.astimezone(UTC),
         started_at=None,
         finished_at=None,
         attempt=0,
         failures=0,
-        retries=decided.retries,
-        retry_delay=decided.retry_delay,
-        timeout=decided.timeout,
-        exclusive=False,
+        retries=kind.retries,
+        retry_delay=float(kind.retry_delay),
+        timeout=None if kind.timeout is None else float(kind.timeout),
+        exclusive=kind.exclusive,
         node_id=None,
         node=None,
         cancel_requested_at=None,
         cancel_reason=None,
-        unique_key=run.unique_key,
-        retried_from=None,
+        unique_key=kind.unique_key,
+        retried_from=kind.retried_from,
         progress=None,
         checkpoint=None,
         result=None,
         error=None,
-        submitter=None,
-        submitter_id=None,
-        description="",
-        signature=None,
-        carried=None if run.carried is None else json.loads(run.carried),
+        submitter=kind.submitter,
+        submitter_id=kind.submitter_id,
+        description=kind.description,
+        signature=kind.signature,
+        carried=carries,
     )
-
-
-def _values(run: PlainRun) -> dict[str, Any]:
-    return dict(zip(COLUMNS, run, strict=True))

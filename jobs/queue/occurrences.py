@@ -70,7 +70,7 @@ def dispatch_due(tx: Tx, node: str | None, *, batch: int = BATCH) -> Dispatched:
 def rehearse(tx: Tx) -> None:
     """Send what a visit sends, about no task: the first that comes due need not wait for statements to be prepared."""
     occurrences.plan(tx.conn)
-    stored_runs.unfinished_counts(tx.conn, [])
+    occurrences.unfinished_counts(tx.conn, [])
     occurrences.write(tx.conn, [], [], tx.now, tell=True)
 
 
@@ -121,7 +121,7 @@ def visit(tx: Tx, due: Sequence[DueTask], node: str | None, known: Collection[st
     """
     # By a statement of its own, which sees what was committed until the tasks were locked: whoever makes a run by hand
     # holds the lock of its task.
-    unfinished = stored_runs.unfinished_counts(tx.conn, [task.id for task in due])
+    unfinished = occurrences.unfinished_counts(tx.conn, [task.id for task in due])
     decided = _decide_each(tx, due, unfinished, known)
     pairs = _within_bounds(decided)
     _cancel_replaced(tx, pairs)

@@ -1,117 +1,19 @@
 """Statements on ``run``: the durable queue."""
 
-import json
-from collections.abc import Iterable, Mapping, Sequence
-from datetime import UTC, datetime
-from typing import Any, Final
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, update
 
-from ..core.model import Json, NewRun, Priority, Run
-from ..core.states import CLAIMABLE, FINAL, OCCUPYING, RunState, sources_of
+from ..core.model import Json, Priority, Run
+from ..core.states import CLAIMABLE, OCCUPYING, RunState, sources_of
 from ..store.db import dialect
 from ..store.db.words import judged, words
 from ..store.read.runs import run_from, select_runs
 from ..store.schema.tables import run as r
-from ..store.schema.types import loads
 
-_NOTHING_YET: Final[Mapping[str, Any]] = dict.fromkeys(
-    ["started_at", "node_id", "node", "cancel_requested_at", "cancel_reason", "progress", "checkpoint", "result"]
-)
-"""What a new run has no value of."""
 _judged_state = judged(r.c.state)
-
-
-def new_values(run: NewRun, now: datetime) -> dict[str, Any]:
-    """The columns of a run about to be inserted."""
-    final = run.state in FINAL
-    return {
-        "task_id": run.task_id,
-        "task_name": run.task_name,
-        "job_name": run.job_name,
-        "args": run.args,
-        "group_name": run.group,
-        "priority": run.priority.value,
-        "state": run.state.value,
-        "trigger": run.trigger.value,
-        "scheduled_for": run.scheduled_for,
-        "submitted_at": now,
-        "available_at": run.available_at or now,
-        "finished_at": now if final else None,
-        "attempt": 0,
-        "failures": 0,
-        "retries": run.retries,
-        "retry_delay": run.retry_delay,
-        "timeout": run.timeout,
-        "exclusive": run.exclusive,
-        "unique_key": run.unique_key,
-        "retried_from": run.retried_from,
-        "error": run.error,
-        "submitter": run.submitter,
-        "submitter_id": run.submitter_id,
-        "description": run.description,
-        "signature": run.signature,
-        "carried": run.carried,
-    }
-
-
-def _insert(conn: Connection, rows: Sequence[Mapping[str, Any]]) -> list[int]:
-    return sorted(row.id for row in dialect.insert_rows(conn, r, rows, (r.c.id,)))
-
-
-def insert_alike(
-    conn: Connection,
-    kinds: Sequence[NewRun],
-    own: Iterable[tuple[int, dict[str, Json], dict[str, Json] | None]],
-    now: datetime,
-) -> list[int]:
-    """Insert runs without unique keys of a few kinds; their ids, in the same order.
-
-    Args:
-        conn: The transaction.
-        kinds: Runs whose arguments and what they carry are not read.
-        own: Of each run the place of its kind, its arguments, and what it carries.
-        now: When they are submitted.
-    """
-    values = [new_values(kind, now) for kind in kinds]
-    return _insert(conn, [{**values[kind], "args": args, "carried": carried} for kind, args, carried in own])
-
-
-def insert_all(conn: Connection, runs: Sequence[NewRun], now: datetime) -> list[Run]:
-    """Insert runs without unique keys and occurrences, which nothing forbids; what is stored, in the same order."""
-    ids = _insert(conn, [new_values(run, now) for run in runs])
-    assert len(ids) == len(runs), "a run that no unique constraint covers was left out"
-    return [stored_as(run, key, now) for run, key in zip(runs, ids, strict=True)]
-
-
-def insert_unique(conn: Connection, run: NewRun, now: datetime) -> Run | None:
-    """Insert a run with a unique key; None if an unfinished run has that key."""
-    ids = _insert(conn, [new_values(run, now)])
-    return stored_as(run, ids[0], now) if ids else None
-
-
-def stored_as(run: NewRun, key: int, now: datetime) -> Run:
-    """A new run that was submitted ``now`` as it is read from the database, of which only the key is news."""
-    values = new_values(run, now)
-    for name in ("scheduled_for", "submitted_at", "available_at", "finished_at"):
-        if values[name] is not None:
-            values[name] = values[name].astimezone(UTC)
-    for name in ("args", "carried"):
-        if values[name]:
-            values[name] = loads(json.dumps(values[name]))
-    stored: dict[str, Any] = {
-        **values,
-        **_NOTHING_YET,
-        "id": key,
-        "group": values["group_name"],
-        "state": run.state,
-        "priority": run.priority,
-        "trigger": run.trigger,
-        "retry_delay": float(run.retry_delay),
-        "timeout": None if run.timeout is None else float(run.timeout),
-    }
-    del stored["group_name"]
-    return Run(**stored)
 
 
 def lock(conn: Connection, ids: Sequence[int]) -> dict[int, Run]:

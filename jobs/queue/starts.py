@@ -1,24 +1,18 @@
 """Statements of the claim: taking runs for a node, and starting them."""
 
-import json
 from collections.abc import Sequence
 from datetime import datetime
-from enum import Enum
-from functools import cache
-from typing import Any, NamedTuple
+from enum import Enum, auto
+from typing import Any, Final, NamedTuple
 
 from sqlalchemy import (
-    BigInteger,
     Connection,
     String,
-    TextualSelect,
     bindparam,
-    column,
     func,
     literal_column,
     select,
 )
-from sqlalchemy.dialects.postgresql import ARRAY, BIGINT
 
 from ..core.model import LIVE_NODES, Json, NodeState, Run, Trigger
 from ..core.states import CLAIMABLE, RunState
@@ -27,13 +21,10 @@ from ..store.db.line import PLANNED
 from ..store.db.words import judged, words
 from ..store.read.groups import occupied_counts
 from ..store.read.runs import run_from, select_runs
-from ..store.schema.naming import SchemaText
 from ..store.schema.tables import node as n
 from ..store.schema.tables import queue_group as g
-from ..store.schema.tables import quoted
 from ..store.schema.tables import run as r
-from ..store.schema.types import UtcDateTime
-from .candidates import JUDGED
+from . import statements
 from .shapes import HeldRun
 
 LIVE = (
@@ -96,11 +87,6 @@ def lock_scheduled(conn: Connection, ids: Sequence[int], node_id: int) -> dict[i
     return {row.id: run_from(row) for row in conn.execute(statement)}
 
 
-_GOES_ON = "NOT EXISTS (SELECT 1 FROM cronograph.queue_group q WHERE q.name = r.group_name AND q.paused_at IS NOT NULL)"
-# As in ``lane``: which runs are meant is known, so no other index may serve what is asked of them.
-_RESERVED = "r.state || '' = 'scheduled' AND r.node_id + 0 = :node_id"
-
-
 class Source(Enum):
     """Where runs are taken from; never from a group that was paused since they were looked for.
 
@@ -108,14 +94,9 @@ class Source(Enum):
     ``UNJUDGED``: of these the ones that no tolerance may keep from starting.
     """
 
-    QUEUE = f"r.state || '' IN ({quoted(CLAIMABLE)}) AND {_GOES_ON}"
-    RESERVE = f"{_RESERVED} AND {_GOES_ON}"
-    UNJUDGED = f"{_RESERVED} AND {_GOES_ON} AND NOT {JUDGED}"
-
-    @property
-    def locking(self) -> str:
-        """How PostgreSQL locks each of them: what others hold is passed over, or waited for."""
-        return "FOR UPDATE SKIP LOCKED" if self is Source.QUEUE else "FOR UPDATE"
+    QUEUE = auto()
+    RESERVE = auto()
+    UNJUDGED = auto()
 
 
 class Reserved(NamedTuple):
@@ -128,95 +109,14 @@ class Reserved(NamedTuple):
     group: str
 
 
-_IDS = bindparam("ids", type_=ARRAY(BIGINT))
-_NOW = bindparam("now", type_=UtcDateTime())
-_AMONG = "r.id IN (SELECT value FROM json_each(:ids))"
-
-
-def _parameters(ids: Sequence[int], *, postgres: bool, **others: object) -> dict[str, object]:
-    return {"ids": list(ids) if postgres else json.dumps(list(ids)), **others}
-
-
-# In ascending order, so that those who wait for each other do so in one order; each is found by its key. A join of the
-# parts of a statement would compare each run with each other one.
-_LOCKED = """locked AS MATERIALIZED (
-            SELECT r.id, w.place
-            FROM (SELECT id, place FROM unnest(:ids) WITH ORDINALITY AS u(id, place) ORDER BY id) w
-            CROSS JOIN LATERAL (
-                SELECT r.id FROM cronograph.run r WHERE r.id = w.id AND {source} {locking}) r)"""
-
-
-@cache
-def _reserving(*, postgres: bool) -> TextualSelect:
-    described = (r.c.id, r.c.task_id, r.c.task_name, r.c.job_name, r.c.group_name)
-    names = ", ".join(one.name for one in described)
-    if not postgres:
-        return SchemaText(f"""
-            UPDATE cronograph.run AS r SET state = 'scheduled', node_id = :node_id
-            WHERE {_AMONG} AND {Source.QUEUE.value} RETURNING {names}""").columns(*described)
-    statement = SchemaText(f"""
-        WITH {_LOCKED.format(source=Source.QUEUE.value, locking=Source.QUEUE.locking)},
-        reserved AS (
-            UPDATE cronograph.run r SET state = 'scheduled', node_id = :node_id FROM locked WHERE r.id = locked.id
-            RETURNING r.*)
-        SELECT {names} FROM reserved""")
-    return statement.bindparams(_IDS).columns(*described)
-
-
 def reserve(conn: Connection, ids: Sequence[int], node_id: int) -> dict[int, Reserved]:
     """Hand those of these runs to a node that nobody else is taking, ahead of a free slot; no attempt begins."""
-    postgres = dialect.is_postgresql(conn)
-    parameters = _parameters(ids, postgres=postgres, node_id=node_id)
-    return {row[0]: Reserved(*row) for row in conn.execute(_reserving(postgres=postgres), parameters)}
+    rows = statements.execute(conn, "reserve", {"ids": list(ids), "node_id": node_id})
+    return {row.id: Reserved(row.id, row.task_id, row.task_name, row.job_name, row.group_name) for row in rows}
 
 
-_EXECUTION = (
-    "job_name, started_at, run_id, task_id, task_name, attempt, node_id, node, trigger, scheduled_for, submitted_at, "
-    "log_lines, log_cut"
-)
-_OF_RUN = (
-    "r.job_name, r.started_at, r.id, r.task_id, r.task_name, r.attempt, r.node_id, CAST(:node AS text), r.trigger, "
-    "r.scheduled_for, r.submitted_at, 0, 0"
-)
-_BEGIN = "state = 'running', node_id = :node_id, attempt = r.attempt + 1, started_at = :now, progress = NULL"
-# The fields of ``HeldRun`` in their order, but for the node, which is the caller's. A whole run takes longer to read.
-_HELD = [r.c.group_name if name == "group" else r.c[name] for name in HeldRun._fields[:-2]]
-_BEGUN = [*_HELD, r.c.trigger, r.c.checkpoint]
-_RUN = ", ".join(f"r.{one.name}" for one in _BEGUN)
-_EXECUTION_ID = column("execution_id", BigInteger())
-
-
-@cache
-def _starting_on_postgres(source: Source) -> TextualSelect:
-    """Lock, begin the attempts and open their executions, in one statement."""
-    statement = SchemaText(f"""
-        WITH {_LOCKED.format(source=source.value, locking=source.locking)},
-        chosen AS MATERIALIZED (
-            SELECT l.id, nextval('cronograph.job_execution_id_seq') AS execution_id
-            FROM (SELECT id FROM locked ORDER BY place) l),
-        moment AS MATERIALIZED (SELECT coalesce(CAST(:now AS timestamptz), clock_timestamp()) AS at),
-        begun AS (
-            UPDATE cronograph.run r SET {_BEGIN.replace(":now", "moment.at")} FROM chosen c, moment
-            WHERE r.id = c.id RETURNING {_RUN}, c.execution_id, r.node_id, r.submitted_at),
-        opened AS (
-            INSERT INTO cronograph.job_execution (id, {_EXECUTION}) OVERRIDING SYSTEM VALUE
-            SELECT r.execution_id, {_OF_RUN} FROM begun r)
-        SELECT {_RUN}, r.execution_id FROM begun r""")
-    return statement.bindparams(_IDS, _NOW).columns(*_BEGUN, _EXECUTION_ID)
-
-
-@cache
-def _beginning_on_sqlite(source: Source) -> TextualSelect:
-    statement = SchemaText(f"""
-        UPDATE cronograph.run AS r SET {_BEGIN} WHERE {_AMONG} AND {source.value}
-        RETURNING {_RUN.replace("r.", "")}""")
-    return statement.bindparams(_NOW).columns(*_BEGUN)
-
-
-_OPENING_ON_SQLITE = SchemaText(f"""
-    INSERT INTO cronograph.job_execution ({_EXECUTION})
-    SELECT {_OF_RUN} FROM json_each(:ids) w JOIN cronograph.run r ON r.id = w.value ORDER BY w.key
-    RETURNING run_id, id""")
+# All of a ``HeldRun`` but the node, which is the caller's.
+_BEGUN: Final = tuple("group_name" if name == "group" else name for name in HeldRun._fields[:-2])
 
 
 class Begun(NamedTuple):
@@ -226,11 +126,6 @@ class Begun(NamedTuple):
     trigger: Trigger
     checkpoint: Json
     execution_id: int
-
-
-def _begun(row: Sequence[Any], node: tuple[int, str], execution_id: int) -> Begun:
-    *held, trigger, checkpoint = row
-    return Begun(HeldRun._make((*held, *node)), Trigger(trigger), checkpoint, execution_id)
 
 
 def start(
@@ -249,12 +144,25 @@ def start(
     Returns:
         By id, what has begun.
     """
-    postgres = dialect.is_postgresql(conn)
-    parameters = _parameters(ids, postgres=postgres, node_id=node[0], node=node[1], now=now)
-    if postgres:
-        rows = conn.execute(_starting_on_postgres(source), parameters).all()
-        return {row[0]: _begun(row[:-1], node, row[-1]) for row in rows}
-    runs = {row[0]: row for row in conn.execute(_beginning_on_sqlite(source), parameters)}
-    begun = _parameters([run_id for run_id in ids if run_id in runs], postgres=False, node=node[1])
-    opened = conn.execute(_OPENING_ON_SQLITE, begun)
-    return {run_id: _begun(runs[run_id], node, execution_id) for run_id, execution_id in opened}
+    parameters: dict[str, Any] = {"ids": list(ids), "node_id": node[0], "node": node[1], "now": now}
+    name = "start_waiting"
+    if source is not Source.QUEUE:
+        name, parameters["unjudged"] = "start_reserved", source is Source.UNJUDGED
+    rows = statements.execute(conn, name, parameters)
+    pick = statements.picker(tuple(rows.keys()), _BEGUN)
+    found = {row.id: row for row in rows}
+    if dialect.is_postgresql(conn):
+        executions = {run_id: row.execution_id for run_id, row in found.items()}
+    else:
+        begun = {"ids": [run_id for run_id in ids if run_id in found], "node": node[1]}
+        opened = statements.execute(conn, "open_executions", begun)
+        executions = {row.run_id: row.execution_id for row in opened}
+    return {
+        run_id: Begun(
+            HeldRun._make((*pick(found[run_id]), *node)),
+            Trigger(found[run_id].trigger),
+            found[run_id].checkpoint,
+            execution_id,
+        )
+        for run_id, execution_id in executions.items()
+    }

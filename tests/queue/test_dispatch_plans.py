@@ -8,10 +8,10 @@ from sqlalchemy import text
 
 from cronograph.jobs.core.model import OverlapPolicy
 from cronograph.jobs.queue import due_tasks as occurrences
+from cronograph.jobs.queue.due_tasks import unfinished_counts
 from cronograph.jobs.queue.occurrences import dispatch_due, rehearse
 from cronograph.jobs.store.db.dialect import is_postgresql
 from cronograph.jobs.store.db.transaction import Tx
-from cronograph.jobs.store.read.runs import unfinished_counts
 from tests.support.plans import work
 from tests.support.storage import Stored
 

@@ -13,9 +13,8 @@ from cronograph.jobs.core.events import Change, EventKind, spread
 from cronograph.jobs.core.model import MisfirePolicy, OverlapPolicy, ScheduleSpec, SkipReason, Trigger
 from cronograph.jobs.core.schedule import Syntax
 from cronograph.jobs.queue import due_tasks as occurrences
-from cronograph.jobs.queue.due_tasks import REPLACED, Moved, move
+from cronograph.jobs.queue.due_tasks import REPLACED, Moved, move, unfinished_counts
 from cronograph.jobs.queue.occurrences import dispatch_due, rehearse
-from cronograph.jobs.store.read import runs as run_store
 from cronograph.jobs.store.read import tasks as stored_tasks
 from cronograph.jobs.store.schema import tables
 from cronograph.jobs.store.write import tasks
@@ -352,4 +351,4 @@ def test_cancelled_runs_free_their_task(stored: Stored) -> None:
     stored.do(cancel_runs, [run.id], actor="ann")
     stored.at(2)
     assert stored.dispatch() == 1
-    assert stored.do(lambda tx: run_store.unfinished_counts(tx.conn, [run.task_id]))[run.task_id][0] == 1
+    assert stored.do(lambda tx: unfinished_counts(tx.conn, [run.task_id]))[run.task_id][0] == 1

@@ -22,8 +22,8 @@ from cronograph.jobs.core.states import RunState
 from cronograph.jobs.queue.cancel import cancel_all
 from cronograph.jobs.queue.claim import Claimant, Started
 from cronograph.jobs.queue.fairness import FairnessState
-from cronograph.jobs.queue.finish import Finish, finish
-from cronograph.jobs.queue.lane import claim_lane, finish_common, is_common
+from cronograph.jobs.queue.finish import Finish, finish, finish_common, is_common
+from cronograph.jobs.queue.lane import claim_lane
 from cronograph.jobs.queue.shapes import Place
 from cronograph.jobs.queue.turn import Order, turn
 from cronograph.jobs.store.db.database import Database, Line, parse_url

@@ -1,13 +1,12 @@
 """A new run is what a later read of it finds, although nothing but its id is read when it is inserted."""
 
-from datetime import UTC, datetime, timedelta, timezone
+from datetime import datetime, timedelta, timezone
 from typing import Any
 
 import pytest
 
 from cronograph.jobs.core.model import NewRun, Priority, Trigger
-from cronograph.jobs.core.states import RunState
-from cronograph.jobs.queue.runs import insert_all, insert_unique
+from cronograph.jobs.queue.enqueue import put
 from cronograph.jobs.store.read.runs import by_ids
 from tests.support.storage import Stored
 
@@ -33,7 +32,6 @@ RUNS: dict[str, NewRun] = {
         carried={"trace": "t"},
     ),
     "of Python's own kinds": NewRun("work", Trigger.API, args={"pair": (1, 2), "nothing": {}}),
-    "dropped at once": NewRun("work", Trigger.SCHEDULE, state=RunState.SKIPPED, error="why"),
     "of a task": NewRun(
         "work",
         Trigger.SCHEDULE,
@@ -47,21 +45,22 @@ RUNS: dict[str, NewRun] = {
 
 @pytest.mark.parametrize("name", RUNS)
 def test_a_new_run_is_what_is_stored(stored: Stored, name: str) -> None:
-    (made,) = stored.do(lambda tx: insert_all(tx.conn, [RUNS[name]], tx.now))
+    (made,) = stored.do(lambda tx: [one.run for one in put(tx, [RUNS[name]])])
     assert repr(made) == repr(stored.do(lambda tx: by_ids(tx.conn, [made.id])[made.id]))
 
 
 def test_many_runs_have_their_ids_in_their_order(stored: Stored) -> None:
     runs = [NewRun("work", Trigger.API, args={"number": number}) for number in range(50)]
-    made = stored.do(lambda tx: insert_all(tx.conn, runs, tx.now))
+    made = stored.do(lambda tx: [one.run for one in put(tx, runs)])
     found: dict[int, Any] = stored.do(lambda tx: by_ids(tx.conn, [run.id for run in made]))
     assert [found[run.id].args["number"] for run in made] == list(range(50))
     assert [run.id for run in made] == sorted(found)
 
 
-def test_a_run_with_a_unique_key_is_what_is_stored_and_the_second_is_none(stored: Stored) -> None:
+def test_a_run_with_a_unique_key_is_what_is_stored_and_the_second_is_the_first(stored: Stored) -> None:
     run = NewRun("work", Trigger.API, unique_key="once")
-    made = stored.do(lambda tx: insert_unique(tx.conn, run, datetime(2026, 3, 1, tzinfo=UTC)))
-    assert made is not None
-    assert repr(made) == repr(stored.do(lambda tx: by_ids(tx.conn, [made.id])[made.id]))
-    assert stored.do(lambda tx: insert_unique(tx.conn, run, tx.now)) is None
+    (made,) = stored.do(lambda tx: put(tx, [run]))
+    assert not made.deduplicated
+    assert repr(made.run) == repr(stored.do(lambda tx: by_ids(tx.conn, [made.run.id])[made.run.id]))
+    (again,) = stored.do(lambda tx: put(tx, [run]))
+    assert (again.run.id, again.deduplicated) == (made.run.id, True)

@@ -6,8 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from ...core.outcome import Failed
-from ...queue.finish import Finish, Finished, finish
-from ...queue.lane import finish_common, is_common
+from ...queue.finish import Finish, Finished, finish, finish_common, is_common
 from ...store.db.blame import is_databases_fault, is_unstorable
 from ...store.db.database import Database, Line
 from ..pulse import Pulse

@@ -19,7 +19,7 @@ def cancel_all(tx: Tx, ids: Sequence[int], *, reason: str) -> list[Run]:
     before = run_store.lock(tx.conn, ids)
     if tx.actor is not None:
         for run in before.values():
-            tx.was(str(run.id), state=run.state.value)
+            tx.note_before(str(run.id), state=run.state.value)
     cancelled = run_store.cancel_unstarted(tx.conn, ids, reason, tx.now)
     asked = run_store.request_cancel(tx.conn, ids, reason, tx.now)
     tx.emit(run_change(before[run_id], RunState.CANCELLED) for run_id in sorted(cancelled))

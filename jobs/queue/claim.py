@@ -7,10 +7,10 @@ from enum import Enum, auto
 from functools import partial
 from typing import Any, TypeVar
 
+from ..core.effective_policies import earliest_start, effective_tolerance, interval_of
 from ..core.events import STARTED
 from ..core.misfire import Skip
 from ..core.model import TAKING_NODES, Json, Run, SkipReason, Task, Trigger
-from ..core.policies import earliest_start, effective_tolerance, interval_of
 from ..core.states import RunState
 from ..core.wording import time_text
 from ..store.db.transaction import Tx

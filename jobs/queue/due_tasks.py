@@ -17,7 +17,7 @@ from ..core.model import MisfirePolicy, OverlapPolicy, ScheduleSpec
 from ..core.schedule import Syntax
 from ..core.states import RunState
 from ..store.db import dialect
-from ..store.db.line import PLANNED
+from ..store.db.autocommit import PLANNED
 from ..store.schema.naming import SchemaText
 from ..store.schema.rows import members
 from . import statements
@@ -69,10 +69,10 @@ class Made(NamedTuple):
 
 
 class Written(NamedTuple):
-    """``runs`` were made; ``untold``: those of them of which no event tells yet, in their order."""
+    """``runs`` were made; ``without_event``: those of them of which no event tells yet, in their order."""
 
     runs: int
-    untold: list[Made]
+    without_event: list[Made]
 
 
 _OVERLAPS, _MISFIRES, _STATES = members(OverlapPolicy), members(MisfirePolicy), members(RunState)
@@ -84,7 +84,7 @@ _PLACE: Final = {name: place for place, name in enumerate(DueTask._fields)}
 def due(conn: Connection, now: datetime | None, limit: int) -> list[Found]:
     """Up to ``limit`` due tasks, the longest due first, that no other node is dispatching; locked until the commit.
 
-    On PostgreSQL, what follows in the transaction is planned as on a ``Line``.
+    On PostgreSQL, what follows in the transaction is planned as on an ``AutocommitConnection``.
 
     Args:
         conn: The transaction.
@@ -133,7 +133,7 @@ def unfinished_counts(conn: Connection, task_ids: Sequence[int]) -> dict[int, tu
 
 
 def write(
-    conn: Connection, occurrences: Sequence[Occurrence], moved: Sequence[Moved], now: datetime, *, tell: bool
+    conn: Connection, occurrences: Sequence[Occurrence], moved: Sequence[Moved], now: datetime, *, with_event: bool
 ) -> Written:
     """Insert a run for each occurrence that nobody had inserted before, and move the tasks on.
 
@@ -142,16 +142,16 @@ def write(
         occurrences: What becomes runs.
         moved: How their tasks go on, and others.
         now: The database's time.
-        tell: Whether all of them wait and an event may tell of them now, where that saves a statement.
+        with_event: Whether all of them wait and an event may tell of them now, where that saves a statement.
     """
     parameters: dict[str, Any] = {"occurrences": _listed(occurrences), "now": now}
     if not dialect.is_postgresql(conn):
         rows = statements.execute(conn, "make_runs_of_tasks", parameters).all()
         move(conn, moved)
         return _written(len(rows), rows)
-    parameters |= {"tasks": _listed(moved), "tell": tell}
+    parameters |= {"tasks": _listed(moved), "tell": with_event}
     rows = statements.execute(conn, "make_runs_of_tasks", parameters).all()
-    return _written(rows[0].runs, [] if tell else [row for row in rows if row.id is not None])
+    return _written(rows[0].runs, [] if with_event else [row for row in rows if row.id is not None])
 
 
 def _written(runs: int, rows: Sequence[Row[Any]]) -> Written:

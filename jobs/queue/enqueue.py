@@ -18,7 +18,7 @@ from ..core.model import Json, NewRun, Priority, Run, Trigger
 from ..core.rules import name_faults, new_run_faults
 from ..store.db import dialect, outbox
 from ..store.db.borrowed import borrowed
-from ..store.db.database import ThreadLine
+from ..store.db.database import SyncAutocommitConnection
 from ..store.db.transaction import Tx, Wake
 from ..store.read import runs as stored_runs
 from . import statements
@@ -84,12 +84,14 @@ def enqueue_sync(  # noqa: PLR0913 - each setting of a run has a name of its own
     with borrowed(conn, schema):
         if dialect.is_postgresql(conn):
             new = NewRuns.of([run])
-            for stored in insert(conn, new, tell=True).stored(new):
+            for stored in insert(conn, new, with_event=True).stored(new):
                 return stored
         return enqueue_all(conn, [run])[0]
 
 
-def enqueue_alone(line: ThreadLine, job_name: str, args: Mapping[str, Json], options: Mapping[str, Any]) -> Run | None:
+def enqueue_autocommit(
+    connection: SyncAutocommitConnection, job_name: str, args: Mapping[str, Json], options: Mapping[str, Any]
+) -> Run | None:
     """``enqueue_sync`` in a transaction of its own; ``options`` are its arguments.
 
     None, and nothing was added: an unfinished run had the unique key when it was looked for.
@@ -97,7 +99,7 @@ def enqueue_alone(line: ThreadLine, job_name: str, args: Mapping[str, Json], opt
     given = {name: options.get(name) for name in RUN_POLICIES}
     others = {name: options.get(name) for name in ("run_at", "unique_key", "carried")}
     new = NewRuns.of([new_run(job_name, given, args, **others)])
-    inserted = insert_by(lambda parameters: line.execute(statements.for_driver(NAME), parameters)[0], new)
+    inserted = insert_by(lambda parameters: connection.execute(statements.for_driver(NAME), parameters)[0], new)
     return next(iter(inserted.stored(new)), None)
 
 

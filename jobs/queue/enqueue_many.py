@@ -36,7 +36,7 @@ def enqueue_many_sync(session: Transaction, runs: Iterable[RunSpec], *, schema: 
         if any(kind.unique_key is not None for kind in new.kinds):
             return [run.id for run in enqueue_all(conn, new.apart())]
         if dialect.is_postgresql(conn):
-            return insert(conn, new, tell=True).ids
+            return insert(conn, new, with_event=True).ids
         return _insert_with_event(conn, new) if new.kind else []
 
 
@@ -69,7 +69,7 @@ def _checked(runs: Iterable[RunSpec]) -> NewRuns:
             new.args.append(args_text(spec.args) if spec.args else "{}")
             new.carried.append(args_text(spec.carried, "carried") if spec.carried else NOTHING)
         except UserError as error:
-            raise error.within("runs", str(place)) from error
+            raise error.with_prefix("runs", str(place)) from error
     return new
 
 

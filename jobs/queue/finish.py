@@ -9,7 +9,7 @@ from ..core.events import ENDED
 from ..core.model import Json, NewRun, Outcome, Run
 from ..core.outcome import INVALID_ARGUMENTS, Failed, HandedBack, JobOutcome, Succeeded, judge
 from ..core.states import FINAL, RunState
-from ..store.db.line import Line, NotConnectedError
+from ..store.db.autocommit import AutocommitConnection, NotConnectedError
 from ..store.db.transaction import Tx, Wake
 from ..store.read import nodes as stored_nodes
 from ..store.read.logs import LogLine
@@ -17,7 +17,7 @@ from . import statements
 from .changes import finished_changes, many_changes
 from .endings import Before, Ending, end_attempts
 from .enqueue import put
-from .failures import enqueue_heirs
+from .failures import enqueue_failure_jobs
 from .logs import append_lines
 from .shapes import HeldRun
 
@@ -69,7 +69,7 @@ def finish(tx: Tx, node_id: int, node: str, ended: Sequence[Finish]) -> Finished
     ]
     if following:
         put(tx, following)
-    enqueue_heirs(tx, [(one.run, ending) for one, ending in accepted if ending.state == RunState.FAILED.value])
+    enqueue_failure_jobs(tx, [(one.run, ending) for one, ending in accepted if ending.state == RunState.FAILED.value])
     repeated = {
         one.run.id for one in ended if one.run.id not in changed and _is_done(before.get(one.run.id), one, node_id)
     }
@@ -89,7 +89,9 @@ def is_common(ended: Finish) -> bool:
     )
 
 
-async def finish_common(line: Line, node: tuple[int, str], ended: Sequence[Finish]) -> tuple[frozenset[int], Wake]:
+async def finish_common(
+    connection: AutocommitConnection, node: tuple[int, str], ended: Sequence[Finish]
+) -> tuple[frozenset[int], Wake]:
     """Write common ends, one of a run at most; the runs whose end is stored now.
 
     The others were asked to stop, taken from this node, or ended by an earlier try whose answer was lost, or there is
@@ -107,7 +109,7 @@ async def finish_common(line: Line, node: tuple[int, str], ended: Sequence[Finis
         "records": records,
     }  # fmt: skip
     try:
-        rows = await line.execute(statements.for_driver("end_successes"), parameters)
+        rows = await connection.execute(statements.for_driver("end_successes"), parameters)
     except NotConnectedError:
         return frozenset(), Wake.NONE
     stored = frozenset(row.id for row in rows)
@@ -132,7 +134,7 @@ def _left_to_others(tx: Tx, node_id: int, node: str, ended: Sequence[Finish]) ->
 
 def _emit(tx: Tx, node: str, accepted: Sequence[tuple[Finish, Ending]]) -> None:
     """Keep the last log lines of the accepted ends, and emit what has happened."""
-    tail = [line for one, _ in accepted for line in one.log_tail]
+    tail = [connection for one, _ in accepted for connection in one.log_tail]
     if tail:
         append_lines(tx, tail)
     for common, some in groupby(accepted, _is_success):

@@ -8,18 +8,18 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING, Any, Final
 
-from ..core.later import Later
-from ..store.db.line import Line, NotConnectedError
+from ..core.lazy import LazyModule
+from ..store.db.autocommit import AutocommitConnection, NotConnectedError
 from ..store.db.transaction import Wake
 from . import statements
 from .claim import Claimant, Started
 from .fairness import FairnessState
-from .shapes import HeldRun, Place
+from .shapes import HeldRun, LanePosition
 
 if TYPE_CHECKING:
     import psycopg
 else:
-    psycopg = Later("psycopg")
+    psycopg = LazyModule("psycopg")
 
 
 class Lane(Enum):
@@ -54,16 +54,21 @@ class LaneClaim:
     fairness: FairnessState
     more: bool
     next_in: float | None
-    place: Place | None
+    place: LanePosition | None
 
 
-_BEHIND_NOTHING: Final[Mapping[str, None]] = dict.fromkeys(Place._fields)
+_BEHIND_NOTHING: Final[Mapping[str, None]] = dict.fromkeys(LanePosition._fields)
 # All of a ``HeldRun`` but what is the same for all that a statement begins.
 _HELD: Final = tuple("group_name" if name == "group" else name for name in HeldRun._fields[:-3])
 
 
 async def claim_lane(
-    line: Line, claimant: Claimant, fairness: FairnessState, *, slots: int, behind: Place | None = None
+    connection: AutocommitConnection,
+    claimant: Claimant,
+    fairness: FairnessState,
+    *,
+    slots: int,
+    behind: LanePosition | None = None,
 ) -> tuple[LaneClaim, Wake]:
     """Begin up to ``slots`` runs where all that is due is of one group and one class. ``fairness`` is not changed.
 
@@ -72,7 +77,7 @@ async def claim_lane(
     there is more than this lane it sees as any other look does, but for runs of jobs that the node does not know.
 
     Args:
-        line: A line of the caller's.
+        connection: A connection of the caller's.
         claimant: The node.
         fairness: What it remembers of earlier claims.
         slots: How many.
@@ -87,10 +92,10 @@ async def claim_lane(
     }
     place: Mapping[str, Any] = _BEHIND_NOTHING if behind is None else behind._asdict()
     try:
-        rows = await line.execute(statements.for_driver("claim_lane"), {**parameters, **place})
+        rows = await connection.execute(statements.for_driver("claim_lane"), {**parameters, **place})
         by_job = rows[0].found == Lane.SHARED.value
         if by_job:
-            rows = await line.execute(statements.for_driver("claim_lane_by_job"), parameters)
+            rows = await connection.execute(statements.for_driver("claim_lane_by_job"), parameters)
     except NotConnectedError:
         # The connections of ``turn`` may be open although the server, or this process, is short of new ones.
         return not_served
@@ -106,7 +111,11 @@ async def claim_lane(
     started = _started(rows, claimant)
     after = fairness.after(started[0].run.group, len(started))
     is_next = first.runs == slots and not by_job
-    last = Place(first.lane_group, first.lane_high, first.last_available_at, started[-1].run.id) if is_next else None
+    last = (
+        LanePosition(first.lane_group, first.lane_high, first.last_available_at, started[-1].run.id)
+        if is_next
+        else None
+    )
     return LaneClaim(True, started, after, first.is_full or behind is not None, first.next_in, last), Wake.EVENTS
 
 

@@ -100,17 +100,19 @@ class Inserted(NamedTuple):
         return [_stored(self.kinds[kind], key, self.submitted_at, *texts) for key, kind, *texts in rows]
 
 
-def insert(conn: Connection, new: NewRuns, now: datetime | None = None, *, tell: bool = False) -> Inserted:
+def insert(conn: Connection, new: NewRuns, now: datetime | None = None, *, with_event: bool = False) -> Inserted:
     """Insert runs in a transaction; with a unique key only one.
 
     Args:
         conn: The transaction.
         new: What; what it inherits it has from its job as that is published now.
         now: When they are submitted; None on PostgreSQL: by its clock.
-        tell: On PostgreSQL, whether the statement writes their event and notifies the nodes.
+        with_event: On PostgreSQL, whether the statement writes their event and notifies the nodes.
     """
     if dialect.is_postgresql(conn):
-        return insert_by(lambda parameters: statements.execute(conn, NAME, parameters).one(), new, now, tell=tell)
+        return insert_by(
+            lambda parameters: statements.execute(conn, NAME, parameters).one(), new, now, with_event=with_event
+        )
     at = now or dialect.database_now(conn)
     said = jobs.defaults(conn, {kind.job_name for kind in new.kinds if kind.inherits})
     kinds = [run_of_job(kind, said[kind.job_name]) if kind.inherits else kind for kind in new.kinds]
@@ -129,7 +131,7 @@ def insert_by(
     new: NewRuns,
     now: datetime | None = None,
     *,
-    tell: bool = True,
+    with_event: bool = True,
 ) -> Inserted:
     """``insert`` on PostgreSQL by whatever sends the statement.
 
@@ -137,7 +139,7 @@ def insert_by(
         send: In a transaction, or as a transaction of its own.
         new: What.
         now: See there.
-        tell: See there.
+        with_event: See there.
     """
     kinds = json.dumps(
         [_kind(place, one) for place, one in enumerate(new.kinds)], default=dialect.time_text, ensure_ascii=False
@@ -145,7 +147,7 @@ def insert_by(
     same = {
         "kinds": kinds,
         "now": now,
-        "tell": tell,
+        "tell": with_event,
         "wakes": str(WAKES.value),
     }
     ids: list[int] = []

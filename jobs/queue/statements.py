@@ -18,7 +18,7 @@ from sqlalchemy import Connection, CursorResult, TextualSelect, bindparam
 from sqlalchemy.types import JSON, TypeEngine
 
 from ..store.db import dialect
-from ..store.db.line import PLANNED
+from ..store.db.autocommit import PLANNED
 from ..store.schema.naming import SQLITE_SCHEMA, SchemaText, in_schema
 from ..store.schema.tables import job_execution, periodic_task, run
 from ..store.schema.types import UtcDateTime
@@ -65,7 +65,7 @@ def statement(database: str, name: str) -> Statement:
     whole = (FOLDER / database / f"{name}.sql").read_text(encoding="utf-8")
     heading = _HEADING.match(whole)
     assert heading is not None, f"{name}.sql has no heading"
-    lines = (line.removeprefix("--").removeprefix(" ") for line in heading[0].splitlines())
+    lines = (connection.removeprefix("--").removeprefix(" ") for connection in heading[0].splitlines())
     return Statement(name, "\n".join(lines), whole[heading.end() :])
 
 

@@ -7,17 +7,17 @@ import typer
 from ...jobs.core.rules import unknown
 from ...jobs.queue.statements import POSTGRES, SQLITE, names, plan, statement
 from ...jobs.store.db.opening import connected
-from .desk import Desk, at_desk
+from .database_command import DatabaseCommand, database_command
 
 Name = Annotated[
     str | None, typer.Argument(help="Of the statement, e.g. claim_lane; all unless given.", show_default=False)
 ]
 
 
-@at_desk
-def sql(desk: Desk, name: Name = None) -> None:
+@database_command
+def sql(command: DatabaseCommand, name: Name = None) -> None:
     """Print the statements of the queue, each with its plan on the present database. Nothing is executed."""
-    url = desk.settings.database_url
+    url = command.settings.database_url
     database = SQLITE if url.startswith("sqlite") else POSTGRES
     known = names(database)
     if name is not None and name not in known:
@@ -29,4 +29,4 @@ def sql(desk: Desk, name: Name = None) -> None:
         for one, lines in found
     ]
     texts = ["\n".join([f"-- {one.name}", f"{one.heading}\n", one.text, "Plan:", *lines]) for one, lines in found]
-    desk.result({"database": database, "statements": data}, "\n\n".join(texts))
+    command.result({"database": database, "statements": data}, "\n\n".join(texts))

@@ -18,7 +18,7 @@ from cronograph.jobs.queue.fairness import FairnessState
 from cronograph.jobs.queue.lane import claim_lane
 from cronograph.jobs.queue.pending_jobs import jobs_among_others
 from cronograph.jobs.queue.starts import Source
-from cronograph.jobs.store.db.database import Line, parse_url
+from cronograph.jobs.store.db.database import AutocommitConnection, parse_url
 from cronograph.jobs.store.db.dialect import is_postgresql
 from cronograph.jobs.store.schema import tables
 from tests.support.plans import pages_touched_on_a_line, rows_touched_on_a_line, work
@@ -224,7 +224,7 @@ def test_what_is_taken_beside_unknown_jobs_is_what_is_taken_alone(stored: Stored
     assert alone == beside
 
 
-class Recording(Line):
+class Recording(AutocommitConnection):
     """A line that keeps what it sends."""
 
     sent: list[tuple[str, Mapping[str, Any]]]

@@ -24,9 +24,9 @@ from cronograph.jobs.queue.claim import Claimant, Started
 from cronograph.jobs.queue.fairness import FairnessState
 from cronograph.jobs.queue.finish import Finish, finish, finish_common, is_common
 from cronograph.jobs.queue.lane import claim_lane
-from cronograph.jobs.queue.shapes import Place
+from cronograph.jobs.queue.shapes import LanePosition
 from cronograph.jobs.queue.turn import Order, turn
-from cronograph.jobs.store.db.database import Database, Line, parse_url
+from cronograph.jobs.store.db.database import AutocommitConnection, Database, parse_url
 from cronograph.jobs.store.read import runs
 from cronograph.jobs.store.schema import tables
 from cronograph.jobs.store.write import nodes
@@ -51,15 +51,15 @@ class Party:
 
     def __init__(self, url: str, *, common: bool) -> None:
         self.database = Database(url)
-        self.line = self.database.line() if common else None
+        self.line = self.database.autocommit_connection() if common else None
         self.fairness = FairnessState()
         self.lanes = 0
         self.goes_on = False
-        self.place: Place | None = None
+        self.place: LanePosition | None = None
         self.claimant = Claimant(0, "", ())
 
     async def begin(self) -> None:
-        node = await self.database.write(join, NewNode("node-a", 20, "1", JOBS, 60.0), alone=False)
+        node = await self.database.write(join, NewNode("node-a", 20, "1", JOBS, 60.0), only_node=False)
         await self.database.write(lambda tx: nodes.set_state(tx.conn, node.id, NodeState.ACTIVE))
         self.claimant = Claimant(node.id, node.name, ("work", "play"))
         for name, syntax, value in (
@@ -73,7 +73,7 @@ class Party:
     async def claim(self, slots: int) -> tuple[Started, ...]:
         if self.line is not None:
             behind = self.place if self.goes_on else None
-            lane = await self.database.on_line(
+            lane = await self.database.on_connection(
                 claim_lane, self.line, self.claimant, self.fairness, slots=slots, behind=behind
             )
             self.place = lane.place
@@ -91,7 +91,7 @@ class Party:
         common = [one for one in ended if is_common(one)]
         stored: frozenset[int] = frozenset()
         if self.line is not None and common:
-            stored = await self.database.on_line(finish_common, self.line, node, common)
+            stored = await self.database.on_connection(finish_common, self.line, node, common)
         rest = [one for one in ended if one.run.id not in stored]
         if rest:
             await self.database.write(finish, *node, rest)
@@ -245,7 +245,7 @@ def _known(started: Started) -> dict[str, Any]:
 async def test_without_a_connection_for_the_common_case_the_general_one_does_it(postgres_url: str) -> None:
     party = Party(postgres_url, common=True)
     await party.begin()
-    party.line = Line(parse_url("postgresql://nobody@127.0.0.1:1/nothing"))
+    party.line = AutocommitConnection(parse_url("postgresql://nobody@127.0.0.1:1/nothing"))
     await party.database.write(put, [NewRun("work", Trigger.API)])
     (started,) = await party.claim(5)
     assert party.lanes == 0

@@ -149,7 +149,7 @@ def write(
         rows = statements.execute(conn, "make_runs_of_tasks", parameters).all()
         move(conn, moved)
         return _written(len(rows), rows)
-    parameters |= {"tasks": _listed(moved), "tell": with_event}
+    parameters |= {"tasks": _listed(moved), "with_event": with_event}
     rows = statements.execute(conn, "make_runs_of_tasks", parameters).all()
     return _written(rows[0].runs, [] if with_event else [row for row in rows if row.id is not None])
 

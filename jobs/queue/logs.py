@@ -17,10 +17,10 @@ def append_lines(tx: Tx, lines: Sequence[LogLine], *, cut_at_most: int | None = 
     by later ones, at last by ``cut_lines``.
     """
     logs.append(tx.conn, lines)
-    newest = {connection.execution_id: connection.connection for connection in lines}
-    for execution_id, connection in newest.items():
-        if connection > KEPT_LINES:
-            logs.cut(tx.conn, execution_id, connection - KEPT_LINES + 1, cut_at_most)
+    newest = {one.execution_id: one.line for one in lines}
+    for execution_id, line in newest.items():
+        if line > KEPT_LINES:
+            logs.cut(tx.conn, execution_id, line - KEPT_LINES + 1, cut_at_most)
     tx.wake(Wake.LOGS)
 
 

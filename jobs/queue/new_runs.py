@@ -147,7 +147,7 @@ def insert_by(
     same = {
         "kinds": kinds,
         "now": now,
-        "tell": with_event,
+        "with_event": with_event,
         "wakes": str(WAKES.value),
     }
     ids: list[int] = []

@@ -12,7 +12,7 @@
 --   each_kind, each_args, each_carried: what all have
 --   runs: how many
 --   now: the time; null: the database's own
---   tell, wakes: whether to write their event here and notify the nodes, and of what
+--   with_event, wakes: whether to write their event here and notify the nodes, and of what
 -- Index: pk_job, uq_run_unique_key
 -- Called by: new_runs.insert
 WITH moment AS MATERIALIZED (SELECT coalesce(CAST(:now AS timestamptz), statement_timestamp()) AS at),
@@ -55,10 +55,10 @@ event_written AS (
         SELECT jsonb_agg(jsonb_build_array(ids, job_name, group_name) ORDER BY first)
         FROM (SELECT array_agg(id ORDER BY id) AS ids, min(id) AS first, job_name, group_name
               FROM inserted GROUP BY job_name, group_name) AS alike)))
-    FROM moment m WHERE CAST(:tell AS boolean) AND EXISTS (SELECT FROM inserted))
+    FROM moment m WHERE CAST(:with_event AS boolean) AND EXISTS (SELECT FROM inserted))
 SELECT (SELECT array_agg(id ORDER BY id) FROM inserted) AS ids, m.at AS submitted_at,
     CAST((SELECT json_agg(json_build_object('group', s.group_name, 'priority', s.priority, 'retries', s.retries,
         'retry_delay', s.retry_delay, 'timeout', s.timeout) ORDER BY s.kind) FROM settled s) AS text) AS decided,
-    CASE WHEN CAST(:tell AS boolean) AND EXISTS (SELECT FROM inserted)
+    CASE WHEN CAST(:with_event AS boolean) AND EXISTS (SELECT FROM inserted)
         THEN pg_notify('cronograph', CAST(:wakes AS text)) END AS notified
 FROM moment m

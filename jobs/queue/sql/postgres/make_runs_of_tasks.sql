@@ -7,7 +7,7 @@
 --   now: the database's time
 --   occurrences: a JSON array of objects with the fields of `Occurrence` and their place
 --   tasks: a JSON array of objects with the fields of `Moved`
---   tell: true: write their event here, and answer with their number alone
+--   with_event: true: write their event here, and answer with their number alone
 -- Index: pk_periodic_task, uq_run_occurrence
 -- Called by: due_tasks.write
 WITH moment AS MATERIALIZED (SELECT CAST(:now AS timestamptz) AS at),
@@ -37,6 +37,6 @@ event_written AS (
     INSERT INTO cronograph.event (at, changes)
     SELECT m.at, jsonb_build_array(jsonb_build_object('created', (
         SELECT jsonb_agg(jsonb_build_array(id, job_name, group_name, task_id, task_name) ORDER BY id) FROM made)))
-    FROM moment m WHERE CAST(:tell AS boolean) AND EXISTS (SELECT FROM made))
+    FROM moment m WHERE CAST(:with_event AS boolean) AND EXISTS (SELECT FROM made))
 SELECT n.runs, r.id, r.task_id, r.state
-FROM (SELECT count(*) AS runs FROM made) n LEFT JOIN made r ON NOT CAST(:tell AS boolean)
+FROM (SELECT count(*) AS runs FROM made) n LEFT JOIN made r ON NOT CAST(:with_event AS boolean)

@@ -13,6 +13,7 @@ from .scalars import MAX_BIGINT, unstorable
 
 DEFAULT_PAGE: Final = 50
 MAX_PAGE: Final = 200
+DEFAULT_STRIP: Final = 60
 MAX_COUNT: Final = 100
 MAX_JOB_LOGS: Final = 1_000
 MAX_LINES: Final = 1_000

@@ -18,7 +18,7 @@ from graphql import (
 
 from .guard.answer import AnswerSize
 from .guard.limits import LimitExceeded, Limits
-from .plain_fields import PlainField, PlainFields, ReadyField
+from .plain_fields import Known, PlainFields, ReadyField
 
 ADVICE: Final = "Ask for fewer rows, or for fewer of the long texts."
 
@@ -28,7 +28,7 @@ LIMITS: Final = "cronograph-limits"
 PLAIN_FIELDS: Final = "cronograph-plain-fields"
 """Under this key they find the plain fields, if these are to be answered without graphql-core's ceremony."""
 
-Plan = tuple[tuple[str, PlainField | ReadyField | None, Any], ...]
+Plan = tuple[tuple[str, Known, Any], ...]
 """The fields of one selection in order: the name in the answer, what is known of it, graphql-core's details."""
 
 EventBounds: TypeAlias = Callable[[Any], AbstractAsyncContextManager[Any]]
@@ -110,7 +110,7 @@ class OperationExecutor(StrawberryGraphQLCoreExecutionContext):
         awaitable: list[str] = []
         try:
             for name, known, details in plan:
-                plain = known if type(known) is PlainField else None
+                plain = None if isinstance(known, ReadyField) else known
                 value = Undefined if plain is None else plain.shown(getattr(source_value, plain.attribute, Undefined))
                 if value is Undefined:
                     own = Path(path, name, parent_type.name)
@@ -132,7 +132,7 @@ class OperationExecutor(StrawberryGraphQLCoreExecutionContext):
         self,
         parent: GraphQLObjectType,
         source: Any,  # noqa: ANN401
-        known: PlainField | ReadyField | None,
+        known: Known,
         details: Any,  # noqa: ANN401
         path: Path,
         position_context: Any,  # noqa: ANN401

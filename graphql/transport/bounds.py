@@ -21,7 +21,7 @@ from .pace import Pace
 END_SECONDS: Final = 0.1
 """So much later than the execution itself, what it still reads ends."""
 
-PATIENCE: Final = 10.0
+RETRY_SECONDS: Final = 10.0
 """Seconds for which a subscription repeats a read while the database is away: its reader would only come back."""
 
 
@@ -34,14 +34,14 @@ class Reads:
         cost: as the guard measured it.
         costly: whether it must leave the connections of others alone: it costs much, or its client has used much.
         deadline: when its reads end, by the event loop's clock; None = they have no common end.
-        patience: seconds for which a read is repeated while the database is away.
+        retry_seconds: seconds for which a read is repeated while the database is away.
     """
 
     client: str = ""
     cost: int = 0
     costly: bool = False
     deadline: float | None = None
-    patience: float = 0.0
+    retry_seconds: float = 0.0
 
 
 Lane = Callable[[Any, Reads], Any]
@@ -109,7 +109,7 @@ class Bounds:
         client: str,
         cost: int,
         context: Any,  # noqa: ANN401 - the schema's own type
-        patience: float = 0.0,
+        retry_seconds: float = 0.0,
         *,
         event: bool = False,
     ) -> AsyncGenerator[Admitted, None]:
@@ -119,7 +119,7 @@ class Bounds:
             client: Whose budget it uses.
             cost: As the guard measured it.
             context: Of its operation.
-            patience: See `Reads`.
+            retry_seconds: See `Reads`.
             event: Whether it is one event of a subscription.
 
         Raises:
@@ -128,12 +128,12 @@ class Bounds:
         async with self._budget.admitted(client, cost), self.pace.turn(client, event=event) as turn:
             deadline = asyncio.get_running_loop().time() + self._limits.operation_seconds + END_SECONDS
             costly = turn.paced or cost > self._limits.cheap_cost
-            reads = Reads(client=client, cost=cost, costly=costly, deadline=deadline, patience=patience)
+            reads = Reads(client=client, cost=cost, costly=costly, deadline=deadline, retry_seconds=retry_seconds)
             yield Admitted(self._lane(context, reads), turn.meter)
 
     def of_source(self, context: Any) -> Any:  # noqa: ANN401 - the schema's own type
         """The context for what a subscription reads to find its events."""
-        return self._lane(context, Reads(patience=PATIENCE))
+        return self._lane(context, Reads(retry_seconds=RETRY_SECONDS))
 
     def of_events(self, client: str, cost: int) -> EventBounds:
         """The bounds of each event of a subscription that costs so much."""
@@ -141,7 +141,7 @@ class Bounds:
 
     @asynccontextmanager
     async def _event(self, client: str, cost: int, context: Any) -> AsyncGenerator[Admitted, None]:  # noqa: ANN401
-        async with self.admitted(client, cost, context, PATIENCE, event=True) as found:
+        async with self.admitted(client, cost, context, RETRY_SECONDS, event=True) as found:
             try:
                 async with asyncio.timeout(self._limits.operation_seconds):
                     yield found

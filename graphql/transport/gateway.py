@@ -1,0 +1,155 @@
+"""What all transports share: the engine, the checks before it, and the hooks of the application."""
+
+import asyncio
+from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Mapping
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
+from typing import Any, Final
+
+from starlette.requests import HTTPConnection
+
+from ..errors import UserFacingError
+from ..guard.document import Prepared
+from ..guard.limits import Limits
+from .body import Body, BodyReader
+from .bounds import Bounds
+from .engine import Engine
+from .members import Encoded
+from .persisted import PersistedDocuments
+from .request import GraphQLRequest, as_object, decode, parse_json, parse_request
+from .sharing import SharedStreams
+from .site import SitePolicy
+from .streams import OpenStreams
+
+SHORT: Final = 16 * 1024
+"""Bytes of a body that are parsed in well under a millisecond."""
+
+GetContext = Callable[[HTTPConnection], Awaitable[Any]]
+Watch = Callable[[Any, Callable[[UserFacingError], None]], AbstractContextManager[None]]
+"""Watches the rights behind the context of a stream while a block runs; calls back once when they are lost."""
+
+
+@contextmanager
+def unwatched(_context: object, _lost: Callable[[UserFacingError], None]) -> Generator[None]:
+    """For servers without sign-in: nobody loses anything."""
+    yield
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """The answer of a query or a mutation.
+
+    Attributes:
+        content: what is answered.
+        text: the same as JSON.
+    """
+
+    content: Mapping[str, Any]
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Gateway:
+    """The parts a transport works with.
+
+    Attributes:
+        engine: prepares and runs operations.
+        get_context: makes the context of one operation from its connection, and raises `UserFacingError` to refuse it
+            (with `http_status`). For WebSockets it is called once at `connection_init`, where an error closes the
+            socket, and again for every operation; the payload of `connection_init` is
+        `connection.state.connection_params`. site: hosts and origins accepted.
+        persisted: documents by hash.
+        streams: the open streams.
+        shared: runs subscriptions, those of equal subscribers once.
+        watch: tells a stream when its reader has lost the right to it.
+        bounds: who may execute now, and within what.
+        bodies: reads the bodies of requests.
+        resume_variable: the variable that `Last-Event-ID` sets when the operation declares it.
+    """
+
+    engine: Engine
+    get_context: GetContext
+    site: SitePolicy
+    persisted: PersistedDocuments
+    streams: OpenStreams
+    shared: SharedStreams
+    bounds: Bounds
+    bodies: BodyReader
+    watch: Watch = unwatched
+    resume_variable: str = "after"
+
+    @property
+    def limits(self) -> Limits:
+        """The limits in force."""
+        return self.engine.limits
+
+    async def parse(self, body: Body, context: Any, connection: HTTPConnection) -> GraphQLRequest:  # noqa: ANN401
+        """Read a body as JSON; a long one once it is its client's turn.
+
+        Raises:
+            UserFacingError: see `parse_json` and `parse_request`.
+        """
+        pace, client = self.bounds.pace, self.bounds.client_of(context, connection)
+        if body.wide:
+            # What is that long takes its time; others are answered meanwhile.
+            return await asyncio.to_thread(self._parsed, body)
+        if len(body.content) <= SHORT:
+            with pace.meter(client).measured():
+                return self._parsed(body)
+        async with pace.turn(client) as turn:
+            with turn.meter.measured():
+                return self._parsed(body)
+
+    def _parsed(self, body: Body) -> GraphQLRequest:
+        return parse_request(parse_json(decode(body.content), self.limits))
+
+    async def prepare(self, request: GraphQLRequest, context: Any, connection: HTTPConnection) -> Prepared:  # noqa: ANN401
+        """Find the document of a request and check it; one that is new once it is its client's turn.
+
+        Raises:
+            RequestRefused: it will not be executed.
+        """
+        pace, client = self.bounds.pace, self.bounds.client_of(context, connection)
+        resolved = self.persisted.resolve(request)
+        if self.engine.knows(resolved):
+            with pace.meter(client).measured():
+                return self._checked(resolved)
+        async with pace.turn(client) as turn:
+            with turn.meter.measured():
+                return self._checked(resolved)
+
+    def _checked(self, resolved: GraphQLRequest) -> Prepared:
+        prepared = self.engine.prepare(resolved)
+        self.persisted.remember(resolved)
+        return prepared
+
+    async def execute(self, prepared: Prepared, context: Any, connection: HTTPConnection) -> Answer:  # noqa: ANN401
+        """Run a query or a mutation once the budget has room for it and its turn has come.
+
+        Raises:
+            UserFacingError: the server is busy, see `Bounds.admitted`.
+        """
+        client = self.bounds.client_of(context, connection)
+        async with self.bounds.admitted(client, prepared.measure.cost, context) as admitted:
+            content = await self.engine.execute(prepared, admitted.context, admitted.meter)
+            with admitted.meter.measured():
+                return Answer(content, self.engine.encode(content))
+
+    def stream(self, prepared: Prepared, context: Any, connection: HTTPConnection) -> AsyncGenerator[Encoded, None]:  # noqa: ANN401
+        """The answers of a subscription, each made once the budget has room for it.
+
+        Raises:
+            RequestRefused: while iterating, see `SharedStreams.stream`.
+        """
+        bounds = self.bounds.of_events(self.bounds.client_of(context, connection), prepared.measure.cost)
+        return self.shared.stream(prepared, self.bounds.of_source(context), bounds)
+
+
+def cursor_of_answer(answer: Mapping[str, Any]) -> str | None:
+    """The default `event_id`: the `cursor` of the answer's only root field, if it has one."""
+    data = as_object(answer.get("data"))
+    if data is None or len(data) != 1:
+        return None
+    (value,) = data.values()
+    cursor = (as_object(value) or {}).get("cursor")
+    return cursor if isinstance(cursor, str) else None

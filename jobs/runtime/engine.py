@@ -7,8 +7,8 @@ from contextlib import AsyncExitStack
 from dataclasses import replace
 
 from ..base.services import Services
-from ..core.held import HeldRun
 from ..core.model import Node, Run
+from ..queue.shapes import HeldRun
 from ..registry import Registry
 from ..store.db.database import Database
 from ..store.db.transaction import Wake

@@ -13,11 +13,12 @@ from sqlalchemy import Connection, select
 
 from cronograph.jobs.accounts.actions.secrets import set_secret
 from cronograph.jobs.accounts.rules.sealing import KeyRing, no_keys
-from cronograph.jobs.actions.runs import cancel_all, enqueue_runs, put
+from cronograph.jobs.actions.runs import enqueue_runs, put
 from cronograph.jobs.actions.tasks import create_task, trigger_task
 from cronograph.jobs.base.services import Services
 from cronograph.jobs.core.model import Execution, NewRun, Run, TaskSpec, Trigger
 from cronograph.jobs.core.states import FINAL, RunState
+from cronograph.jobs.queue.cancel import cancel_all
 from cronograph.jobs.registry import Registry
 from cronograph.jobs.runtime.base.launcher import StartLauncher
 from cronograph.jobs.runtime.base.settings import EngineSettings

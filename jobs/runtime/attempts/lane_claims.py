@@ -4,10 +4,10 @@ import time
 from collections.abc import Callable
 from typing import Final
 
-from ...actions.queue.claim import Claimant
-from ...actions.queue.lane import LaneClaim, claim_lane
-from ...core.fairness import FairnessState
-from ...core.held import LanePosition
+from ...queue.claim import Claimant
+from ...queue.fairness import FairnessState
+from ...queue.lane import LaneClaim, claim_lane
+from ...queue.shapes import LanePosition
 from ...store.db.database import AutocommitConnection, Database
 
 WHOLE_LOOK: Final = 1.0
@@ -22,7 +22,7 @@ class LaneClaims:
     is taken when the lane ends, or ``WHOLE_LOOK`` seconds later.
 
     Args:
-        database: The database of the line.
+        database: The database of the connection.
         connection: Used by these claims alone.
         clock: Seconds that only grow.
     """
@@ -55,5 +55,5 @@ class LaneClaims:
         return claim
 
     async def close(self) -> None:
-        """Close the line."""
+        """Close the connection."""
         await self._connection.close()

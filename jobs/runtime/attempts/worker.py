@@ -9,16 +9,15 @@ from dataclasses import replace
 
 from typing_extensions import override
 
-from ...actions.queue.claim import Claimant, Standing, Started
-from ...actions.queue.finish import disown
-from ...actions.queue.lane import LaneClaim
-from ...actions.queue.turn import Order, Turn, turn
-from ...actions.runs import hand_back
 from ...base.services import Services
-from ...core.fairness import CountingScheme, FairnessState
-from ...core.held import HeldRun
 from ...core.model import Isolation, Node, Run
 from ...core.outcome import JobOutcome
+from ...queue.claim import Claimant, Standing, Started
+from ...queue.fairness import CountingScheme, FairnessState
+from ...queue.lane import LaneClaim
+from ...queue.losses import disown, hand_back
+from ...queue.shapes import HeldRun
+from ...queue.turn import Order, Turn, turn
 from ...registry import Registry
 from ...store.db.database import Connection
 from ...store.db.transaction import Tx, Wake
@@ -174,7 +173,7 @@ class Worker(Service):
             self._attempts.finisher.reclaim()
 
     def _share_turns(self) -> None:
-        """Where one transaction at a time can write, ends and claims share it; elsewhere ends have their own line."""
+        """Ends and claims share a transaction where one at a time can write; else ends have their own connection."""
         if self._lane is None:
             self._attempts.finisher.lend(self._work.set)
 
@@ -244,7 +243,7 @@ class Worker(Service):
         return Order(ended, reserved, allowance.count, ahead), allowance.jobs
 
     def _allowance(self, held: Counter[Isolation], tried: set[tuple[str, ...]]) -> Allowance:
-        """The widest room that was not tried yet, unless nothing was found for it a moment ago."""
+        """The largest allowance that was not tried yet, unless nothing was found for it a moment ago."""
         allowances = self._capacity.allowances(held, self._attempts.waiting)
         if not allowances and self._prefetch:
             return Allowance(self._capacity.jobs, 0)

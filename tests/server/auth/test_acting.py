@@ -13,8 +13,8 @@ from cronograph.graphql.resolving.context import Context, Person
 from cronograph.graphql.schema import create_schema
 from cronograph.jobs.accounts.actions import accounts
 from cronograph.jobs.accounts.read.audit import verify
-from cronograph.jobs.actions.dispatch import dispatch_due
 from cronograph.jobs.core.actor import Role, Submitter
+from cronograph.jobs.queue.occurrences import dispatch_due
 from cronograph.jobs.store.db.database import Database
 from cronograph.jobs.store.db.transaction import Tx
 from cronograph.jobs.store.schema.tables import audit_log, periodic_task, run, user_account

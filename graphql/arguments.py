@@ -4,6 +4,7 @@ Faults in arguments of queries and subscriptions are GraphQL errors with code ``
 mutations become ``errors`` of the payload (see ``changes``).
 """
 
+from functools import cache
 from typing import Annotated, Final, TypeAlias
 
 import strawberry
@@ -98,6 +99,7 @@ def decimal(value: str) -> int | None:
     return number if number <= MAX_BIGINT else None
 
 
+@cache
 def camel(name: str) -> str:
     """The schema's name of a Python name: ``misfire_grace`` is ``misfireGrace``."""
     head, *rest = name.strip("_").split("_")

@@ -12,7 +12,6 @@ from ..context import JobContext
 from .definition import RENAMED, Handler
 from .hooks import GIVEN
 
-
 NO_ARGUMENTS: Final = create_model("no_args", __config__=ConfigDict(extra="forbid", strict=False))
 """The model of every job without arguments: to make one of its own takes 4 ms, also in each new child process."""
 

@@ -80,8 +80,10 @@ class AutocommitConnection:
         self._connection: psycopg.AsyncConnection[TupleRow] | None = None
         self._used_at = 0.0
 
-    async def execute(self, statement: str, parameters: Mapping[str, Any]) -> "Sequence[TupleRow]":
-        """Send a statement, in a transaction of its own; its rows. After a fault it may have been committed or not.
+    async def execute(self, statement: str, parameters: Mapping[str, Any]) -> Sequence[Any]:
+        """Send a statement, in a transaction of its own; its rows, as named tuples.
+
+        After a fault it may have been committed or not.
 
         Args:
             statement: In it, the word ``cronograph`` stands for the schema of the tables.
@@ -97,13 +99,15 @@ class AutocommitConnection:
 
     async def _rows(
         self, connection: "psycopg.AsyncConnection[TupleRow]", statement: LiteralString, parameters: Mapping[str, Any]
-    ) -> "Sequence[TupleRow]":
+    ) -> Sequence[Any]:
         if not is_pooled(self._url):
-            cursor = await connection.execute(statement, parameters, binary=True, prepare=True)
+            cursor = connection.cursor(binary=True, row_factory=psycopg.rows.namedtuple_row)
+            await cursor.execute(statement, parameters, prepare=True)
             return await cursor.fetchall()
         async with connection.transaction():
             await connection.execute(settings_of_transaction(**PLANS))  # pyright: ignore[reportArgumentType, reportCallIssue]
-            cursor = await connection.execute(statement, parameters, binary=True, prepare=False)
+            cursor = connection.cursor(binary=True, row_factory=psycopg.rows.namedtuple_row)
+            await cursor.execute(statement, parameters, prepare=False)
             return await cursor.fetchall()
 
     async def _open(self) -> "psycopg.AsyncConnection[TupleRow]":
@@ -146,10 +150,11 @@ class SyncAutocommitConnection:
         self._connection: psycopg.Connection[TupleRow] | None = None
         self._used_at = 0.0
 
-    def execute(self, statement: str, parameters: Mapping[str, Any]) -> "Sequence[TupleRow]":
+    def execute(self, statement: str, parameters: Mapping[str, Any]) -> Sequence[Any]:
         """See ``AutocommitConnection.execute``."""
         with self._lock:
-            rows = self._open().execute(_query(statement, self._schema), parameters, prepare=True).fetchall()
+            cursor = self._open().cursor(row_factory=psycopg.rows.namedtuple_row)
+            rows = cursor.execute(_query(statement, self._schema), parameters, prepare=True).fetchall()
             self._used_at = time.monotonic()
             return rows
 

@@ -77,7 +77,7 @@ RETRY_AFTER: Final[dict[str, float]] = {
     "TOO_MANY_ATTEMPTS": 60,
     "UNAVAILABLE": 1,
 }
-"""Seconds after which to try again, for each refusal that passes by itself, unless whoever refuses knows better."""
+"""Seconds after which to try again, for each refusal that passes by itself, unless the refusal knows better."""
 
 
 def classify(code: str) -> Classification:

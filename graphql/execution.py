@@ -42,7 +42,7 @@ class OperationExecutor(StrawberryGraphQLCoreExecutionContext):
     """Executes one operation; a subscription once for each of its events.
 
     graphql-core copies the executor for every event. The copies share a memory of collected sub-fields, by the identity
-    of the fields above them; but each collects the root fields anew, so that nothing was ever found there again and
+    of the fields above them; but each collects the root fields again, so that nothing was ever found there again and
     every event left some kilobytes behind until the subscription ended. Here all events begin with the same root
     fields. Which fields are executed depends on the document and the variables only.
     """

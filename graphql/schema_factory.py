@@ -36,7 +36,7 @@ PREPARED: Final = "cronograph-prepared"
 
 
 class GuardedSchema(strawberry.Schema):
-    """A Strawberry schema whose every execution passes the limit guard, whoever calls it.
+    """A Strawberry schema whose every execution passes the limit guard, no matter who calls it.
 
     Attributes:
         limits: the limits in force.
@@ -103,7 +103,7 @@ class PreparedDocument(SchemaExtension):
         context = self.execution_context
         prepared: Prepared = (context.operation_extensions or {}).get(PREPARED) or self._prepare()
         self._prepared = prepared
-        # Here and nowhere else: whatever brought the operation comes by.
+        # Here and nowhere else: no matter what brought the operation comes by.
         check_role(self._role_of(context.context), prepared.requirements)
         context.graphql_document = prepared.document.ast
         # An empty list tells Strawberry that validation has been done.

@@ -114,7 +114,7 @@ class Client(Operations):
             variables: their values.
             operation_name: which operation of the document, if it has several.
             resume: after a lost connection, which variable takes which field of the last answer, e.g.
-                ``("after", "events.cursor")``; unless given, the subscription just begins anew.
+                ``("after", "events.cursor")``; unless given, the subscription just starts again.
         """
         return self.follow(custom_subscription(document, variables, operation_name, resume))
 

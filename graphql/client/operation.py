@@ -109,7 +109,7 @@ def data_of(answer: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def faults_of(errors: object) -> list[Fault]:
-    """The errors of an answer, whatever form they have."""
+    """The errors of an answer, no matter what form they have."""
     items: list[object] = list(cast("list[object]", errors)) if isinstance(errors, list) else [errors]
     return [_fault(cast("Mapping[str, Any]", item)) if isinstance(item, Mapping) else _strange(item) for item in items]
 

@@ -78,7 +78,7 @@ def _record_in(hint: object) -> type[Record] | None:
 
 
 @cache
-def _adapter(shape: Any) -> TypeAdapter[Any]:  # noqa: ANN401 - whatever pydantic understands
+def _adapter(shape: Any) -> TypeAdapter[Any]:  # noqa: ANN401 - anything pydantic understands
     return TypeAdapter(shape)
 
 

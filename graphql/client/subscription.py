@@ -16,7 +16,7 @@ from .sse import Message, MessageParser
 T = TypeVar("T")
 
 FALLEN_BEHIND: Final = "SLOW_READER"
-"""The code with which the server cuts off a reader that was too slow; whoever can resume, does."""
+"""The code with which the server cuts off a reader that was too slow; a client that can resume does."""
 
 SERVER_FAULTS: Final = 5
 """So many times in a row an error inside of the server is retried."""

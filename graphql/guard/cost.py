@@ -175,7 +175,7 @@ class Guard:
         )
         document = parse(text)
         operation = next(node for node in document.definitions if isinstance(node, OperationDefinitionNode))
-        # Our own query, measured whatever the limits are.
+        # Our own query, measured no matter what the limits are.
         walk = Walk(self._sizes, Limits(), document, operation, {})
         return walk.operation(operation).introspection_cost
 

@@ -176,7 +176,7 @@ def connect(
 
 
 def once(read: Callable[[], Awaitable[T]]) -> Callable[[], Awaitable[T]]:
-    """The same read, made when it is first asked for, whoever asks again meanwhile or later."""
+    """The same read, made when it is first asked for, no matter who asks again meanwhile or later."""
     made: list[asyncio.Future[T]] = []
 
     def ask() -> Awaitable[T]:

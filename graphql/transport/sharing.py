@@ -54,7 +54,7 @@ class SharedStreams:
         context: Any,  # noqa: ANN401
         bounds: EventBounds | None = None,
     ) -> AsyncGenerator[Encoded, None]:
-        """The answers of a subscription, each made within ``bounds``: of whoever came first, where it is shared.
+        """The answers of a subscription, each made within ``bounds``: of the first reader, where it is shared.
 
         Raises:
             RequestRefused: while iterating: the source of events could not be opened, or the reader fell behind and the

@@ -23,7 +23,7 @@ from ...store.write.enqueueing import PlainRun, insert_autocommit, insert_one
 from ..runs import put
 
 if TYPE_CHECKING:
-    # Whoever has a session has imported what it is of.
+    # A caller with a session has imported its library.
     from sqlalchemy.ext.asyncio import AsyncConnection, AsyncSession
     from sqlalchemy.orm import Session
 

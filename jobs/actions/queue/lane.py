@@ -1,6 +1,6 @@
 """The common case of a node's turn, one statement each: runs of the only lane begin, attempts that succeeded end.
 
-Whatever is out of the ordinary is left to ``turn`` and ``finish``, which do the same for every case.
+Everything unusual is left to ``turn`` and ``finish``, which do the same for every case.
 """
 
 from collections.abc import Sequence

@@ -86,7 +86,7 @@ class Submitter(NamedTuple):
 
     Attributes:
         name: Of the account, at that time; for people.
-        account_id: Whose rights hold, whatever is called by that name now; None for whoever acts without an account.
+        account_id: Whose rights hold, no matter what is called by that name now; None for an actor without an account.
     """
 
     name: str

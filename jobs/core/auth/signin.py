@@ -12,7 +12,7 @@ SEEN_EVERY: Final = timedelta(minutes=1)
 """How exactly the last use of a session or token is known; noting every request would cost a write each."""
 LINK_LIFETIME: Final = timedelta(hours=24)
 FORGOTTEN_AFTER: Final = timedelta(hours=24)
-"""So long after the last wrong password the count begins anew."""
+"""So long after the last wrong password the count starts again."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""INTERVAL: a fixed grid of instants, free of drift whatever runs when."""
+"""INTERVAL: a fixed grid of instants, free of drift."""
 
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta

@@ -1,4 +1,4 @@
-"""What every schedule is, whatever its syntax: the words, the protocol, the error and the answer to a validation."""
+"""What every schedule is, in any syntax: the words, the protocol, the error and the answer to a validation."""
 
 from dataclasses import dataclass
 from datetime import datetime

@@ -100,7 +100,7 @@ ROUNDS: Final = 6
 def proven(error: ScheduleError, value: str, attempt: Callable[[str], object]) -> ScheduleError:
     """The error with `corrected` filled in, and without its suggestion if that is no better than what was refused.
 
-    Where the suggestion is for the value as a whole, the suggestion becomes the corrected value, and whatever else is
+    Where the suggestion is for the value as a whole, the suggestion becomes the corrected value, and all else that is
     wrong in it is corrected too. `attempt` parses a value and raises ScheduleError.
     """
     fixed = _with(error, value)

@@ -231,7 +231,7 @@ def _end_runs(batch: _Rows) -> Update:
 
 
 def _close_executions(batch: _Rows) -> Update:
-    """An attempt that runs has an open execution: whoever ended the attempt may close it without asking again."""
+    """An attempt that runs has an open execution: what ended the attempt may close it without asking again."""
     written = ("success", "outcome", "error_type", "traceback", "records_processed", "value", "log_lines", "log_cut")
     return (
         update(e)

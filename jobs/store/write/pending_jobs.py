@@ -5,7 +5,7 @@ cheap as long as there are none. Where there are, each of the node's jobs is loo
 begins with the job.
 
 On PostgreSQL the conditions compare rows of columns, and the order names all of them: so that index alone can serve
-them, whatever the statistics of a queue that is now empty and now full say.
+them, no matter what the statistics of a queue that is now empty and now full say.
 """
 
 from collections.abc import Sequence

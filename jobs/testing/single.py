@@ -13,8 +13,6 @@ from typing import Any, TypeAlias
 
 from typing_extensions import override
 
-from ..actions.queue.claim import Started
-from ..actions.queue.enqueue_many import new_runs
 from ..context import StopReason, current_host
 from ..core.arguments.judging import check_args
 from ..core.auth.secrets import references
@@ -37,6 +35,8 @@ from ..core.rules import unknown
 from ..core.run_spec import RunSpec
 from ..core.states import FINAL, RunState
 from ..declared import Job
+from ..queue.claim import Started
+from ..queue.enqueue_many import new_runs
 from ..registry import Handler, JobDefinition, Registry, default_registry, define
 from ..registry.hooks import Hooks
 from ..runtime.attempts.attempt import Attempt

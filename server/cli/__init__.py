@@ -23,6 +23,7 @@ COMMANDS = (
     "migrate",
     "schema",
     "secret",
+    "sql",
     "token",
     "trigger",
     "user",

@@ -7,12 +7,12 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Final, Protocol
 
-from ...actions.queue.claim import Started
 from ...context import RunInfo
 from ...core.auth.accounts import Submitter
 from ...core.auth.secrets import resolved
 from ...core.model import Isolation, Json
 from ...core.outcome import HandedBack, JobOutcome
+from ...queue.claim import Started
 from ...registry import JobDefinition
 from ..job.host import LocalHost
 from ..job.middleware import Middleware

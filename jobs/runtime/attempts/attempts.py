@@ -24,15 +24,15 @@ from functools import partial
 from typing import Any
 
 from ...actions.checkpoints import save_checkpoint
-from ...actions.queue.claim import Started
-from ...actions.queue.enqueue_many import put_many
-from ...actions.queue.finish import Finish
 from ...context import StopReason
 from ...core.auth.secrets import references
-from ...core.held import HeldRun
 from ...core.model import Isolation, Json, Run
 from ...core.outcome import Failed, JobOutcome, Succeeded
 from ...core.run_spec import RunSpec
+from ...queue.claim import Started
+from ...queue.enqueue_many import put_many
+from ...queue.finish import Finish
+from ...queue.shapes import HeldRun
 from ...registry import Registry
 from ...services import Services
 from ..job.host import LocalHost

@@ -5,10 +5,10 @@ import inspect
 import logging
 from dataclasses import replace
 
-from ...actions.failures import failure_of
-from ...actions.queue.finish import Finish
 from ...core.outcome import Failed, Failure, JobOutcome, TimedOut, judge
 from ...core.states import RunState
+from ...queue.failures import failure_of
+from ...queue.finish import Finish
 from ...registry import JobDefinition
 from ..job.ownership import Outsider, is_asked_to_end
 from .attempt import Attempt

@@ -5,9 +5,8 @@ import logging
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from ...actions.queue.finish import Finish, Finished, finish
-from ...actions.queue.lane import finish_common, is_common
 from ...core.outcome import Failed
+from ...queue.finish import Finish, Finished, finish, finish_common, is_common
 from ...store.db.database import AutocommitConnection, Database
 from ...store.db.faults import is_databases_fault, is_unstorable
 from ..backoff import Backoff

@@ -6,7 +6,7 @@ from itertools import chain, repeat
 
 from typing_extensions import override
 
-from ...actions.dispatch import BATCH, dispatch_due, rehearse
+from ...queue.occurrences import BATCH, dispatch_due, rehearse
 from ...store.db.database import Database
 from ...store.db.transaction import Wake
 from ..change_detector import ChangeDetector

@@ -1,9 +1,9 @@
 """Whose turn it is on the event loop: who has kept it busy of late goes on one document after the other, behind others.
 
 What a document costs the loop is known for certain only afterwards: twenty lists that are all refused read nothing and
-take as long as twenty that are read. So each caller is charged with the time that its documents
-took, refused or not, and half of it is forgotten every so often. Who has used little passes at once. The others share a few places,
-and the one who has used least gets the next that is free: a neighbour waits for one document, not for all that others
+take as long as twenty that are read. So each caller is charged with the time that its documents took, refused or not,
+and half of it is forgotten every so often. Who has used little passes at once. The others share a few places, and the
+one who has used least gets the next that is free: a neighbour waits for one document, not for all that others
 have sent. Nobody is slower for it while nobody else asks: the loop does one thing at a time anyway.
 """
 

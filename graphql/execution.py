@@ -39,8 +39,8 @@ class Admitted:
     """What an execution may use.
 
     Attributes:
-        context: the one for it.
-        meter: charges its caller.
+        context: The one for it.
+        meter: Charges its caller.
     """
 
     context: Any
@@ -51,7 +51,7 @@ EventBounds: TypeAlias = Callable[[Any], AbstractAsyncContextManager[Admitted]]
 """Lets one event of a subscription be executed: from the operation's context, what it may use while a block runs."""
 
 BOUNDS: Final = "cronograph-bounds"
-"""Under this key of an operation's extensions its executor finds the `EventBounds`; None = no event has any."""
+"""Under this key of an operation's extensions its executor finds the ``EventBounds``; None = no event has any."""
 
 
 class OperationExecutor(StrawberryGraphQLCoreExecutionContext):

@@ -8,7 +8,7 @@ from typing import Any, Final, Protocol, TypeVar
 T = TypeVar("T")
 
 METER: Final = "cronograph-meter"
-"""Under this key of an operation's extensions its executor finds the `Meter`; without it nothing is timed."""
+"""Under this key of an operation's extensions its executor finds the ``Meter``; without it nothing is timed."""
 
 
 class Charge(Protocol):
@@ -23,9 +23,9 @@ class Meter:
     """Times what runs on the event loop for one caller.
 
     Attributes:
-        clock: seconds.
-        inside: whether a step runs just now.
-        steps: how many are over.
+        clock: Seconds.
+        inside: Whether a step runs just now.
+        steps: How many are over.
     """
 
     __slots__ = ("_charge", "clock", "inside", "steps")

@@ -56,7 +56,7 @@ def weigh(
 
     Args:
         schema: Knows the input types.
-        bulk: See `bulk_types`.
+        bulk: See ``bulk_types``.
         operation: Declares the variables.
         variables: As they came.
         most: Counting stops beyond it.

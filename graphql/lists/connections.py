@@ -98,7 +98,7 @@ class PageArguments:
 
 @strawberry.type(description="A page of a list.")
 class Connection(Generic[T]):
-    """Rows are read once, when `edges`, `nodes` or `pageInfo` is asked for; they are counted only for `totalCount`."""
+    """Rows are read once, for ``edges``, ``nodes`` or ``pageInfo``; they are counted only for ``totalCount``."""
 
     cursor_of: strawberry.Private[Callable[[Position], str]]
     read: strawberry.Private[Callable[[], Awaitable[Page[Any]]]]

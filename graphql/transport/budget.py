@@ -40,8 +40,8 @@ class Budget:
         """Start with nothing under way.
 
         Args:
-            limits: what is cheap, how much there is, how long somebody waits, and how long is rested.
-            used: the processor time of this process so far, in seconds.
+            limits: What is cheap, how much there is, how long somebody waits, and how long is rested.
+            used: The processor time of this process so far, in seconds.
         """
         self._limits = limits
         self._used = used

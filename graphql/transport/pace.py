@@ -40,8 +40,8 @@ class Caller:
     """One caller: the use of the loop, and what waits for a place, first come first served.
 
     Attributes:
-        documents: those that wait.
-        events: events of subscriptions that wait; they take turns with the documents, since others may share them.
+        documents: Those that wait.
+        events: Events of subscriptions that wait; they take turns with the documents, since others may share them.
     """
 
     __slots__ = ("_at", "_order", "_used", "documents", "events")
@@ -82,8 +82,8 @@ class Turn:
     """A document's turn.
 
     Attributes:
-        meter: charges the caller.
-        paced: whether the caller has used much of late.
+        meter: Charges the caller.
+        paced: Whether the caller has used much of late.
     """
 
     meter: Meter
@@ -131,8 +131,8 @@ class Pace:
         """Start with nobody.
 
         Args:
-            limits: what is little use, how many places there are, and how many documents may wait.
-            clock: seconds, by which steps are timed.
+            limits: What is little use, how many places there are, and how many documents may wait.
+            clock: Seconds, by which steps are timed.
         """
         self._limits = limits
         self._clock = clock

@@ -1,4 +1,4 @@
-"""Texts that hold or begin with another one, in any case: `äöü` finds `ÄÖÜ`.
+"""Texts that hold or begin with another one, in any case: ``äöü`` finds ``ÄÖÜ``.
 
 Neither database can be asked for this as it stands: SQLite knows the case of ASCII letters only, and PostgreSQL that of
 other letters only under some collations. So each letter that has two forms is looked for in both.
@@ -42,6 +42,6 @@ def _special(letter: str) -> bool:
 
 
 def _class(letter: str) -> str | None:
-    """The forms of a letter, such as `[äÄ]`; None if it has but one."""
+    """The forms of a letter, such as ``[äÄ]``; None if it has but one."""
     forms = [letter, *(form for form in (letter.lower(), letter.upper()) if len(form) == 1 and form != letter)]
     return f"[{''.join(forms)}]" if len(forms) > 1 else None

@@ -149,7 +149,7 @@ def _places(order: Sequence[str], needed: Sequence[str]) -> Callable[[Sequence[A
     return itemgetter(slice(places[0], places[0] + 1)) if places else itemgetter(slice(0, 0))
 
 
-def same(value: Any) -> Any:  # noqa: ANN401 - whatever a column holds
+def same(value: Any) -> Any:  # noqa: ANN401 - anything a column holds
     """The value itself."""
     return value
 

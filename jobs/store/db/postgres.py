@@ -109,7 +109,7 @@ class PostgresAccess:
         """A server tells of commits by notifications."""
 
     def hang_up(self) -> None:
-        """End every connection at once: whoever waits for an answer hears that it was lost."""
+        """End every connection at once: callers that wait for an answer hear that it was lost."""
         self.sockets.shut_down()
 
     def close(self) -> None:

@@ -16,7 +16,15 @@ from ..arguments import camel
 
 ROOT: Final = Path(__file__).parents[2]
 WRITTEN: Final = ROOT / "graphql" / "raised.py"
-FOLDERS: Final = ("jobs/core", "jobs/actions", "jobs/store", "jobs/builtin", "graphql/operations", "graphql/lists")
+FOLDERS: Final = (
+    "jobs/core",
+    "jobs/actions",
+    "jobs/queue",
+    "jobs/store",
+    "jobs/builtin",
+    "graphql/operations",
+    "graphql/lists",
+)
 ERRORS: Final = "jobs.core.errors"
 HANDED_ON: Final = frozenset({"INVALID_SCHEDULE", "NEVER_FIRES", "UNKNOWN_TIMEZONE"})
 """The codes of a refusal that takes its code from another error: that is always one of a schedule."""

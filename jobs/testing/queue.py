@@ -27,7 +27,7 @@ from ..queue.occurrences import dispatch_due, next_due
 from ..registry import Registry, default_registry
 from ..registry.define import schedule_from
 from ..registry.queue import RunOptions, RunQueue, in_seconds
-from ..runtime.attempts.on_failure import call_on_failure, failure_for
+from ..runtime.attempts.failures import call_on_failure, failure_for
 from ..runtime.duties.declarer import declarations
 from ..services import Services
 from ..store.db.database import Connection, Database

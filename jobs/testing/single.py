@@ -40,8 +40,8 @@ from ..queue.enqueue_many import new_runs
 from ..registry import Handler, JobDefinition, Registry, default_registry, define
 from ..registry.hooks import Hooks
 from ..runtime.attempts.attempt import Attempt
-from ..runtime.attempts.executor import execute
-from ..runtime.attempts.retrying import retried
+from ..runtime.attempts.bodies import execute
+from ..runtime.attempts.failures import retried
 from ..runtime.attempts.secrets import UNAVAILABLE
 from ..runtime.attempts.threads import Call, ThreadPool
 from ..runtime.job.host import Enqueue, LocalHost, SaveCheckpoint

@@ -1,20 +1,40 @@
-"""The function that a job wants to be called when a run of it has failed for good."""
+"""What a job says about its failures: when to try again, and the function to call when a run has failed for good."""
 
 import asyncio
 import inspect
 import logging
+from dataclasses import replace
 
-from ...core.outcome import Failed, Failure, TimedOut, judge
+from ...core.outcome import Failed, Failure, JobOutcome, TimedOut, judge
 from ...core.states import RunState
 from ...queue.failures import failure_of
 from ...queue.finish import Finish
 from ...registry import JobDefinition
 from ..job.ownership import Outsider, is_asked_to_end
+from .attempt import Attempt
 
 log = logging.getLogger(__name__)
 
-PATIENCE = 30.0
+TIMEOUT = 30.0
 """Seconds that such a function may take; then nobody waits for it any more."""
+
+
+def retried(attempt: Attempt, outcome: JobOutcome) -> JobOutcome:
+    """``outcome``, with the time until the retry if the job says something about that.
+
+    A job whose own function of the delay fails is retried as is usual; the fault is in its log.
+    """
+    if not isinstance(outcome, Failed | TimedOut):
+        return outcome
+    run = attempt.started.run
+    try:
+        delay = attempt.definition.policies.delay(run.failures + 1, run.retry_delay)
+    except BaseException as error:
+        sentence = f"backoff of job '{run.job_name}' failed, so the delay is as usual: {error!r}"
+        attempt.host.log(logging.ERROR, sentence, None)
+        log.warning("backoff of job %s failed, so the delay is as usual", run.job_name, exc_info=error)
+        return outcome
+    return outcome if delay is None else replace(outcome, retry_in=delay)
 
 
 def failure_for(definition: JobDefinition, end: Finish) -> Failure | None:
@@ -40,7 +60,7 @@ async def call_on_failure(definition: JobDefinition, failure: Failure) -> None:
     function = definition.on_failure
     assert function is not None
     try:
-        async with asyncio.timeout(PATIENCE):
+        async with asyncio.timeout(TIMEOUT):
             if inspect.iscoroutinefunction(function):
                 await function(failure)
             else:

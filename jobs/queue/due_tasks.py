@@ -91,10 +91,8 @@ def due(conn: Connection, now: datetime | None, limit: int) -> list[Found]:
         now: The time that counts; None = that of the database, on PostgreSQL alone.
         limit: How many at most.
     """
-    rows = statements.execute(conn, "due_tasks", {"now": now, "limit": limit}).all()
-    if not rows:
-        return []
-    pick = statements.picker(rows[0]._fields, _OWN)
+    rows = statements.execute(conn, "due_tasks", {"now": now, "limit": limit})
+    pick = statements.picker(tuple(rows.keys()), _OWN)
     return [
         Found(_due_task(pick(row), row.schedule_syntax, row.timezone), bool(row.job_known), row.now) for row in rows
     ]

@@ -20,12 +20,14 @@ from .sockets import SocketHandles
 
 if TYPE_CHECKING:
     import psycopg
+    import psycopg.rows as psycopg_rows
     from psycopg.rows import TupleRow
     from psycopg.types import json as psycopg_json
 
     from . import cancellable
 else:
     psycopg = LazyModule("psycopg")
+    psycopg_rows = LazyModule("psycopg.rows")
     psycopg_json = LazyModule("psycopg.types.json")
     cancellable = LazyModule(f"{__package__}.cancellable")
 
@@ -100,12 +102,12 @@ class AutocommitConnection:
         self, connection: "psycopg.AsyncConnection[TupleRow]", statement: LiteralString, parameters: Mapping[str, Any]
     ) -> Sequence[Any]:
         if not is_pooled(self._url):
-            cursor = connection.cursor(binary=True, row_factory=psycopg.rows.namedtuple_row)
+            cursor = connection.cursor(binary=True, row_factory=psycopg_rows.namedtuple_row)
             await cursor.execute(statement, parameters, prepare=True)
             return await cursor.fetchall()
         async with connection.transaction():
             await connection.execute(settings_of_transaction(**PLANS))  # pyright: ignore[reportArgumentType, reportCallIssue]
-            cursor = connection.cursor(binary=True, row_factory=psycopg.rows.namedtuple_row)
+            cursor = connection.cursor(binary=True, row_factory=psycopg_rows.namedtuple_row)
             await cursor.execute(statement, parameters, prepare=False)
             return await cursor.fetchall()
 
@@ -152,7 +154,7 @@ class SyncAutocommitConnection:
     def execute(self, statement: str, parameters: Mapping[str, Any]) -> Sequence[Any]:
         """See ``AutocommitConnection.execute``."""
         with self._lock:
-            cursor = self._open().cursor(row_factory=psycopg.rows.namedtuple_row)
+            cursor = self._open().cursor(row_factory=psycopg_rows.namedtuple_row)
             rows = cursor.execute(_query(statement, self._schema), parameters, prepare=True).fetchall()
             self._used_at = time.monotonic()
             return rows

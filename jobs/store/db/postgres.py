@@ -18,9 +18,9 @@ from .interruption import ReadBounds, read_in_thread
 from .sockets import SocketHandles
 
 if TYPE_CHECKING:
-    import psycopg
+    import psycopg.rows as psycopg_rows
 else:
-    psycopg = LazyModule("psycopg")
+    psycopg_rows = LazyModule("psycopg.rows")
 
 POOL = 8
 """Connections that one part of the process uses at most; they are opened when they are needed first, and kept."""
@@ -157,6 +157,6 @@ def _in_transaction(engine: Engine, function: Callable[[Connection], T]) -> T:
 
 
 def _send(connection: Any, schema: str, statement: str, parameters: Mapping[str, Any]) -> Sequence[Any]:
-    cursor = connection.cursor(row_factory=psycopg.rows.namedtuple_row)
+    cursor = connection.cursor(row_factory=psycopg_rows.namedtuple_row)
     rows: Sequence[Any] = cursor.execute(in_schema(statement, schema), parameters, prepare=True).fetchall()
     return rows

@@ -176,7 +176,7 @@ def remove_leftovers() -> None:
 
 def init_data(binaries: Path, data: Path, user: str | None) -> None:
     """Make the data folder; raises `RuntimeError` with what `initdb` said."""
-    options = ["--auth=trust", "--encoding=UTF8", "--locale=C", "--username=postgres", "--no-sync", "--no-instructions"]
+    options = ["--auth=trust", "--encoding=UTF8", "--locale=C", "--username=postgres", "--no-sync"]
     command = [str(binaries / "initdb"), f"--pgdata={data}", *options]
     result = subprocess.run(command, user=user, capture_output=True, text=True, check=False, cwd="/")
     if result.returncode != 0:

@@ -170,6 +170,21 @@ class Pace:
         """Charges a client for what needs no turn."""
         return Meter(self._caller(client).charge, self._clock)
 
+    def used(self, client: str) -> float:
+        """Seconds of the loop that a client has used of late."""
+        known = self._callers.get(client)
+        return 0.0 if known is None else known.used(self._clock())
+
+    @property
+    def waiting(self) -> int:
+        """How many wait."""
+        return self._waiting
+
+    @property
+    def remembered(self) -> int:
+        """How many clients are remembered."""
+        return len(self._callers)
+
     def _caller(self, name: str) -> Caller:
         known = self._callers.get(name)
         if known is None:

@@ -30,8 +30,8 @@ import psycopg
 import uvloop
 
 from cronograph.jobs.core.events import ENDED, STARTED
-from cronograph.jobs.store.db.address import parse_url
 from cronograph.jobs.store.db.autocommit import AutocommitConnection
+from cronograph.jobs.store.db.base.address import parse_url
 from cronograph.jobs.store.write import lane
 from cronograph.server.process.collector import leave_out_what_stays
 from tests.bench.measuring import DURABLE, load

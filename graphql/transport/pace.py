@@ -17,8 +17,8 @@ from time import perf_counter
 from typing import Final
 
 from ..base.errors import UserFacingError
+from ..execution.metered import Meter
 from ..guard.limits import Limits
-from ..metered import Meter
 
 Queue = deque[asyncio.Future[None]]
 

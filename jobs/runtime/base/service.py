@@ -10,7 +10,7 @@ from ...core.base.lazy import LazyModule
 from ...store.db.database import InterfaceError, OperationalError
 from ...store.db.faults import is_unavailable
 from ...store.db.transaction import Wake
-from ..backoff import Backoff
+from .backoff import Backoff
 from .pulse import Pulse
 
 if TYPE_CHECKING:

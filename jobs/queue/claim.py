@@ -7,12 +7,12 @@ from enum import Enum, auto
 from functools import partial
 from typing import Any, TypeVar
 
+from ..core.base.wording import time_text
 from ..core.effective_policies import earliest_start, effective_tolerance, interval_of
 from ..core.events import STARTED
 from ..core.misfire import Skip
 from ..core.model import TAKING_NODES, Json, Run, SkipReason, Task, Trigger
 from ..core.states import RunState
-from ..core.wording import time_text
 from ..store.db.transaction import Tx
 from ..store.read import tasks as stored_tasks
 from ..store.write import tasks
@@ -146,8 +146,10 @@ def _rounds(
     elsewhere: set[int] = set()
     own = jobs_among_others(tx.conn, claimant.jobs)
     jobs = claimant.jobs if own is None else own
-    # Groups take turns: of each lane, its part of what is wanted is looked at, and one more to see that it goes on.
-    lane = -(-min(wanted, MAX_DEPTH) // state.groups) + 1
+    # Groups take turns: of each lane, its part of what is wanted is looked at, and one more in case a group has gone.
+    lane = -(-min(wanted, MAX_DEPTH) // state.groups)
+    # Where each of many groups gives one, a second one would double what is read.
+    lane += lane > 1
     for turn in range(_ROUNDS):
         count = min(wanted, MAX_DEPTH)
         if count <= 0:

@@ -1,7 +1,7 @@
 """Due tasks are read, and their occurrences become runs: each by one statement for thousands.
 
-What a run copies of its task never leaves the database. The statements are texts: put together anew by SQLAlchemy they
-would cost as much as what they do.
+What a run copies of its task never leaves the database. The statements are texts: if SQLAlchemy built them each
+time, that would cost as much as what they do.
 """
 
 import json

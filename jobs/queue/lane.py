@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING, Any, Final
 
-from ..core.lazy import LazyModule
+from ..core.base.lazy import LazyModule
 from ..store.db.autocommit import AutocommitConnection, NotConnectedError
 from ..store.db.database import Database
 from ..store.db.transaction import Wake

@@ -102,7 +102,7 @@ def _is_mere_claim(order: Order) -> bool:
 
 def turn(tx: Tx, claimant: Claimant, fairness: FairnessState, order: Order) -> Turn:
     """Store ends, start what was reserved, and take more runs from the queue. ``fairness`` is not changed."""
-    # Asked first: whoever declares a node dead locks it before its runs, too.
+    # Asked first: a node that declares another one dead locks it before its runs, too.
     standing = standing_of(tx, claimant)
     finished = finish(tx, claimant.node_id, claimant.node, order.ended) if order.ended else _NONE_FINISHED
     if standing is not Standing.TAKES:

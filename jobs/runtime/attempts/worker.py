@@ -9,6 +9,7 @@ from dataclasses import replace
 
 from typing_extensions import override
 
+from ...base.services import Services
 from ...core.model import Isolation, Node, Run
 from ...core.outcome import JobOutcome
 from ...queue.claim import Claimant, Standing, Started
@@ -17,17 +18,16 @@ from ...queue.losses import disown, hand_back
 from ...queue.shapes import HeldRun
 from ...queue.turn import NodeQueue, Order, Turn
 from ...registry import Registry
-from ...services import Services
 from ...store.db.database import Connection
 from ...store.db.transaction import Tx, Wake
 from ...store.read import runs as run_store
+from ..base.pulse import Pulse
+from ..base.service import Service, whenever
+from ..base.settings import EngineSettings
 from ..live.log_writer import LogWriter
 from ..live.progress import ProgressWriter
 from ..process.child import check_findable, preloaded
 from ..process.spawner import Spawner
-from ..pulse import Pulse
-from ..service import Service, whenever
-from ..settings import EngineSettings
 from .attempt import Attempt
 from .attempts import Attempts
 from .capacity import NO_ALLOWANCE, PAUSE, Allowance, Capacity
@@ -204,7 +204,7 @@ class Worker(Service):
         if order.ended:
             self._attempts.finisher.confirm(order.ended, result.finished)
         if result.standing is not Standing.TAKES:
-            # Whoever let a node drain hears of it with the next heartbeat, and then ends this worker in order.
+            # A node that was asked to drain hears of it with the next heartbeat, and then ends this worker in order.
             if result.standing is Standing.DEAD:
                 self.declared_dead = True
                 self._end_life()

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any, Final, LiteralString
 
 from sqlalchemy import URL
 
-from ...core.lazy import LazyModule
+from ...core.base.lazy import LazyModule
 from ..schema.naming import in_schema
 from ..schema.types import loads
-from .address import is_pooled, libpq_url, schema_in
-from .connecting import IDLE_SECONDS, postgres_arguments, settings_of_transaction
-from .sockets import SocketHandles
+from .base.address import is_pooled, libpq_url, schema_in
+from .base.connecting import IDLE_SECONDS, postgres_arguments, settings_of_transaction
+from .base.sockets import SocketHandles
 
 if TYPE_CHECKING:
     import psycopg
@@ -31,10 +31,9 @@ else:
     psycopg_json = LazyModule("psycopg.types.json")
     cancellable = LazyModule(f"{__package__}.cancellable")
 
-# Rows are found by the keys that a statement is given, in the order in which it gives them, whatever the statistics of
-# a queue that is now empty and now full say: so one statement locks in the order that the other expects. Left alone,
-# PostgreSQL takes what it knows of the parameters for worth a plan of its own each time, which costs more than the
-# statement.
+# Rows are found by the keys that a statement is given, in the order in which it gives them, so that all statements lock
+# in one order. The statistics of a queue, which is now empty and now full, must not change that. Without these settings
+# PostgreSQL would also make a plan for each set of parameters, which costs more than the statement.
 PLANS: Final = {
     "enable_hashjoin": "off",
     "enable_mergejoin": "off",

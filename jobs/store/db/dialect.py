@@ -1,4 +1,4 @@
-"""What the two databases say differently, in one form for statements, and `is_postgresql` for whoever must know."""
+"""What the two databases say differently, in one form for statements, and ``is_postgresql`` for code that must know."""
 
 import json
 from collections.abc import Iterable, Mapping, Sequence

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 from sqlalchemy import URL, Connection, Engine, event
 from sqlalchemy.exc import DBAPIError
 
-from ...core.lazy import LazyModule
+from ...core.base.lazy import LazyModule
 from ..schema.naming import in_schema
-from .address import schema_in
-from .connecting import check_when_idle, sync_engine
-from .interruption import ReadBounds, read_in_thread
-from .sockets import SocketHandles
+from .base.address import schema_in
+from .base.connecting import check_when_idle, sync_engine
+from .base.interruption import ReadBounds, read_in_thread
+from .base.sockets import SocketHandles
 
 if TYPE_CHECKING:
     import psycopg.rows as psycopg_rows
@@ -109,7 +109,7 @@ class PostgresAccess:
         """A server tells of commits by notifications."""
 
     def hang_up(self) -> None:
-        """End every connection at once: whoever waits for an answer hears that it was lost."""
+        """End every connection at once: callers that wait for an answer hear that it was lost."""
         self.sockets.shut_down()
 
     def close(self) -> None:

@@ -5,7 +5,7 @@ import asyncio
 import pytest
 from typing_extensions import override
 
-from cronograph.jobs.runtime.service import Service
+from cronograph.jobs.runtime.base.service import Service
 from tests.support.waiting import eventually
 
 

@@ -1,21 +1,22 @@
 """What jobs and skipped occurrences hold by themselves; their relations are in ``entities``."""
 
 from datetime import datetime
-from typing import Self
+from functools import partial
+from typing import ClassVar
 
 import strawberry
 from strawberry.scalars import JSON
 
 from ...jobs.core import model
-from ...jobs.core.defaults import TASK_POLICIES, JobInfo, value_of
+from ...jobs.core.defaults import TASK_POLICIES, value_of
 from ..base.fields import resolved
 from ..base.scalars import BigInt
-from ..execution.mirror import mirror
+from ..execution.shown import FromModel, Makers
 from ..resolving.context import Info
 
 
 @strawberry.type(description="What a job's runs and tasks have unless they say otherwise. Durations in seconds.")
-class JobDefaults:
+class JobDefaults(FromModel):
     """The policies of a job, the product's where the job says nothing."""
 
     group: str = strawberry.field(description="The group.")
@@ -31,14 +32,11 @@ class JobDefaults:
         description="The job that is told when a run fails for good; null = none."
     )
 
-    @classmethod
-    def from_model(cls, job: JobInfo) -> Self:
-        """The GraphQL object of a job's defaults."""
-        return cls(on_failure=job.defaults.on_failure, **{name: value_of(job.defaults, name) for name in TASK_POLICIES})
+    MADE: ClassVar[Makers] = {name: partial(value_of, name=name) for name in TASK_POLICIES}
 
 
 @strawberry.type
-class JobFields:
+class JobFields(FromModel):
     """The columns of a job as the nodes publish it."""
 
     name: str = strawberry.field(description="Its unique name.")
@@ -49,10 +47,7 @@ class JobFields:
     defaults: JobDefaults = strawberry.field(description="What its runs and tasks have unless they say otherwise.")
     tags: list[str] = strawberry.field(description="The tags by which nodes may choose it.")
 
-    @classmethod
-    def from_model(cls, job: JobInfo) -> Self:
-        """The GraphQL object of a published job."""
-        return mirror(cls, job, defaults=JobDefaults.from_model(job), tags=list(job.tags))
+    MADE: ClassVar[Makers] = {"defaults": lambda job: JobDefaults.from_model(job.defaults)}
 
     @resolved(description="Whether a live node can run it now.")
     async def known(self, info: Info) -> bool:
@@ -66,7 +61,7 @@ class JobFields:
 
 
 @strawberry.type
-class SkippedFields:
+class SkippedFields(FromModel):
     """The columns of a skipped stretch."""
 
     stored: strawberry.Private[model.SkippedOccurrence]
@@ -79,8 +74,3 @@ class SkippedFields:
     policy: JSON = strawberry.field(description="The policy values that decided it, an object.")
     node: str | None = strawberry.field(description="The node that decided it.")
     at: datetime = strawberry.field(description="When the row was last written.")
-
-    @classmethod
-    def from_model(cls, skipped: model.SkippedOccurrence) -> Self:
-        """The GraphQL object of a skipped stretch."""
-        return mirror(cls, skipped, stored=skipped)

@@ -13,6 +13,7 @@ from .core.model import Run
 from .core.run_spec import RunSpec
 from .handle import RunHandle, no_database
 from .registry import JobDefinition, JobOptions, Registry, default_registry, define
+from .registry.names import check_failure_job
 from .registry.queue import RunOptions, RunQueue, check_session, in_seconds
 
 if TYPE_CHECKING:
@@ -132,8 +133,8 @@ class Job(Generic[F, P, R]):
         if unknown:
             raise TypeError(f"a run has no option '{min(unknown)}'; there are {', '.join(RunOptions.__annotations__)}")
         policies = self.definition.policies
-        if policies.unique_key is not None:
-            options.setdefault("unique_key", policies.unique_key(**values))
+        if policies.defaults.unique_key is not None and options.get("unique_key") is None:
+            options["unique_key"] = self.definition.key_of(document, values)
         for name in RUN_POLICIES:
             # No node may have published this version of the job yet.
             options.setdefault(name, getattr(policies.defaults, name))
@@ -193,6 +194,9 @@ def job(
     def register(function: Callable[..., Any]) -> Job[..., ..., Any]:
         home = registry if registry is not None else default_registry()
         definition = define(None if callable(name) else name, function, tuple(home.hooks.resources), **options)
+        chosen = definition.policies.defaults.on_failure
+        if chosen is not None and home.get(chosen) is not None:
+            check_failure_job(definition.name, definition.where, chosen, home)
         home.add(definition)
         return Job(function, definition, home)
 

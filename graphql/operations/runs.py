@@ -1,6 +1,6 @@
 """Mutations of runs."""
 
-from collections.abc import Awaitable, Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Annotated, Final
@@ -30,8 +30,8 @@ from ..types import entities
 from ..types.payloads import HistoryPruned, JobTriggered, RunChanged, RunsChanged, RunsEnqueued, RunsMadeDue
 from .bulk import Changed, Deed, answer_many, many_runs, memory_of, perform_many, selection_faults
 from .bulk_inputs import CancelRunsInput, RetryNowInput, RetryRunsInput, SetRunPriorityInput
-from .changes import ONE_RUN, args_of, given, parse_key, perform, recall_runs
-from .inputs import CancelRunInput, EnqueueRunsInput, PruneHistoryInput, RetryRunInput, UpdateRunInput
+from .changes import ONE_RUN, args_of, given, parse_key, perform, recall_run, recall_runs
+from .inputs import UNIQUE_KEY, CancelRunInput, EnqueueRunsInput, PruneHistoryInput, RetryRunInput, UpdateRunInput
 from .pruning import PRUNING, prune
 
 CHANGED: Final = memory_of("runs", recall_runs)
@@ -50,6 +50,14 @@ def recall_enqueued(tx: Tx, stored: Json) -> list[Enqueued]:
     return [Enqueued(found[run_id], deduplicated) for run_id, deduplicated in pairs if run_id in found]
 
 
+def recall_one(tx: Tx, stored: Json) -> Enqueued:
+    """The run of a repeated ``triggerJob``, as it is now."""
+    return Enqueued(recall_run(tx, stored), stored.get("deduplicated", False))
+
+
+ONE_ENQUEUED: Final[Memory[Enqueued]] = Memory(
+    keep=lambda one: {"runs": [one.run.id], "deduplicated": one.deduplicated}, recall=recall_one
+)
 ENQUEUED: Final[Memory[list[Enqueued]]] = Memory(
     keep=lambda enqueued: {
         "runs": [one.run.id for one in enqueued],
@@ -65,6 +73,7 @@ class TriggerJobInput:
 
     job_name: str
     args: object
+    unique_key: str | None
 
 
 def deed(
@@ -88,22 +97,30 @@ class RunMutations:
         idempotency_key: Annotated[
             str | None, strawberry.argument(description="Makes a repetition within 24 hours safe.")
         ] = None,
+        unique_key: Annotated[str | None, strawberry.argument(description=UNIQUE_KEY)] = None,
     ) -> JobTriggered:
-        """The new run; an unknown job is data and no error."""
-        action = partial(actions.trigger_job, job_name=job_name, args=args_of(args), actor=info.context.person.name)
+        """The new run, or that which has its unique key; an unknown job is data and no error."""
+        person = info.context.person
+        action = partial(
+            actions.trigger_job, job_name=job_name, args=args_of(args), unique_key=unique_key, actor=person.name
+        )
 
-        def shorter(record: Record) -> Awaitable[Run | None]:
-            run = actions.triggered(job_name, args_of(args), *info.context.person.submitter)
-            return put_requested(info.context.database, run, record)
+        async def shorter(record: Record) -> Enqueued | None:
+            run = actions.triggered(job_name, args_of(args), unique_key, *person.submitter)
+            made = await put_requested(info.context.database, run, record)
+            return None if made is None else Enqueued(made, deduplicated=False)
 
-        asked = TriggerJobInput(job_name, args)
-        done = await perform(info, asked, action, ONE_RUN, key=idempotency_key, shorter=shorter)
+        asked = TriggerJobInput(job_name, args, unique_key)
+        done = await perform(info, asked, action, ONE_ENQUEUED, key=idempotency_key, shorter=shorter)
         if done.result is None:
             error = done.errors[0]
             message = f"Unknown job: {job_name}" if error.code is ErrorCode.UNKNOWN_JOB else error.message
             return JobTriggered(success=False, message=message, job_name=job_name, errors=done.errors)
+        made = done.result
         message = f"Job {job_name} triggered successfully"
-        run = entities.Run.from_model(done.result)
+        if made.deduplicated:
+            message = f"Job {job_name} was not triggered again: run {made.run.id} with its unique key is unfinished"
+        run = entities.Run.from_model(made.run, deduplicated=made.deduplicated)
         return JobTriggered(success=True, message=message, job_name=job_name, run=run)
 
     @mutates(

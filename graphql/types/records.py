@@ -37,6 +37,20 @@ class JobDefaults:
         return cls(on_failure=job.defaults.on_failure, **{name: value_of(job.defaults, name) for name in TASK_POLICIES})
 
 
+@strawberry.type(description="How the unique key of a job's runs follows from their arguments.")
+class UniqueKey:
+    """What a job declares by ``unique_key``."""
+
+    arguments: list[str] = strawberry.field(description="The arguments that it is made of.")
+    template: str | None = strawberry.field(
+        description="The key with `{name}` for each of them; null = the job's name and these arguments."
+    )
+    in_code: bool = strawberry.field(
+        description="A function of the job's code makes it. The API cannot know the key: a run that is made here, or "
+        "by a schedule, has none unless you give one."
+    )
+
+
 @strawberry.type
 class JobFields:
     """The columns of a job as the nodes publish it."""
@@ -48,11 +62,20 @@ class JobFields:
     args_schema: JSON | None = strawberry.field(description="The JSON Schema of its arguments.")
     defaults: JobDefaults = strawberry.field(description="What its runs and tasks have unless they say otherwise.")
     tags: list[str] = strawberry.field(description="The tags by which nodes may choose it.")
+    unique_key: UniqueKey | None = strawberry.field(
+        description="The unique key of its runs: while one is unfinished, no second one is made. Null = they have none."
+    )
 
     @classmethod
     def from_model(cls, job: JobInfo) -> Self:
         """The GraphQL object of a published job."""
-        return mirror(cls, job, defaults=JobDefaults.from_model(job), tags=list(job.tags))
+        key = job.defaults.unique_key
+        declared = (
+            None
+            if key is None
+            else UniqueKey(arguments=list(key.arguments), template=key.template, in_code=key.in_code)
+        )
+        return mirror(cls, job, defaults=JobDefaults.from_model(job), tags=list(job.tags), unique_key=declared)
 
     @resolved(description="Whether a live node can run it now.")
     async def known(self, info: Info) -> bool:

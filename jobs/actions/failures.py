@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from ..core.auth.secrets import references, resolved
-from ..core.defaults import RUN_POLICIES
+from ..core.defaults import FOLLOWED
 from ..core.held import HeldRun
 from ..core.model import NewRun, Run, Trigger
 from ..core.outcome import Failure
@@ -41,7 +41,7 @@ def enqueue_heirs(tx: Tx, failed: Sequence[tuple[Run | HeldRun, Ending]]) -> Non
             job_name=heir,
             trigger=Trigger.API,
             args={"failure": failure_of(run, ending.error, ending.error_type).document()},
-            inherits=frozenset(RUN_POLICIES),
+            inherits=FOLLOWED,
             carried={**(run.carried or {}), TOLD: run.id},
         )
         for run, ending in of_note

@@ -6,7 +6,7 @@ from datetime import datetime
 from itertools import zip_longest
 from typing import Any, cast
 
-from ..core.defaults import TASK_POLICIES, task_of_job
+from ..core.defaults import TASK_POLICIES, UNIQUE_KEY, task_of_job
 from ..core.dispatch import Skip
 from ..core.due import due_of
 from ..core.errors import AlreadyExists, InvalidState, Overlap, UserError, VersionConflict, refuse
@@ -28,7 +28,7 @@ from ..store.write.occurrences import Moved, move
 from .acting import account_of, check_submitter
 from .changes import task_change
 from .dispatch import catch_up, new_run
-from .runs import cancel_all, check_job_args, job_faults, published, submit
+from .runs import cancel_all, check_job_args, job_faults, published, put_new
 from .skips import record_skips
 from .timing import anchor_of, first_of, judged_first, retimed, schedule_faults
 
@@ -238,7 +238,7 @@ def trigger_task(tx: Tx, name: str, *, args: dict[str, Json] | None = None, acto
     """Make a run of a task now. The schedule does not move; the overlap policy holds.
 
     Raises:
-        Overlap: policy SKIP or a full QUEUE, naming the unfinished run.
+        Overlap: policy SKIP or a full QUEUE, or an unfinished run has the same unique key; names that run.
         InvalidInput: the arguments do not fit the job.
     """
     task = locked(tx, name)
@@ -256,10 +256,11 @@ def trigger_task(tx: Tx, name: str, *, args: dict[str, Json] | None = None, acto
     if policy is OverlapPolicy.REPLACE and count:
         older = run_store.unfinished_of_tasks(tx.conn, [task.id])
         cancel_all(tx, older, reason=f"replaced by a run triggered by hand{by(actor)}")
-    run = replace(new_run(task, Trigger.MANUAL, args=args), signature=signature)
+    inherits = frozenset({UNIQUE_KEY})
+    run = replace(new_run(task, Trigger.MANUAL, args=args), signature=signature, inherits=inherits)
     if actor:
         run = replace(run, submitter=actor, submitter_id=account_of(tx))
-    return submit(tx, [run])[0]
+    return put_new(tx, run, f"task '{name}'")
 
 
 def declare_new(tx: Tx, specs: Sequence[TaskSpec]) -> list[Task]:
@@ -383,7 +384,7 @@ def _record_left_out(tx: Tx, task: Task, spec: TaskSpec) -> None:
             "endAt": None if spec.end_at is None else time_text(spec.end_at),
         }
         skip = Skip(SkipReason.WINDOW, announced, announced, 1, window)
-        record_skips(tx, due_of(task), (skip,), None, node=None, blocker=None)
+        record_skips(tx, due_of(task), (skip,), None, node=None, blockers={})
 
 
 def _paused(tx: Tx, task: Task, spec: TaskSpec, actor: str | None) -> dict[str, Any]:

@@ -15,6 +15,7 @@ from ..core.errors import ConfigurationError, InvalidInput
 from ..core.model import Isolation, Json, ScheduleSpec
 from ..core.outcome import Failure
 from .hooks import Hooks, Resource, Scope, name_of
+from .names import check_failure_job, check_named
 from .policies import NO_POLICIES, JobPolicies
 from .queue import RunQueue
 from .reuse import Reuse
@@ -92,9 +93,7 @@ class JobDefinition:
             InvalidInput: one is not what its annotation says; code ``INVALID_ARGS``.
         """
         given = self._signature.bind(*args, **kwargs).arguments
-        outside = {
-            _parameter_of(name, one.alias): one.alias or name for name, one in self.args_model.model_fields.items()
-        }
+        outside = names_of(self.args_model)
         model = self._model({outside[name]: value for name, value in given.items()})
         return model.model_dump(mode="json", by_alias=True, exclude_unset=True), self._by_parameter(model)
 
@@ -126,8 +125,17 @@ class JobDefinition:
         Raises:
             InvalidInput: the arguments do not fit.
         """
-        make = self.policies.unique_key
-        return None if make is None else make(**self._by_parameter(self._model(args)))
+        if self.policies.defaults.unique_key is None:
+            return None
+        model = self._model(args)
+        return self.key_of(model.model_dump(mode="json", by_alias=True, exclude_unset=True), self._by_parameter(model))
+
+    def key_of(self, document: Mapping[str, Json], values: Mapping[str, object]) -> str | None:
+        """The unique key of a run with arguments that ``accept`` has let pass; None if the job makes none."""
+        key, function = self.policies.defaults.unique_key, self.policies.unique_key
+        if function is not None:
+            return function(**values)
+        return None if key is None else key.of(self.name, document)
 
     def bind(self, args: Mapping[str, Json], context: JobContext | None) -> dict[str, Any]:
         """The keyword arguments of the handler: validated, converted, and with the context injected if it takes one.
@@ -179,13 +187,15 @@ class Registry:
         return tuple(sorted(self._jobs))
 
     def check(self) -> None:
-        """Let jobs pass that this registry can give what they take.
+        """Let jobs pass whose resources, and the jobs that they name, this registry has; hooks, too.
 
         Raises:
-            ConfigurationError: names the job, or the resource.
+            ConfigurationError: names the job, the hook or the resource, and the place.
         """
         self.hooks.of_node()
+        check_named(self.hooks.around, self.names())
         for one in self:
+            check_failure_job(one.name, one.where, one.policies.defaults.on_failure, self)
             try:
                 needed = self.hooks.needed(one.given.values())
             except ConfigurationError as error:
@@ -224,6 +234,11 @@ def _can_have(job: JobDefinition, resource: Resource) -> bool:
     """Whether a resource can be opened where the job runs; a child process opens all that it needs itself."""
     elsewhere = job.isolation is not Isolation.PROCESS and resource.scope is Scope.NODE
     return elsewhere or not resource.is_async or inspect.iscoroutinefunction(job.handler)
+
+
+def names_of(model: type[BaseModel]) -> dict[str, str]:
+    """The arguments of a job by the names of their parameters, with those that they have in JSON."""
+    return {_parameter_of(name, one.alias): one.alias or name for name, one in model.model_fields.items()}
 
 
 def _parameter_of(field: str, alias: str | None) -> str:

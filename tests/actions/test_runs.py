@@ -179,7 +179,7 @@ def test_the_priority_of_what_waits_can_change(stored: Stored) -> None:
 
 def test_triggering_a_job_by_hand_validates_its_arguments(stored: Stored) -> None:
     stored.node()
-    assert stored.do(trigger_job, "work", actor="ann").trigger is Trigger.MANUAL
+    assert stored.do(trigger_job, "work", actor="ann").run.trigger is Trigger.MANUAL
     with pytest.raises(UserError, match="Unknown job: wokr"):
         stored.do(trigger_job, "wokr", actor="ann")
 

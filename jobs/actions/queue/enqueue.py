@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from sqlalchemy import Connection
 
-from ...core.defaults import RUN_POLICIES
+from ...core.defaults import RUN_POLICIES, UNIQUE_KEY
 from ...core.errors import InvalidInput, refuse
 from ...core.model import Json, NewRun, Priority, Run, Trigger
 from ...core.rules import name_faults, new_run_faults
@@ -128,7 +128,7 @@ def new_run(
         priority=Priority(priority.lower()) if named else Priority.LOW,
         available_at=run_at,
         unique_key=unique_key,
-        inherits=frozenset(name for name, value in given.items() if value is None),
+        inherits=frozenset(name for name, value in {**given, UNIQUE_KEY: unique_key}.items() if value is None),
         carried=dict(carried) if isinstance(carried, Mapping) and carried else None,
         **chosen,
     )

@@ -37,11 +37,17 @@ def enqueue_many_sync(session: Transaction, runs: Iterable[RunSpec], *, schema: 
     conn = session if isinstance(session, Connection) else session.connection()
     kinds, many = _checked(runs)
     with borrowed(conn, schema):
-        if any(kind.unique_key is not None for kind in kinds):
+        if any(kind.unique_key is not None for kind in kinds) or _declare_keys(conn, kinds):
             return [run.id for run in enqueue_all(conn, _apart(kinds, many))]
         if dialect.is_postgresql(conn):
             return insert_many(conn, many)
         return _insert_apart(conn, kinds, many)
+
+
+def _declare_keys(conn: Connection, kinds: Sequence[NewRun]) -> bool:
+    """Whether one of the jobs says how the key of a run follows from its arguments."""
+    of_jobs = defaults(conn, {kind.job_name for kind in kinds}) if kinds else {}
+    return any(one.unique_key is not None and not one.unique_key.in_code for one in of_jobs.values())
 
 
 def _insert_apart(conn: Connection, kinds: Sequence[NewRun], many: ManyRuns) -> list[int]:

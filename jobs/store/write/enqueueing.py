@@ -97,6 +97,7 @@ def _inserting_one(mark: str) -> str:
                 CAST(n.carried AS jsonb), n.unique_key, {NEW}
             FROM (SELECT {values}) AS n({", ".join(COLUMNS)})
                 LEFT JOIN cronograph.job j ON j.name = n.job_name
+            WHERE n.unique_key IS NOT NULL OR j.defaults->'unique_key'->'arguments' IS NULL
             ON CONFLICT DO NOTHING RETURNING {_RETURNED}),
         {TOLD}
         SELECT {_ANSWERED} FROM inserted i, {NOTIFIED}"""
@@ -130,7 +131,11 @@ class PlainRun(NamedTuple):
 
 
 def insert_one(conn: Connection, run: PlainRun) -> Run | None:
-    """Insert a run, its event and a notification; what is stored; None if an unfinished run has its unique key."""
+    """Insert a run, its event and a notification; what is stored.
+
+    None, and nothing was inserted: an unfinished run has its unique key, or its job says how that follows from its
+    arguments and the run has none.
+    """
     row = conn.execute(_ROW, _values(run)).one_or_none()
     return None if row is None else _stored(run, Decided(*row))
 

@@ -20,6 +20,7 @@ from ..db import dialect
 from ..db.line import PLANNED
 from ..schema.naming import SchemaText
 from ..schema.rows import members
+from ..schema.tables import job as j
 from ..schema.tables import periodic_task as t
 from ..schema.types import UtcDateTime
 
@@ -30,18 +31,21 @@ REPLACED = "replaced by a newer occurrence of its task"
 class Found(NamedTuple):
     """A due task, locked until the commit.
 
-    ``job_known``: whether any node has published its job. ``now``: the time by which it is due.
+    ``job_known``: whether any node has published its job. ``now``: the time by which it is due. ``unique_key``: how
+    that job says that the key of a run follows from its arguments, as it is published; None = it says nothing.
     """
 
     task: DueTask
     job_known: bool
     now: datetime
+    unique_key: dict[str, Any] | None
 
 
 class Occurrence(NamedTuple):
     """A due occurrence that becomes a run.
 
     ``timeout``: the time box in force, in seconds. ``replaced``: a newer one has taken its place already.
+    ``unique_key``: of the run; None = it has none.
     """
 
     task_id: int
@@ -49,6 +53,7 @@ class Occurrence(NamedTuple):
     timeout: float | None
     exclusive: bool
     replaced: bool
+    unique_key: str | None = None
 
 
 class Moved(NamedTuple):
@@ -94,11 +99,13 @@ def _finding(*, postgres: bool) -> TextualSelect:
     statement = SchemaText(f"""
         SELECT {"(SELECT " + PLANNED + ")" if postgres else "NULL"} AS planned, {now} AS at,
             EXISTS (SELECT 1 FROM cronograph.job j WHERE j.name = t.job_name) AS known,
+            (SELECT j.defaults->'unique_key' FROM cronograph.job j WHERE j.name = t.job_name) AS unique_key,
             t.schedule_syntax, t.timezone, {_LIST}
         FROM cronograph.periodic_task t WHERE t.next_execution <= {now} ORDER BY t.next_execution LIMIT :limit
         {"FOR UPDATE OF t SKIP LOCKED" if postgres else ""}""")
     planned, at, known = column("planned", String()), column("at", UtcDateTime()), column("known", Boolean())
-    return statement.bindparams(_NOW).columns(planned, at, known, t.c.schedule_syntax, t.c.timezone, *_READ)
+    key = column("unique_key", j.c.defaults.type)
+    return statement.bindparams(_NOW).columns(planned, at, known, key, t.c.schedule_syntax, t.c.timezone, *_READ)
 
 
 def due(conn: Connection, now: datetime | None, limit: int) -> list[Found]:
@@ -121,11 +128,19 @@ def plan(conn: Connection) -> None:
         conn.execute(_PLAN)
 
 
-def _found(_planned: object, now: datetime, known: bool, syntax: str, timezone: str, *own: Any) -> Found:
+def _found(
+    _planned: object,
+    now: datetime,
+    known: bool,
+    unique_key: dict[str, Any] | None,
+    syntax: str,
+    timezone: str,
+    *own: Any,
+) -> Found:
     values = list(own)
     values[_SCHEDULE] = _schedule(syntax, values[_SCHEDULE], timezone)
     values[_OVERLAP], values[_MISFIRE] = _OVERLAPS[values[_OVERLAP]], _MISFIRES[values[_MISFIRE]]
-    return Found(DueTask._make(values), known, now)
+    return Found(DueTask._make(values), known, now, unique_key)
 
 
 @lru_cache(maxsize=1024)
@@ -149,6 +164,7 @@ _NEW: Final = {
     "attempt": "0",
     "failures": "0",
     "timeout": "o.timeout",
+    "unique_key": "o.unique_key",
     "exclusive": "o.exclusive",
     "error": f"CASE WHEN o.replaced THEN '{REPLACED}' END",
 }

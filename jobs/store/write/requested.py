@@ -40,7 +40,8 @@ _INSERT = f"""
             n.submitter, n.submitter_id, {NOW}, 'waiting', 0, 0, false, ''
         FROM (SELECT {_VALUES}) AS n({", ".join(_CASTS)})
             JOIN cronograph.job j ON j.name = n.job_name AND j.signature = n.signature
-        WHERE EXISTS (SELECT FROM cronograph.audit_head) RETURNING {_RETURNED}),
+        WHERE EXISTS (SELECT FROM cronograph.audit_head) AND j.defaults->'unique_key'->'arguments' IS NULL
+        RETURNING {_RETURNED}),
     {TOLD},
     {linking("%({})s", NOW, "EXISTS (SELECT FROM inserted)")}
     SELECT {_ANSWERED} FROM inserted i, audited"""
@@ -55,8 +56,8 @@ def insert_requested(send: Send, run: NewRun, record: Record) -> Run | None:
         record: The entry of the audit log.
 
     Returns:
-        What is stored; None, and nothing is: the job has another version or is published no more, or the audit log has
-        no entry yet that another could follow.
+        What is stored; None, and nothing is: the job has another version or is published no more, it says how the
+        unique key follows from the arguments, or the audit log has no entry yet that another could follow.
     """
     rows = send(_INSERT, _parameters(run, record))
     if not rows:

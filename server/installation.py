@@ -86,7 +86,7 @@ class Installation:
         schema = create_schema(refused=Refusals())
         of_engine = Database(self.settings.database_url)
         # Its own connections: what the API reads cannot use up those of the engine, nor the other way round.
-        database = of_engine.beside("api")
+        database = of_engine.separate_pool("api")
         wakeup = Wakeup(database)
         feeds = LiveFeeds(database, wakeup, poll=settings.poll_for(is_sqlite=database.is_sqlite))
         keys = key_source(self.settings)
@@ -100,13 +100,19 @@ class Installation:
         api = OwnApi(schema, context_of)
         services = Services(of_engine, api, self.settings.http_allow, keys)
         engine = EngineThread(
-            services, self.registry, settings, wakeup, beside=database, on_drained=self.on_drained, clock=self.clock
+            services,
+            self.registry,
+            settings,
+            wakeup,
+            api_database=database,
+            on_drained=self.on_drained,
+            clock=self.clock,
         )
         return Parts(
             schema=schema,
             database=database,
-            costly=of_engine.beside("api-costly"),
-            searched=of_engine.beside("api-search", bounds_of(schema.limits)),
+            costly=of_engine.separate_pool("api-costly"),
+            searched=of_engine.separate_pool("api-search", bounds_of(schema.limits)),
             of_engine=of_engine,
             engine=engine,
             wakeup=wakeup,

@@ -3,13 +3,13 @@
 import strawberry
 
 from .accounts import AccountMutations
+from .login_methods import LoginMethodMutations
 from .queue import QueueMutations
 from .runs import RunMutations
 from .secrets import SecretMutations
 from .tasks import TaskMutations
-from .ways_in import WayInMutations
 
 
 @strawberry.type(description="Everything that can be changed. Refusals are data: look at `errors` of each payload.")
-class Mutation(RunMutations, TaskMutations, QueueMutations, AccountMutations, WayInMutations, SecretMutations):
+class Mutation(RunMutations, TaskMutations, QueueMutations, AccountMutations, LoginMethodMutations, SecretMutations):
     """Mutations."""

@@ -9,8 +9,8 @@ from typing_extensions import override
 from ...actions.dispatch import BATCH, dispatch_due, rehearse
 from ...store.db.database import Database
 from ...store.db.transaction import Wake
+from ..change_detector import ChangeDetector
 from ..clock import Clock
-from ..lookout import Lookout
 from ..service import Watch
 from .alarm import Alarm
 
@@ -33,7 +33,7 @@ class Dispatcher(Watch):
     """
 
     def __init__(self, database: Database, node: str, *, clock: Clock, poll: float) -> None:
-        super().__init__("dispatcher", hints=Wake.TASKS, poll=poll, worth=Lookout(database).is_worth_it)
+        super().__init__("dispatcher", hints=Wake.TASKS, poll=poll, should_poll=ChangeDetector(database).should_poll)
         self._database = database
         self._node = node
         self._rehearsed = False

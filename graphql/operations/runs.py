@@ -50,13 +50,13 @@ def restore_enqueued(tx: Tx, stored: Json) -> list[Enqueued]:
     return [Enqueued(found[run_id], deduplicated) for run_id, deduplicated in pairs if run_id in found]
 
 
-def recall_one(tx: Tx, stored: Json) -> Enqueued:
+def restore_one(tx: Tx, stored: Json) -> Enqueued:
     """The run of a repeated ``triggerJob``, as it is now."""
     return Enqueued(restore_run(tx, stored), stored.get("deduplicated", False))
 
 
 ONE_ENQUEUED: Final[AnswerCodec[Enqueued]] = AnswerCodec(
-    dump=lambda one: {"runs": [one.run.id], "deduplicated": one.deduplicated}, load=recall_one
+    dump=lambda one: {"runs": [one.run.id], "deduplicated": one.deduplicated}, load=restore_one
 )
 ENQUEUED: Final[AnswerCodec[list[Enqueued]]] = AnswerCodec(
     dump=lambda enqueued: {

@@ -13,9 +13,10 @@ from ...jobs.core.auth.credentials import Prefix, shown_form, stored_form
 from ...jobs.core.auth.roles import Role
 from ...jobs.store.db.transaction import Tx
 from ...jobs.store.read.auth import accounts, sessions
+from .application import CommandLine
 from .database_command import DatabaseCommand, database_command
 
-token = typer.Typer(help="Make, list and revoke personal API tokens, straight in the database.", no_args_is_help=True)
+token = CommandLine(help="Make, list and revoke personal API tokens, straight in the database.", no_args_is_help=True)
 
 
 @token.command()

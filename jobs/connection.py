@@ -2,11 +2,12 @@
 
 import os
 from collections.abc import Callable, Iterable, Mapping
+from datetime import UTC, datetime
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
 from .actions.queue.enqueue import Transaction, enqueue_autocommit, enqueue_sync
-from .actions.queue.enqueue_many import enqueue_many_sync
+from .actions.queue.enqueue_many import enqueue_many_sync, new_runs
 from .actions.runs import cancel_runs
 from .core.errors import ConfigurationError
 from .core.model import Json, Run
@@ -20,6 +21,7 @@ from .store.db.database import Database
 from .store.db.transaction import Tx, Wake
 from .store.read import runs as stored_runs
 from .store.schema.naming import SCHEMA, SQLITE_SCHEMA, schema_fault
+from .store.write.runs import stored_as
 
 T = TypeVar("T")
 
@@ -139,6 +141,12 @@ def queue_of(registry: Registry) -> RunQueue | None:
         schema = os.environ.get(SCHEMA_VARIABLE)
         connect(with_schema(url, schema) if schema else url, registry=registry)
     return registry.queue
+
+
+def run_of(spec: RunSpec, run_id: int) -> Run:
+    """A run that the node of this attempt has put into the queue, as far as it is known here."""
+    (run,) = new_runs([spec])
+    return stored_as(run, run_id, datetime.now(UTC))
 
 
 def put_in_session(

@@ -7,7 +7,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, Protocol, TypeVar, Unpack, overload
 
 from . import lazy
-from .context import JobContext
+from .context import JobContext, current_host
 from .core.defaults import RUN_POLICIES
 from .core.model import Run
 from .core.run_spec import RunSpec
@@ -97,6 +97,10 @@ class Job(Generic[F, P, R]):
         if session is not None:
             run = await session.run_sync(lambda inner: self._put_in(inner, asked))
             return RunHandle(run, queue)
+        host = current_host.get()
+        if queue is None and host is not None:
+            spec = RunSpec(self.name, **asked)
+            return RunHandle(lazy.run_of(spec, (await host.enqueue([spec]))[0]), queue)
         return await asyncio.to_thread(self._put, queue, asked)
 
     def enqueue_sync(self, session: "Transaction | None" = None, /, *args: P.args, **kwargs: P.kwargs) -> RunHandle:
@@ -117,6 +121,11 @@ class Job(Generic[F, P, R]):
         return lazy.put_in_session(self.registry, session, self.name, args, asked)
 
     def _put(self, queue: RunQueue | None, asked: dict[str, Any]) -> RunHandle:
+        host = current_host.get()
+        if queue is None and host is not None:
+            # In a child process: the node puts it there.
+            spec = RunSpec(self.name, **asked)
+            return RunHandle(lazy.run_of(spec, host.enqueue_waiting([spec])[0]), queue)
         if queue is None:
             raise no_database()
         args = asked.pop("args")

@@ -5,7 +5,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from .connection import connect, put_in_session, queue_of
+    from .connection import connect, put_in_session, queue_of, run_of
     from .enqueueing import enqueue, enqueue_many, enqueue_many_sync, enqueue_sync
 
 __all__ = [
@@ -16,6 +16,7 @@ __all__ = [
     "enqueue_sync",
     "put_in_session",
     "queue_of",
+    "run_of",
 ]
 
 _HOMES: Final = MappingProxyType(
@@ -27,6 +28,7 @@ _HOMES: Final = MappingProxyType(
         "enqueue_sync": (".enqueueing", "enqueue_sync"),
         "put_in_session": (".connection", "put_in_session"),
         "queue_of": (".connection", "queue_of"),
+        "run_of": (".connection", "run_of"),
     }
 )
 

@@ -4,15 +4,16 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from ..jobs.core.errors import FileLocked
+    from ..jobs.core.errors import FileLocked, SchemaTooNew
     from .database.schema import migrate
     from .embedding import Cronograph, Visitor
 
-__all__ = ["Cronograph", "FileLocked", "Visitor", "migrate"]
+__all__ = ["Cronograph", "FileLocked", "SchemaTooNew", "Visitor", "migrate"]
 
 _HOME: Final = {
     "Cronograph": ".embedding",
     "FileLocked": "..jobs.core.errors",
+    "SchemaTooNew": "..jobs.core.errors",
     "Visitor": ".embedding",
     "migrate": ".database.schema",
 }

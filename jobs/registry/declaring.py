@@ -95,7 +95,8 @@ def carries(name: str, /, *, registry: Registry | None = None) -> Callable[[C], 
     """Declare a value that runs carry from where they are enqueued to their attempts, as ``ctx.carried[name]``.
 
     The function is called by every enqueue of a job of this registry, in the process and context that enqueues; it
-    returns JSON, or None for nothing. One that fails is logged, and the run carries nothing from it.
+    returns JSON, or None for nothing. One that fails is logged, and the run carries nothing from it. Runs that are made
+    by a schedule, the API, the dashboard or a command carry nothing.
 
     Args:
         name: What the value is called.

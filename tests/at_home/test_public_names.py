@@ -92,6 +92,9 @@ def test_each_error_that_a_public_docstring_tells_of_can_be_imported() -> None:
     assert wrong == set()
 
 
+async def once_a_day() -> None: ...
+
+
 async def test_schedules_have_short_forms() -> None:
     assert every("15m") == ScheduleSpec(Syntax.INTERVAL, "15m")
     assert every(90) == ScheduleSpec(Syntax.INTERVAL, "90") == every(timedelta(seconds=90)) == every(90.0)
@@ -113,7 +116,7 @@ async def test_schedules_have_short_forms() -> None:
     async with Queue(jobs) as queue:
         await queue.schedule(quarter, calendar("Mon..Fri 02:30"), name="workdays")
     with pytest.raises(ConfigurationError, match="schedule 'soon'"):
-        job("soon", registry=jobs, schedule=every("soon"))(new_year)
+        job("soon", registry=jobs, schedule=every("soon"))(once_a_day)
 
 
 def test_a_client_finds_its_server_by_the_environment_and_says_in_one_error_that_it_is_away(

@@ -95,7 +95,29 @@ class JobDefinition:
         given = self._signature.bind(*args, **kwargs).arguments
         outside = names_of(self.args_model)
         model = self._model({outside[name]: value for name, value in given.items()})
-        return model.model_dump(mode="json", by_alias=True, exclude_unset=True), self._by_parameter(model)
+        return self._document(model), self._by_parameter(model)
+
+    def _document(self, model: BaseModel) -> dict[str, Json]:
+        """The arguments that were given, as JSON.
+
+        Raises:
+            InvalidInput: one has no form in JSON, which only shows when it is written; code ``INVALID_ARGS``.
+        """
+        try:
+            return model.model_dump(mode="json", by_alias=True, exclude_unset=True)
+        except (ValueError, RecursionError) as error:
+            for name in sorted(model.model_fields_set):
+                self._check_alone(model, name)
+            message = f"arguments of job '{self.name}': cannot be written as JSON: {_why(error)}"
+            raise InvalidInput(message, path=("args",), code=ErrorCode.INVALID_ARGS) from None
+
+    def _check_alone(self, model: BaseModel, name: str) -> None:
+        try:
+            model.model_dump(mode="json", include={name})
+        except (ValueError, RecursionError) as error:
+            place = self.args_model.model_fields[name].alias or name
+            message = f"argument '{place}' of job '{self.name}': cannot be written as JSON: {_why(error)}"
+            raise InvalidInput(message, path=("args", place), code=ErrorCode.INVALID_ARGS) from None
 
     @property
     def parameters(self) -> tuple[str, ...]:
@@ -128,7 +150,7 @@ class JobDefinition:
         if self.policies.defaults.unique_key is None:
             return None
         model = self._model(args)
-        return self.key_of(model.model_dump(mode="json", by_alias=True, exclude_unset=True), self._by_parameter(model))
+        return self.key_of(self._document(model), self._by_parameter(model))
 
     def key_of(self, document: Mapping[str, Json], values: Mapping[str, object]) -> str | None:
         """The unique key of a run with arguments that ``accept`` has let pass; None if the job makes none."""
@@ -234,6 +256,15 @@ def _can_have(job: JobDefinition, resource: Resource) -> bool:
     """Whether a resource can be opened where the job runs; a child process opens all that it needs itself."""
     elsewhere = job.isolation is not Isolation.PROCESS and resource.scope is Scope.NODE
     return elsewhere or not resource.is_async or inspect.iscoroutinefunction(job.handler)
+
+
+def _why(error: Exception) -> str:
+    """Why a value has no form in JSON, in words of the field."""
+    if isinstance(error, UnicodeDecodeError):
+        return "bytes must be UTF-8; pass other bytes as text, e.g. by base64"
+    if isinstance(error, RecursionError) or "Circular reference" in str(error):
+        return "it contains itself"
+    return str(error)
 
 
 def names_of(model: type[BaseModel]) -> dict[str, str]:

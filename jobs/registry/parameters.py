@@ -12,6 +12,8 @@ from ..context import JobContext
 from .definition import RENAMED, Handler
 from .hooks import GIVEN, name_of
 
+# A number that JSON does not have stays what it is, to be refused by name, and becomes no null.
+_CONFIG: Final = ConfigDict(extra="forbid", strict=False, ser_json_inf_nan="constants")
 _NO_VALUES: Final = frozenset({type, Callable, Generator, AsyncGenerator})
 """Types of which JSON has no values, whatever they are of."""
 
@@ -62,9 +64,7 @@ def arguments_of(
 
 def _model(name: str, fields: Mapping[str, Any]) -> type[BaseModel]:
     try:
-        model: type[BaseModel] = create_model(
-            f"{name}_args", __config__=ConfigDict(extra="forbid", strict=False), **fields
-        )
+        model: type[BaseModel] = create_model(f"{name}_args", __config__=_CONFIG, **fields)
         model.model_json_schema()
     except (PydanticSchemaGenerationError, PydanticUserError, NameError) as error:
         if len(fields) > 1:

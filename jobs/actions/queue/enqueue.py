@@ -176,14 +176,29 @@ def args_text(args: Mapping[str, Json], name: str = "args") -> str:
     try:
         text = _encode(dict(args))
         text.encode()
-    except UnicodeEncodeError:
-        raise InvalidInput(f"{name}: a text must not hold half of a surrogate pair", path=(name,)) from None
     except (TypeError, ValueError, RecursionError) as error:
-        raise InvalidInput(f"{name}: must be JSON: {error}", path=(name,)) from None
+        raise _no_json(name, args, error) from None
     # An even number of backslashes before it would make it an ordinary text.
     if _ESCAPED in text and _NUL.search(text):
         raise InvalidInput(f"{name}: a text must not hold the character U+0000", path=(name,))
     return text
+
+
+def _no_json(name: str, args: Mapping[str, Json], error: Exception) -> InvalidInput:
+    """What no database could store, with the argument that it is in."""
+    for argument, value in args.items():
+        try:
+            _encode({argument: value}).encode()
+        except (TypeError, ValueError, RecursionError) as fault:
+            message = f"{name}: {_reason(fault)}, in argument {str(argument)!a:.60}"
+            return InvalidInput(message, path=(name, str(argument)))
+    return InvalidInput(f"{name}: {_reason(error)}", path=(name,))
+
+
+def _reason(error: Exception) -> str:
+    if isinstance(error, UnicodeEncodeError):
+        return "a text must not hold half of a surrogate pair"
+    return "must be JSON: it contains itself" if isinstance(error, RecursionError) else f"must be JSON: {error}"
 
 
 def _faults(

@@ -10,8 +10,9 @@
 from typing import TYPE_CHECKING
 
 from . import lazy
-from .context import JobContext, StopReason
-from .core.errors import ConfigurationError, CronographError, InvalidInput, NotFound, StorageError, UserError
+from .base.context import JobContext, StopReason
+from .base.outcomes import Cancel, PermanentFailure, Result, Snooze
+from .core.base.errors import ConfigurationError, CronographError, InvalidInput, NotFound, StorageError, UserError
 from .core.model import Isolation, MisfirePolicy, OverlapPolicy, Priority, ScheduleSpec
 from .core.outcome import Failure
 from .core.run_spec import RunSpec
@@ -19,7 +20,6 @@ from .core.schedule import Syntax
 from .core.states import RunState
 from .declared import Job, job
 from .handle import RunFailed, RunHandle
-from .outcomes import Cancel, PermanentFailure, Result, Snooze
 from .registry import Backoff, Reuse
 from .registry.declaring import around, carries, resource
 from .registry.hooks import GIVEN, Scope

@@ -6,12 +6,13 @@ from datetime import UTC, datetime
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
-from .actions.queue.enqueue import Transaction, enqueue_autocommit, enqueue_sync
-from .actions.queue.enqueue_many import enqueue_many_sync, new_runs
 from .actions.runs import cancel_runs
-from .core.errors import ConfigurationError
+from .core.base.errors import ConfigurationError
 from .core.model import Json, Run
 from .core.run_spec import RunSpec
+from .queue.enqueue import Transaction, enqueue_autocommit, enqueue_sync
+from .queue.enqueue_many import enqueue_many_sync, new_runs
+from .queue.new_runs import stored_here
 from .registry import Registry, default_registry
 from .registry.queue import RunQueue
 from .store.db import dialect
@@ -21,7 +22,6 @@ from .store.db.database import Database
 from .store.db.transaction import Tx, Wake
 from .store.read import runs as stored_runs
 from .store.schema.naming import SCHEMA, SQLITE_SCHEMA, schema_fault
-from .store.write.runs import stored_as
 
 T = TypeVar("T")
 
@@ -146,7 +146,7 @@ def queue_of(registry: Registry) -> RunQueue | None:
 def run_of(spec: RunSpec, run_id: int) -> Run:
     """A run that the node of this attempt has put into the queue, as far as it is known here."""
     (run,) = new_runs([spec])
-    return stored_as(run, run_id, datetime.now(UTC))
+    return stored_here(run, run_id, datetime.now(UTC))
 
 
 def put_in_session(

@@ -4,7 +4,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from ..jobs.core.errors import FileLocked, SchemaTooNew
+    from ..jobs.core.base.errors import FileLocked, SchemaTooNew
     from .database.schema import migrate
     from .embedding import Cronograph, Visitor
 
@@ -12,8 +12,8 @@ __all__ = ["Cronograph", "FileLocked", "SchemaTooNew", "Visitor", "migrate"]
 
 _HOME: Final = {
     "Cronograph": ".embedding",
-    "FileLocked": "..jobs.core.errors",
-    "SchemaTooNew": "..jobs.core.errors",
+    "FileLocked": "..jobs.core.base.errors",
+    "SchemaTooNew": "..jobs.core.base.errors",
     "Visitor": ".embedding",
     "migrate": ".database.schema",
 }

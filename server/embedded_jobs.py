@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias, cast
 
 from ..jobs.builtin import register_builtin
-from ..jobs.core.errors import ConfigurationError
+from ..jobs.core.base.errors import ConfigurationError
 from ..jobs.declared import Job
 from ..jobs.registry import JobDefinition, Registry, default_registry
 from .discovery import import_modules, jobs_of

@@ -20,7 +20,7 @@ from graphql import (
     get_named_type,
 )
 
-from .sizes import size_of
+from ..base.sizes import size_of
 
 OBJECT: Final = 20
 """What an input object weighs, in values of an answer: as many take as long to make."""

@@ -25,8 +25,8 @@ from graphql import (
     is_composite_type,
 )
 
+from ..base.sizes import Size, size_of
 from .limits import SATURATED, LimitExceeded, Limits
-from .sizes import Size, size_of
 from .tally import NOTHING, Tally
 
 INTROSPECTION_ROOTS: Final = frozenset({"__schema", "__type"})

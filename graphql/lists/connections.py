@@ -8,14 +8,14 @@ from typing import Any, Final, Generic, TypeVar
 
 import strawberry
 
-from ...jobs.store.read.listing.aggregates import Listing
 from ...jobs.store.read.listing.criteria import EVERYTHING, Criteria
 from ...jobs.store.read.listing.keyset import OrderKey, Page, PageRequest, Position
+from ...jobs.store.read.listing.listing import Listing
 from ...jobs.store.read.listing.searching import Counted
-from ..arguments import DEFAULT_PAGE, MAX_PAGE, checked_range, refused
-from ..fields import resolved
-from ..guard.sizes import Size
-from ..scalars import BigInt
+from ..base.arguments import DEFAULT_PAGE, MAX_PAGE, checked_range, refused
+from ..base.fields import resolved
+from ..base.scalars import BigInt
+from ..base.sizes import Size
 from .cursors import decode, encode
 
 T = TypeVar("T")

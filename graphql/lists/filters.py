@@ -12,8 +12,8 @@ import strawberry
 from ...jobs.core.model import Isolation, NodeState, Outcome, OverlapPolicy, Priority, SkipReason, TaskSource, Trigger
 from ...jobs.core.schedule import Syntax
 from ...jobs.core.states import RunState
-from ..enums import Role
-from ..scalars import BigInt
+from ..base.enums import Role
+from ..base.scalars import BigInt
 
 K = TypeVar("K")
 T = TypeVar("T")

@@ -14,16 +14,16 @@ from typing import Any, Final, Generic, Protocol, TypeVar, cast, runtime_checkab
 import strawberry
 
 from ...jobs.actions.idempotent import AnswerCodec, Request, once
-from ...jobs.core.auth.audit import Record
-from ...jobs.core.errors import InvalidInput, NotFound, refuse
-from ...jobs.core.errors import UserError as Refusal
+from ...jobs.core.audit import Record
+from ...jobs.core.base.errors import InvalidInput, NotFound, refuse
+from ...jobs.core.base.errors import UserError as Refusal
 from ...jobs.core.model import Json, Run, Task
 from ...jobs.store.db.transaction import Tx
 from ...jobs.store.read import runs as run_store
 from ...jobs.store.read import tasks as task_store
-from ..arguments import camel, decimal
-from ..context import Info
-from ..scalars import unstorable
+from ..base.arguments import camel, decimal
+from ..base.scalars import unstorable
+from ..resolving.context import Info
 from ..types.common import MutationPayload, UserError
 
 P = TypeVar("P", bound=MutationPayload)

@@ -5,17 +5,17 @@ from contextlib import aclosing
 from typing import Final
 
 from ...jobs.core import events
-from ...jobs.core.errors import UserError
+from ...jobs.core.base.errors import UserError
 from ...jobs.core.events import Change, Cursor, EventKind
 from ...jobs.store.db.database import Connection
 from ...jobs.store.read import logs
 from ...jobs.store.read.listing import pages
-from ...jobs.store.read.listing.aggregates import EXECUTIONS
 from ...jobs.store.read.listing.criteria import EVERYTHING, equal
 from ...jobs.store.read.listing.keyset import PageRequest
-from ..context import Info
-from ..errors import UserFacingError
-from ..scalars import BigInt
+from ...jobs.store.read.lists import EXECUTIONS
+from ..base.errors import UserFacingError
+from ..base.scalars import BigInt
+from ..resolving.context import Info
 from ..types.common import LogEvent, LogLine
 from ..types.entities import JobExecution
 

@@ -7,15 +7,15 @@ from typing import Annotated
 
 import strawberry
 
-from ...jobs.actions.auth import passkeys as actions
-from ...jobs.actions.auth import providers as provider_actions
-from ...jobs.core.auth import passkeys as model
-from ...jobs.core.auth.providers import ProviderIdentity as ProviderIdentityModel
+from ...jobs.accounts.actions import passkeys as actions
+from ...jobs.accounts.actions import providers as provider_actions
+from ...jobs.accounts.rules import passkeys as model
+from ...jobs.accounts.rules.providers import ProviderIdentity as ProviderIdentityModel
 from ...jobs.store.db.transaction import Tx
-from ..arguments import INPUT
-from ..context import Info
-from ..enums import Role
-from ..fields import mutates
+from ..base.arguments import INPUT
+from ..base.enums import Role
+from ..base.fields import mutates
+from ..resolving.context import Info
 from ..types.account import IdentityDeleted, Passkey, PasskeyChanged, ProviderIdentity
 from .account_inputs import DeleteIdentityInput, DeletePasskeyInput, RenamePasskeyInput
 from .accounts import signed_in

@@ -11,7 +11,7 @@ from starlette.requests import Request
 
 from graphql import OperationType
 
-from ..errors import UserFacingError
+from ..base.errors import UserFacingError
 from ..guard.document import Prepared
 from ..guard.limits import Limits
 from .bounds import MayWrite, nobody

@@ -13,7 +13,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Final
 
-from ..errors import UserFacingError
+from ..base.errors import UserFacingError
 from ..guard.limits import Limits
 
 SHORTEST_REST: Final = 0.005

@@ -6,7 +6,7 @@ from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing, suppress
 from dataclasses import dataclass
 
-from ..errors import mask
+from ..base.errors import mask
 from ..guard.document import RequestRefused
 from ..guard.limits import Limits
 

@@ -9,7 +9,7 @@ from collections import OrderedDict
 from collections.abc import Mapping
 from dataclasses import replace
 
-from ..errors import UserFacingError
+from ..base.errors import UserFacingError
 from ..guard.document import RequestRefused
 from ..guard.limits import Limits
 from .request import GraphQLRequest

@@ -2,8 +2,8 @@
 
 from typing import Final
 
-from ..context import Context
-from ..enums import Role
+from ..base.enums import Role
+from ..resolving.context import Context
 from .share_key import SharedField, SharePolicy
 
 

@@ -13,8 +13,8 @@ from contextlib import aclosing
 from dataclasses import dataclass
 from typing import Any, Final
 
-from ..errors import UserFacingError
-from ..execution import EventBounds
+from ..base.errors import UserFacingError
+from ..execution.executor import EventBounds
 from ..guard.document import Prepared, RequestRefused
 from .engine import Engine
 from .members import Encoded, Member, SharedExecution

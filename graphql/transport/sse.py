@@ -14,7 +14,7 @@ from typing import Any, Final
 from starlette.requests import HTTPConnection, Request
 from starlette.types import Receive, Scope, Send
 
-from ..errors import UserFacingError, error_answer, mask
+from ..base.errors import UserFacingError, error_answer, mask
 from ..guard.document import Prepared, RequestRefused
 from .engine import encode_json
 from .gateway import Gateway
@@ -111,11 +111,12 @@ class EventStream:
         await _send_text(sender, COMPLETE)
 
     async def _answers(self) -> AsyncGenerator[Encoded, None]:
-        operation, engine = self._operation, self._gateway.engine
+        operation = self._operation
         if isinstance(operation, RequestRefused):
             raise operation
         if not operation.is_subscription:
-            yield Encoded(engine.encode(await self._gateway.execute(operation, self._context, self._connection)), None)
+            whole = await self._gateway.execute(operation, self._context, self._connection)
+            yield Encoded(whole.text, None)
             return
         async with aclosing(self._gateway.stream(operation, self._context, self._connection)) as answers:
             async for answer in answers:

@@ -7,7 +7,7 @@ import asyncio
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 
-from ..errors import UserFacingError
+from ..base.errors import UserFacingError
 
 
 class OpenStreams:

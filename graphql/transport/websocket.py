@@ -21,7 +21,7 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from graphql import GraphQLError
 
-from ..errors import UserFacingError, error_answer, mask
+from ..base.errors import UserFacingError, error_answer, mask
 from .engine import encode_json
 from .gateway import Gateway
 from .operations import SocketOperations

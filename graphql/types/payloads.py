@@ -2,9 +2,9 @@
 
 import strawberry
 
-from ..fields import sized
-from ..guard.sizes import SHOWN
-from ..scalars import BigInt
+from ..base.fields import sized
+from ..base.scalars import BigInt
+from ..base.sizes import SHOWN
 from .common import MutationPayload
 from .entities import JobExecution, Run, Task
 from .operation import Group, Node

@@ -3,9 +3,9 @@
 from collections.abc import Callable, Iterable
 from typing import Concatenate, Final, ParamSpec, TypeVar
 
-from ..core.auth.accounts import Actor
-from ..core.codes import ErrorCode
-from ..core.errors import UserError
+from ..core.actor import Actor
+from ..core.base.codes import ErrorCode
+from ..core.base.errors import UserError
 from ..store.db.transaction import Tx
 
 P = ParamSpec("P")

@@ -18,8 +18,8 @@ from ipaddress import (
 )
 from typing import Self, TypeAlias
 
-from ..core.errors import ConfigurationError
-from ..outcomes import PermanentFailure
+from ..base.outcomes import PermanentFailure
+from ..core.base.errors import ConfigurationError
 
 Address: TypeAlias = IPv4Address | IPv6Address
 Resolver: TypeAlias = Callable[[str, int], Awaitable[Sequence[str]]]

@@ -14,7 +14,7 @@ from functools import cache
 
 import httpx
 
-from ..outcomes import PermanentFailure
+from ..base.outcomes import PermanentFailure
 from .address_guard import Address, AddressGuard
 
 MAX_ANSWER = 64 * 1024

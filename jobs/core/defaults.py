@@ -4,7 +4,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, Final
 
-from .arguments.signature import signature_of
 from .model import (
     DEFAULT_GROUP,
     DEFAULT_RETRIES,
@@ -17,6 +16,7 @@ from .model import (
     Priority,
     TaskSpec,
 )
+from .signature import signature_of
 from .unique_key import UniqueKey
 
 
@@ -65,9 +65,16 @@ def value_of(defaults: JobDefaults, name: str) -> Any:  # noqa: ANN401 - each po
 def run_of_job(run: NewRun, defaults: JobDefaults, signature: str | None = None) -> NewRun:
     """``run`` with what it inherits from its job, of the version with this signature if its arguments were checked."""
     inherited = {name: value_of(defaults, name) for name in run.inherits if name != UNIQUE_KEY}
-    if UNIQUE_KEY in run.inherits and defaults.unique_key is not None:
-        inherited[UNIQUE_KEY] = defaults.unique_key.of(run.job_name, run.args) or run.unique_key
+    run = key_of_job(run, defaults.unique_key)
     return replace(run, inherits=frozenset(), signature=signature or run.signature, **inherited)
+
+
+def key_of_job(run: NewRun, key: UniqueKey | None) -> NewRun:
+    """``run`` with the unique key that its job says, if it inherits that."""
+    if UNIQUE_KEY not in run.inherits:
+        return run
+    made = None if key is None else key.of(run.job_name, run.args)
+    return replace(run, inherits=run.inherits - {UNIQUE_KEY}, unique_key=made or run.unique_key)
 
 
 def task_of_job(spec: TaskSpec, defaults: JobDefaults) -> TaskSpec:

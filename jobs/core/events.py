@@ -8,7 +8,7 @@ from enum import StrEnum
 from typing import Any, Self, cast
 from zlib import crc32
 
-from .errors import InvalidInput
+from .base.errors import InvalidInput
 from .states import RunState
 
 

@@ -4,7 +4,7 @@ import inspect
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar, cast, overload
 
-from ..core.errors import ConfigurationError
+from ..core.base.errors import ConfigurationError
 from ..core.model import Json
 from .definition import Registry, default_registry
 from .functions import check_takes

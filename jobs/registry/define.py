@@ -10,12 +10,12 @@ from typing import Any, Final, Unpack, cast
 
 from pydantic import BaseModel, ValidationError
 
-from ..core.errors import ConfigurationError, InvalidInput
+from ..base.outcomes import Result
+from ..core.base.errors import ConfigurationError, InvalidInput
 from ..core.model import Isolation, Json, ScheduleSpec
 from ..core.outcome import Failure
 from ..core.rules import check_name, check_text
 from ..core.schedule import ScheduleError, Syntax, parse
-from ..outcomes import Result
 from .definition import Handler, JobDefinition, names_of
 from .functions import check_job_function, check_takes
 from .options import JobOptions, unknown_option

@@ -6,7 +6,7 @@ from typing import Final, Protocol
 
 from pydantic import BaseModel, ValidationError
 
-from ..core.errors import ConfigurationError
+from ..core.base.errors import ConfigurationError
 from ..core.outcome import Failure
 from .hooks import Hook
 

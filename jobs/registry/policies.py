@@ -7,8 +7,8 @@ from datetime import timedelta
 from enum import StrEnum
 from typing import Any, Final, cast
 
+from ..core.base.errors import InvalidInput
 from ..core.defaults import NOTHING_SAID, JobDefaults
-from ..core.errors import InvalidInput
 from ..core.model import MisfirePolicy, OverlapPolicy, Priority
 from ..core.outcome import MAX_RETRY_DELAY
 from ..core.rules import attempt_faults, name_faults

@@ -3,7 +3,7 @@
 from datetime import timedelta
 from typing import TypeAlias
 
-from ..core.errors import InvalidInput
+from ..core.base.errors import InvalidInput
 from ..core.schedule import ScheduleError, parse_duration
 
 Seconds: TypeAlias = float | timedelta | str

@@ -6,13 +6,16 @@ from collections.abc import Callable
 from contextlib import AsyncExitStack
 from dataclasses import replace
 
-from ..core.held import HeldRun
+from ..base.services import Services
 from ..core.model import Node, Run
+from ..queue.shapes import HeldRun
 from ..registry import Registry
-from ..services import Services
 from ..store.db.database import Database
 from ..store.db.transaction import Wake
-from .clock import Clock
+from .base.clock import Clock
+from .base.service import Service
+from .base.settings import EngineSettings
+from .base.wakeup import Wakeup
 from .duties.declarer import Declarer
 from .job.inheritance import let_threads_belong_to_jobs
 from .job.lines import JobLogHandler
@@ -21,9 +24,6 @@ from .live.log_writer import LogWriter
 from .live.progress import ProgressWriter
 from .node import NodeLife, register, take_back
 from .resources import NodeResources
-from .service import Service
-from .settings import EngineSettings
-from .wakeup import Wakeup
 
 log = logging.getLogger(__name__)
 

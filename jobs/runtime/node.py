@@ -5,15 +5,18 @@ import logging
 from collections.abc import Callable, Collection
 
 from ..actions.nodes import Beat, NewNode, join, leave, live_names, set_state
+from ..base.services import Services
 from ..core.model import LIVE_NODES, Isolation, Node, NodeState
 from ..core.outcome import HandedBack, Lost
 from ..registry import Registry
-from ..services import Services
 from ..store.db.database import Database
 from ..store.db.transaction import Tx, Wake
 from .attempts.worker import Worker
-from .change_detector import ChangeDetector
-from .clock import Clock
+from .base.change_detector import ChangeDetector
+from .base.clock import Clock
+from .base.pulse import Pulse, Stall, stall_of
+from .base.service import Duty, log_fault
+from .base.settings import EngineSettings
 from .drain_watcher import DrainWatcher
 from .duties import alarm, figures
 from .duties.dispatcher import Dispatcher
@@ -23,9 +26,6 @@ from .heartbeat import Heartbeat
 from .live.log_writer import LogWriter
 from .live.progress import ProgressWriter
 from .names import random_name
-from .pulse import Pulse, Stall, stall_of
-from .service import Duty, log_fault
-from .settings import EngineSettings
 
 log = logging.getLogger(__name__)
 

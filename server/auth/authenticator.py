@@ -8,14 +8,14 @@ from typing import Any, Final, cast
 
 from starlette.requests import HTTPConnection
 
-from ...graphql.errors import UserFacingError
-from ...jobs.actions.auth.sessions import is_use_due, note_use
-from ...jobs.core.auth.accounts import Identity
-from ...jobs.core.auth.credentials import Prefix, prefix_of, stored_form
+from ...graphql.base.errors import UserFacingError
+from ...jobs.accounts.actions.sessions import is_use_due, note_use
+from ...jobs.accounts.read import identities
+from ...jobs.accounts.read.identities import Found
+from ...jobs.accounts.rules.credentials import Prefix, prefix_of, stored_form
+from ...jobs.accounts.rules.sessions import Identity
 from ...jobs.store.db.database import Database
 from ...jobs.store.db.transaction import Wake
-from ...jobs.store.read.auth import identities
-from ...jobs.store.read.auth.identities import Found
 from ...jobs.store.read.clock import server_time
 from .cookies import SessionCookie
 

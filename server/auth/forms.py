@@ -7,7 +7,7 @@ from urllib.parse import parse_qsl
 
 from starlette.requests import Request
 
-from ...graphql.errors import UserFacingError
+from ...graphql.base.errors import UserFacingError
 from ...graphql.guard.limits import Limits
 from ...graphql.transport.request import as_object, decode, parse_json
 

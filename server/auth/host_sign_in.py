@@ -8,7 +8,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from ..people import Who
+from ..base.people import Who
 from .browser_sessions import NO_STORE, SEE_OTHER
 from .forms import local_path
 from .pages import STYLE_PATH, page, style

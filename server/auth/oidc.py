@@ -19,8 +19,8 @@ from joserfc.errors import InvalidKeyIdError, JoseError
 from joserfc.jwk import KeySet
 from joserfc.jws import JWSRegistry
 
-from ...graphql.errors import UserFacingError
-from ...jobs.core.auth.providers import Profile, role_of
+from ...graphql.base.errors import UserFacingError
+from ...jobs.accounts.rules.providers import Profile, role_of
 from ..configuration.provider_settings import ProviderSettings
 
 log = logging.getLogger("cronograph.sign_in")

@@ -5,10 +5,10 @@ from typing import Annotated
 
 import typer
 
-from ...jobs.core.auth.audit import Entry, described
+from ...jobs.accounts.read.audit import Unreadable, chain
+from ...jobs.accounts.read.audit import verify as verify_chain
+from ...jobs.core.audit import Entry, described
 from ...jobs.store.db.opening import connected
-from ...jobs.store.read.auth.audit import Unreadable, chain
-from ...jobs.store.read.auth.audit import verify as verify_chain
 from ..process.ending import ExitCode
 from .application import CommandLine
 from .database_command import DatabaseCommand, database_command

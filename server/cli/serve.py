@@ -8,7 +8,7 @@ from typing import NoReturn
 
 from ...jobs.builtin import builtin_jobs
 from ...jobs.connection import connect
-from ...jobs.core.errors import ConfigurationError
+from ...jobs.core.base.errors import ConfigurationError
 from ...jobs.registry import default_registry
 from ...jobs.runtime.job.printing import guard_output
 from ...jobs.store.db.address import without_password

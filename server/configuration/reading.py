@@ -17,7 +17,7 @@ from pydantic import ValidationError
 from pydantic_settings import EnvSettingsSource, TomlConfigSettingsSource
 
 from ...jobs.builtin.address_guard import AllowList
-from ...jobs.core.errors import ConfigurationError
+from ...jobs.core.base.errors import ConfigurationError
 from ...jobs.store.db.address import parse_url, schema_in, sqlite_path, with_schema, without_password
 from .allowed_documents import read_documents
 from .secret_keys import read_keys

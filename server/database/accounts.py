@@ -6,8 +6,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from ...jobs.actions.acting import acting
-from ...jobs.core.auth.accounts import Actor
-from ...jobs.core.auth.roles import Role
+from ...jobs.core.actor import Actor, Role
 from ...jobs.store.db.database import Database
 from ...jobs.store.db.sqlite.filelock import lock_for
 from ...jobs.store.db.transaction import Tx

@@ -2,8 +2,8 @@
 
 from typing import TYPE_CHECKING
 
-from ...jobs.core.errors import SchemaTooNew
-from ...jobs.core.lazy import LazyModule
+from ...jobs.core.base.errors import SchemaTooNew
+from ...jobs.core.base.lazy import LazyModule
 from ...jobs.store.db.address import parse_url, schema_in, sqlite_path, without_password
 from ...jobs.store.db.database import Connection
 from ...jobs.store.db.opening import connected, exists

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Literal, TextIO
 
 from typing_extensions import override
 
-from ...jobs.context import current_host
+from ...jobs.base.context import current_host
 from .plain_structlog import structlog
 
 if TYPE_CHECKING:

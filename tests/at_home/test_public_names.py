@@ -15,7 +15,7 @@ import pytest
 
 from cronograph.graphql.client import Client, UnreachableError
 from cronograph.jobs import ScheduleSpec, Syntax, calendar, cron, every, job, once
-from cronograph.jobs.core.errors import ConfigurationError
+from cronograph.jobs.core.base.errors import ConfigurationError
 from cronograph.jobs.registry import Registry
 from cronograph.jobs.testing import Queue
 from tests.docs.blocks import blocks_of, documents

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from cronograph.jobs import JobContext, around, carries, job
-from cronograph.jobs.core.errors import ConfigurationError, InvalidInput
+from cronograph.jobs.core.base.errors import ConfigurationError, InvalidInput
 from cronograph.jobs.registry import Registry
 from tests.support.processes import ProcessStarter
 

@@ -10,7 +10,7 @@ from sqlalchemy import create_engine
 
 from cronograph.graphql.client import Client, NewRun, RefusedError, UniqueKey, interval
 from cronograph.jobs import RunSpec, connect, enqueue_many_sync, enqueue_sync, job
-from cronograph.jobs.core.errors import ConfigurationError
+from cronograph.jobs.core.base.errors import ConfigurationError
 from cronograph.jobs.registry import Registry
 from cronograph.jobs.testing import Queue, drain
 from tests.at_home import till

@@ -12,7 +12,7 @@ import psycopg
 import pytest
 from sqlalchemy import make_url
 
-from cronograph.graphql.context import Context
+from cronograph.graphql.resolving.context import Context
 from cronograph.graphql.schema import create_schema
 from cronograph.jobs.core.states import RunState
 from cronograph.jobs.registry import Registry, define

@@ -5,7 +5,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Final, Protocol, runtime_checkable
 
-from ..codes import ErrorCode
+from ..base.codes import ErrorCode
 
 MAX_VALUE_LENGTH: Final = 256
 """Longest schedule text that is looked at, in characters. It bounds the work of parsing any input."""
@@ -25,6 +25,15 @@ class Syntax(StrEnum):
     CALENDAR = "calendar"
     INTERVAL = "interval"
     TIMESTAMP = "timestamp"
+
+    @property
+    def is_anchored(self) -> bool:
+        """Whether occurrences are counted from a moment of the task (an interval) and not read off the calendar."""
+        return self is Syntax.INTERVAL
+
+
+ANCHORED: Final = tuple(syntax for syntax in Syntax if syntax.is_anchored)
+"""The syntaxes whose tasks have an anchor, a tolerance, and a queue instead of skips."""
 
 
 class ScheduleError(ValueError):

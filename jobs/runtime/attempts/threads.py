@@ -14,7 +14,7 @@ from operator import methodcaller
 from queue import SimpleQueue
 from typing import Generic, TypeVar
 
-from ..wait_limit import LONGEST, LOOK_EVERY, WaitLimit
+from ..base.wait_limit import LONGEST, LOOK_EVERY, WaitLimit
 
 T = TypeVar("T")
 

@@ -9,27 +9,26 @@ from dataclasses import replace
 
 from typing_extensions import override
 
-from ...actions.queue.claim import Claimant, Standing, Started
-from ...actions.queue.finish import disown
-from ...actions.queue.lane import LaneClaim
-from ...actions.queue.turn import Order, Turn, turn
-from ...actions.runs import hand_back
-from ...core.fairness import CountingScheme, FairnessState
-from ...core.held import HeldRun
+from ...base.services import Services
 from ...core.model import Isolation, Node, Run
 from ...core.outcome import JobOutcome
+from ...queue.claim import Claimant, Standing, Started
+from ...queue.fairness import CountingScheme, FairnessState
+from ...queue.lane import LaneClaim
+from ...queue.losses import disown, hand_back
+from ...queue.shapes import HeldRun
+from ...queue.turn import Order, Turn, turn
 from ...registry import Registry
-from ...services import Services
 from ...store.db.database import Connection
 from ...store.db.transaction import Tx, Wake
 from ...store.read import runs as run_store
+from ..base.pulse import Pulse
+from ..base.service import Service, whenever
+from ..base.settings import EngineSettings
 from ..live.log_writer import LogWriter
 from ..live.progress import ProgressWriter
 from ..process.child import check_findable, preloaded
 from ..process.spawner import Spawner
-from ..pulse import Pulse
-from ..service import Service, whenever
-from ..settings import EngineSettings
 from .attempt import Attempt
 from .attempts import Attempts
 from .capacity import NO_ALLOWANCE, PAUSE, Allowance, Capacity

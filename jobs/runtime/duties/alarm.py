@@ -14,7 +14,7 @@ from apscheduler.executors.debug import DebugExecutor
 from apscheduler.schedulers.asyncio import AsyncIOScheduler
 from apscheduler.triggers.base import BaseTrigger
 
-from ..clock import Clock
+from ..base.clock import Clock
 
 log = logging.getLogger(__name__)
 

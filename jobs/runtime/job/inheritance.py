@@ -9,7 +9,7 @@ from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Final, ParamSpec, TypeVar
 
-from ...context import Host, current_host
+from ...base.context import Host, current_host
 
 P = ParamSpec("P")
 T = TypeVar("T")

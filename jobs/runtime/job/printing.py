@@ -13,7 +13,7 @@ from typing import Any, BinaryIO, Final, TextIO, TypeAlias, cast
 
 from typing_extensions import override
 
-from ...context import current_host
+from ...base.context import current_host
 from .in_use import IN_USE
 from .redaction import Redactor
 

@@ -2,9 +2,9 @@
 
 import traceback
 
-from ...context import StopReason
+from ...base.context import StopReason
+from ...base.outcomes import Cancel, PermanentFailure, Result, Snooze
 from ...core.outcome import MAX_RECORDS, Cancelled, Failed, HandedBack, JobOutcome, Snoozed, Succeeded, TimedOut
-from ...outcomes import Cancel, PermanentFailure, Result, Snooze
 from ...registry.policies import NO_POLICIES, JobPolicies
 from .redaction import NOTHING_HIDDEN, Redactor
 from .values import plain_json, plain_text

@@ -6,12 +6,12 @@ from collections.abc import AsyncGenerator, AsyncIterator
 from dataclasses import replace
 from datetime import UTC, datetime
 
-from ...actions.changes import publish
 from ...core.events import Change, Cursor, Event, EventFilter, EventKind
+from ...queue.changes import publish
 from ...store.db.database import Connection, Database
 from ...store.db.transaction import Wake
 from ...store.read import events
-from ..service import Watch
+from ..base.service import Watch
 from .audience import Audience, Subscriber
 from .recent import Recent
 

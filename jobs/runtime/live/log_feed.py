@@ -8,7 +8,7 @@ from ...store.db.database import Database
 from ...store.db.transaction import Wake
 from ...store.read import logs
 from ...store.read.logs import LogEnd
-from ..service import Watch
+from ..base.service import Watch
 
 POLL = 5.0
 """Seconds after which it looks without having been told of anything."""

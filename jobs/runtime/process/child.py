@@ -21,8 +21,8 @@ from queue import SimpleQueue
 from types import FrameType, ModuleType
 from typing import Any
 
-from ...context import JobContext, current_host
-from ...core.errors import ConfigurationError, InvalidInput
+from ...base.context import JobContext, current_host
+from ...core.base.errors import ConfigurationError, InvalidInput
 from ...core.model import Isolation
 from ...core.outcome import INVALID_ARGUMENTS, Failed, JobOutcome, Succeeded
 from ...core.run_spec import RunSpec

@@ -6,7 +6,7 @@ from pathlib import Path
 from sqlalchemy import URL, make_url
 from sqlalchemy.exc import ArgumentError
 
-from ...core.errors import ConfigurationError
+from ...core.base.errors import ConfigurationError
 from ..schema.naming import SCHEMA, SQLITE_SCHEMA, schema_fault
 
 KEEPALIVES = {"keepalives_idle": "30", "keepalives_interval": "10", "keepalives_count": "3"}

@@ -11,7 +11,7 @@ from sqlalchemy import URL, Connection, Engine, create_engine, event
 from sqlalchemy.exc import InvalidatePoolError
 from sqlalchemy.pool import NullPool
 
-from ...core.lazy import LazyModule
+from ...core.base.lazy import LazyModule
 from ..schema.naming import SCHEMA
 from ..schema.types import loads
 from .address import KEEPALIVES, OWNER_ALONE, for_drivers, is_pooled, is_sqlite, schema_in, sqlite_path

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Protocol, TypeVar
 from sqlalchemy import URL, Connection
 from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError, SQLAlchemyError
 
-from ...core.lazy import LazyModule
+from ...core.base.lazy import LazyModule
 from . import audit, outbox
 from .address import is_pooled, is_sqlite, libpq_url, parse_url, schema_in, sqlite_path
 from .autocommit import AutocommitConnection, SyncAutocommitConnection, plain_connection

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 
-from ...core.lazy import LazyModule
+from ...core.base.lazy import LazyModule
 
 if TYPE_CHECKING:
     import sqlite3

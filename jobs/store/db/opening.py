@@ -9,7 +9,7 @@ from pathlib import Path
 from sqlalchemy import Connection, insert, text
 from sqlalchemy.exc import DBAPIError
 
-from ...core.errors import StorageError
+from ...core.base.errors import StorageError
 from ..schema.tables import event_publisher, metadata
 from .address import is_sqlite, parse_url, sqlite_path
 from .connecting import sync_engine

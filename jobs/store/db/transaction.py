@@ -8,8 +8,8 @@ from enum import Flag, auto
 
 from sqlalchemy import Connection
 
-from ...core.auth.accounts import Actor
-from ...core.auth.audit import Record
+from ...core.actor import Actor
+from ...core.audit import Record
 from ...core.events import Change, Listed
 from ...core.model import Json
 from . import dialect

@@ -7,7 +7,7 @@ import psycopg
 import pytest
 from sqlalchemy import text
 
-from cronograph.jobs.core.errors import ConfigurationError
+from cronograph.jobs.core.base.errors import ConfigurationError
 from cronograph.jobs.store.db.address import libpq_url, parse_url
 from cronograph.jobs.store.db.connecting import postgres_arguments, settings_of_transaction
 from cronograph.jobs.store.db.database import Connection, Database, Send

@@ -6,7 +6,7 @@ import struct
 import sys
 from pathlib import Path
 
-from ....core.errors import FileLocked, StorageError
+from ....core.base.errors import FileLocked, StorageError
 from ..address import OWNER_ALONE, parse_url, sqlite_path
 
 _FAR_BEHIND = 2**62

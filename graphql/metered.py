@@ -8,7 +8,7 @@ from typing import Any, Final, Protocol, TypeVar
 T = TypeVar("T")
 
 METER: Final = "cronograph-meter"
-"""Under this key of an operation's extensions its executor finds the `Meter`; without it nothing is timed."""
+"""Under this key of an operation's extensions its executor finds the ``Meter``; without it nothing is timed."""
 
 
 class Charge(Protocol):
@@ -23,9 +23,9 @@ class Meter:
     """Times what runs on the event loop for one caller.
 
     Attributes:
-        clock: seconds.
-        inside: whether a step runs just now.
-        steps: how many are over.
+        clock: Seconds.
+        inside: Whether a step runs just now.
+        steps: How many are over.
     """
 
     __slots__ = ("_charge", "clock", "inside", "steps")
@@ -34,7 +34,7 @@ class Meter:
         """Start outside of any step.
 
         Args:
-            charge: Whoever adds up the steps.
+            charge: Anyone who adds up the steps.
             clock: Seconds. The time that passes while a step runs, not that of the processor: it is what others wait
                 for, and asking for it costs a tenth.
         """

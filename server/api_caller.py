@@ -21,7 +21,8 @@ class OwnApi:
     Args:
         schema: The schema that is served.
         context_for: Makes the context of one operation for a submitter (None = the code of a job), with the rights that
-            he has now, and for the place that the audit log names; raises `UserFacingError` when he has none any more.
+            he has now, and for the place that the audit log names; raises ``UserFacingError`` when he has none any
+            more.
     """
 
     def __init__(

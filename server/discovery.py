@@ -49,7 +49,7 @@ def import_jobs(modules: Sequence[str]) -> None:
 
 
 def import_modules(modules: Sequence[str]) -> None:
-    """Import ``modules`` alone, as `import_jobs` does.
+    """Import ``modules`` alone, as ``import_jobs`` does.
 
     Raises:
         JobsNotFoundError: some could not be imported.

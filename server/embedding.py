@@ -58,7 +58,7 @@ class Cronograph:
         jobs: Which jobs it runs, and names of modules whose jobs it runs, all of one registry; None = all of
             ``registry``. The built-in ones come along.
         registry: Whose jobs; the default registry unless given.
-        who: Tells from a request who asks, by whatever the application knows of it; None = nobody who may. Without it
+        who: Tells from a request who asks, by what the application knows of it; None = nobody who may. Without it
             people sign in below the path where ``asgi`` is mounted, with accounts of Cronograph.
         no_auth: Everybody who reaches it is an administrator; for trials.
         public_url: The address under which people open it, with that path; its name is accepted in ``Host`` besides

@@ -81,7 +81,7 @@ def _faulty_url(settings: Settings) -> Iterator[str]:
 
 
 def check_administrator(settings: Settings) -> None:
-    """Refuse to be reached from elsewhere without an administrator: whoever comes first would be it.
+    """Refuse to be reached from elsewhere without an administrator: the first visitor would be it.
 
     Brings the database up to date first, to be able to look.
 

@@ -34,10 +34,10 @@ def describe(enumeration: type[E], description: str, values: Mapping[E, str], *,
     """Make an enumeration usable in the schema.
 
     Args:
-        enumeration: the class; its member names become the GraphQL values.
-        description: of the enum.
-        values: the description of every member.
-        name: of the enum in the schema, the class's unless given.
+        enumeration: The class; its member names become the GraphQL values.
+        description: Of the enum.
+        values: The description of every member.
+        name: Of the enum in the schema, the class's unless given.
 
     Raises:
         ValueError: a member has no description.

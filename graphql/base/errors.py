@@ -1,10 +1,10 @@
 """What clients are told when something goes wrong, and what the log keeps of it.
 
-A deliberate error (:class:`UserFacingError`, any `GraphQLError`) reaches the client as it is. Everything else is a
-fault of this server: the client gets `Internal error, id XXXXXXXX`, and the log gets the whole traceback, once, under
+A deliberate error (:class:``UserFacingError``, any ``GraphQLError``) reaches the client as it is. Everything else is a
+fault of this server: the client gets ``Internal error, id XXXXXXXX``, and the log gets the whole traceback, once, under
 that id. Mistakes of clients never write a traceback: one short line at debug level.
 
-Each error has `extensions.code`, which says what is the matter, and `extensions.classification`, which says whose
+Each error has ``extensions.code``, which says what is the matter, and ``extensions.classification``, which says whose
 matter it is. The words of the latter are those of graphql-java and Apollo, so that tools and gateways that know nothing
 of this server tell refusals from faults.
 """
@@ -26,11 +26,11 @@ LOGGED_CHARACTERS: Final = 300
 
 
 class Classification(StrEnum):
-    """Whose matter an error is, in `extensions.classification`.
+    """Whose matter an error is, in ``extensions.classification``.
 
-    `BAD_REQUEST`: the request's; repeated unchanged it is refused again. `UNAUTHENTICATED`: it is not known who asks.
-    `FORBIDDEN`: who asks, or from where, may not.
-    `UNAVAILABLE`: nobody's; the same request may succeed later. `INTERNAL_SERVER_ERROR`: a fault of this server.
+    ``BAD_REQUEST``: the request's; repeated unchanged it is refused again. ``UNAUTHENTICATED``: it is not known who
+    asks. ``FORBIDDEN``: who asks, or from where, may not.
+    ``UNAVAILABLE``: nobody's; the same request may succeed later. ``INTERNAL_SERVER_ERROR``: a fault of this server.
     """
 
     BAD_REQUEST = "BAD_REQUEST"
@@ -77,16 +77,16 @@ RETRY_AFTER: Final[dict[str, float]] = {
     "TOO_MANY_ATTEMPTS": 60,
     "UNAVAILABLE": 1,
 }
-"""Seconds after which to try again, for each refusal that passes by itself, unless whoever refuses knows better."""
+"""Seconds after which to try again, for each refusal that passes by itself, unless the refusal knows better."""
 
 
 def classify(code: str) -> Classification:
-    """Whose matter an error of this code is; the request's unless `CLASSIFIED` says otherwise."""
+    """Whose matter an error of this code is; the request's unless ``CLASSIFIED`` says otherwise."""
     return CLASSIFIED.get(code, Classification.BAD_REQUEST)
 
 
 def standing(code: str) -> dict[str, Any]:
-    """What `extensions` say of every error of a code: itself, whose matter it is, and when to try again, if ever."""
+    """What ``extensions`` say of every error of a code: itself, whose matter it is, and when to try again, if ever."""
     known: dict[str, Any] = {"code": code, "classification": classify(code).value}
     return {**known, "retryAfter": RETRY_AFTER[code]} if code in RETRY_AFTER else known
 
@@ -100,8 +100,8 @@ class UserFacingError(GraphQLError):
     """An error that is meant for the client: its message is shown unchanged.
 
     Attributes:
-        code: stable machine-readable reason, upper case, also in `extensions.code`.
-        http_status: status of the HTTP answer when the whole request fails for this reason; None = 200 or 400 by the
+        code: Stable machine-readable reason, upper case, also in ``extensions.code``.
+        http_status: Status of the HTTP answer when the whole request fails for this reason; None = 200 or 400 by the
             rules of GraphQL over HTTP.
     """
 
@@ -114,7 +114,7 @@ class UserFacingError(GraphQLError):
 
 
 class InternalError(GraphQLError):
-    """The masked form of an unexpected error; `extensions.id` finds the traceback in the log."""
+    """The masked form of an unexpected error; ``extensions.id`` finds the traceback in the log."""
 
     def __init__(self, error_id: str, located: GraphQLError | None = None) -> None:
         super().__init__(
@@ -150,8 +150,8 @@ def mask(error: Exception, operation: str | None = None) -> GraphQLError:
     """The error as the client may see it; an unexpected one is logged with its traceback.
 
     Args:
-        error: any exception, whether wrapped by GraphQL or not.
-        operation: name of the operation for the log.
+        error: Any exception, whether wrapped by GraphQL or not.
+        operation: Name of the operation for the log.
     """
     return mask_all([error], operation)[0]
 
@@ -215,14 +215,14 @@ def _root_cause(error: Exception) -> Exception:
 
 
 def shorten(error: GraphQLError, characters: int) -> GraphQLError:
-    """The error with a message of at most `characters` characters: messages quote names of any length."""
+    """The error with a message of at most ``characters`` characters: messages quote names of any length."""
     if len(error.message) > characters:
         error.message = f"{error.message[:characters]}… ({len(error.message):,} characters)"
     return error
 
 
 def coded(error: GraphQLError, code: str) -> GraphQLError:
-    """The error with `extensions.code` set to `code` unless it has one already, and the classification of its code."""
+    """The error with the classification of its code, which is ``code`` unless ``extensions.code`` has one already."""
     if error.extensions is None:
         error.extensions = {}
     error.extensions = {**standing(error.extensions.get("code", code)), **error.extensions}

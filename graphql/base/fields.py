@@ -38,7 +38,7 @@ def resolved(
 def mutates(*, description: str, requires: Role, size: Size | None = None) -> Callable[[F], F]:
     """Make a method a mutation that needs a role; ``size`` is that of the lists directly below it.
 
-    Its description ends with the codes of its errors, see `raised`.
+    Its description ends with the codes of its errors, see ``raised``.
 
     It answers a type of its own with the fields of the one that it returns: ``createTask`` a ``CreateTaskPayload``.
     """

@@ -19,7 +19,7 @@ class Size:
         arguments: Which arguments say how many rows there are; the largest that is given counts. ``input.runs`` stands
             for the number of elements of the list ``runs`` in the argument ``input``.
         default: Rows if none is given and the schema has no default.
-        most: Rows at most, whatever is asked for; of an input list: the most elements it may have.
+        most: Rows at most, no matter what is asked for; of an input list: the most elements it may have.
         each: Values that a row costs beside those selected of it: it is computed, say.
         own: Values that the field costs beside those selected of it: it needs a statement that reads much, say.
     """

@@ -39,8 +39,8 @@ class Admitted:
     """What an execution may use.
 
     Attributes:
-        context: the one for it.
-        meter: charges its caller.
+        context: The one for it.
+        meter: Charges its caller.
     """
 
     context: Any
@@ -51,14 +51,14 @@ EventBounds: TypeAlias = Callable[[Any], AbstractAsyncContextManager[Admitted]]
 """Lets one event of a subscription be executed: from the operation's context, what it may use while a block runs."""
 
 BOUNDS: Final = "cronograph-bounds"
-"""Under this key of an operation's extensions its executor finds the `EventBounds`; None = no event has any."""
+"""Under this key of an operation's extensions its executor finds the ``EventBounds``; None = no event has any."""
 
 
 class OperationExecutor(StrawberryGraphQLCoreExecutionContext):
     """Executes one operation; a subscription once for each of its events.
 
     graphql-core copies the executor for every event. The copies share a memory of collected sub-fields, by the identity
-    of the fields above them; but each collects the root fields anew, so that nothing was ever found there again and
+    of the fields above them; but each collects the root fields again, so that nothing was ever found there again and
     every event left some kilobytes behind until the subscription ended. Here all events begin with the same root
     fields. Which fields are executed depends on the document and the variables only.
     """

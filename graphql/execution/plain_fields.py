@@ -2,7 +2,7 @@
 
 And which may be ready: objects that were put into the object together with its other values.
 
-graphql-core spends about five microseconds on a field, whatever it is: a path, an info object, a resolver that calls
+graphql-core spends about five microseconds on any field: a path, an info object, a resolver that calls
 another, checks for what it may have answered. Of a plain field all that is known beforehand, once for a schema.
 """
 
@@ -79,7 +79,7 @@ class PlainField:
 
 @dataclass(frozen=True, slots=True)
 class ReadyField:
-    """A field of an object type without arguments: whoever made its object may have put its value there already.
+    """A field of an object type without arguments: its value may be there already.
 
     Attributes:
         attribute: Where its value is then, among the object's own attributes, also if its class has a resolver there.

@@ -1,6 +1,6 @@
 """How input objects are made of what a client sent: what is to be done for each field is found out once for a type.
 
-Strawberry asks anew for each object what its fields are called and what their types are: of an input with 1,000 objects
+Strawberry asks each object what its fields are called and what their types are: of an input with 1,000 objects
 that is half of the work.
 """
 

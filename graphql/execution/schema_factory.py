@@ -37,13 +37,13 @@ PREPARED: Final = "cronograph-prepared"
 
 
 class GuardedSchema(strawberry.Schema):
-    """A Strawberry schema whose every execution passes the limit guard, whoever calls it.
+    """A Strawberry schema whose every execution passes the limit guard, no matter who calls it.
 
     Attributes:
-        limits: the limits in force.
-        documents: parses, guards, validates and caches documents.
-        rules: the role that a field needs, by the names of type and field.
-        refused: told of operations that were refused for want of a role, before they are answered.
+        limits: The limits in force.
+        documents: Parses, guards, validates and caches documents.
+        rules: The role that a field needs, by the names of type and field.
+        refused: Told of operations that were refused for want of a role, before they are answered.
     """
 
     def __init__(
@@ -90,7 +90,7 @@ class GuardedSchema(strawberry.Schema):
 
 
 class PreparedDocument(SchemaExtension):
-    """Hands the cached, guarded and validated document to Strawberry, and reports its cost in `extensions.cost`."""
+    """Hands the cached, guarded and validated document to Strawberry, and reports its cost in ``extensions.cost``."""
 
     def __init__(self, documents: DocumentStore, role_of: RoleOf) -> None:
         super().__init__()
@@ -104,7 +104,7 @@ class PreparedDocument(SchemaExtension):
         context = self.execution_context
         prepared: Prepared = (context.operation_extensions or {}).get(PREPARED) or self._prepare()
         self._prepared = prepared
-        # Here and nowhere else: whatever brought the operation comes by.
+        # Here and nowhere else: no matter what brought the operation comes by.
         check_role(self._role_of(context.context), prepared.requirements)
         context.graphql_document = prepared.document.ast
         # An empty list tells Strawberry that validation has been done.
@@ -145,15 +145,15 @@ def build_schema(
     """A schema ready to be served.
 
     Args:
-        query: root type of queries, decorated by `strawberry.type`.
-        mutation: root type of mutations.
-        subscription: root type of subscriptions.
-        limits: limits of documents; the defaults of `Limits` unless given.
-        types: further types that no field refers to directly.
+        query: Root type of queries, decorated by ``strawberry.type``.
+        mutation: Root type of mutations.
+        subscription: Root type of subscriptions.
+        limits: Limits of documents; the defaults of ``Limits`` unless given.
+        types: Further types that no field refers to directly.
         config: Strawberry's configuration (scalar map, name converter).
-        extensions: factories of further extensions, one call per operation.
-        role_of: from the context, what its owner may do; everything unless given.
-        refused: told of operations that were refused for want of a role.
+        extensions: Factories of further extensions, one call per operation.
+        role_of: From the context, what its owner may do; everything unless given.
+        refused: Told of operations that were refused for want of a role.
     """
     return GuardedSchema(
         query,

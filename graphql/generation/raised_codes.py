@@ -17,7 +17,7 @@ from ..base.arguments import camel
 ROOT: Final = Path(__file__).parents[2]
 WRITTEN: Final = ROOT / "graphql" / "base" / "raised.py"
 FOLDERS: Final = (
-    *("jobs/core", "jobs/accounts", "jobs/actions", "jobs/store", "jobs/builtin"),
+    *("jobs/core", "jobs/accounts", "jobs/actions", "jobs/queue", "jobs/store", "jobs/builtin"),
     *("graphql/operations", "graphql/lists"),
 )
 ERRORS: Final = "jobs.core.base.errors"

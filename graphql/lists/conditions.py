@@ -36,7 +36,7 @@ class Emptiness:
     changes: bool
 
     def of(self, filter: AnyFilter, path: Path) -> Iterator[UserError]:
-        """The empty places within a filter; whether all of it is empty is asked with `says_nothing`."""
+        """The empty places within a filter; whether all of it is empty is asked with ``says_nothing``."""
         for field in fields(filter):
             value = getattr(filter, field.name)
             if value is strawberry.UNSET:

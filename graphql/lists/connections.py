@@ -98,7 +98,7 @@ class PageArguments:
 
 @strawberry.type(description="A page of a list.")
 class Connection(Generic[T]):
-    """Rows are read once, when `edges`, `nodes` or `pageInfo` is asked for; they are counted only for `totalCount`."""
+    """Rows are read once, for ``edges``, ``nodes`` or ``pageInfo``; they are counted only for ``totalCount``."""
 
     cursor_of: strawberry.Private[Callable[[Position], str]]
     read: strawberry.Private[Callable[[], Awaitable[Page[Any]]]]
@@ -176,7 +176,7 @@ def connect(
 
 
 def once(read: Callable[[], Awaitable[T]]) -> Callable[[], Awaitable[T]]:
-    """The same read, made when it is first asked for, whoever asks again meanwhile or later."""
+    """The same read, made when it is first asked for, no matter who asks again meanwhile or later."""
     made: list[asyncio.Future[T]] = []
 
     def ask() -> Awaitable[T]:

@@ -1,4 +1,4 @@
-"""The typed filters of lists, as clients write them; `criteria` turns them into conditions.
+"""The typed filters of lists, as clients write them; ``criteria`` turns them into conditions.
 
 All conditions within one filter must hold. A field of a filter has the name of the store's field it compares.
 """

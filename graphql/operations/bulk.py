@@ -140,7 +140,7 @@ def _named(selection: RunSelection | TaskSelection) -> list[Any] | None:
 
 
 def many_runs(tx: Tx, selection: RunSelection, bulk_action: BulkAction[Run]) -> Changed[Run]:
-    """Do something to the selected runs; without keys and filter to all, so ask `selection_faults` first.
+    """Do something to the selected runs; without keys and filter to all, so ask ``selection_faults`` first.
 
     Raises:
         UserError: a faulty selection, or what the deed refuses.
@@ -160,7 +160,7 @@ def many_runs(tx: Tx, selection: RunSelection, bulk_action: BulkAction[Run]) -> 
 
 
 def many_tasks(tx: Tx, selection: TaskSelection, bulk_action: BulkAction[Task]) -> Changed[Task]:
-    """Do something to the selected tasks; as `many_runs`.
+    """Do something to the selected tasks; as ``many_runs``.
 
     Raises:
         UserError: a faulty selection, or what the deed refuses.

@@ -27,14 +27,14 @@ LINES: Final = 500
 
 
 async def live(
-    info: Info, after: Cursor | None, wanted: events.EventFilter, *, anew: bool = False
+    info: Info, after: Cursor | None, wanted: events.EventFilter, *, reload: bool = False
 ) -> AsyncGenerator[events.Event, None]:
     """Events of the bus; before each, what was read for the one before is forgotten.
 
     A reader that fell behind before is told so first, by a ``RESYNC``, and goes on from there; so is one that begins
-    ``anew``.
+    ``reload``.
     """
-    if anew or info.context.fell_behind:
+    if reload or info.context.fell_behind:
         after = await info.context.bus.cursor()
         yield events.Event(after, await info.context.now(), Change(EventKind.RESYNC))
     source = info.context.bus.subscribe(after, wanted)
@@ -69,7 +69,7 @@ async def follow_executions(
     """
     told: set[int] = set()
     wanted = events.EventFilter(kinds=STARTS_AND_ENDS, job_name=job_name)
-    async with aclosing(live(info, None, wanted, anew=snapshot)) as source:
+    async with aclosing(live(info, None, wanted, reload=snapshot)) as source:
         async for event in source:
             ids = [event.change.execution_id or 0]
             if event.change.kind is EventKind.RESYNC:

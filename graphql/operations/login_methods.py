@@ -1,6 +1,6 @@
 """The ways into an account of one's own: the names and the end of passkeys, and the end of identities at providers.
 
-Passkeys are made at `/auth/passkey/registration`, where the browser's proof goes.
+Passkeys are made at ``/auth/passkey/registration``, where the browser's proof goes.
 """
 
 from typing import Annotated

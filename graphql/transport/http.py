@@ -1,4 +1,4 @@
-"""POST `/graphql`: one operation per request, as JSON; every refusal is a GraphQL error with a code."""
+"""POST ``/graphql``: one operation per request, as JSON; every refusal is a GraphQL error with a code."""
 
 import math
 import re

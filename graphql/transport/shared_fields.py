@@ -20,4 +20,4 @@ SHARED: Final = SharePolicy(
     },
     rights=rights_of,
 )
-"""For `graphql_routes(share=SHARED)`. Subscriptions that begin with what is there already cannot be shared."""
+"""For ``graphql_routes(share=SHARED)``. Subscriptions that begin with what is there already cannot be shared."""

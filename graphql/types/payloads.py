@@ -1,4 +1,4 @@
-"""What mutations answer: the changed object, or the reasons why nothing was changed; `mutates` makes them payloads."""
+"""What mutations answer: the changed object, or why nothing was changed; ``mutates`` makes them payloads."""
 
 import strawberry
 

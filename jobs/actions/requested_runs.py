@@ -27,7 +27,7 @@ async def put_requested(database: Database, run: NewRun, record: Record) -> Run 
     Args:
         database: Where.
         run: Its policies may follow its job.
-        record: What the audit log gets, in the name of whoever asks.
+        record: What the audit log gets, in the name of the account that asks.
 
     Returns:
         What is stored. None, and nothing is: it takes the whole transaction, which also tells what is wrong with it.

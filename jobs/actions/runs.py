@@ -240,7 +240,7 @@ def edit_run(
 ) -> Run:
     """Change what a run that waits will be given, and when it is due; what is None stays.
 
-    Whoever changes its arguments becomes its submitter, in whose name it acts.
+    The account that changes its arguments becomes its submitter, in whose name it acts.
 
     Raises:
         InvalidState: the run does not wait, or has begun before and its arguments are to change.

@@ -147,7 +147,7 @@ def update_task(
     if rebound:
         check_submitter(tx, [spec.job_name])
         values["signature"] = schemas[spec.job_name].signature
-        # Nobody may have something done with the rights of whoever made the task.
+        # Nobody may have something done with the rights of the account that made the task.
         if actor:
             values |= {"submitter": actor, "submitter_id": account_of(tx)}
     if spec.schedule != task.spec.schedule and task.source is TaskSource.CODE:

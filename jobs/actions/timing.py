@@ -60,7 +60,7 @@ def _never_fires(spec: TaskSpec, now: datetime) -> InvalidInput:
 
 
 def retimed(tx: Tx, task: Task, spec: TaskSpec) -> dict[str, Any]:
-    """The columns that follow from a changed schedule, window or jitter; an edited INTERVAL is anchored anew."""
+    """The columns that follow from a changed schedule, window or jitter; an edited INTERVAL gets a new anchor."""
     if all(getattr(spec, name) == getattr(task.spec, name) for name in _TIMING):
         return {}
     anchor = anchor_of(task, spec, tx.now)

@@ -107,7 +107,7 @@ class JobLog:
         self._host = host
 
     def debug(self, message: str, /, **fields: Json) -> None:
-        """Detail for whoever debugs the job."""
+        """Detail for debugging the job."""
         self._host.log(logging.DEBUG, message, fields or None)
 
     def info(self, message: str, /, **fields: Json) -> None:

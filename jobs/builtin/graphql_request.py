@@ -1,4 +1,4 @@
-"""The job ``graphql_request``: an operation of this server's own API, with the rights of whoever submitted the run."""
+"""The job ``graphql_request``: an operation of this server's own API, with the rights of its submitter."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence

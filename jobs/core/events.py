@@ -13,7 +13,7 @@ from .states import RunState
 
 
 class EventKind(StrEnum):
-    """The kinds of change; ``RESYNC`` is made for one subscriber that must read anew."""
+    """The kinds of change; ``RESYNC`` is made for one subscriber that must reload."""
 
     TASK_CREATED = "task_created"
     TASK_UPDATED = "task_updated"

@@ -18,13 +18,12 @@ from ..store.read import tasks as stored_tasks
 from ..store.write import tasks
 from . import runs as run_store
 from . import starts as claims
-from .candidates import Want, candidates
+from .candidates import Want, candidates, jobs_among_others
 from .changes import many_changes, run_change
 from .fairness import Candidate, FairnessState, choose, take
-from .pending_jobs import jobs_among_others
-from .shapes import HeldRun
+from .shapes import HeldRun, Reserved
 from .skips import record_drop
-from .starts import Reserved, Source
+from .starts import Source
 
 MAX_DEPTH = 500
 """How many runs one round looks for; larger claims take several rounds in the same transaction."""

@@ -27,7 +27,7 @@ from .changes import created_changes
 from .new_runs import NAME, NewRuns, insert, insert_by
 
 if TYPE_CHECKING:
-    # Whoever has a session has imported what it is of.
+    # A caller with a session has imported its library.
     from sqlalchemy.ext.asyncio import AsyncConnection, AsyncSession
     from sqlalchemy.orm import Session
 

@@ -134,7 +134,7 @@ def insert_by(
     *,
     with_event: bool = True,
 ) -> Inserted:
-    """``insert`` on PostgreSQL by whatever sends the statement.
+    """``insert`` on PostgreSQL, by any way to send the statement.
 
     Args:
         send: In a transaction, or as a transaction of its own.

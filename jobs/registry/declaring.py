@@ -76,7 +76,7 @@ def resource(function: Any = None, /, *, scope: Scope | str = Scope.NODE, regist
         function: The generator function.
         scope: ``"node"``: opened before the node takes runs, shared by its jobs, closed after the last of them. A child
             process opens what its job takes for itself. ``"attempt"``: of its own for each attempt, of which it is a
-            part: an exception when it is opened or closed (a commit, say) fails the attempt.
+            part: An exception when it is opened or closed (a commit, say) fails the attempt.
         registry: Whose jobs; those of the default registry unless given.
 
     Raises:

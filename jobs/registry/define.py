@@ -254,7 +254,7 @@ def _isolation(handler: Handler, wanted: Isolation | str | None) -> Isolation:
 
 
 def _check_importable(handler: Handler) -> None:
-    """A child process imports the handler's module anew and looks it up by its name."""
+    """A child process imports the handler's module again and looks it up by its name."""
     module, qualname = getattr(handler, "__module__", None), getattr(handler, "__qualname__", "")
     fault = None
     if module in (None, "__main__"):

@@ -66,7 +66,7 @@ class JobPolicies:
 
         Raises:
             ValueError: the function returned no duration.
-            Exception: whatever the function raises.
+            Exception: what the function raises.
         """
         match self.backoff:
             case Backoff.EXPONENTIAL:
@@ -135,7 +135,7 @@ def _faults(values: Mapping[str, Any]) -> Iterator[InvalidInput]:
     yield from attempt_faults(values.get("retries", 0), values.get("retry_delay", 0.0), values.get("timeout"))
 
 
-def _exceptions(name: str, given: Any) -> tuple[type[BaseException], ...]:  # noqa: ANN401 - whatever was written
+def _exceptions(name: str, given: Any) -> tuple[type[BaseException], ...]:  # noqa: ANN401 - anything
     several: Sequence[object] = cast("Sequence[object]", given) if isinstance(given, list | tuple) else (given,)
     wrong: list[object] = [one for one in several if not (isinstance(one, type) and issubclass(one, BaseException))]
     if wrong:

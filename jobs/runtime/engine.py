@@ -175,7 +175,7 @@ class Engine:
             self._on_drained()
 
     async def drain(self) -> None:
-        """Take nothing new, let running jobs end, hand back what does not. Whoever asks again waits for the same."""
+        """Take nothing new, let running jobs end, hand back what does not. Later callers wait for the same."""
         if self._draining is None:
             self._draining = asyncio.get_running_loop().create_task(self._drain(), name="cronograph-drain")
         await asyncio.shield(self._draining)

@@ -1,4 +1,4 @@
-"""Where jobs put their runs while a test has a queue: into that queue, whatever session or database they name."""
+"""Where jobs put their runs while a test has a queue: into that queue, no matter what session or database they name."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any

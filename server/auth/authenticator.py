@@ -80,11 +80,11 @@ class Authenticator:
         return found
 
     def forget(self, secret: str) -> None:
-        """Look a credential up anew at its next use."""
+        """Look a credential up again at its next use."""
         self._known.pop(stored_form(secret), None)
 
     def forget_all(self) -> None:
-        """Look everything up anew; what is being read just now is not remembered either."""
+        """Look everything up again; what is being read just now is not remembered either."""
         self._known.clear()
         self._forgotten += 1
 

@@ -65,7 +65,7 @@ class OAuthError(Exception):
 
 
 class OAuthRoutes:
-    """Answers devices that want to be signed in, and whoever decides about them."""
+    """Answers devices that want to be signed in, and the people who decide about them."""
 
     def __init__(
         self,

@@ -58,7 +58,7 @@ class SignInRoutes:
         ]
 
     async def gate(self, request: Request) -> Response | None:
-        """Sends whoever is not signed in to the page where one signs in; None lets pass."""
+        """Sends visitors that are not signed in to the page where one signs in; None lets pass."""
         if await self._sessions.identity(request) is not None:
             return None
         wanted = local_path(path_below_root(request))

@@ -62,7 +62,7 @@ class Signing:
         """Begin a session.
 
         Raises:
-            UserFacingError: ``WRONG_CREDENTIALS``, whatever was wrong; ``TOO_MANY_ATTEMPTS`` with the seconds to wait.
+            UserFacingError: ``WRONG_CREDENTIALS`` in any case; ``TOO_MANY_ATTEMPTS`` with the seconds to wait.
         """
         attempt = await self._verified(name, password, place)
         secret = fresh_secret(Prefix.SESSION)
@@ -76,7 +76,7 @@ class Signing:
         """An attempt whose password is right.
 
         Raises:
-            UserFacingError: ``WRONG_CREDENTIALS``, whatever was wrong; ``TOO_MANY_ATTEMPTS`` with the seconds to wait.
+            UserFacingError: ``WRONG_CREDENTIALS`` in any case; ``TOO_MANY_ATTEMPTS`` with the seconds to wait.
         """
         attempt = await self._database.write(session_actions.begin_attempt, name, place)
         if attempt.wait > 0:
@@ -144,7 +144,7 @@ class Signing:
 
 
 def wrong() -> UserFacingError:
-    """The refusal of a name and password, whatever is wrong with them."""
+    """The refusal of a name and password, no matter what is wrong with them."""
     return UserFacingError(WRONG, code="WRONG_CREDENTIALS", http_status=401)
 
 

@@ -25,9 +25,9 @@ def verify(
         str | None, typer.Option("--expect", help="A hash that was printed before and must still be in the chain.")
     ] = None,
 ) -> None:
-    """Compute the chain of hashes anew; the status is 1 if an entry was changed or is missing.
+    """Compute the chain of hashes again; the status is 1 if an entry was changed or is missing.
 
-    Keep the newest hash somewhere else: with `--expect` a chain that was written anew is noticed, too.
+    Keep the newest hash somewhere else: with `--expect` a rewritten chain is noticed, too.
     """
     with connected(command.check_database()) as connection:
         found = verify_chain(connection)

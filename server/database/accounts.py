@@ -16,7 +16,7 @@ from .schema import migrate, pending
 T = TypeVar("T")
 
 COMMAND_LINE = Actor("(command line)", Role.ADMIN)
-"""Whoever can open the database may do everything to it; the audit log says that it was done this way."""
+"""Anyone who can open the database may do everything to it; the audit log says that it was done this way."""
 
 
 def on_accounts(flags: Mapping[str, Any], config: Path | None, action: Callable[[Tx], T]) -> T:

@@ -185,5 +185,5 @@ async def _late(jobs: _Jobs, database: Database, tasks: int) -> Spread:
 
 def _put(tx: Tx, job_name: str, runs: int) -> None:
     enqueue_many_sync(tx.conn, [RunSpec(job_name)] * runs)
-    # Whoever enqueues in a transaction of his own notifies the nodes; here the node is in this process.
+    # Callers that enqueue in their own transaction notify the nodes; here the node is in this process.
     tx.wake(Wake.RUNS | Wake.EVENTS)

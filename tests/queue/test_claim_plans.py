@@ -13,10 +13,9 @@ from typing_extensions import override
 from cronograph.jobs.core.model import Priority
 from cronograph.jobs.queue import runs
 from cronograph.jobs.queue import starts as claims
-from cronograph.jobs.queue.candidates import Want, candidates
+from cronograph.jobs.queue.candidates import Want, candidates, jobs_among_others
 from cronograph.jobs.queue.fairness import FairnessState
 from cronograph.jobs.queue.lane import claim_lane
-from cronograph.jobs.queue.pending_jobs import jobs_among_others
 from cronograph.jobs.queue.starts import Source
 from cronograph.jobs.store.db.database import AutocommitConnection, parse_url
 from cronograph.jobs.store.db.dialect import is_postgresql

@@ -188,7 +188,7 @@ def name_of(tx: Tx, account_id: int) -> str | None:
 
 
 def bad_link(advice: str) -> UserError:
-    """The refusal of a link, whatever is wrong with it: a stranger learns nothing."""
+    """The refusal of a link, no matter what is wrong with it: a stranger learns nothing."""
     return UserError(f"link: must be unspent and of the last 24 hours; {advice}", code=ErrorCode.INVALID_LINK)
 
 

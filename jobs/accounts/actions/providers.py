@@ -99,7 +99,7 @@ def _sign_up(tx: Tx, profile: Profile) -> Account:
             code=ErrorCode.NO_ACCOUNT,
         )
     if accounts.by_name(tx.conn, profile.name) is not None:
-        # Whoever can choose a name at the provider must not get the account of that name.
+        # A person who can choose a name at the provider must not get the account of that name.
         raise InvalidState(
             f"an account '{profile.name}' exists already; sign in to it another way and connect this identity there",
             code=ErrorCode.ALREADY_EXISTS,

@@ -1,4 +1,4 @@
-"""Slowing down whoever guesses: each try counts before it is looked at, so that many at once get no more."""
+"""Slowing down attackers that guess: each try counts before it is looked at, so that many at once get no more."""
 
 from collections.abc import Sequence
 from datetime import datetime

@@ -11,7 +11,7 @@ from ..rules.accounts import Account, name_key
 
 
 def by_name(conn: Connection, name: str) -> Account | None:
-    """The account that a name means, whatever its case."""
+    """The account that a name means, in any case."""
     row = conn.execute(select(u).where(u.c.name_key == name_key(name))).one_or_none()
     return None if row is None else account_from(row)
 

@@ -103,7 +103,7 @@ def _link(conn: Connection, number: int) -> tuple[Entry | Unreadable, str]:
 
 
 def verify(conn: Connection) -> Verdict:
-    """Compute every hash anew and compare, from the first entry to what the head says is the last."""
+    """Compute every hash again and compare, from the first entry to what the head says is the last."""
     head = conn.execute(select(h)).one_or_none()
     number, before = (0, GENESIS) if head is None else (head.pruned_id, head.pruned_hash)
     count = 0

@@ -1,4 +1,4 @@
-"""Secrets: which there are, who uses them, and their encrypted values for whoever is to decrypt them."""
+"""Secrets: which there are, who uses them, and their encrypted values for those that decrypt them."""
 
 from collections.abc import Collection
 from dataclasses import dataclass

@@ -139,7 +139,7 @@ def judge_use(token: RefreshToken, followers: Followers, now: datetime) -> Use:
         return Use.WORTHLESS
     if token.used_at is None:
         return Use.GOOD
-    # Whoever has used the next one has got the answer: this is somebody else, or he is.
+    # The owner of the next one has got the answer: this is somebody else, or he is.
     is_known = followers.next_was_used or followers.is_replaced
     return Use.REUSED if is_known or now - token.used_at > LOST_ANSWER else Use.AGAIN
 

@@ -10,7 +10,7 @@ from ...core.actor import RANK, Role
 ATTEMPT_LIFETIME: Final = timedelta(minutes=10)
 """As long as somebody may take at the provider."""
 EVERYBODY: Final = "*"
-"""Among the values of a role: whoever has signed in there."""
+"""Among the values of a role: everybody who has signed in there."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -74,7 +74,7 @@ class KeyRing:
 
 
 KeySource = Callable[[], KeyRing]
-"""Gives the keys as they are now: a file may have been written anew."""
+"""Gives the keys as they are now: a file may have changed."""
 
 
 def no_keys() -> KeyRing:

@@ -7,7 +7,7 @@ from ipaddress import IPv6Address, ip_address
 from typing import Final
 
 FORGOTTEN_AFTER: Final = timedelta(hours=24)
-"""So long after the last wrong password the count begins anew."""
+"""So long after the last wrong password the count starts again."""
 
 
 @dataclass(frozen=True, slots=True)

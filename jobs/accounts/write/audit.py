@@ -14,7 +14,7 @@ def prune(conn: Connection, before: datetime, limit: int) -> int:
 
     The order of the chain decides, not the time of each: where a clock was set back nothing is left out in the middle.
     """
-    # Whoever appends waits until this transaction ends, and the other way round.
+    # Writers wait until this transaction ends, and the other way round.
     head = conn.execute(select(h).with_for_update()).one_or_none()
     if head is None:
         return 0

@@ -1,6 +1,6 @@
 """Statements that clean the tables of the sign-in: what expired or was used up goes, in batches.
 
-Nothing depends on these: whoever reads a session or a token checks its expiry himself. Each function deletes one batch
+Nothing depends on these: every reader of a session or a token checks its expiry. Each function deletes one batch
 of at most ``limit`` rows and returns how many it deleted; 0 = nothing is left. A row that somebody else has locked just
 now is left for the next time, so that nobody waits for a cleanup.
 """

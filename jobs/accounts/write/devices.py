@@ -61,7 +61,7 @@ def insert_refresh(
 
 
 def lock_refresh(conn: Connection, token_hash: str) -> tuple[RefreshToken, int] | None:
-    """A refresh token and the key of its account; whoever shows one of its family waits until this transaction ends."""
+    """A refresh token and the key of its account; others of its family wait until this transaction ends."""
     family = select(r.c.family).where(r.c.token_hash == token_hash).scalar_subquery()
     conn.execute(select(r.c.id).where(r.c.family == family).order_by(r.c.id).with_for_update()).all()
     row = conn.execute(select(r).where(r.c.token_hash == token_hash)).one_or_none()

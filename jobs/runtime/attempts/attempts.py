@@ -66,7 +66,7 @@ class Attempts:
         capacity: Hears of what begins and ends.
         threads: Where plain functions run.
         children: Gives child processes.
-        on_free: Called when slots became free by themselves, not in a transaction that fills them anew.
+        on_free: Called when slots became free by themselves, not in a transaction that fills them again.
         on_fault: Called when ends can no longer be stored: the node must end its life.
 
     Attributes:
@@ -346,7 +346,7 @@ class Attempts:
         self._on_free()
 
     def _not_stored(self, lost: Sequence[Finish]) -> None:
-        """Nobody stores these ends any more; whoever closes what this node held takes care of their runs."""
+        """Nobody stores these ends any more; the node that closes what this node held takes care of their runs."""
         for one in lost:
             self._forget(one.execution_id)
         self._on_fault()

@@ -5,13 +5,13 @@ from typing import Final
 from ...store.db.database import Database
 
 AT_LATEST: Final = 10
-"""At the latest every so many times there is a look, whatever the database says."""
+"""At the latest every so many times there is a look, even if nothing was committed."""
 
 
 class ChangeDetector:
     """Asked each time that a slow look is due. Each part that looks has its own.
 
-    What comes due by time alone is no concern of slow looks: whoever has found nothing due has set a timer.
+    What comes due by time alone is no concern of slow looks: a look that finds nothing due sets a timer.
 
     Args:
         database: On PostgreSQL, and where the time is replaced, every look is worth it.

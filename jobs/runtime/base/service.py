@@ -135,7 +135,7 @@ async def whenever(
     """Do something each time that it is wanted; however often that is said meanwhile, it is done once more.
 
     Args:
-        wanted: Set by whoever wants it.
+        wanted: Set by callers that want it.
         do: Does it.
         pause: Seconds after it; asked each time.
         poll: Seconds after which it is done although nobody wants it; None = never.
@@ -153,7 +153,7 @@ async def whenever(
             timer = loop.call_later(poll or 0.0, ring)
 
     while True:
-        # Whatever nobody told of is found in the end; one timer costs less than a wait with a limit.
+        # The poll finds what no hint told of; one timer costs less than a wait with a limit.
         timer = None if poll is None else loop.call_later(poll, ring)
         try:
             await wanted.wait()
@@ -173,7 +173,7 @@ async def whenever(
 class Watch(Service):
     """Looks at the start, after every hint, and at the latest after a while; between two looks it pauses.
 
-    All by the monotonic clock: whoever sets the time of day does not make it sleep.
+    All by the monotonic clock: a change of the time of day does not make it sleep.
 
     Args:
         name: Of the service.

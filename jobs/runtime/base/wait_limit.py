@@ -9,7 +9,7 @@ LONGEST: Final = 1.0
 
 
 class WaitLimit:
-    """Between two looks something ends, as a rule. If nothing does, whoever waits may go elsewhere.
+    """Between two looks something ends, as a rule. If nothing does, those who wait may go elsewhere.
 
     A machine that stands still for a moment stops the looks as well, so that it is no reason to give up.
     """

@@ -117,7 +117,7 @@ class Wakeup(Service):
             return
         async with await self._connect() as sender, await self._connect() as receiver:
             await receiver.execute(sql.SQL("LISTEN {}").format(sql.Identifier(self._channel)))
-            # Whatever was notified while nobody listened is found by looking once.
+            # What was notified while nobody listened is found by looking once.
             self._announce(~Wake.NONE)
             self.passed()
             async with asyncio.TaskGroup() as group:

@@ -1,4 +1,4 @@
-"""Turns due tasks into runs: rings at the earliest due time, dispatches until nothing is due, sets the alarm anew."""
+"""Turns due tasks into runs: rings at the earliest due time, dispatches until nothing is due, sets the alarm again."""
 
 import asyncio
 import time

@@ -117,7 +117,7 @@ class _Guarded:
 
 
 class GuardedStream(io.TextIOBase):
-    """Standard output or error without the secrets of jobs; whatever else is asked of it, the original answers.
+    """Standard output or error without the secrets of jobs; everything else is left to the original.
 
     Args:
         original: Where the rest goes.
@@ -182,7 +182,7 @@ class GuardedStream(io.TextIOBase):
         """That of the original."""
         return self._original.errors
 
-    def __getattr__(self, name: str) -> Any:  # noqa: ANN401 - whatever the original has
+    def __getattr__(self, name: str) -> Any:  # noqa: ANN401 - anything the original has
         return getattr(self._original, name)
 
 

@@ -67,7 +67,7 @@ def from_exception(
     try:
         return _from_exception(error, stop, policies, redactor)
     except BaseException as fault:
-        # Its classes are the user's: whatever they do when they are asked, the attempt has an end.
+        # Its classes are the user's: no matter what they do when they are asked, the attempt has an end.
         return failure(type(error).__name__, f"cannot be read: {type(fault).__name__}", None, stop)
 
 

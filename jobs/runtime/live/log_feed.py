@@ -35,7 +35,7 @@ class LogFollower:
     async def more(self, last_line: int) -> None:
         """Wait until the log goes beyond ``last_line``, or the execution is over or gone.
 
-        Whoever read up to ``last_line`` after ``LogFeed.follow`` misses nothing: what came since is noticed.
+        A reader that has read up to ``last_line`` after ``LogFeed.follow`` misses nothing: what came since is noticed.
         """
         while self._end.last_line <= last_line and not self._end.over:
             self._notified.clear()

@@ -88,7 +88,7 @@ def append_one(conn: Connection, now: datetime, record: Record, changes: Sequenc
 
 
 def append(conn: Connection, now: datetime, records: Sequence[Record]) -> None:
-    """Write entries behind the newest; whoever else appends waits until this transaction ends."""
+    """Write entries behind the newest; other writers wait until this transaction ends."""
     last_id, last_hash = _lock(conn)
     rows: list[dict[str, Any]] = []
     for record in records:

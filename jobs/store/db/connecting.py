@@ -1,4 +1,4 @@
-"""How a connection is made, on both databases: with this product's settings, whatever it is for, and kept usable."""
+"""How every connection is made, on both databases: with this product's settings, and kept usable."""
 
 import os
 import time
@@ -75,7 +75,7 @@ def sync_engine(
 def _name_tables(engine: Engine, schema: str) -> None:
     """Have every statement of this engine name the tables by their schema.
 
-    When it is compiled, once: ``schema_translate_map`` would write each statement anew at every execution, which costs
+    When it is compiled, once: ``schema_translate_map`` would write each statement again at every execution, which costs
     a list of runs 40 µs. That is for connections of others, see ``borrowed``.
     """
     if schema != SCHEMA:
@@ -144,7 +144,7 @@ def check_when_idle(engine: Engine, idle_seconds: float = IDLE_SECONDS) -> None:
 
 
 def _make_private(engine: Engine, path: Path) -> None:
-    """Have a file that is not there yet made for its owner alone, whatever the ``umask`` is.
+    """Have a file that is not there yet made for its owner alone, no matter what the ``umask`` is.
 
     It will hold the arguments of jobs and hashes of credentials. What SQLite puts next to it gets the same mode.
     """

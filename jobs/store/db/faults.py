@@ -44,7 +44,7 @@ def is_unstorable(error: BaseException) -> bool:
 
 
 def is_databases_fault(error: BaseException) -> bool:
-    """Whether the database or the way to it raised ``error``, for whatever reason; else the fault is our own."""
+    """Whether the database or the way to it raised ``error``, for any reason; else the fault is our own."""
     return isinstance(error, SQLAlchemyError | psycopg.Error | OSError)
 
 

@@ -105,7 +105,7 @@ class _Interruption:
             yield
         finally:
             if self._end() and conn.dialect.name == "postgresql":
-                # The server may act on the request a little later, on whatever this connection does then.
+                # The server may act on the request a little later, on the statement that this connection runs then.
                 conn.invalidate()
 
     def _begin(self, cancel: Callable[[], object]) -> None:

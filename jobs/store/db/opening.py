@@ -58,7 +58,7 @@ def create_tables(url: str) -> None:
 def scratch_database(database_url: str) -> Generator[str]:
     """The address of an empty place: a schema of its own in the same PostgreSQL database, or a file beside SQLite's.
 
-    What the database holds is neither read nor changed. Whoever is told of the place closes it before the block ends.
+    What the database holds is neither read nor changed. The caller closes it before the block ends.
 
     Raises:
         ConfigurationError: the address is of no form that is known.

@@ -18,9 +18,9 @@ from .interruption import ReadBounds, read_in_thread
 from .sockets import SocketHandles
 
 if TYPE_CHECKING:
-    import psycopg
+    import psycopg.rows as psycopg_rows
 else:
-    psycopg = LazyModule("psycopg")
+    psycopg_rows = LazyModule("psycopg.rows")
 
 POOL = 8
 """Connections that one part of the process uses at most; they are opened when they are needed first, and kept."""
@@ -109,7 +109,7 @@ class PostgresAccess:
         """A server tells of commits by notifications."""
 
     def hang_up(self) -> None:
-        """End every connection at once: whoever waits for an answer hears that it was lost."""
+        """End every connection at once: callers that wait for an answer hear that it was lost."""
         self.sockets.shut_down()
 
     def close(self) -> None:
@@ -157,6 +157,6 @@ def _in_transaction(engine: Engine, function: Callable[[Connection], T]) -> T:
 
 
 def _send(connection: Any, schema: str, statement: str, parameters: Mapping[str, Any]) -> Sequence[Any]:
-    cursor = connection.cursor(row_factory=psycopg.rows.namedtuple_row)
+    cursor = connection.cursor(row_factory=psycopg_rows.namedtuple_row)
     rows: Sequence[Any] = cursor.execute(in_schema(statement, schema), parameters, prepare=True).fetchall()
     return rows

@@ -139,7 +139,7 @@ BY_HAND = (Trigger.MANUAL, Trigger.RETRY)
 _CLAIMABLE = f"state IN ({quoted(CLAIMABLE)})"
 _OCCUPYING = f"state IN ({quoted(OCCUPYING)})"
 _UNFINISHED = f"state IN ({quoted(UNFINISHED)})"
-# The same as unfinished, by a column that a start does not change: SQLite writes an index anew where a column of its
+# The same as unfinished, by a column that a start does not change: SQLite rewrites an index where a column of its
 # condition has changed.
 _OPEN = "finished_at IS NULL"
 _LANE = ("group_name", "state", "priority", "available_at", "id")

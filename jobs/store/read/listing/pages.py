@@ -43,7 +43,7 @@ def _page_keys(request: PageRequest, listing: Listing[Any]) -> Select[Any]:
 
 @lru_cache(maxsize=128)
 def _page_statement(listing: Listing[Any], request: PageRequest) -> Select[Any]:
-    # Whoever shows a page asks for the same one again and again; putting it together costs as much as sending it.
+    # Pages ask for the same one again and again; putting it together costs as much as sending it.
     return _limited(listing, request, listing.rows.add_columns(*_labels(listing, request)))
 
 
@@ -78,7 +78,7 @@ def _newest_reader(executions: Listing[Any]) -> RowReader[Any]:
 
 @lru_cache(maxsize=128)
 def _statement_with_newest(tasks: Listing[Any], executions: Listing[Any], request: PageRequest) -> Select[Any]:
-    # The page first, whatever planners think of it: only for its tasks is anything looked for.
+    # The page first, no matter what planners think of it: only for its tasks is anything looked for.
     page = _page_statement(tasks, request).subquery("page")
     newest = job_execution.alias("newest")
     names = [label.name for label in _labels(tasks, request)]

@@ -9,7 +9,7 @@ import pytest
 from cronograph.jobs.actions.groups import pause_group
 from cronograph.jobs.core.model import Priority
 from cronograph.jobs.queue.fairness import FairnessState
-from cronograph.jobs.runtime.attempts.lane_claims import WHOLE_LOOK, LaneClaims
+from cronograph.jobs.queue.lane import WHOLE_LOOK, LaneClaims
 from cronograph.jobs.store.db.database import Database
 from tests.support.storage import START, Stored, Worker
 
@@ -55,10 +55,10 @@ async def test_what_came_before_the_place_is_taken_when_the_lane_ends(lane: Lane
     assert await lane.take(2) == ["10", "20"]
     lane.put(15)
     assert await lane.take(2) == ["30", "40"]
-    behind = [lane.claims.is_behind(("work",))]
+    behind = [lane.claims.goes_on(("work",))]
     # Less than it could be, and yet there may be more.
     assert await lane.take(2) == ["50"]
-    behind.append(lane.claims.is_behind(("work",)))
+    behind.append(lane.claims.goes_on(("work",)))
     assert behind == [True, False]
     assert await lane.take(2) == ["15"]
     assert await lane.take(2) == []

@@ -12,14 +12,20 @@ from typing import TYPE_CHECKING
 from . import lazy
 from .base.context import JobContext, StopReason
 from .base.outcomes import Cancel, PermanentFailure, Result, Snooze
-from .core.model import Isolation
+from .core.base.errors import ConfigurationError, CronographError, InvalidInput, NotFound, StorageError, UserError
+from .core.model import Isolation, MisfirePolicy, OverlapPolicy, Priority, ScheduleSpec
 from .core.outcome import Failure
 from .core.run_spec import RunSpec
+from .core.schedule import Syntax
+from .core.states import RunState
 from .declared import Job, job
 from .handle import RunFailed, RunHandle
 from .registry import Backoff, Reuse
 from .registry.declaring import around, carries, resource
 from .registry.hooks import GIVEN, Scope
+from .registry.options import JobOptions
+from .registry.queue import RunOptions
+from .schedules import calendar, cron, every, once
 
 if TYPE_CHECKING:
     from .lazy import connect, enqueue, enqueue_many, enqueue_many_sync, enqueue_sync
@@ -28,27 +34,45 @@ __all__ = [
     "GIVEN",
     "Backoff",
     "Cancel",
+    "ConfigurationError",
+    "CronographError",
     "Failure",
+    "InvalidInput",
     "Isolation",
     "Job",
     "JobContext",
+    "JobOptions",
+    "MisfirePolicy",
+    "NotFound",
+    "OverlapPolicy",
     "PermanentFailure",
+    "Priority",
     "Result",
     "Reuse",
     "RunFailed",
     "RunHandle",
+    "RunOptions",
     "RunSpec",
+    "RunState",
+    "ScheduleSpec",
     "Scope",
     "Snooze",
     "StopReason",
+    "StorageError",
+    "Syntax",
+    "UserError",
     "around",
+    "calendar",
     "carries",
     "connect",
+    "cron",
     "enqueue",
     "enqueue_many",
     "enqueue_many_sync",
     "enqueue_sync",
+    "every",
     "job",
+    "once",
     "resource",
 ]
 

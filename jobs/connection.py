@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Callable, Iterable, Mapping
+from datetime import UTC, datetime
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
@@ -10,7 +11,8 @@ from .core.base.errors import ConfigurationError
 from .core.model import Json, Run
 from .core.run_spec import RunSpec
 from .queue.enqueue import Transaction, enqueue_autocommit, enqueue_sync
-from .queue.enqueue_many import enqueue_many_sync
+from .queue.enqueue_many import enqueue_many_sync, new_runs
+from .queue.new_runs import stored_here
 from .registry import Registry, default_registry
 from .registry.queue import RunQueue
 from .store.db import dialect
@@ -139,6 +141,12 @@ def queue_of(registry: Registry) -> RunQueue | None:
         schema = os.environ.get(SCHEMA_VARIABLE)
         connect(with_schema(url, schema) if schema else url, registry=registry)
     return registry.queue
+
+
+def run_of(spec: RunSpec, run_id: int) -> Run:
+    """A run that the node of this attempt has put into the queue, as far as it is known here."""
+    (run,) = new_runs([spec])
+    return stored_here(run, run_id, datetime.now(UTC))
 
 
 def put_in_session(

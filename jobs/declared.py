@@ -7,12 +7,13 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, Protocol, TypeVar, Unpack, overload
 
 from . import lazy
-from .base.context import JobContext
+from .base.context import JobContext, current_host
 from .core.defaults import RUN_POLICIES
 from .core.model import Run
 from .core.run_spec import RunSpec
 from .handle import RunHandle, no_database
 from .registry import JobDefinition, JobOptions, Registry, default_registry, define
+from .registry.names import check_failure_job
 from .registry.queue import RunOptions, RunQueue, check_session, in_seconds
 
 if TYPE_CHECKING:
@@ -96,6 +97,10 @@ class Job(Generic[F, P, R]):
         if session is not None:
             run = await session.run_sync(lambda inner: self._put_in(inner, asked))
             return RunHandle(run, queue)
+        host = current_host.get()
+        if queue is None and host is not None:
+            spec = RunSpec(self.name, **asked)
+            return RunHandle(lazy.run_of(spec, (await host.enqueue([spec]))[0]), queue)
         return await asyncio.to_thread(self._put, queue, asked)
 
     def enqueue_sync(self, session: "Transaction | None" = None, /, *args: P.args, **kwargs: P.kwargs) -> RunHandle:
@@ -116,6 +121,11 @@ class Job(Generic[F, P, R]):
         return lazy.put_in_session(self.registry, session, self.name, args, asked)
 
     def _put(self, queue: RunQueue | None, asked: dict[str, Any]) -> RunHandle:
+        host = current_host.get()
+        if queue is None and host is not None:
+            # In a child process: the node puts it there.
+            spec = RunSpec(self.name, **asked)
+            return RunHandle(lazy.run_of(spec, host.enqueue_waiting([spec])[0]), queue)
         if queue is None:
             raise no_database()
         args = asked.pop("args")
@@ -132,8 +142,8 @@ class Job(Generic[F, P, R]):
         if unknown:
             raise TypeError(f"a run has no option '{min(unknown)}'; there are {', '.join(RunOptions.__annotations__)}")
         policies = self.definition.policies
-        if policies.unique_key is not None:
-            options.setdefault("unique_key", policies.unique_key(**values))
+        if policies.defaults.unique_key is not None and options.get("unique_key") is None:
+            options["unique_key"] = self.definition.key_of(document, values)
         for name in RUN_POLICIES:
             # No node may have published this version of the job yet.
             options.setdefault(name, getattr(policies.defaults, name))
@@ -193,6 +203,9 @@ def job(
     def register(function: Callable[..., Any]) -> Job[..., ..., Any]:
         home = registry if registry is not None else default_registry()
         definition = define(None if callable(name) else name, function, tuple(home.hooks.resources), **options)
+        chosen = definition.policies.defaults.on_failure
+        if chosen is not None and home.get(chosen) is not None:
+            check_failure_job(definition.name, definition.where, chosen, home)
         home.add(definition)
         return Job(function, definition, home)
 

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from .core.base.lazy import lazy_exports
 
 if TYPE_CHECKING:
-    from .connection import connect, put_in_session, queue_of
+    from .connection import connect, put_in_session, queue_of, run_of
     from .enqueueing import enqueue, enqueue_many, enqueue_many_sync, enqueue_sync
 
 __all__ = [
@@ -16,12 +16,13 @@ __all__ = [
     "enqueue_sync",
     "put_in_session",
     "queue_of",
+    "run_of",
 ]
 
 __getattr__ = lazy_exports(
     __package__,
     {
-        ".connection": ("connect", "put_in_session", "queue_of"),
+        ".connection": ("connect", "put_in_session", "queue_of", "run_of"),
         ".enqueueing": ("enqueue", "enqueue_many", "enqueue_many_sync", "enqueue_sync"),
     },
 )

@@ -36,10 +36,19 @@ class Visitor:
     Attributes:
         name: Shown, and kept with what he changes.
         role: ``"viewer"``, ``"operator"`` or ``"admin"``.
+
+    Raises:
+        ConfigurationError: there is no such role; names it and the visitor.
     """
 
     name: str
     role: Role | str
+
+    def __post_init__(self) -> None:
+        """Refuse a role that there is not where the application says it."""
+        if self.role not in set(Role):
+            roles = ", ".join(f"'{one.value}'" for one in Role)
+            raise ConfigurationError(f"role: must be one of {roles}, got {self.role!r:.60} for visitor '{self.name}'")
 
 
 AskWho: TypeAlias = Callable[[HTTPConnection], Awaitable[Visitor | None] | Visitor | None]

@@ -105,7 +105,8 @@ def administrator_faults(settings: Settings, *, empty: bool = False) -> Iterator
                 return
     yield (
         f"host: '{settings.host}' is reached from elsewhere, which needs an administrator: make one by `cronograph "
-        "user add NAME --role admin --password-stdin`, or let the set-up link be used from elsewhere by --setup-public"
+        "user add NAME --role admin --password-stdin --create`, or let the set-up link be used from elsewhere by "
+        "--setup-public"
     )
 
 

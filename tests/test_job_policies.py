@@ -118,7 +118,7 @@ REFUSED: list[tuple[Callable[..., Any], dict[str, Any], str]] = [
     (says_text, {}, "its annotation says str; return Result"),
     (says_text_or_none, {}, r"its annotation says list.*; return Result"),
     (plain, {"retries": -1}, "retries: must be a whole number from 0 to 1,000, got -1"),
-    (plain, {"retry_delay": "soon"}, "retryDelay: must be from 0"),
+    (plain, {"retry_delay": "soon"}, "retry_delay: must be seconds, a timedelta or a text"),
     (plain, {"timeout": 0}, "timeout: must be from 0.001"),
     (plain, {"group": "a/b"}, "group: must not contain control characters or '/'"),
     (plain, {"priority": "urgent"}, "priority: must be one of 'high', 'low', got 'urgent'"),
@@ -126,7 +126,7 @@ REFUSED: list[tuple[Callable[..., Any], dict[str, Any], str]] = [
     (plain, {"backoff": "square"}, "backoff: must be one of 'exponential', 'linear', 'constant' or a function"),
     (plain, {"retry_on": ("OSError",)}, "retry_on: must be exception classes"),
     (plain, {"give_up_on": int}, "give_up_on: must be exception classes"),
-    (plain, {"unique_key": "k"}, "unique_key: must be a function"),
+    (plain, {"unique_key": 7}, "unique_key: must be names of arguments, a text or a function"),
 ]
 
 

@@ -40,7 +40,7 @@ def test_a_parameter_may_have_a_name_that_models_use_themselves() -> None:
 
 @pytest.mark.parametrize(
     ("annotation", "said"),
-    [("NoSuchType", "an annotation cannot be read: name 'NoSuchType'"), (object(), "parameters cannot be described")],
+    [("NoSuchType", "an annotation cannot be read: name 'NoSuchType'"), (object(), "cannot be written as JSON")],
 )
 def test_a_parameter_of_a_type_that_nobody_could_give_in_json_is_refused(annotation: object, said: str) -> None:
     def handler(count: int) -> None:

@@ -200,6 +200,7 @@ describe(
         SkipReason.PAUSED: "The task was paused.",
         SkipReason.WINDOW: "It lay outside `startAt` and `endAt`.",
         SkipReason.NO_JOB: "No node knew the task's job.",
+        SkipReason.UNIQUE_KEY: "A run with the same unique key was unfinished.",
     },
 )
 describe(

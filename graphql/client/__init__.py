@@ -66,6 +66,7 @@ from .records import (
     SkippedOccurrence,
     Task,
     TriggeredJob,
+    UniqueKey,
     Viewer,
 )
 from .results import ChangedRuns, ChangedTasks, DeletedTasks, Page, Pruning
@@ -132,6 +133,7 @@ __all__ = [
     "TimedOutError",
     "Trigger",
     "TriggeredJob",
+    "UniqueKey",
     "UnreachableError",
     "Viewer",
     "calendar",

@@ -14,7 +14,7 @@ from .operation import Operation, custom, next_page, pauses
 from .records import Run
 from .results import Page
 from .subscription import Follower, Reconnect, Subscription, custom_subscription
-from .transport import DEFAULT_URL, Settings
+from .transport import Settings, chosen_url
 
 T = TypeVar("T")
 
@@ -28,7 +28,7 @@ class AsyncClient(Operations):
 
     def __init__(
         self,
-        url: str = DEFAULT_URL,
+        url: str | None = None,
         *,
         token: str | None = None,
         headers: Mapping[str, str] | None = None,
@@ -40,7 +40,8 @@ class AsyncClient(Operations):
         """Connect on the first request.
 
         Args:
-            url: The address of the server, without ``/graphql``.
+            url: The address of the server, without ``/graphql``; unless given ``CRONOGRAPH_URL``, or else
+                ``http://localhost:8000``.
             token: An API token; unless given ``CRONOGRAPH_TOKEN``, or else the sign-in of ``cronograph login``.
             headers: Further headers of every request.
             timeout: Seconds that an answer may take.
@@ -51,7 +52,9 @@ class AsyncClient(Operations):
         Raises:
             InvalidAddressError: ``url`` is none.
         """
-        self._settings = Settings(url=url, token=token, headers=headers or {}, timeout=timeout, silence=silence)
+        self._settings = Settings(
+            url=chosen_url(url), token=token, headers=headers or {}, timeout=timeout, silence=silence
+        )
         self._address = self._settings.address
         self._reconnect = reconnect or Reconnect()
         self._http = httpx.AsyncClient(**self._settings.options(), transport=transport)

@@ -85,6 +85,7 @@ class EventState(OpenEnum):
     PAUSED = "PAUSED"
     WINDOW = "WINDOW"
     NO_JOB = "NO_JOB"
+    UNIQUE_KEY = "UNIQUE_KEY"
 
 
 class ExplanationCode(OpenEnum):
@@ -231,6 +232,7 @@ class SkipReason(OpenEnum):
     PAUSED = "PAUSED"
     WINDOW = "WINDOW"
     NO_JOB = "NO_JOB"
+    UNIQUE_KEY = "UNIQUE_KEY"
 
 
 class TaskSource(OpenEnum):

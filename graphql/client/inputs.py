@@ -34,7 +34,8 @@ class NewRun:
         group: its group; the job's, or else ``default``, unless given.
         priority: its priority; the job's, or else LOW, unless given.
         run_at: it does not start before this time.
-        unique_key: while a run with this key is unfinished, that one is answered instead.
+        unique_key: while a run with this key is unfinished, that one is answered instead; as the job declares, unless
+            given.
         retries: how many failures it survives; as the job says, or else 2, unless given.
         retry_delay: seconds before the first retry; as the job says, or else 60, unless given.
         timeout: the time box of an attempt in seconds; the job's, or else none, unless given.

@@ -20,13 +20,18 @@ from .shapes import camel, read, read_all, selection
 
 
 def trigger_job(
-    name: str, args: Mapping[str, Any] | None = None, *, idempotency_key: str | None = None
+    name: str,
+    args: Mapping[str, Any] | None = None,
+    *,
+    unique_key: str | None = None,
+    idempotency_key: str | None = None,
 ) -> Operation[TriggeredJob]:
     """Make a run of a job now.
 
     Args:
         name: The job.
         args: Its arguments.
+        unique_key: While a run with this key is unfinished, that one is answered; as the job declares, unless given.
         idempotency_key: Makes a repetition safe.
     """
 
@@ -42,6 +47,7 @@ def trigger_job(
         "jobName": Argument("String!", name),
         "args": Argument("JSON", args),
         "idempotencyKey": Argument("String", idempotency_key),
+        "uniqueKey": Argument("String", unique_key),
     }
     text = document("mutation", "triggerJob", arguments, f"{selection(TriggeredJob)} {ERRORS}")
     return Operation(document=text, variables=variables(arguments), read=answer)

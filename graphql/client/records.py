@@ -31,6 +31,15 @@ from .shapes import Record
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class UniqueKey(Record):
+    """How the unique key of a job's runs follows from their arguments."""
+
+    arguments: tuple[str, ...]
+    template: str | None
+    in_code: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Job(Record):
     """Named code that a node can run."""
 
@@ -40,6 +49,7 @@ class Job(Record):
     isolation: Isolation
     args_schema: Any
     tags: tuple[str, ...]
+    unique_key: UniqueKey | None
     known: bool
     nodes: tuple[str, ...]
 

@@ -19,6 +19,11 @@ JSON_TYPES: Final = "application/graphql-response+json, application/json;q=0.9"
 STREAM_TYPE: Final = "text/event-stream"
 
 
+def chosen_url(url: str | None) -> str:
+    """The address of the server: what is given, else ``CRONOGRAPH_URL``, else this machine."""
+    return url or os.environ.get("CRONOGRAPH_URL") or DEFAULT_URL
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
     """How to reach a server.
@@ -89,9 +94,9 @@ class Settings:
         try:
             yield
         except httpx.TimeoutException as error:
-            raise TimedOutError(f"the server at {self.url} did not answer in time: {_words(error)}") from error
+            raise TimedOutError(f"the server at {self.url} did not answer in time: {_words(error)}") from None
         except httpx.HTTPError as error:
-            raise UnreachableError(f"no server answers at {self.url}: {_words(error)}{_hint(error)}") from error
+            raise UnreachableError(f"no server answers at {self.url}: {_words(error)}{_hint(error)}") from None
 
 
 def _hint(error: httpx.HTTPError) -> str:

@@ -9,6 +9,7 @@ import sys
 from collections.abc import Iterator
 
 from ..client import Client
+from .signatures import section, signature_text
 
 HEAD = """# The Python client
 `cronograph.graphql.client.Client`, and `AsyncClient` with the same methods to be awaited; how to use them is in
@@ -27,14 +28,7 @@ def _section(name: str) -> Iterator[str]:
     function = inspect.unwrap(member)
     if name.startswith("_") or not callable(function):
         return
-    parameters = [one.replace(annotation=inspect.Parameter.empty) for one in _parameters(function)]
-    yield f"## {name}\n`{name}{inspect.Signature(parameters)}`\n"
-    yield f"```text\n{inspect.cleandoc(function.__doc__ or '')}\n```\n"
-
-
-def _parameters(function: object) -> Iterator[inspect.Parameter]:
-    assert callable(function)
-    yield from (one for one in inspect.signature(function).parameters.values() if one.name != "self")
+    yield from section(f"## {name}", signature_text(name, function), function)
 
 
 if __name__ == "__main__":

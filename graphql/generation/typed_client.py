@@ -83,7 +83,8 @@ OF_A_LOG: Final = frozenset(
 """What `jobLogs` is asked for: little enough for a thousand at once."""
 
 RECORDS: Final = (
-    Recorded("Job", "Job"),
+    Recorded("UniqueKey", "UniqueKey"),
+    Recorded("Job", "Job", {"uniqueKey": "UniqueKey"}),
     Recorded("Schedule", "Schedule"),
     Recorded("ScheduleFault", "ScheduleFault"),
     Recorded("ScheduleValidation", "ScheduleValidation", {"error": "ScheduleFault"}),

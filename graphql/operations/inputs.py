@@ -14,7 +14,7 @@ from strawberry.scalars import JSON
 
 from ...jobs.core.actor import Submitter
 from ...jobs.core.base.errors import UserError
-from ...jobs.core.defaults import RUN_POLICIES, TASK_POLICIES
+from ...jobs.core.defaults import FOLLOWED, TASK_POLICIES
 from ...jobs.core.model import MisfirePolicy, NewRun, OverlapPolicy, Priority, ScheduleSpec, TaskSpec, Trigger
 from ...jobs.core.rules import new_run_faults, task_faults
 from ...jobs.core.schedule import Syntax
@@ -27,6 +27,9 @@ KEY: Final = (
     "nothing, with another request it is refused."
 )
 DRY_RUN: Final = "Change nothing; answer how many would change, and the first of them."
+UNIQUE_KEY: Final = (
+    "While a run with this key is unfinished, that one is answered instead; as the job declares, unless given."
+)
 REASON: Final = "Why; shown to others. At most 1,000 characters."
 
 
@@ -192,7 +195,7 @@ class EnqueueRunInput:
     group: str | None = optional("Its group; the job's, or else `default`, unless given.")
     priority: Priority | None = optional("Its priority; the job's, or else LOW, unless given.")
     run_at: datetime | None = optional("It does not start before this time.")
-    unique_key: str | None = optional("While a run with this key is unfinished, that one is answered instead.")
+    unique_key: str | None = optional(UNIQUE_KEY)
     retries: int | None = optional("How many failures it survives; as the job says, or else 2, unless given.")
     retry_delay: float | None = optional("Seconds before the first retry; as the job says, or else 60, unless given.")
     timeout: float | None = optional("The time box of an attempt in seconds; the job's, or else none, unless given.")
@@ -206,7 +209,7 @@ class EnqueueRunInput:
             for name, value in named
             if value is not None and value is not strawberry.UNSET
         }
-        inherits = frozenset(RUN_POLICIES).difference(chosen)
+        inherits = FOLLOWED.difference(chosen)
         if submitter is not None:
             chosen["submitter"], chosen["submitter_id"] = submitter
         return NewRun(job_name=self.job_name, trigger=Trigger.API, inherits=inherits, **chosen)

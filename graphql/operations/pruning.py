@@ -43,7 +43,7 @@ def prune(tx: Tx, input: PruneHistoryInput, actor: str) -> Pruning:
     args = {name: value for name, value in wanted.items() if value is not None}
     _check(tx, args)
     if not given(input.dry_run):
-        return Pruning(trigger_job(tx, JOB, args=args, actor=actor))
+        return Pruning(trigger_job(tx, JOB, args=args, actor=actor).run)
     found = prunable(tx.conn, tx.now - timedelta(days=DEFAULT_AGE_DAYS if age is None else age), keep)
     return Pruning(None, _shown(tx, found.executions[:MAX_SHOWN]), len(found.executions), not found.complete)
 

@@ -1,6 +1,6 @@
 """Mutations of runs."""
 
-from collections.abc import Awaitable, Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Annotated, Final
@@ -30,8 +30,8 @@ from ..types import entities
 from ..types.payloads import HistoryPruned, JobTriggered, RunChanged, RunsChanged, RunsEnqueued, RunsMadeDue
 from .bulk import BulkAction, Changed, answer_many, codec_of, many_runs, perform_many, selection_faults
 from .bulk_inputs import CancelRunsInput, RetryNowInput, RetryRunsInput, SetRunPriorityInput
-from .changes import ONE_RUN, args_of, given, parse_key, perform, restore_runs
-from .inputs import CancelRunInput, EnqueueRunsInput, PruneHistoryInput, RetryRunInput, UpdateRunInput
+from .changes import ONE_RUN, args_of, given, parse_key, perform, restore_run, restore_runs
+from .inputs import UNIQUE_KEY, CancelRunInput, EnqueueRunsInput, PruneHistoryInput, RetryRunInput, UpdateRunInput
 from .pruning import PRUNING, prune
 
 CHANGED: Final = codec_of("runs", restore_runs)
@@ -50,6 +50,14 @@ def restore_enqueued(tx: Tx, stored: Json) -> list[Enqueued]:
     return [Enqueued(found[run_id], deduplicated) for run_id, deduplicated in pairs if run_id in found]
 
 
+def restore_one(tx: Tx, stored: Json) -> Enqueued:
+    """The run of a repeated ``triggerJob``, as it is now."""
+    return Enqueued(restore_run(tx, stored), stored.get("deduplicated", False))
+
+
+ONE_ENQUEUED: Final[AnswerCodec[Enqueued]] = AnswerCodec(
+    dump=lambda one: {"runs": [one.run.id], "deduplicated": one.deduplicated}, load=restore_one
+)
 ENQUEUED: Final[AnswerCodec[list[Enqueued]]] = AnswerCodec(
     dump=lambda enqueued: {
         "runs": [one.run.id for one in enqueued],
@@ -65,6 +73,7 @@ class TriggerJobInput:
 
     job_name: str
     args: object
+    unique_key: str | None
 
 
 def bulk_action(
@@ -90,22 +99,30 @@ class RunMutations:
         idempotency_key: Annotated[
             str | None, strawberry.argument(description="Makes a repetition within 24 hours safe.")
         ] = None,
+        unique_key: Annotated[str | None, strawberry.argument(description=UNIQUE_KEY)] = None,
     ) -> JobTriggered:
-        """The new run; an unknown job is data and no error."""
-        action = partial(actions.trigger_job, job_name=job_name, args=args_of(args), actor=info.context.person.name)
+        """The new run, or that which has its unique key; an unknown job is data and no error."""
+        person = info.context.person
+        action = partial(
+            actions.trigger_job, job_name=job_name, args=args_of(args), unique_key=unique_key, actor=person.name
+        )
 
-        def fast_path(record: Record) -> Awaitable[Run | None]:
-            run = actions.triggered(job_name, args_of(args), *info.context.person.submitter)
-            return put_requested(info.context.database, run, record)
+        async def fast_path(record: Record) -> Enqueued | None:
+            run = actions.triggered(job_name, args_of(args), unique_key, *person.submitter)
+            made = await put_requested(info.context.database, run, record)
+            return None if made is None else Enqueued(made, deduplicated=False)
 
-        asked = TriggerJobInput(job_name, args)
-        done = await perform(info, asked, action, ONE_RUN, key=idempotency_key, fast_path=fast_path)
+        asked = TriggerJobInput(job_name, args, unique_key)
+        done = await perform(info, asked, action, ONE_ENQUEUED, key=idempotency_key, fast_path=fast_path)
         if done.result is None:
             error = done.errors[0]
             message = f"Unknown job: {job_name}" if error.code is ErrorCode.UNKNOWN_JOB else error.message
             return JobTriggered(success=False, message=message, job_name=job_name, errors=done.errors)
+        made = done.result
         message = f"Job {job_name} triggered successfully"
-        run = entities.Run.from_model(done.result)
+        if made.deduplicated:
+            message = f"Job {job_name} was not triggered again: run {made.run.id} with its unique key is unfinished"
+        run = entities.Run.from_model(made.run, deduplicated=made.deduplicated)
         return JobTriggered(success=True, message=message, job_name=job_name, run=run)
 
     @mutates(

@@ -124,10 +124,14 @@ class TasksOfOwnerDeleted(MutationPayload):
 class JobTriggered(MutationPayload):
     """A run or errors, and the same in words."""
 
-    success: bool = strawberry.field(description="Whether a run was made.")
-    message: str = strawberry.field(description="`Job X triggered successfully`, or what is wrong.")
+    success: bool = strawberry.field(description="Whether a run was made, or an unfinished one has its unique key.")
+    message: str = strawberry.field(
+        description="`Job X triggered successfully`, or which run has its unique key, or what is wrong."
+    )
     job_name: str = strawberry.field(description="The job that was asked for.")
-    run: Run | None = strawberry.field(description="The new run.", default=None)
+    run: Run | None = strawberry.field(
+        description="The new run; the one that has its unique key says `deduplicated`.", default=None
+    )
 
 
 @strawberry.type

@@ -35,6 +35,20 @@ class JobDefaults(FromModel):
     MADE: ClassVar[Makers] = {name: partial(value_of, name=name) for name in TASK_POLICIES}
 
 
+@strawberry.type(description="How the unique key of a job's runs follows from their arguments.")
+class UniqueKey(FromModel):
+    """What a job declares by ``unique_key``."""
+
+    arguments: list[str] = strawberry.field(description="The arguments that it is made of.")
+    template: str | None = strawberry.field(
+        description="The key with `{name}` for each of them; null = the job's name and these arguments."
+    )
+    in_code: bool = strawberry.field(
+        description="A function of the job's code makes it. The API cannot know the key: a run that is made here, or "
+        "by a schedule, has none unless you give one."
+    )
+
+
 @strawberry.type
 class JobFields(FromModel):
     """The columns of a job as the nodes publish it."""
@@ -46,8 +60,16 @@ class JobFields(FromModel):
     args_schema: JSON | None = strawberry.field(description="The JSON Schema of its arguments.")
     defaults: JobDefaults = strawberry.field(description="What its runs and tasks have unless they say otherwise.")
     tags: list[str] = strawberry.field(description="The tags by which nodes may choose it.")
+    unique_key: UniqueKey | None = strawberry.field(
+        description="The unique key of its runs: while one is unfinished, no second one is made. Null = they have none."
+    )
 
-    MADE: ClassVar[Makers] = {"defaults": lambda job: JobDefaults.from_model(job.defaults)}
+    MADE: ClassVar[Makers] = {
+        "defaults": lambda job: JobDefaults.from_model(job.defaults),
+        "unique_key": lambda job: (
+            None if job.defaults.unique_key is None else UniqueKey.from_model(job.defaults.unique_key)
+        ),
+    }
 
     @resolved(description="Whether a live node can run it now.")
     async def known(self, info: Info) -> bool:

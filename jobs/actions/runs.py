@@ -7,8 +7,8 @@ from itertools import chain
 from typing import Any
 
 from ..core.arguments.judging import argument_faults
-from ..core.base.errors import InvalidState, UserError, refuse
-from ..core.defaults import RUN_POLICIES, run_of_job
+from ..core.base.errors import InvalidState, Overlap, UserError, refuse
+from ..core.defaults import FOLLOWED, UNIQUE_KEY, run_of_job
 from ..core.model import Json, NewRun, Priority, Run, Trigger
 from ..core.rules import check_reason, new_run_faults, unknown, unknown_job
 from ..core.states import CLAIMABLE, FINAL
@@ -50,26 +50,41 @@ def job_faults(schemas: Mapping[str, Schema], job_name: str, args: Mapping[str, 
     yield from argument_faults(job_name, schemas[job_name].args_schema, args)
 
 
-def trigger_job(tx: Tx, job_name: str, *, args: dict[str, Json] | None = None, actor: str | None = None) -> Run:
-    """Make a run of a job now, by hand.
+def trigger_job(
+    tx: Tx,
+    job_name: str,
+    *,
+    args: dict[str, Json] | None = None,
+    unique_key: str | None = None,
+    actor: str | None = None,
+) -> Enqueued:
+    """Make a run of a job now, by hand, unless an unfinished one has its unique key: that is answered then.
 
     Raises:
-        UserError: code ``UNKNOWN_JOB`` or ``INVALID_ARGS``.
+        UserError: code ``UNKNOWN_JOB``, ``INVALID_ARGS`` or ``INVALID_INPUT``.
     """
     schema = check_job_args(tx, job_name, args or {})
-    run = triggered(job_name, args, actor, account_of(tx))
-    return submit(tx, [run_of_job(run, schema.defaults, schema.signature)])[0]
+    run = triggered(job_name, args, unique_key, actor, account_of(tx))
+    refuse(new_run_faults(run))
+    return put(tx, [run_of_job(run, schema.defaults, schema.signature)])[0]
 
 
-def triggered(job_name: str, args: dict[str, Json] | None, submitter: str | None, submitter_id: int | None) -> NewRun:
-    """A run by hand, which follows its job in all that it may."""
+def triggered(
+    job_name: str,
+    args: dict[str, Json] | None,
+    unique_key: str | None,
+    submitter: str | None,
+    submitter_id: int | None,
+) -> NewRun:
+    """A run by hand, which follows its job in all that is not said."""
     return NewRun(
         job_name=job_name,
         trigger=Trigger.MANUAL,
         args=args or {},
         submitter=submitter,
         submitter_id=submitter_id,
-        inherits=frozenset(RUN_POLICIES),
+        unique_key=unique_key,
+        inherits=FOLLOWED if unique_key is None else FOLLOWED - {UNIQUE_KEY},
     )
 
 
@@ -99,8 +114,29 @@ def put(tx: Tx, runs: Sequence[NewRun]) -> list[Enqueued]:
     return enqueue.put(tx, runs)
 
 
+def put_new(tx: Tx, run: NewRun, asked: str) -> Run:
+    """``put`` of one run that must not have been there already.
+
+    Args:
+        tx: The transaction.
+        run: The run.
+        asked: What was asked to run, for the message.
+
+    Raises:
+        Overlap: an unfinished run has its unique key.
+    """
+    (made,) = put(tx, [run])
+    if made.deduplicated:
+        raise Overlap(
+            f"{asked}: run {made.run.id} is unfinished and has the unique key of this one, '{made.run.unique_key}'; "
+            "wait for it, or cancel it",
+            path=("name",),
+        )
+    return made.run
+
+
 def submit(tx: Tx, runs: Sequence[NewRun]) -> list[Run]:
-    """``put``, for runs without unique keys."""
+    """``put``; for a unique key that an unfinished run has, that run."""
     return [one.run for one in put(tx, runs)]
 
 
@@ -121,6 +157,9 @@ def retry_runs(
 ) -> list[Run]:
     """Make a new run of each finished one, linked to it; with ``args`` instead of the old arguments.
 
+    It has the unique key of the old run, or what follows from its arguments as the job declares. Where an unfinished
+    run has that key already, this one is answered.
+
     Raises:
         NotFound: one of the ids does not exist.
         InvalidState: a run is not finished.
@@ -140,7 +179,7 @@ def retry_runs(
 
 _LIKE_BEFORE = (
     "job_name args group priority task_id task_name scheduled_for retries retry_delay timeout exclusive submitter "
-    "submitter_id description carried"
+    "submitter_id description carried unique_key"
 )
 """What a run that is made again has of the one before."""
 
@@ -149,6 +188,8 @@ def _again(tx: Tx, run: Run, args: dict[str, Json] | None, actor: str | None) ->
     same = {name: getattr(run, name) for name in _LIKE_BEFORE.split()}
     if args is not None:
         same["args"] = args
+    if args is not None or run.unique_key is None:
+        same["inherits"] = frozenset({UNIQUE_KEY})
     if actor:
         same |= {"submitter": actor, "submitter_id": account_of(tx)}
     return NewRun(trigger=Trigger.RETRY, retried_from=run.id, **same)
@@ -203,6 +244,7 @@ def edit_run(
 
     Raises:
         InvalidState: the run does not wait, or has begun before and its arguments are to change.
+        InvalidState: by its new arguments it has the unique key of another unfinished run.
         UserError: code ``UNKNOWN_JOB``, ``INVALID_ARGS`` or ``FORBIDDEN``: as when it is enqueued.
     """
     run = _existing(tx, [run_id])[0]
@@ -218,9 +260,10 @@ def edit_run(
         )
     change: dict[str, Any] = {}
     if args is not None:
-        signature = check_job_args(tx, run.job_name, args).signature
+        schema = check_job_args(tx, run.job_name, args)
         check_submitter(tx, [run.job_name])
-        change |= {"args": args, "signature": signature, "submitter": actor, "submitter_id": account_of(tx)}
+        change |= {"args": args, "signature": schema.signature, "submitter": actor, "submitter_id": account_of(tx)}
+        change |= _key_of_changed(tx, run, args, schema)
     if available_at is not None:
         change["available_at"] = available_at
     if not change:
@@ -228,6 +271,24 @@ def edit_run(
     tx.note_before(str(run.id), args=sorted(run.args), runAt=run.available_at.isoformat())
     run_store.edit(tx.conn, run_id, change)
     return _changed(tx, [run_id], [run_id])[0]
+
+
+def _key_of_changed(tx: Tx, run: Run, args: dict[str, Json], schema: Schema) -> dict[str, str]:
+    """The unique key of a run that gets other arguments, if that follows from them and is another one."""
+    rule = schema.defaults.unique_key
+    if rule is None or run.unique_key != rule.of(run.job_name, run.args):
+        return {}
+    key = rule.of(run.job_name, args)
+    if key is None or key == run.unique_key:
+        return {}
+    other = stored_runs.unfinished_with_key(tx.conn, key)
+    if other is not None:
+        raise InvalidState(
+            f"args: with these, run {run.id} has the unique key '{key}' of run {other.id}, which is unfinished; cancel "
+            "one of the two",
+            path=("args",),
+        )
+    return {"unique_key": key}
 
 
 def set_priority(tx: Tx, ids: Sequence[int], priority: Priority) -> list[Run]:

@@ -8,7 +8,7 @@ from typing import Any, cast
 
 from ..core.base.errors import AlreadyExists, InvalidState, Overlap, UserError, VersionConflict, refuse
 from ..core.base.wording import time_text
-from ..core.defaults import TASK_POLICIES, task_of_job
+from ..core.defaults import TASK_POLICIES, UNIQUE_KEY, task_of_job
 from ..core.due import due_of
 from ..core.effective_policies import effective_overlap, overlap_limit
 from ..core.events import EventKind
@@ -30,7 +30,7 @@ from ..store.read.jobs import Schema
 from ..store.schema.specs import declared_values, spec_values
 from ..store.write import tasks
 from .acting import account_of, check_submitter
-from .runs import check_job_args, job_faults, published, submit
+from .runs import check_job_args, job_faults, published, put_new
 from .timing import anchor_of, first_of, judged_first, retimed, schedule_faults
 
 BY_CODE = "code"
@@ -239,7 +239,7 @@ def trigger_task(tx: Tx, name: str, *, args: dict[str, Json] | None = None, acto
     """Make a run of a task now. The schedule does not move; the overlap policy holds.
 
     Raises:
-        Overlap: policy SKIP or a full QUEUE, naming the unfinished run.
+        Overlap: policy SKIP or a full QUEUE, or an unfinished run has the same unique key; names that run.
         InvalidInput: the arguments do not fit the job.
     """
     task = locked(tx, name)
@@ -257,10 +257,11 @@ def trigger_task(tx: Tx, name: str, *, args: dict[str, Json] | None = None, acto
     if policy is OverlapPolicy.REPLACE and count:
         older = run_store.unfinished_of_tasks(tx.conn, [task.id])
         cancel_all(tx, older, reason=f"replaced by a run triggered by hand{by(actor)}")
-    run = replace(new_run(task, Trigger.MANUAL, args=args), signature=signature)
+    inherits = frozenset({UNIQUE_KEY})
+    run = replace(new_run(task, Trigger.MANUAL, args=args), signature=signature, inherits=inherits)
     if actor:
         run = replace(run, submitter=actor, submitter_id=account_of(tx))
-    return submit(tx, [run])[0]
+    return put_new(tx, run, f"task '{name}'")
 
 
 def declare_new(tx: Tx, specs: Sequence[TaskSpec]) -> list[Task]:
@@ -384,7 +385,7 @@ def _record_left_out(tx: Tx, task: Task, spec: TaskSpec) -> None:
             "endAt": None if spec.end_at is None else time_text(spec.end_at),
         }
         skip = Skip(SkipReason.WINDOW, announced, announced, 1, window)
-        record_skips(tx, due_of(task), (skip,), None, node=None, blocker=None)
+        record_skips(tx, due_of(task), (skip,), None, node=None, blockers={})
 
 
 def _paused(tx: Tx, task: Task, spec: TaskSpec, actor: str | None) -> dict[str, Any]:

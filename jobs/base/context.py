@@ -7,7 +7,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
-from typing import TYPE_CHECKING, ParamSpec, Protocol
+from typing import TYPE_CHECKING, Any, ParamSpec, Protocol, overload
 
 from ..core.actor import Submitter
 from ..core.model import Json
@@ -98,28 +98,31 @@ class Runnable(Protocol[P]):
 
 
 class JobLog:
-    """Writes lines that are kept with the execution and shown live, as ordinary ``logging`` inside a job is."""
+    """Writes lines that are kept with the execution and shown live, as ordinary ``logging`` inside a job is.
+
+    Any word can name a field: ``ctx.log.info("sent", message="hello", level=3)``.
+    """
 
     def __init__(self, host: Host) -> None:
         self._host = host
 
-    def debug(self, message: str, **fields: Json) -> None:
+    def debug(self, message: str, /, **fields: Json) -> None:
         """Detail for debugging the job."""
         self._host.log(logging.DEBUG, message, fields or None)
 
-    def info(self, message: str, **fields: Json) -> None:
+    def info(self, message: str, /, **fields: Json) -> None:
         """What the job does."""
         self._host.log(logging.INFO, message, fields or None)
 
-    def warning(self, message: str, **fields: Json) -> None:
+    def warning(self, message: str, /, **fields: Json) -> None:
         """Something an operator should know of."""
         self._host.log(logging.WARNING, message, fields or None)
 
-    def error(self, message: str, **fields: Json) -> None:
+    def error(self, message: str, /, **fields: Json) -> None:
         """Something went wrong; the job itself decides whether it fails."""
         self._host.log(logging.ERROR, message, fields or None)
 
-    def exception(self, message: str, **fields: Json) -> None:
+    def exception(self, message: str, /, **fields: Json) -> None:
         """Like ``error``, with the traceback of the exception being handled."""
         self._host.log(logging.ERROR, f"{message}\n{traceback.format_exc().rstrip()}", fields or None)
 
@@ -215,11 +218,16 @@ class JobContext:
         """
         return self._host.save_checkpoint(value)
 
-    async def enqueue(self, job: Runnable[P], /, *args: P.args, **kwargs: P.kwargs) -> int:
+    @overload
+    async def enqueue(self, job: Runnable[P], /, *args: P.args, **kwargs: P.kwargs) -> int: ...
+    @overload
+    async def enqueue(self, job: str, /, **kwargs: Json) -> int: ...
+    async def enqueue(self, job: Runnable[...] | str, /, *args: Any, **kwargs: Any) -> int:
         """Put a run of a job into the queue of this run's database, at once; its id. For ``async`` jobs.
 
         Args:
-            job: What ``@job`` made; ``job.options(…)`` says more about the run.
+            job: What ``@job`` made, where ``job.options(…)`` says more about the run; or a name, for a job of any node:
+                then arguments are given by name, as JSON.
             args: Arguments as its function takes them, without its ``JobContext`` and what it is given.
             kwargs: The same by name.
 
@@ -227,11 +235,15 @@ class JobContext:
             TypeError: an argument is missing or unknown.
             UserError: an argument or an option is not what it must be.
         """
-        return (await self._host.enqueue([job.run(*args, **kwargs)]))[0]
+        return (await self._host.enqueue([_asked(job, args, kwargs)]))[0]
 
-    def enqueue_sync(self, job: Runnable[P], /, *args: P.args, **kwargs: P.kwargs) -> int:
+    @overload
+    def enqueue_sync(self, job: Runnable[P], /, *args: P.args, **kwargs: P.kwargs) -> int: ...
+    @overload
+    def enqueue_sync(self, job: str, /, **kwargs: Json) -> int: ...
+    def enqueue_sync(self, job: Runnable[...] | str, /, *args: Any, **kwargs: Any) -> int:
         """``enqueue`` for jobs that are plain functions."""
-        return self._host.enqueue_waiting([job.run(*args, **kwargs)])[0]
+        return self._host.enqueue_waiting([_asked(job, args, kwargs)])[0]
 
     async def enqueue_many(self, runs: Iterable[RunSpec]) -> list[int]:
         """Put many runs into the queue, all or none: ``[mail.run(to=one) for one in people]``; their ids, in order."""
@@ -241,7 +253,11 @@ class JobContext:
         """``enqueue_many`` for jobs that are plain functions."""
         return self._host.enqueue_waiting(list(runs))
 
-    def enqueue_at_end(self, job: Runnable[P], /, *args: P.args, **kwargs: P.kwargs) -> None:
+    @overload
+    def enqueue_at_end(self, job: Runnable[P], /, *args: P.args, **kwargs: P.kwargs) -> None: ...
+    @overload
+    def enqueue_at_end(self, job: str, /, **kwargs: Json) -> None: ...
+    def enqueue_at_end(self, job: Runnable[...] | str, /, *args: Any, **kwargs: Any) -> None:
         """Put a run into the queue in the transaction that ends this attempt: if, and only if, it ends well.
 
         An attempt that fails, is cancelled, snoozes or is lost with its node puts nothing there. In every kind of job.
@@ -249,7 +265,22 @@ class JobContext:
         Raises:
             TypeError, UserError: see ``enqueue``.
         """
-        self._host.enqueue_at_end([job.run(*args, **kwargs)])
+        self._host.enqueue_at_end([_asked(job, args, kwargs)])
+
+
+def _asked(job: Runnable[...] | str, args: tuple[object, ...], kwargs: Mapping[str, Json]) -> RunSpec:
+    """The run that is asked for.
+
+    Raises:
+        TypeError: arguments for a job by its name are given by place, or it is neither a job nor a name.
+    """
+    if isinstance(job, str):
+        if args:
+            raise TypeError(f"enqueue('{job}', …): arguments of a named job are given by name, got {args[0]!r:.60}")
+        return RunSpec(job, dict(kwargs))
+    if not hasattr(job, "run"):
+        raise TypeError(f"enqueue: must be a job or the name of one, got {job!r:.60}; put @job on the function")
+    return job.run(*args, **kwargs)
 
 
 current_host: ContextVar[Host | None] = ContextVar("cronograph_current_host", default=None)

@@ -17,13 +17,15 @@ from .model import (
     TaskSpec,
 )
 from .signature import signature_of
+from .unique_key import UniqueKey
 
 
 @dataclass(frozen=True, slots=True)
 class JobDefaults:
     """What a job says about its runs and tasks; None = nothing, so the product's default holds. Seconds.
 
-    ``on_failure`` names the job that gets a run when one of this job fails for good; it is the job's alone to say.
+    Only the job can say two of them: ``on_failure`` names the job that gets a run when one of this job fails for good,
+    ``unique_key`` how the key of a run follows from its arguments.
     """
 
     group: str | None = None
@@ -34,13 +36,17 @@ class JobDefaults:
     overlap: OverlapPolicy | None = None
     misfire: MisfirePolicy | None = None
     on_failure: str | None = None
+    unique_key: UniqueKey | None = None
 
 
 NOTHING_SAID: Final = JobDefaults()
-TASK_POLICIES: Final = tuple(one.name for one in fields(JobDefaults) if one.name != "on_failure")
+TASK_POLICIES: Final = tuple(one.name for one in fields(JobDefaults) if one.name not in {"on_failure", "unique_key"})
 """What a task has from its job unless it says otherwise."""
 RUN_POLICIES: Final = ("group", "priority", "retries", "retry_delay", "timeout")
 """What a run has from its job unless it says otherwise."""
+UNIQUE_KEY: Final = "unique_key"
+FOLLOWED: Final = frozenset({*RUN_POLICIES, UNIQUE_KEY})
+"""What a run of which nothing is said inherits: the policies, and its key, which follows from its arguments."""
 _PRODUCT: Final[Mapping[str, Any]] = {
     "group": DEFAULT_GROUP,
     "priority": Priority.LOW,
@@ -58,8 +64,17 @@ def value_of(defaults: JobDefaults, name: str) -> Any:  # noqa: ANN401 - each po
 
 def run_of_job(run: NewRun, defaults: JobDefaults, signature: str | None = None) -> NewRun:
     """``run`` with what it inherits from its job, of the version with this signature if its arguments were checked."""
-    inherited = {name: value_of(defaults, name) for name in run.inherits}
+    inherited = {name: value_of(defaults, name) for name in run.inherits if name != UNIQUE_KEY}
+    run = key_of_job(run, defaults.unique_key)
     return replace(run, inherits=frozenset(), signature=signature or run.signature, **inherited)
+
+
+def key_of_job(run: NewRun, key: UniqueKey | None) -> NewRun:
+    """``run`` with the unique key that its job says, if it inherits that."""
+    if UNIQUE_KEY not in run.inherits:
+        return run
+    made = None if key is None else key.of(run.job_name, run.args)
+    return replace(run, inherits=run.inherits - {UNIQUE_KEY}, unique_key=made or run.unique_key)
 
 
 def task_of_job(spec: TaskSpec, defaults: JobDefaults) -> TaskSpec:

@@ -59,6 +59,7 @@ class EventState(StrEnum):
     PAUSED = "paused"
     WINDOW = "window"
     NO_JOB = "no_job"
+    UNIQUE_KEY = "unique_key"
 
 
 @dataclass(frozen=True, slots=True)

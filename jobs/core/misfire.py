@@ -17,6 +17,13 @@ from .effective_policies import effective_overlap, jitter_offset, next_after, ov
 from .model import MisfirePolicy, OverlapPolicy, SkipReason
 
 
+class KeyInForce(NamedTuple):
+    """The unique key that the runs of a task have, and whether an unfinished run has it."""
+
+    key: str
+    taken: bool
+
+
 class PlannedRun(NamedTuple):
     """An occurrence that becomes a run. ``replaced``: it is cancelled at once by a newer one (REPLACE)."""
 
@@ -74,7 +81,15 @@ class _Skips:
         self.found.append(new)
 
 
-def decide(task: DueTask, now: datetime, *, unfinished: int, job_known: bool, limit: int = 1000) -> Decision:
+def decide(
+    task: DueTask,
+    now: datetime,
+    *,
+    unfinished: int,
+    job_known: bool,
+    limit: int = 1000,
+    key: KeyInForce | None = None,
+) -> Decision:
     """Decide what becomes of the occurrences of ``task`` that are due at ``now``.
 
     A task whose oldest due occurrence is late by more than the grace has missed something: the policies LAST and ALL
@@ -87,6 +102,7 @@ def decide(task: DueTask, now: datetime, *, unfinished: int, job_known: bool, li
         unfinished: How many runs of the task are unfinished.
         job_known: Whether any node has published the task's job.
         limit: At most about this many occurrences are looked at (raised to twice the catch-up limit).
+        key: The unique key of the task's runs; None = they have none.
     """
     keep, offset = _kept_when_missed(task), jitter_offset(task.id, task.jitter)
     latest = now - offset
@@ -114,6 +130,8 @@ def decide(task: DueTask, now: datetime, *, unfinished: int, job_known: bool, li
         runs, cancel = tuple(PlannedRun(occurrence, exclusive=True) for occurrence in due[dropped:]), False
     else:
         runs, cancel = _overlap(task, due[dropped:], unfinished, skips)
+    if key is not None and runs:
+        runs, cancel = _unique(runs, key, skips), cancel and not key.taken
     return _decision(offset, runs, skips, upcoming=upcoming, last_due=last_due, behind=behind, cancel=cancel)
 
 
@@ -177,6 +195,16 @@ def _replace(occurrences: list[datetime], unfinished: int) -> tuple[tuple[Planne
     *older, newest = occurrences
     replaced = [PlannedRun(occurrence, exclusive=True, replaced=True) for occurrence in older]
     return (*replaced, PlannedRun(newest, exclusive=True)), unfinished > 0
+
+
+def _unique(runs: tuple[PlannedRun, ...], key: KeyInForce, skips: _Skips) -> tuple[PlannedRun, ...]:
+    """Let one run have the key: the first that is to start, if no unfinished run has it."""
+    first = None if key.taken else next((one for one in runs if not one.replaced), None)
+    made = tuple(one for one in runs if one is first or (one.replaced and not key.taken))
+    left = [one.scheduled_for for one in runs if one not in made]
+    skips.add(SkipReason.UNIQUE_KEY, {"uniqueKey": key.key}, left)
+    skips.found.sort(key=lambda skip: skip.first)
+    return made
 
 
 def _decision(

@@ -80,6 +80,7 @@ class SkipReason(StrEnum):
     PAUSED = "paused"
     WINDOW = "window"
     NO_JOB = "no_job"
+    UNIQUE_KEY = "unique_key"
 
 
 class Outcome(StrEnum):
@@ -242,8 +243,7 @@ class Run:
     """A stored run. ``attempt`` counts starts and only grows; ``failures`` counts failures and losses.
 
     ``checkpoint`` is what its job saved, if the run has no task to keep it. ``signature`` is that of the version of its
-    job that its arguments were checked against; None = they were not. ``carried`` is what its attempts get from where
-    it was enqueued, beside its arguments.
+    job that its arguments were checked against; None = they were not. ``carried`` is what ``@carries`` gave it.
     """
 
     id: int

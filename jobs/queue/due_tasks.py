@@ -16,6 +16,7 @@ from ..core.due import DueTask
 from ..core.model import MisfirePolicy, OverlapPolicy, ScheduleSpec
 from ..core.schedule import Syntax
 from ..core.states import RunState
+from ..core.unique_key import UniqueKey
 from ..store.db import dialect
 from ..store.db.autocommit import PLANNED
 from ..store.schema.naming import SchemaText
@@ -29,18 +30,21 @@ REPLACED = "replaced by a newer occurrence of its task"
 class Found(NamedTuple):
     """A due task, locked until the commit.
 
-    ``job_known``: whether any node has published its job. ``now``: the time by which it is due.
+    ``job_known``: whether any node has published its job. ``now``: the time by which it is due. ``unique_key``: how
+    that job says that the key of a run follows from its arguments; None = it says nothing.
     """
 
     task: DueTask
     job_known: bool
     now: datetime
+    unique_key: UniqueKey | None
 
 
 class Occurrence(NamedTuple):
     """A due occurrence that becomes a run.
 
     ``timeout``: the time box in force, in seconds. ``replaced``: a newer one has taken its place already.
+    ``unique_key``: of the run; None = it has none.
     """
 
     task_id: int
@@ -48,6 +52,7 @@ class Occurrence(NamedTuple):
     timeout: float | None
     exclusive: bool
     replaced: bool
+    unique_key: str | None = None
 
 
 class Moved(NamedTuple):
@@ -94,7 +99,13 @@ def due(conn: Connection, now: datetime | None, limit: int) -> list[Found]:
     rows = statements.execute(conn, "due_tasks", {"now": now, "limit": limit})
     pick = statements.picker(tuple(rows.keys()), _OWN)
     return [
-        Found(_due_task(pick(row), row.schedule_syntax, row.timezone), bool(row.job_known), row.now) for row in rows
+        Found(
+            _due_task(pick(row), row.schedule_syntax, row.timezone),
+            bool(row.job_known),
+            row.now,
+            None if row.unique_key is None else _declared(row.unique_key),
+        )
+        for row in rows
     ]
 
 
@@ -111,6 +122,11 @@ def _due_task(own: Sequence[Any], syntax: str, timezone: str) -> DueTask:
     values[_PLACE["misfire"]] = _MISFIRES[values[_PLACE["misfire"]]]
     values[_PLACE["enabled"]] = bool(values[_PLACE["enabled"]])
     return DueTask._make(values)
+
+
+def _declared(stored: str | dict[str, Any]) -> UniqueKey:
+    """What a job says, of a document that SQLite gives as text."""
+    return UniqueKey.from_json(json.loads(stored) if isinstance(stored, str) else stored)
 
 
 @lru_cache(maxsize=1024)

@@ -13,13 +13,14 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from sqlalchemy import Connection
 
 from ..core.base.errors import InvalidInput, InvalidState, refuse
-from ..core.defaults import RUN_POLICIES
+from ..core.defaults import RUN_POLICIES, UNIQUE_KEY, key_of_job
 from ..core.model import Json, NewRun, Priority, Run, Trigger
 from ..core.rules import name_faults, new_run_faults
 from ..store.db import dialect, outbox
 from ..store.db.borrowed import borrowed
 from ..store.db.database import SyncAutocommitConnection
 from ..store.db.transaction import Tx, Wake
+from ..store.read import jobs
 from ..store.read import runs as stored_runs
 from . import statements
 from .changes import created_changes
@@ -94,7 +95,8 @@ def enqueue_autocommit(
 ) -> Run | None:
     """``enqueue_sync`` in a transaction of its own; ``options`` are its arguments.
 
-    None, and nothing was added: an unfinished run had the unique key when it was looked for.
+    None, and nothing was added: an unfinished run had the unique key when it was looked for, or the job says how that
+    follows from the arguments.
     """
     given = {name: options.get(name) for name in RUN_POLICIES}
     others = {name: options.get(name) for name in ("run_at", "unique_key", "carried")}
@@ -135,7 +137,7 @@ def new_run(
         priority=Priority(priority.lower()) if named else Priority.LOW,
         available_at=run_at,
         unique_key=unique_key,
-        inherits=frozenset(name for name, value in given.items() if value is None),
+        inherits=frozenset(name for name, value in {**given, UNIQUE_KEY: unique_key}.items() if value is None),
         carried=dict(carried) if isinstance(carried, Mapping) and carried else None,
         **chosen,
     )
@@ -166,14 +168,29 @@ def args_text(args: Mapping[str, Json], name: str = "args") -> str:
     try:
         text = _encode(dict(args))
         text.encode()
-    except UnicodeEncodeError:
-        raise InvalidInput(f"{name}: a text must not hold half of a surrogate pair", path=(name,)) from None
     except (TypeError, ValueError, RecursionError) as error:
-        raise InvalidInput(f"{name}: must be JSON: {error}", path=(name,)) from None
+        raise _no_json(name, args, error) from None
     # An even number of backslashes before it would make it an ordinary text.
     if _ESCAPED in text and _NUL.search(text):
         raise InvalidInput(f"{name}: a text must not hold the character U+0000", path=(name,))
     return text
+
+
+def _no_json(name: str, args: Mapping[str, Json], error: Exception) -> InvalidInput:
+    """What no database could store, with the argument that it is in."""
+    for argument, value in args.items():
+        try:
+            _encode({argument: value}).encode()
+        except (TypeError, ValueError, RecursionError) as fault:
+            message = f"{name}: {_reason(fault)}, in argument {str(argument)!a:.60}"
+            return InvalidInput(message, path=(name, str(argument)))
+    return InvalidInput(f"{name}: {_reason(error)}", path=(name,))
+
+
+def _reason(error: Exception) -> str:
+    if isinstance(error, UnicodeEncodeError):
+        return "a text must not hold half of a surrogate pair"
+    return "must be JSON: it contains itself" if isinstance(error, RecursionError) else f"must be JSON: {error}"
 
 
 def _faults(
@@ -230,6 +247,7 @@ def put(tx: Tx, runs: Sequence[NewRun]) -> list[Enqueued]:
 
     What a run inherits, it has from its job as that is published now.
     """
+    runs = _with_keys(tx, runs)
     plain = NewRuns.of(run for run in runs if run.unique_key is None)
     inserted = iter(insert(tx.conn, plain, tx.now).stored(plain) if plain.kind else ())
     enqueued = [
@@ -240,6 +258,15 @@ def put(tx: Tx, runs: Sequence[NewRun]) -> list[Enqueued]:
     tx.emit([created_changes(new)] if new else ())
     tx.wake(Wake.RUNS)
     return enqueued
+
+
+def _with_keys(tx: Tx, runs: Sequence[NewRun]) -> Sequence[NewRun]:
+    """``runs`` with the unique keys that follow from their arguments, as their jobs say."""
+    names = {run.job_name for run in runs if UNIQUE_KEY in run.inherits}
+    if not names:
+        return runs
+    keys = jobs.unique_keys(tx.conn, names)
+    return [key_of_job(run, keys.get(run.job_name)) for run in runs]
 
 
 def _put_unique(tx: Tx, run: NewRun, key: str) -> Enqueued:

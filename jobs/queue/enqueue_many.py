@@ -12,6 +12,7 @@ from ..core.run_spec import RunSpec
 from ..store.db import dialect, outbox
 from ..store.db.borrowed import borrowed
 from ..store.db.transaction import Tx, Wake
+from ..store.read import jobs
 from .enqueue import Transaction, args_text, enqueue_all, new_run
 from .new_runs import NOTHING, NewRuns, insert
 
@@ -35,9 +36,16 @@ def enqueue_many_sync(session: Transaction, runs: Iterable[RunSpec], *, schema: 
     with borrowed(conn, schema):
         if any(kind.unique_key is not None for kind in new.kinds):
             return [run.id for run in enqueue_all(conn, new.apart())]
+        if not new.kind:
+            return []
         if dialect.is_postgresql(conn):
-            return insert(conn, new, with_event=True).ids
-        return _insert_with_event(conn, new) if new.kind else []
+            ids = insert(conn, new, with_event=True).ids
+            # None were inserted: a job says how the unique keys follow from the arguments.
+            return ids or [run.id for run in enqueue_all(conn, new.apart())]
+        keys = jobs.unique_keys(conn, {kind.job_name for kind in new.kinds})
+        if any(key is not None and not key.in_code for key in keys.values()):
+            return [run.id for run in enqueue_all(conn, new.apart())]
+        return _insert_with_event(conn, new)
 
 
 def _insert_with_event(conn: Connection, new: NewRuns) -> list[int]:

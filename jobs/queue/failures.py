@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from ..core.arguments.secrets import references, resolved
-from ..core.defaults import RUN_POLICIES
+from ..core.defaults import FOLLOWED
 from ..core.model import NewRun, Run, Trigger
 from ..core.outcome import Failure
 from ..store.db.transaction import Tx
@@ -41,7 +41,7 @@ def enqueue_failure_jobs(tx: Tx, failed: Sequence[tuple[Run | HeldRun, Ending]])
             job_name=heir,
             trigger=Trigger.API,
             args={"failure": failure_of(run, ending.error, ending.error_type).document()},
-            inherits=frozenset(RUN_POLICIES),
+            inherits=FOLLOWED,
             carried={**(run.carried or {}), FAILURE_OF: run.id},
         )
         for run, ending in of_note

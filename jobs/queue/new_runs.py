@@ -10,7 +10,7 @@ from typing import Any, Final, NamedTuple, TypeVar
 from sqlalchemy import Connection
 
 from ..core.audit import Record
-from ..core.defaults import RUN_POLICIES, run_of_job
+from ..core.defaults import RUN_POLICIES, UNIQUE_KEY, run_of_job
 from ..core.model import Json, NewRun, Priority, Run
 from ..core.states import RunState
 from ..store.db import dialect
@@ -85,7 +85,8 @@ class NewRuns:
 class Inserted(NamedTuple):
     """What is stored: ``ids`` in the order of the runs; ``kinds`` as their jobs made them.
 
-    No id: an unfinished run has the unique key.
+    No id: an unfinished run has the unique key, or a job says how the key follows from the arguments, and the run that
+    inherits it has none yet.
     """
 
     ids: list[int]
@@ -183,6 +184,11 @@ def insert_requested(send: Send, run: NewRun, record: Record) -> Run | None:
     return None
 
 
+def stored_here(run: NewRun, key: int, submitted_at: datetime) -> Run:
+    """A run that somebody else has inserted, as far as it is known here."""
+    return _stored(run, key, submitted_at, json.dumps(run.args), NOTHING)
+
+
 def _document(value: object) -> str:
     return json.dumps(value, default=dialect.time_text)
 
@@ -216,8 +222,9 @@ _COLUMN: Final = {name: "group_name" if name == "group" else name for name in RU
 
 def _kind(place: int, run: NewRun) -> dict[str, Any]:
     """A kind for the statement of PostgreSQL, which finds out what is inherited."""
-    inherited = dict.fromkeys(_COLUMN[name] for name in run.inherits)
-    return {**_columns(run), **inherited, "kind": place, "own_timeout": "timeout" not in run.inherits}
+    inherited = dict.fromkeys(_COLUMN[name] for name in run.inherits if name != UNIQUE_KEY)
+    own = {"own_timeout": "timeout" not in run.inherits, "own_key": UNIQUE_KEY not in run.inherits}
+    return {**_columns(run), **inherited, **own, "kind": place}
 
 
 class Decided(NamedTuple):

@@ -11,8 +11,9 @@ from ..core.due import DueTask, due_of
 from ..core.effective_policies import effective_overlap, effective_timeout
 from ..core.events import CREATED, Change, EventKind, Listed
 from ..core.misfire import Decision, decide
-from ..core.model import Json, NewRun, OverlapPolicy, Task, Trigger
+from ..core.model import Json, NewRun, OverlapPolicy, SkipReason, Task, Trigger
 from ..core.states import RunState
+from ..core.unique_key import UniqueKey
 from ..store.db.transaction import Tx, Wake
 from ..store.read import jobs, skipped
 from ..store.read import runs as stored_runs
@@ -21,8 +22,9 @@ from ..store.write import tasks
 from . import due_tasks as occurrences
 from .cancel import cancel_all
 from .changes import task_change
-from .due_tasks import REPLACED, Made, Moved, Occurrence
+from .due_tasks import REPLACED, Made, Moved, Occurrence, Written
 from .skips import record_skips
+from .task_keys import TaskKeys, keys_of, left_out, not_made
 
 log = logging.getLogger(__name__)
 
@@ -59,7 +61,7 @@ def dispatch_due(tx: Tx, node: str | None, *, batch: int = BATCH) -> Dispatched:
     visited = Visited(0, 0, False)
     if found:
         tx.learn_now(found[0].now)
-        known = {one.task.job_name for one in found if one.job_known}
+        known = {one.task.job_name: one.unique_key for one in found if one.job_known}
         visited = visit(tx, [one.task for one in found[:batch]], node, known)
     if visited.behind or len(found) > batch:
         return Dispatched(visited.tasks, visited.made, True)
@@ -97,7 +99,7 @@ def catch_up_some(tx: Tx, task: Task, node: str | None = None) -> Task:
     """Let what is due become runs or skips, as far as one visit goes; the task as it is then, perhaps due still."""
     if task.next_execution is None or task.next_execution > tx.now:
         return task
-    visit(tx, [due_of(task)], node, jobs.known(tx.conn, {task.spec.job_name}))
+    visit(tx, [due_of(task)], node, jobs.unique_keys(tx.conn, {task.spec.job_name}))
     return stored_tasks.by_ids(tx.conn, [task.id])[task.id]
 
 
@@ -110,30 +112,39 @@ class Visited:
     behind: bool
 
 
-def visit(tx: Tx, due: Sequence[DueTask], node: str | None, known: Collection[str]) -> Visited:
+def visit(tx: Tx, due: Sequence[DueTask], node: str | None, known: Mapping[str, UniqueKey | None]) -> Visited:
     """Decide and write for these locked tasks, as many as make no more than about ``RUNS`` runs.
 
     Args:
         tx: The transaction that has locked them.
         due: The tasks.
         node: Which node decides.
-        known: Those of their jobs that any node has published.
+        known: Those of their jobs that any node has published, with the unique key that each declares for its runs.
     """
     # By a statement of its own, which sees what was committed until the tasks were locked: who makes a run by hand
     # holds the lock of its task.
     unfinished = occurrences.unfinished_counts(tx.conn, [task.id for task in due])
-    decided = _decide_each(tx, due, unfinished, known)
+    keys = keys_of(tx, due, known)
+    decided = _decide_each(tx, due, unfinished, known, keys)
     pairs = _within_bounds(decided)
     _cancel_replaced(tx, pairs)
-    made = _write(tx, pairs)
-    _write_skips(tx, pairs, node, {task_id: oldest for task_id, (_, oldest) in unfinished.items()})
+    written = _write(tx, pairs, keys)
+    if keys.keys:
+        pairs = [*_with_left_out(tx, pairs, keys, [one.task_id for one in written.without_event])]
+    blockers = {task_id: oldest for task_id, (_, oldest) in unfinished.items()}
+    _write_skips(tx, pairs, node, blockers, keys)
+    made = written.runs
     tx.wake(Wake.TASKS)
     behind = len(pairs) < len(decided) or any(decision.behind for _, decision in pairs)
     return Visited(len(pairs), made, behind)
 
 
 def _decide_each(
-    tx: Tx, due: Sequence[DueTask], unfinished: Mapping[int, tuple[int, int]], known: Collection[str]
+    tx: Tx,
+    due: Sequence[DueTask],
+    unfinished: Mapping[int, tuple[int, int]],
+    known: Collection[str],
+    keys: TaskKeys,
 ) -> list[tuple[DueTask, Decision]]:
     """A decision for each task; one whose schedule cannot be computed is set aside and does not hold up the others."""
     limit = max(1, OCCURRENCES // len(due))
@@ -141,11 +152,13 @@ def _decide_each(
     for task in due:
         count, _ = unfinished.get(task.id, (0, 0))
         try:
-            decision = decide(task, tx.now, unfinished=count, job_known=task.job_name in known, limit=limit)
+            key = keys.in_force(task)
+            decision = decide(task, tx.now, unfinished=count, job_known=task.job_name in known, limit=limit, key=key)
         except Exception as error:  # noqa: BLE001  (a fault of one task must not stop the others)
             _set_aside(tx, task, error)
         else:
             decided.append((task, decision))
+            keys.take(task, decision)
     return decided
 
 
@@ -193,12 +206,12 @@ def new_run(task: Task, trigger: Trigger, *, args: dict[str, Json] | None = None
     )
 
 
-def _write(tx: Tx, pairs: Sequence[tuple[DueTask, Decision]]) -> int:
-    """Make the runs and move the tasks on; how many runs were made."""
+def _write(tx: Tx, pairs: Sequence[tuple[DueTask, Decision]], keys: TaskKeys) -> Written:
+    """Make the runs and move the tasks on; which runs were made, if some of them have unique keys."""
     wanted = [
-        Occurrence(task.id, planned.scheduled_for, timeout, planned.exclusive, planned.replaced)
+        Occurrence(task.id, planned.scheduled_for, timeout, planned.exclusive, planned.replaced, key)
         for task, decision in pairs
-        for timeout in (effective_timeout(task),)
+        for timeout, key in ((effective_timeout(task), keys.keys.get(task.id)),)
         for planned in decision.runs
     ]
     moved = [
@@ -206,12 +219,22 @@ def _write(tx: Tx, pairs: Sequence[tuple[DueTask, Decision]]) -> int:
         for task, after in pairs
     ]
     alone = not tx.changes and not any(decision.skips for _, decision in pairs)
-    with_event = alone and not any(one.replaced for one in wanted)
+    with_event = alone and not any(one.replaced or one.unique_key is not None for one in wanted)
     written = occurrences.write(tx.conn, wanted, moved, tx.now, with_event=with_event)
     if wanted:
         tx.emit(_created({task.id: task for task, _ in pairs}, written.without_event))
         tx.wake(Wake.RUNS | Wake.EVENTS)
-    return written.runs
+    return written
+
+
+def _with_left_out(
+    tx: Tx, pairs: Sequence[tuple[DueTask, Decision]], keys: TaskKeys, made: Collection[int]
+) -> Iterator[tuple[DueTask, Decision]]:
+    """``pairs`` with a skip for each occurrence that somebody else's run with its key has kept from becoming a run."""
+    missing = {task.id for task, _ in not_made(keys, pairs, made)}
+    for task, decision in pairs:
+        skip = left_out(tx, keys.keys[task.id], decision, task) if task.id in missing else None
+        yield task, decision if skip is None else decision._replace(skips=(*decision.skips, skip))
 
 
 def _created(about: Mapping[int, DueTask], made: Sequence[Made]) -> Iterator[Change | Listed]:
@@ -241,13 +264,20 @@ def _cancel_replaced(tx: Tx, pairs: Sequence[tuple[DueTask, Decision]]) -> None:
         cancel_all(tx, older, reason=REPLACED)
 
 
-def _write_skips(tx: Tx, pairs: Sequence[tuple[DueTask, Decision]], node: str | None, blockers: dict[int, int]) -> None:
+def _write_skips(
+    tx: Tx,
+    pairs: Sequence[tuple[DueTask, Decision]],
+    node: str | None,
+    blockers: Mapping[int, int],
+    keys: TaskKeys,
+) -> None:
     skipping = [task.id for task, decision in pairs if decision.skips]
     if not skipping:
         return
     newest = skipped.newest_of_tasks(tx.conn, skipping)
     for task, decision in pairs:
-        record_skips(tx, task, decision.skips, newest.get(task.id), node=node, blocker=blockers.get(task.id))
+        found = {SkipReason.OVERLAP: blockers.get(task.id), SkipReason.UNIQUE_KEY: keys.holder(task)}
+        record_skips(tx, task, decision.skips, newest.get(task.id), node=node, blockers=found)
 
 
 def next_due(tx: Tx) -> datetime | None:

@@ -1,5 +1,6 @@
 """Writing down why an occurrence did not become a run; equal stretches fold into one row."""
 
+from collections.abc import Mapping
 from datetime import datetime
 
 from sqlalchemy import Connection, insert, update
@@ -7,7 +8,7 @@ from sqlalchemy import Connection, insert, update
 from ..core.due import DueTask, due_of
 from ..core.events import Change, EventKind
 from ..core.misfire import Skip
-from ..core.model import SkippedOccurrence, Task
+from ..core.model import SkippedOccurrence, SkipReason, Task
 from ..store.db.transaction import Tx
 from ..store.read import skipped as stored_skipped
 from ..store.schema.tables import skipped_occurrence as s
@@ -20,7 +21,7 @@ def record_skips(
     newest: SkippedOccurrence | None,
     *,
     node: str | None,
-    blocker: int | None,
+    blockers: Mapping[SkipReason, int | None],
 ) -> None:
     """Write the skips of one visit of ``task``; the first folds into its newest row if it continues it.
 
@@ -30,13 +31,13 @@ def record_skips(
         skips: Oldest first.
         newest: The task's newest skipped row.
         node: The node that decides.
-        blocker: The oldest unfinished run, which a skip for overlap names.
+        blockers: The unfinished run that a skip names, by its reason.
     """
     for skip in skips:
         if newest is not None and _continues(task, newest, skip):
             _extend(tx.conn, newest.id, skip, tx.now)
         else:
-            run_id = blocker if "overlap" in skip.policy else None
+            run_id = blockers.get(skip.reason)
             _add(tx.conn, task.id, task.name, skip, node=node, run_id=run_id, now=tx.now)
         newest = None
         tx.emit([_change(task, skip, node)])

@@ -1,13 +1,16 @@
 """``@around``, ``@resource`` and ``@carries``: what is declared beside jobs."""
 
+import inspect
 from collections.abc import Callable, Sequence
-from typing import Any, TypeVar, overload
+from typing import Any, TypeVar, cast, overload
 
 from ..core.base.errors import ConfigurationError
 from ..core.model import Json
 from .definition import Registry, default_registry
+from .functions import check_takes
 from .hooks import Generating, Scope, hook_of, resource_of
 from .options import NamedJob
+from .place import place_of
 
 G = TypeVar("G", bound=Generating)
 C = TypeVar("C", bound=Callable[[], Any])
@@ -18,14 +21,16 @@ def around(function: G, /) -> G: ...
 
 
 @overload
-def around(*, jobs: Sequence[str | NamedJob] | None = None, registry: Registry | None = None) -> Callable[[G], G]: ...
+def around(
+    *, jobs: str | NamedJob | Sequence[str | NamedJob] | None = None, registry: Registry | None = None
+) -> Callable[[G], G]: ...
 
 
 def around(
     function: Any = None,
     /,
     *,
-    jobs: Sequence[str | NamedJob] | None = None,
+    jobs: str | NamedJob | Sequence[str | NamedJob] | None = None,
     registry: Registry | None = None,
 ) -> Any:
     """Declare a hook around attempts: a generator function that yields once, while the job runs.
@@ -36,13 +41,13 @@ def around(
 
     Args:
         function: It takes the attempt's ``JobContext``, or nothing.
-        jobs: The jobs that it concerns, or their names; all of the registry unless given.
+        jobs: The job that it concerns, or its name, or several of them; all of the registry unless given.
         registry: Whose jobs; those of the default registry unless given.
 
     Raises:
-        ConfigurationError: it is no such function.
+        ConfigurationError: it is no such function, or ``jobs`` are no jobs.
     """
-    names = None if jobs is None else frozenset(one if isinstance(one, str) else one.name for one in jobs)
+    names = None if jobs is None else _names(jobs)
     home = registry if registry is not None else default_registry()
 
     def declare(given: Any) -> Any:  # noqa: ANN401 - typed by the overloads
@@ -90,18 +95,20 @@ def carries(name: str, /, *, registry: Registry | None = None) -> Callable[[C], 
     """Declare a value that runs carry from where they are enqueued to their attempts, as ``ctx.carried[name]``.
 
     The function is called by every enqueue of a job of this registry, in the process and context that enqueues; it
-    returns JSON, or None for nothing. One that fails is logged, and the run carries nothing from it.
+    returns JSON, or None for nothing. One that fails is logged, and the run carries nothing from it. Runs that are made
+    by a schedule, the API, the dashboard or a command carry nothing.
 
     Args:
         name: What the value is called.
         registry: Whose jobs; those of the default registry unless given.
 
     Raises:
-        ConfigurationError: the name is taken.
+        ConfigurationError: the name is taken, or what is declared is no such function.
     """
     home = registry if registry is not None else default_registry()
 
     def declare(function: C) -> C:
+        _check_carrier(name, function)
         if name in home.hooks.carriers:
             raise ConfigurationError(f"carried value '{name}': is declared twice; give one of them another name")
         carrier: Callable[[], Json] = function
@@ -109,3 +116,25 @@ def carries(name: str, /, *, registry: Registry | None = None) -> Callable[[C], 
         return function
 
     return declare
+
+
+def _names(jobs: object) -> frozenset[str]:
+    """The names of the jobs that a hook concerns."""
+    several = cast("Sequence[object]", jobs) if isinstance(jobs, list | tuple | set | frozenset) else (jobs,)
+    names = [one if isinstance(one, str) else getattr(one, "name", None) for one in several]
+    wrong = next((one for one, name in zip(several, names, strict=True) if not isinstance(name, str)), None)
+    if wrong is not None or not names:
+        raise ConfigurationError(f"@around: jobs must be jobs or their names, e.g. jobs=[mail], got {jobs!r:.60}")
+    return frozenset(str(name) for name in names)
+
+
+def _check_carrier(name: object, function: object) -> None:
+    """Let pass what can be asked for a value at each enqueue."""
+    if not isinstance(name, str) or not name:
+        raise ConfigurationError(f"@carries: the name of the value must be a text, got {name!r:.60}")
+    if not callable(function) or inspect.iscoroutinefunction(function) or inspect.isasyncgenfunction(function):
+        raise ConfigurationError(f"@carries('{name}'): must be on a plain function ('def'), got {function!r:.60}")
+    try:
+        check_takes(function, f"@carries('{name}') at {place_of(function)}")
+    except ValueError as error:
+        raise ConfigurationError(str(error)) from None

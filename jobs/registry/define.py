@@ -4,24 +4,26 @@ import inspect
 import json
 import re
 import typing
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any, Final, Unpack, cast
 
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 
 from ..base.outcomes import Result
 from ..core.base.errors import ConfigurationError, InvalidInput
 from ..core.model import Isolation, Json, ScheduleSpec
 from ..core.outcome import Failure
-from ..core.rules import check_name
+from ..core.rules import check_name, check_text
 from ..core.schedule import ScheduleError, Syntax, parse
-from .definition import Handler, JobDefinition
+from .definition import Handler, JobDefinition, names_of
+from .functions import check_job_function, check_takes
 from .options import JobOptions, unknown_option
 from .parameters import arguments_of, hints_of
 from .place import place_of
 from .policies import JobPolicies, policies_of
 from .reuse import reuse_of
+from .unique_key import key_of
 
 # Declared schedules are only judged here; where an INTERVAL begins is decided when its task is made.
 _ANY_TIME = datetime(2000, 1, 1, tzinfo=UTC)
@@ -30,7 +32,6 @@ _RESULTS: Final = frozenset({Any, object, None, type(None), int, Result, typing.
 _TAG: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 _POLICIES: Final = (
     "retries", "retry_delay", "backoff", "retry_on", "give_up_on", "timeout", "group", "priority", "overlap", "misfire",
-    "unique_key",
 )  # fmt: skip
 
 
@@ -63,11 +64,11 @@ def _defined(name: str, handler: Handler, where: str, known: Collection[Any], op
     check_name(name, "name")
     if name == "<lambda>":
         raise ValueError("a lambda has no name of its own: give the job one, job('name')(…), or write a function")
-    _check_function(handler)
+    check_job_function(handler)
     hints = hints_of(handler)
     model, context_parameter, given = arguments_of(name, handler, hints, known)
     _check_result(hints.get("return", Any))
-    description = options.get("description")
+    description = _description(options.get("description"))
     definition = JobDefinition(
         name=name,
         handler=handler,
@@ -77,8 +78,8 @@ def _defined(name: str, handler: Handler, where: str, known: Collection[Any], op
         args_model=model,
         context_parameter=context_parameter,
         where=where,
-        policies=_policies(options),
-        declared_args=dict(options.get("args", {})),
+        policies=_policies(options, model),
+        declared_args=_args(options.get("args", {})),
         enabled=_flag(options.get("enabled", True)),
         given=given,
         on_failure=_on_failure(options.get("on_failure")),
@@ -91,16 +92,26 @@ def _defined(name: str, handler: Handler, where: str, known: Collection[Any], op
     return definition
 
 
+def _description(value: object) -> str | None:
+    if value is not None:
+        check_text(value, "description")
+    return cast("str | None", value)
+
+
 def _first_line(handler: Handler) -> str:
     return (inspect.getdoc(handler) or "").partition("\n")[0]
 
 
-def _policies(options: JobOptions) -> JobPolicies:
+def _policies(options: JobOptions, model: type[BaseModel]) -> JobPolicies:
     given: dict[str, Any] = {**options}
     chosen: dict[str, Any] = {name: given[name] for name in _POLICIES if name in given}
     wanted = given.get("on_failure")
     if isinstance(getattr(wanted, "name", wanted), str):
         chosen["on_failure"] = getattr(wanted, "name", wanted)
+    key = given.get("unique_key")
+    if key is not None:
+        published, function = key_of(key, names_of(model), model.model_json_schema())
+        chosen |= {"unique_key": published, "unique_key_function": function}
     return policies_of(chosen)
 
 
@@ -112,6 +123,7 @@ def _on_failure(wanted: object) -> Callable[[Failure], object] | None:
         raise ValueError(  # noqa: TRY004 - one fault among others
             f"on_failure: must be a job, its name, or a function of the Failure, got {wanted!r:.60}"
         )
+    check_takes(wanted, "on_failure", "the Failure")
     return wanted
 
 
@@ -125,6 +137,12 @@ def _tags(value: object) -> tuple[str, ...]:
             )
         tags.add(one)
     return tuple(sorted(tags))
+
+
+def _args(value: object) -> dict[str, Json]:
+    if not isinstance(value, Mapping):
+        raise ValueError(f"args: must be a mapping of names to values, e.g. {{'days': 7}}, got {value!r:.60}")  # noqa: TRY004 - one fault among others
+    return dict(cast("Mapping[str, Json]", value))
 
 
 def _preload(value: object) -> bool | None:
@@ -145,19 +163,6 @@ def _flag(value: object) -> bool:
     if not isinstance(value, bool):
         raise ValueError(f"enabled: must be True or False, got {value!r:.60}")  # noqa: TRY004 - one fault among others
     return value
-
-
-def _check_function(handler: Handler) -> None:
-    """Let pass what can be called without an object of its class."""
-    if isinstance(handler, classmethod | staticmethod):
-        raise ValueError("@job must be on a function, got a method; put it on a function of the module")  # noqa: TRY004
-    owner = getattr(handler, "__qualname__", "").rpartition(".")[0]
-    first = next(iter(inspect.signature(handler).parameters), "")
-    if owner and not owner.endswith("<locals>") and first in {"self", "cls"}:
-        raise ValueError(
-            f"@job must be on a function, but this is a method of class {owner.rpartition('.')[2]}, and nobody would "
-            f"give it its '{first}'; put a function beside the class that calls it"
-        )
 
 
 def _check_result(annotation: object) -> None:
@@ -190,11 +195,20 @@ def schedule_from(schedule: str | ScheduleSpec, timezone: str | None) -> Schedul
     Raises:
         ValueError: it is whole, and so has a time zone of its own.
     """
+    zone: object = timezone
+    if zone is not None and not isinstance(zone, str):
+        raise ValueError(f"timezone: must be an IANA name such as 'Europe/Berlin', got {zone!r:.60}")
     if isinstance(schedule, str):
         return ScheduleSpec(Syntax.CRON, schedule, timezone or "UTC")
     if timezone is not None:
         raise ValueError("timezone: a ScheduleSpec has a time zone of its own; write it there")
-    return schedule
+    given: object = schedule
+    if not isinstance(given, ScheduleSpec):
+        raise ValueError(  # noqa: TRY004 - one fault among others
+            "schedule: must be a six-field cron string such as '0 0 * * * *', or a schedule such as every('15m'), got "
+            f"{given!r:.60}"
+        )
+    return given
 
 
 def _refuse_without_schedule(options: JobOptions) -> None:

@@ -15,6 +15,7 @@ from ..core.defaults import JobInfo
 from ..core.model import Isolation, Json, ScheduleSpec
 from ..core.outcome import Failure
 from .hooks import Hooks, Resource, Scope, name_of
+from .names import check_failure_job, check_named
 from .policies import NO_POLICIES, JobPolicies
 from .queue import RunQueue
 from .reuse import Reuse
@@ -92,11 +93,31 @@ class JobDefinition:
             InvalidInput: one is not what its annotation says; code ``INVALID_ARGS``.
         """
         given = self._signature.bind(*args, **kwargs).arguments
-        outside = {
-            _parameter_of(name, one.alias): one.alias or name for name, one in self.args_model.model_fields.items()
-        }
+        outside = names_of(self.args_model)
         model = self._model({outside[name]: value for name, value in given.items()})
-        return model.model_dump(mode="json", by_alias=True, exclude_unset=True), self._by_parameter(model)
+        return self._document(model), self._by_parameter(model)
+
+    def _document(self, model: BaseModel) -> dict[str, Json]:
+        """The arguments that were given, as JSON.
+
+        Raises:
+            InvalidInput: one has no form in JSON, which only shows when it is written; code ``INVALID_ARGS``.
+        """
+        try:
+            return model.model_dump(mode="json", by_alias=True, exclude_unset=True)
+        except (ValueError, RecursionError) as error:
+            for name in sorted(model.model_fields_set):
+                self._check_alone(model, name)
+            message = f"arguments of job '{self.name}': cannot be written as JSON: {_why(error)}"
+            raise InvalidInput(message, path=("args",), code=ErrorCode.INVALID_ARGS) from None
+
+    def _check_alone(self, model: BaseModel, name: str) -> None:
+        try:
+            model.model_dump(mode="json", include={name})
+        except (ValueError, RecursionError) as error:
+            place = self.args_model.model_fields[name].alias or name
+            message = f"argument '{place}' of job '{self.name}': cannot be written as JSON: {_why(error)}"
+            raise InvalidInput(message, path=("args", place), code=ErrorCode.INVALID_ARGS) from None
 
     @property
     def parameters(self) -> tuple[str, ...]:
@@ -126,8 +147,17 @@ class JobDefinition:
         Raises:
             InvalidInput: the arguments do not fit.
         """
-        make = self.policies.unique_key
-        return None if make is None else make(**self._by_parameter(self._model(args)))
+        if self.policies.defaults.unique_key is None:
+            return None
+        model = self._model(args)
+        return self.key_of(self._document(model), self._by_parameter(model))
+
+    def key_of(self, document: Mapping[str, Json], values: Mapping[str, object]) -> str | None:
+        """The unique key of a run with arguments that ``accept`` has let pass; None if the job makes none."""
+        key, function = self.policies.defaults.unique_key, self.policies.unique_key
+        if function is not None:
+            return function(**values)
+        return None if key is None else key.of(self.name, document)
 
     def bind(self, args: Mapping[str, Json], context: JobContext | None) -> dict[str, Any]:
         """The keyword arguments of the handler: validated, converted, and with the context injected if it takes one.
@@ -179,13 +209,15 @@ class Registry:
         return tuple(sorted(self._jobs))
 
     def check(self) -> None:
-        """Let jobs pass that this registry can give what they take.
+        """Let jobs pass whose resources, and the jobs that they name, this registry has; hooks, too.
 
         Raises:
-            ConfigurationError: names the job, or the resource.
+            ConfigurationError: names the job, the hook or the resource, and the place.
         """
         self.hooks.of_node()
+        check_named(self.hooks.around, self.names())
         for one in self:
+            check_failure_job(one.name, one.where, one.policies.defaults.on_failure, self)
             try:
                 needed = self.hooks.needed(one.given.values())
             except ConfigurationError as error:
@@ -224,6 +256,20 @@ def _can_have(job: JobDefinition, resource: Resource) -> bool:
     """Whether a resource can be opened where the job runs; a child process opens all that it needs itself."""
     elsewhere = job.isolation is not Isolation.PROCESS and resource.scope is Scope.NODE
     return elsewhere or not resource.is_async or inspect.iscoroutinefunction(job.handler)
+
+
+def _why(error: Exception) -> str:
+    """Why a value has no form in JSON, in words of the field."""
+    if isinstance(error, UnicodeDecodeError):
+        return "bytes must be UTF-8; pass other bytes as text, e.g. by base64"
+    if isinstance(error, RecursionError) or "Circular reference" in str(error):
+        return "it contains itself"
+    return str(error)
+
+
+def names_of(model: type[BaseModel]) -> dict[str, str]:
+    """The arguments of a job by the names of their parameters, with those that they have in JSON."""
+    return {_parameter_of(name, one.alias): one.alias or name for name, one in model.model_fields.items()}
 
 
 def _parameter_of(field: str, alias: str | None) -> str:

@@ -255,4 +255,6 @@ def _checked(function: object, what: str, where: str) -> bool:
 
 def name_of(kind: object) -> str:
     """An annotation in messages."""
+    if typing.get_origin(kind) is not None:
+        return str(kind).replace("collections.abc.", "").replace("typing.", "")
     return getattr(kind, "__qualname__", None) or str(kind)

@@ -3,15 +3,14 @@
 from collections.abc import Callable, Mapping, Sequence
 from datetime import timedelta
 from difflib import get_close_matches
-from typing import Any, Protocol, TypeAlias, TypedDict
+from typing import Any, Protocol, TypedDict
 
 from ..core.model import Isolation, Json, MisfirePolicy, OverlapPolicy, Priority, ScheduleSpec
 from ..core.outcome import Failure
 from .policies import Backoff
 from .reuse import Reuse
-
-Seconds: TypeAlias = float | timedelta
-"""A duration: seconds, or a ``timedelta``."""
+from .seconds import Seconds
+from .unique_key import KeyFunction
 
 
 class NamedJob(Protocol):
@@ -24,7 +23,9 @@ class NamedJob(Protocol):
 
 
 class JobOptions(TypedDict, total=False):
-    """The options of ``@job``. Durations are seconds or a ``timedelta``; words such as ``"high"`` stand for enums.
+    """The options of ``@job``. Words such as ``"high"`` stand for enums.
+
+    Durations are seconds, a ``timedelta``, or a text such as ``"5m"``, ``"1h30m"`` or ``"PT5M"``.
 
     Attributes:
         schedule: A six-field cron string, or a ``ScheduleSpec`` of any syntax; becomes a task of the job's name.
@@ -50,8 +51,10 @@ class JobOptions(TypedDict, total=False):
         overlap: What its tasks do while a run of theirs is unfinished: ``"skip"``, ``"queue"``, ``"allow"``,
             ``"replace"``; skip unless given, queue for an INTERVAL.
         misfire: What its tasks do with occurrences that are late: ``"last"``, ``"all"``, ``"none"``; last unless given.
-        unique_key: Makes the key of a run that the job's own ``enqueue`` puts into the queue from its arguments, which
-            are given by name; None = no key.
+        unique_key: While a run with this key is unfinished, no second one is made. Names of arguments
+            (``("order_id",)``) or a text with them in braces (``"orders-{order_id}"``) hold for every run of the job,
+            also of schedules and the API. A function of the arguments by name (None = no key) holds for ``enqueue`` of
+            the job itself only, because nothing else can call it. No key unless given.
         on_failure: A job (or its name) whose run is put into the queue, with the ``Failure`` as its argument, when a
             run of this job fails for good; or a function that a node calls then, at most once.
         tags: Words by which nodes choose (``serve --tags gpu``): one, or several. None unless given.
@@ -75,7 +78,7 @@ class JobOptions(TypedDict, total=False):
     priority: Priority | str
     overlap: OverlapPolicy | str
     misfire: MisfirePolicy | str
-    unique_key: Callable[..., str | None] | None
+    unique_key: str | Sequence[str] | KeyFunction | None
     on_failure: str | NamedJob | Callable[[Failure], object] | None
     tags: str | Sequence[str]
 

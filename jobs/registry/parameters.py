@@ -2,7 +2,7 @@
 
 import inspect
 import typing
-from collections.abc import Collection, Mapping
+from collections.abc import AsyncGenerator, Callable, Collection, Generator, Hashable, Mapping
 from typing import Annotated, Any, Final
 
 from pydantic import BaseModel, ConfigDict, Field, create_model
@@ -10,7 +10,12 @@ from pydantic.errors import PydanticSchemaGenerationError, PydanticUserError
 
 from ..base.context import JobContext
 from .definition import RENAMED, Handler
-from .hooks import GIVEN
+from .hooks import GIVEN, name_of
+
+# A number that JSON does not have stays what it is, to be refused by name, and becomes no null.
+_CONFIG: Final = ConfigDict(extra="forbid", strict=False, ser_json_inf_nan="constants")
+_NO_VALUES: Final = frozenset({type, Callable, Generator, AsyncGenerator})
+"""Types of which JSON has no values, whatever they are of."""
 
 NO_ARGUMENTS: Final = create_model("no_args", __config__=ConfigDict(extra="forbid", strict=False))
 """The model of every job without arguments: to make one of its own takes 4 ms, also in each new child process."""
@@ -49,6 +54,7 @@ def arguments_of(
         if parameter.default is GIVEN or any(annotation == one for one in resources):
             given[parameter.name] = annotation
             continue
+        _check_values(parameter.name, annotation)
         default = ... if parameter.default is parameter.empty else parameter.default
         if parameter.name.startswith(("_", "model_", RENAMED)) or hasattr(BaseModel, parameter.name):
             # A model has a use of its own for such a name; to the outside it stays the parameter's.
@@ -58,16 +64,49 @@ def arguments_of(
             fields[parameter.name] = (annotation, default)
     if not fields:
         return NO_ARGUMENTS, context_parameter, given
+    return _model(name, fields), context_parameter, given
+
+
+def _model(name: str, fields: Mapping[str, Any]) -> type[BaseModel]:
     try:
-        model = create_model(f"{name}_args", __config__=ConfigDict(extra="forbid", strict=False), **fields)
+        model: type[BaseModel] = create_model(f"{name}_args", __config__=_CONFIG, **fields)
         model.model_json_schema()
     except (PydanticSchemaGenerationError, PydanticUserError, NameError) as error:
-        hint = "what a node gives (a @resource) has the default GIVEN, or is declared before the job"
-        raise ValueError(f"its parameters cannot be described: {error}; {hint}") from error
-    return model, context_parameter, given
+        if len(fields) > 1:
+            # One of them by itself says whose fault it is.
+            for field, definition in fields.items():
+                _model(name, {field: definition})
+        parameter, annotation = _told(*next(iter(fields.items())))
+        raise ValueError(not_json(parameter, annotation)) from error
+    return model
+
+
+def _told(field: str, definition: tuple[Any, Any]) -> tuple[str, Any]:
+    """A parameter and its annotation as they were written."""
+    annotation = definition[0]
+    if field.startswith(RENAMED):
+        return annotation.__metadata__[0].alias, typing.get_args(annotation)[0]
+    return field, annotation
+
+
+def not_json(parameter: str, annotation: object) -> str:
+    """Why a parameter cannot be an argument."""
+    kind = name_of(annotation)
+    return (
+        f"parameter '{parameter}': {kind} cannot be written as JSON, so no run can have it as an argument. If the node "
+        "gives it, declare a @resource that yields it before this job, or give the parameter the default GIVEN; else "
+        "take plain values, such as an id or a path"
+    )
+
+
+def _check_values(parameter: str, annotation: object) -> None:
+    """Let pass what pydantic has a schema for and JSON has values for."""
+    parts = [annotation, *typing.get_args(annotation)]
+    if any((typing.get_origin(one) or one) in _NO_VALUES for one in parts if isinstance(one, Hashable)):
+        raise ValueError(not_json(parameter, annotation))
 
 
 def _is_context(annotation: object) -> bool:
     """Whether it is ``JobContext``, or that or None, as of a handler that can also be called without one."""
-    alternatives = set(typing.get_args(annotation)) - {type(None)}
-    return annotation is JobContext or alternatives == {JobContext}
+    alternatives = [one for one in typing.get_args(annotation) if one is not type(None)]
+    return annotation is JobContext or alternatives == [JobContext]

@@ -12,6 +12,9 @@ from ..core.defaults import NOTHING_SAID, JobDefaults
 from ..core.model import MisfirePolicy, OverlapPolicy, Priority
 from ..core.outcome import MAX_RETRY_DELAY
 from ..core.rules import attempt_faults, name_faults
+from .functions import check_takes
+from .seconds import seconds_of
+from .unique_key import KeyFunction
 
 
 class Backoff(StrEnum):
@@ -41,14 +44,14 @@ class JobPolicies:
         backoff: How the delay before a retry grows; a function takes the number of failures (1, 2, …).
         retry_on: Only these exceptions are retried; empty = any.
         give_up_on: These exceptions fail the run at once.
-        unique_key: Makes a run's key of its arguments; None = runs have none.
+        unique_key: The function that makes a run's key of its arguments, if only a function can.
     """
 
     defaults: JobDefaults = NOTHING_SAID
     backoff: Backoff | Callable[[int], float | timedelta] = Backoff.EXPONENTIAL
     retry_on: tuple[type[BaseException], ...] = ()
     give_up_on: tuple[type[BaseException], ...] = ()
-    unique_key: Callable[..., str | None] | None = None
+    unique_key: KeyFunction | None = None
 
     def gives_up(self, error: BaseException) -> bool:
         """Whether this exception fails the run at once."""
@@ -95,21 +98,20 @@ def policies_of(options: Mapping[str, Any]) -> JobPolicies:
     values: dict[str, Any] = {name: _value(name, value) for name, value in options.items()}
     for fault in _faults(values):
         raise fault
-    function: Any = values.get("unique_key")
-    if function is not None and not callable(function):
-        raise InvalidInput(f"unique_key: must be a function of the job's arguments, got {function!r:.60}")
     return JobPolicies(
         defaults=JobDefaults(**{name: values[name] for name in _DEFAULTS if name in values}),
         backoff=values.get("backoff", Backoff.EXPONENTIAL),
         retry_on=_exceptions("retry_on", values.get("retry_on", ())),
         give_up_on=_exceptions("give_up_on", values.get("give_up_on", ())),
-        unique_key=cast("Callable[..., str | None] | None", function),
+        unique_key=values.get("unique_key_function"),
     )
 
 
 def _value(name: str, value: object) -> object:
-    if name in _SECONDS and isinstance(value, timedelta):
-        return value.total_seconds()
+    if name in _SECONDS:
+        return seconds_of(name, value)
+    if name == "backoff" and callable(value) and not isinstance(value, str):
+        check_takes(value, "backoff", "the number of failures")
     if name in _WORDS and not (name == "backoff" and callable(value)):
         return _word(name, value, _WORDS[name])
     return value

@@ -1,14 +1,16 @@
 """Where the jobs of a registry put their runs, unless they are given a session."""
 
 from collections.abc import Iterable, Mapping
-from datetime import datetime, timedelta
-from typing import Any, Protocol, TypeAlias, TypedDict
+from datetime import datetime
+from typing import Any, Final, Protocol, TypeAlias, TypedDict
 
 from ..core.model import Json, Priority, Run
 from ..core.run_spec import RunSpec
+from .seconds import Seconds, seconds_of
 
 AnySession: TypeAlias = Any
 """A synchronous SQLAlchemy session or connection; this module must not need SQLAlchemy to say so."""
+_SECONDS: Final = frozenset({"retry_delay", "timeout"})
 
 
 class RunOptions(TypedDict, total=False):
@@ -16,12 +18,13 @@ class RunOptions(TypedDict, total=False):
 
     Attributes:
         run_at: Not before this time, with a time zone.
-        unique_key: If an unfinished run has this key, that run is returned and nothing is added.
+        unique_key: If an unfinished run has this key, that run is returned and nothing is added; unless given (None),
+            as the job declares.
         group: The unit of fairness and limits.
         priority: ``"high"`` or ``"low"``.
         retries: How many failures the run survives.
-        retry_delay: Before the first retry; seconds or a ``timedelta``.
-        timeout: Of each attempt; seconds or a ``timedelta``.
+        retry_delay: Before the first retry; seconds, a ``timedelta``, or a text such as ``"5m"``.
+        timeout: Of each attempt; likewise.
     """
 
     run_at: datetime | None
@@ -29,8 +32,8 @@ class RunOptions(TypedDict, total=False):
     group: str | None
     priority: Priority | str | None
     retries: int | None
-    retry_delay: float | timedelta | None
-    timeout: float | timedelta | None
+    retry_delay: Seconds | None
+    timeout: Seconds | None
 
 
 class RunQueue(Protocol):
@@ -69,8 +72,12 @@ class RunQueue(Protocol):
 
 
 def in_seconds(options: Mapping[str, object]) -> dict[str, Any]:
-    """Options of a run, whose durations are numbers."""
-    return {name: value.total_seconds() if isinstance(value, timedelta) else value for name, value in options.items()}
+    """Options of a run, whose durations are numbers.
+
+    Raises:
+        InvalidInput: a text that says no duration.
+    """
+    return {name: seconds_of(name, value) if name in _SECONDS else value for name, value in options.items()}
 
 
 def check_session(

@@ -564,7 +564,7 @@ def _skipped_occurrence() -> None:
         PrimaryKeyConstraint("id", name="pk_skipped_occurrence"),
         CheckConstraint("occurrences >= 1", name="ck_skipped_occurrence_occurrences"),
         CheckConstraint(
-            "reason IN ('coalesced', 'missed', 'no_job', 'overlap', 'paused', 'tolerance', 'window')",
+            "reason IN ('coalesced', 'missed', 'no_job', 'overlap', 'paused', 'tolerance', 'unique_key', 'window')",
             name="ck_skipped_occurrence_reason",
         ),
         sqlite_autoincrement=True,

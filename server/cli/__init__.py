@@ -10,6 +10,7 @@ import typer
 
 from ..base.version import installed_version
 from ..process.ending import ExitCode
+from .application import CommandLine
 from .output import Output
 
 COMMANDS = (
@@ -46,7 +47,7 @@ EXIT_CODES = (
 
 def application(names: Sequence[str] = COMMANDS) -> typer.Typer:
     """The command line with these commands; each brings its imports, the server's take a second."""
-    app = typer.Typer(
+    app = CommandLine(
         help=HELP,
         epilog=EXIT_CODES,
         no_args_is_help=True,

@@ -10,10 +10,11 @@ from ...jobs.accounts.read.audit import verify as verify_chain
 from ...jobs.core.audit import Entry, described
 from ...jobs.store.db.opening import connected
 from ..process.ending import ExitCode
+from .application import CommandLine
 from .database_command import DatabaseCommand, database_command
 from .output import print_line
 
-audit = typer.Typer(help="Look at the audit log, straight in the database.", no_args_is_help=True)
+audit = CommandLine(help="Look at the audit log, straight in the database.", no_args_is_help=True)
 
 
 @audit.command()
@@ -28,7 +29,7 @@ def verify(
 
     Keep the newest hash somewhere else: with `--expect` a rewritten chain is noticed, too.
     """
-    with connected(command.settings.database_url) as connection:
+    with connected(command.check_database()) as connection:
         found = verify_chain(connection)
         known = expect is None or any(stored == expect for _, stored in chain(connection))
     fault = found.fault or (None if known else f"no entry has the hash {expect}")
@@ -47,7 +48,7 @@ def export(command: DatabaseCommand) -> None:
     An entry that cannot be read has `unreadable` in the place of its contents, and the status is 1.
     """
     faults: list[str] = []
-    with connected(command.settings.database_url) as connection:
+    with connected(command.check_database()) as connection:
         for entry, stored in chain(connection):
             if isinstance(entry, Unreadable):
                 faults.append(f"audit log: entry {entry.id} cannot be read: {entry.fault}")

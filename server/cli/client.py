@@ -5,6 +5,7 @@ from contextlib import contextmanager
 
 from ...graphql import client as api
 from ...jobs.core.base.errors import ConfigurationError
+from .options import DEFAULT_SERVER
 from .output import Refused, UnreachableError
 
 
@@ -31,7 +32,8 @@ def speaking_to(url: str) -> Generator[None]:
     except api.UnreachableError as error:
         raise UnreachableError(f"{error}; is `cronograph serve` running? Set --url or CRONOGRAPH_URL") from None
     except api.OperationError as error:
-        hint = "; run `cronograph login`, or set CRONOGRAPH_TOKEN to an API token (`cronograph token create`)"
+        login = "cronograph login" if url == DEFAULT_SERVER else f"cronograph login --url {url}"
+        hint = f"; run `{login}`, or set CRONOGRAPH_TOKEN to an API token (`cronograph token create`)"
         raise Refused(f"{error}{hint if 'UNAUTHENTICATED' in error.codes else ''}") from None
     except (api.RefusedError, api.SignInRefusedError, api.CredentialsError) as error:
         raise Refused(str(error)) from None

@@ -48,6 +48,7 @@ Reload = Annotated[
 ConfigFile = Annotated[
     Path | None, typer.Option("--config", help="Configuration file. (default: cronograph.toml, if there is one)")
 ]
+Create = Annotated[bool, typer.Option("--create", help="Make the database if there is none; refused otherwise.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Write JSON for programs instead of text for people.")]
 ServerUrl = Annotated[
     str,

@@ -12,10 +12,11 @@ from ...jobs.accounts.rules.secrets import MAX_VALUE
 from ...jobs.core.base.errors import ConfigurationError
 from ...jobs.store.db.transaction import Tx
 from ..configuration.secret_keys import key_file, key_source, write_keys
+from .application import CommandLine
 from .database_command import DatabaseCommand, database_command
 from .output import Output, answering
 
-secret = typer.Typer(
+secret = CommandLine(
     help="Keep passwords and tokens for arguments, encrypted, straight in the database.", no_args_is_help=True
 )
 
@@ -26,6 +27,7 @@ Name = Annotated[str, typer.Argument(help='What arguments call it: {"$secret": "
 @database_command
 def keep(command: DatabaseCommand, name: Name) -> None:
     """Keep the value that is read from standard input; a line break at its end is left out."""
+    command.check_database()
     value, ring = _value(), key_source(command.settings)()
     kept = command.do(lambda tx: actions.set_secret(tx, name, value, ring))
     command.result({"name": kept.name, "keyId": kept.key_id}, f"Secret {kept.name} set")
@@ -83,6 +85,7 @@ def rotate_key(command: DatabaseCommand) -> None:
     CRONOGRAPH_SECRET_KEY holds them, put the new key before the old one on every node first ("NEW,OLD"), restart the
     nodes, run this command, and take the old one away.
     """
+    command.check_database()
     settings = command.settings
     ring, path = key_source(settings)(), key_file(settings)
     if path is not None:

@@ -15,6 +15,13 @@ Arguments = Annotated[
     str | None,
     typer.Option("--args", metavar="JSON", help="Arguments of the job as a JSON object, e.g. '{\"days\": 7}'."),
 ]
+UniqueKey = Annotated[
+    str | None,
+    typer.Option(
+        metavar="TEXT",
+        help="While a run with this key is unfinished, no second one is made; as the job declares, unless given.",
+    ),
+]
 
 
 @answering
@@ -22,6 +29,7 @@ def trigger(
     output: Output,
     name: Annotated[str, typer.Argument(help="Name of the job; with --task, of the task.")],
     args: Arguments = None,
+    unique_key: UniqueKey = None,
     task: Annotated[bool, typer.Option("--task", help="NAME is a task: its arguments and policies apply.")] = False,
     url: ServerUrl = DEFAULT_SERVER,
 ) -> None:
@@ -30,9 +38,11 @@ def trigger(
     The exit status is 0 when a run was made, 1 when the server refused, 3 when it cannot be reached.
     """
     given = _arguments(args)
+    if task and unique_key is not None:
+        raise ConfigurationError("--unique-key: is for jobs; a run of a task has the key that its job declares")
     with server_at(url) as client:
-        act = _trigger_task if task else _trigger_job
-        output.result(*act(client, name, given))
+        made = _trigger_task(client, name, given) if task else _trigger_job(client, name, given, unique_key)
+        output.result(*made)
 
 
 def _arguments(text: str | None) -> dict[str, Any] | None:
@@ -49,8 +59,10 @@ def _arguments(text: str | None) -> dict[str, Any] | None:
     return cast("dict[str, Any]", value)
 
 
-def _trigger_job(client: Client, name: str, args: dict[str, Any] | None) -> tuple[dict[str, Any], str]:
-    done = client.trigger_job(name, args)
+def _trigger_job(
+    client: Client, name: str, args: dict[str, Any] | None, unique_key: str | None
+) -> tuple[dict[str, Any], str]:
+    done = client.trigger_job(name, args, unique_key=unique_key)
     made = _summary(done.run)
     data = {"ok": True, "success": done.success, "message": done.message, "jobName": done.job_name, "run": made}
     return data, f"{done.message} (run {made['id'] if made else 'unknown'})"

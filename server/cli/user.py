@@ -14,10 +14,11 @@ from ...jobs.core.actor import Role
 from ...jobs.core.base.errors import ConfigurationError
 from ...jobs.store.db.transaction import Tx
 from ..auth.passwords import HASHER
+from .application import CommandLine
 from .database_command import DatabaseCommand, database_command
 from .options import DEFAULT_SERVER
 
-user = typer.Typer(help="Manage accounts, straight in the database; no server is needed.", no_args_is_help=True)
+user = CommandLine(help="Manage accounts, straight in the database; no server is needed.", no_args_is_help=True)
 
 Name = Annotated[str, typer.Argument(help="Name of the account; upper and lower case are the same.")]
 RoleOption = Annotated[Role, typer.Option("--role", help="What the account may do.")]

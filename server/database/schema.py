@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 from ...jobs.core.base.errors import SchemaTooNew
 from ...jobs.core.base.lazy import LazyModule
-from ...jobs.store.db.base.address import parse_url, schema_in
+from ...jobs.store.db.base.address import parse_url, schema_in, sqlite_path, without_password
 from ...jobs.store.db.database import Connection
 from ...jobs.store.db.opening import connected, exists
 from ...jobs.store.db.place import check_folder, check_place
@@ -52,6 +52,21 @@ def pending(database_url: str) -> list[str]:
             return migrations.check(connection, schema_in(parse_url(database_url)))
     except migrations.SchemaTooNewError as error:
         raise SchemaTooNew(str(error)) from error
+
+
+def missing(database_url: str) -> str | None:
+    """What is not there of the database, in words; None if it has tables of Cronograph. Changes nothing.
+
+    Raises:
+        StorageError: it cannot be reached or used.
+    """
+    url = parse_url(database_url)
+    if not exists(database_url):
+        return f"database file '{sqlite_path(url)}' does not exist"
+    with connected(database_url) as connection:
+        if migrations.current(connection, schema_in(url)) is not None:
+            return None
+    return f"database {without_password(database_url)} has no tables of Cronograph"
 
 
 def _is_newest(connection: Connection, database_url: str) -> bool:

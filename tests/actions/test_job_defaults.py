@@ -52,7 +52,7 @@ def test_an_enqueue_by_name_has_what_the_job_says_and_overrides_it(stored: Store
         ("shop", "high", 7, 3.0, 40.0),
         ("shop", "low", 7, 3.0, 1.0),
     ]
-    assert policies(stored.do(trigger_job, "work")) == ("shop", "high", 7, 3.0, 40.0)
+    assert policies(stored.do(trigger_job, "work").run) == ("shop", "high", 7, 3.0, 40.0)
 
 
 def test_what_a_task_does_not_set_follows_its_job(stored: Stored) -> None:

@@ -179,7 +179,7 @@ def test_the_priority_of_what_waits_can_change(stored: Stored) -> None:
 
 def test_triggering_a_job_by_hand_validates_its_arguments(stored: Stored) -> None:
     stored.node()
-    assert stored.do(trigger_job, "work", actor="ann").trigger is Trigger.MANUAL
+    assert stored.do(trigger_job, "work", actor="ann").run.trigger is Trigger.MANUAL
     with pytest.raises(UserError, match="Unknown job: wokr"):
         stored.do(trigger_job, "wokr", actor="ann")
 
@@ -250,7 +250,7 @@ class TestInTheUsersTransaction:
             ({"retries": "2"}, "retries: must be a whole number from 0 to 1,000, got '2'"),
             ({"retries": 1.5}, "retries: must be a whole number from 0 to 1,000, got 1.5"),
             ({"retries": True}, "retries: must be a whole number from 0 to 1,000, got True"),
-            ({"retry_delay": "1m"}, "retryDelay: must be from 0 to 316,224,000, got '1m'"),
+            ({"retry_delay": "soon"}, "retry_delay: must be seconds, a timedelta or a text such as '90s'"),
             ({"args": [1]}, "args: must be a mapping of names to values, got [1]"),
             ({"args": {"x": object()}}, "args: must be JSON"),
             ({"args": {"x": float("nan")}}, "args: must be JSON"),

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from cronograph.graphql.generation import client_reference
+from cronograph.graphql.generation import client_reference, jobs_reference
 from cronograph.jobs.builtin import reference as built_in
 from cronograph.server.cli import COMMANDS, reference
 from tests.support.sources import ROOT
@@ -17,6 +17,7 @@ DOCS = ROOT / "docs"
     [
         ("cli-reference.md", reference.reference),
         ("client-reference.md", client_reference.reference),
+        ("python-reference.md", jobs_reference.reference),
         ("built-in-jobs.md", built_in.reference),
     ],
 )

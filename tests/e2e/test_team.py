@@ -73,7 +73,7 @@ def team(tmp_path: Path, processes: ProcessStarter) -> Iterator[Team]:
         serve += ["--tls-cert", str(trusted.certificate), "--tls-key", str(trusted.key), "--public-url", url]
         status, said = processes.run(*serve)
         assert (status, "needs an administrator" in said) == (2, True)
-        assert processes.run("user", "add", "boss", "--role", "admin", "--database-url", database)[0] == 0
+        assert processes.run("user", "add", "boss", "--role", "admin", "--create", "--database-url", database)[0] == 0
         server = processes.start(*serve, port=port)
         wait_until(lambda: f"is ready: {url}" in server.output(), message="the server is ready")
         variables = {"SSL_CERT_FILE": str(trusted.certificate), "XDG_CONFIG_HOME": str(tmp_path / "ada")}

@@ -37,7 +37,7 @@ async def test_nobody_is_told_of_the_failure_of_who_was_to_be_told(start_engine:
     registry = Registry()
 
     @job("first", registry=registry, on_failure="second", retries=0)
-    async def first() -> None:
+    async def first(failure: Failure | None = None) -> None:
         raise ValueError("no luck")
 
     @job("second", registry=registry, on_failure="first", retries=0)

@@ -42,7 +42,7 @@ def test_a_job_changes_the_stock() -> None:
 
 
 def test_a_request_enqueues_one_run_for_each_product(tmp_path: Path) -> None:
-    from cronograph.server.database.schema import migrate
+    from cronograph.server import migrate
 
     url = f"sqlite:///{tmp_path / 'queue.db'}"
     migrate(url)

@@ -3,6 +3,7 @@
 import json
 import logging
 import time
+import traceback
 from collections.abc import Mapping
 from typing import NamedTuple
 
@@ -97,9 +98,17 @@ class JobLogHandler(logging.Handler):
             _show_unhandled(record)
             return
         try:
-            host.log(_level(record.levelno), self.format(record), _extra_of(record))
+            host.log(_level(record.levelno), self._text(record), _extra_of(record))
         except Exception:
             self.handleError(record)
+
+    def _text(self, record: logging.LogRecord) -> str:
+        """The line, also of a call whose arguments do not fit its message; then as Python prints it."""
+        try:
+            return self.format(record)
+        except Exception as error:
+            fault = traceback.format_exception_only(error)[-1].strip()
+            return f"--- Logging error ---\n{fault}\nMessage: {record.msg!r}\nArguments: {record.args!r}"
 
 
 def _show_unhandled(record: logging.LogRecord) -> None:

@@ -42,17 +42,17 @@ class HookStack:
                     await manager.__aenter__()
                 else:
                     manager.__enter__()
-            except asyncio.CancelledError as cancel:
-                await self.leave(cancel)
-                raise
             except BaseException as error:
+                if _cancels(error):
+                    await self.leave(error)
+                    raise
                 self._complain(hook, error)
             else:
                 self._entered.append((hook, manager))
 
     async def leave(self, error: BaseException | None) -> None:
         """Leave them; ``error`` is what the job raised."""
-        cancel: asyncio.CancelledError | None = None
+        cancel: BaseException | None = None
         while self._entered:
             hook, manager = self._entered.pop()
             try:
@@ -60,11 +60,12 @@ class HookStack:
                     await manager.__aexit__(*_details(error))
                 else:
                     manager.__exit__(*_details(error))
-            except asyncio.CancelledError as fault:
-                # The attempt is cancelled while a hook ends: the others still do.
-                cancel = cancel if fault is error else fault
             except BaseException as fault:
-                self._complain_unless(error, hook, fault)
+                if fault is not error and _cancels(fault):
+                    # The attempt is cancelled while a hook ends: the others still do.
+                    cancel = fault
+                else:
+                    self._complain_unless(error, hook, fault)
         if cancel is not None:
             raise cancel
 
@@ -103,6 +104,12 @@ class HookStack:
         info = self._context.info
         words = "hook %s failed around run %d of job '%s', which goes on without it"
         log.error(words, hook.where, info.run_id, info.job_name, exc_info=error)
+
+
+def _cancels(error: BaseException) -> bool:
+    """Whether it says that the attempt is cancelled; a hook may raise the same by itself, and changes nothing by it."""
+    task = asyncio.current_task()
+    return isinstance(error, asyncio.CancelledError) and task is not None and task.cancelling() > 0
 
 
 def _details(error: BaseException | None) -> tuple[Any, Any, Any]:

@@ -8,6 +8,7 @@ from sqlalchemy import Connection, Row, bindparam, func, select
 
 from ...core.defaults import NOTHING_SAID, JobDefaults, JobInfo
 from ...core.model import Isolation, Node
+from ...core.unique_key import UniqueKey
 from ..db import dialect
 from ..schema.specs import defaults_from
 from ..schema.tables import job as j
@@ -21,9 +22,10 @@ def job_from(row: Row[Any], nodes: Sequence[str] = ()) -> JobInfo:
     return JobInfo(row.name, row.description, row.schedule, kind, row.args_schema, tuple(nodes), defaults, tags)
 
 
-def known(conn: Connection, names: Collection[str]) -> set[str]:
-    """Which of these jobs any node has published."""
-    return set(conn.execute(select(j.c.name).where(j.c.name.in_(sorted(names)))).scalars())
+def unique_keys(conn: Connection, names: Collection[str]) -> dict[str, UniqueKey | None]:
+    """Those of these jobs that any node has published, with the unique key that each declares for its runs."""
+    statement = select(j.c.name, j.c.defaults).where(j.c.name.in_(sorted(names)))
+    return {row.name: defaults_from(row.defaults).unique_key for row in conn.execute(statement)}
 
 
 def all_names(conn: Connection) -> list[str]:

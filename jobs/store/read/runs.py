@@ -1,6 +1,6 @@
 """Runs as they are stored: by key, by task, by node."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -29,6 +29,14 @@ def unfinished_with_key(conn: Connection, unique_key: str) -> Run | None:
     statement = select_runs().where(r.c.unique_key == unique_key, r.c.state.in_(sql_literals(UNFINISHED)))
     row = conn.execute(statement).one_or_none()
     return None if row is None else run_from(row)
+
+
+def holders_of_keys(conn: Connection, keys: Collection[str]) -> dict[str, int]:
+    """The unfinished runs that have these unique keys, by key."""
+    statement = select(r.c.unique_key, r.c.id).where(
+        r.c.unique_key.in_(sorted(keys)), r.c.state.in_(sql_literals(UNFINISHED))
+    )
+    return {row.unique_key: row.id for row in conn.execute(statement)}
 
 
 def by_ids(conn: Connection, ids: Sequence[int]) -> dict[int, Run]:

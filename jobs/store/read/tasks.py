@@ -46,6 +46,11 @@ def by_ids(conn: Connection, ids: Sequence[int]) -> dict[int, Task]:
     return {row.id: task_from(row) for row in conn.execute(select(t).where(t.c.id.in_(ids)))}
 
 
+def args_of(conn: Connection, ids: Sequence[int]) -> dict[int, dict[str, Json]]:
+    """The arguments of the tasks of these ids that exist, by id."""
+    return {row.id: row.args for row in conn.execute(select(t.c.id, t.c.args).where(t.c.id.in_(ids)))}
+
+
 def names_like(conn: Connection, prefix: str, limit: int = 200) -> list[str]:
     """Some names, for a suggestion when one is not found."""
     statement = select(t.c.name).where(t.c.name.startswith(prefix[:1], autoescape=True)).order_by(t.c.name).limit(limit)

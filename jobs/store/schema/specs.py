@@ -8,6 +8,7 @@ from typing import Any, Final, cast
 from ...core.defaults import JobDefaults
 from ...core.model import Json, MisfirePolicy, OverlapPolicy, Priority, ScheduleSpec, TaskSpec
 from ...core.schedule import Syntax
+from ...core.unique_key import UniqueKey
 
 _SPEC: Final[Mapping[str, str]] = {
     **{one.name: one.name for one in fields(TaskSpec) if one.name != "schedule"},
@@ -61,12 +62,16 @@ def declared_values(declared: ScheduleSpec | None) -> dict[str, Any]:
 def defaults_from(document: Mapping[str, Json]) -> JobDefaults:
     """What a job says about its runs and tasks, read back from the column ``defaults``."""
     said: dict[str, Any] = {name: WORDS[name](value) if name in WORDS else value for name, value in document.items()}
+    if "unique_key" in said:
+        said["unique_key"] = UniqueKey.from_json(said["unique_key"])
     return JobDefaults(**said)
 
 
 def defaults_document(defaults: JobDefaults) -> dict[str, Json]:
     """The column ``defaults``: what a job says, without what it leaves open."""
     said = {one.name: getattr(defaults, one.name) for one in fields(JobDefaults)}
+    if defaults.unique_key is not None:
+        said["unique_key"] = defaults.unique_key.to_json()
     return {
         name: value.value if isinstance(value, Enum) else value for name, value in said.items() if value is not None
     }

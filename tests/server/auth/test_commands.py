@@ -25,7 +25,7 @@ def run(url: str, *arguments: str, said: str | None = None) -> tuple[int, str]:
 
 def test_accounts_are_made_listed_changed_and_locked_out(empty_database_url: str) -> None:
     url = empty_database_url
-    assert run(url, "user", "list") == (0, "No accounts yet\n")
+    assert run(url, "user", "list", "--create") == (0, "No accounts yet\n")
     made = run(url, "user", "add", "Ada", "--role", "admin", "--password-stdin", said=f"{PASSWORD}\n")
     assert made == (0, "Account Ada made, role admin\n")
     assert run(url, "user", "add", "bob") == (0, "Account bob made, role viewer\n")

@@ -8,6 +8,7 @@ const REASONS: Readonly<Record<string, string>> = {
   WINDOW: "outside its start and end",
   DISABLED: "the task was switched off",
   NO_JOB: "no node knew the job",
+  UNIQUE_KEY: "a run with the same unique key was unfinished",
   CANCELLED: "cancelled before it started",
   DELETED: "the task was deleted",
 };

@@ -32,6 +32,7 @@ const JobsDocument = graphql(`
       schedule
       isolation
       argsSchema
+      uniqueKey { arguments template inCode }
       known
       nodes
       tasks(first: 4) { nodes { name } pageInfo { hasNextPage } }
@@ -172,9 +173,23 @@ export function Jobs() {
           schema={running.argsSchema}
           onClose={() => setRunning(null)}
           onRun={(args) => triggerJob(running.name, args)}
-        />
+        >
+          <UniqueKeyNote uniqueKey={running.uniqueKey} />
+        </RunWithArgs>
       )}
     </>
+  );
+}
+
+/** Says what a second click does. */
+function UniqueKeyNote({ uniqueKey }: { uniqueKey: JobRow["uniqueKey"] }) {
+  if (uniqueKey === null) return null;
+  if (uniqueKey.inCode) return <p class="dim">Only the job’s own code can make its unique key. A run that you make here has none.</p>;
+  const made = uniqueKey.template ?? (uniqueKey.arguments.join(", ") || "the job’s name");
+  return (
+    <p class="dim">
+      Unique by <code>{made}</code>: while such a run is unfinished, no second one is made.
+    </p>
   );
 }
 

@@ -17,7 +17,7 @@ for_django.close_connections()
 from .models import Product
 
 
-@job(unique_key=lambda product_id, amount: f"restock-{product_id}")
+@job(unique_key="restock-{product_id}")
 def restock(ctx: JobContext, product_id: int, amount: int) -> int:
     """Puts so many of a product into stock; one run for each product waits at a time."""
     changed = Product.objects.filter(pk=product_id).update(stock=amount)

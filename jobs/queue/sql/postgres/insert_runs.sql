@@ -3,11 +3,12 @@
 -- What several runs have in common travels once, as their kind. Of what each has by itself there is a list, or, where
 -- all have the same value, that value and no list: the shorter lists are filled up with nulls, and the last one numbers
 -- the runs. JSON objects travel as one JSON array, which costs the driver a tenth of what a list of texts does. What a
--- run takes from its job is found out once for each kind.
+-- run takes from its job is found out once for each kind. A unique key that follows from the arguments is no matter of
+-- this statement: if a run lacks it, nothing is inserted.
 --
 -- Parameters:
 --   kinds: a JSON array of objects with the columns of each kind; a policy that is null is as its job says, unless
---     own_timeout is true
+--     own_timeout is true; own_key: whether a unique key that is null means that the run has none
 --   kind, args, carried: of each run the number of its kind, its arguments and what it carries; null: all have the same
 --   each_kind, each_args, each_carried: what all have
 --   runs: how many
@@ -24,12 +25,13 @@ settled AS MATERIALIZED (
         coalesce(k.retries, CAST(j.defaults->>'retries' AS int), 2) AS retries,
         coalesce(k.retry_delay, CAST(j.defaults->>'retry_delay' AS float8), 60) AS retry_delay,
         CASE WHEN k.own_timeout THEN k.timeout ELSE coalesce(k.timeout, CAST(j.defaults->>'timeout' AS float8)) END
-            AS timeout
+            AS timeout,
+        NOT k.own_key AND j.defaults->'unique_key'->'arguments' IS NOT NULL AS lacks_key
     FROM json_to_recordset(CAST(:kinds AS json)) AS k(
             kind int, job_name text, task_id bigint, task_name text, trigger text, scheduled_for timestamptz,
             available_at timestamptz, exclusive boolean, unique_key text, retried_from bigint, submitter text,
             submitter_id bigint, description text, signature text, group_name text, priority text, retries int,
-            retry_delay float8, timeout float8, own_timeout boolean)
+            retry_delay float8, timeout float8, own_timeout boolean, own_key boolean)
         LEFT JOIN cronograph.job j ON j.name = k.job_name),
 inserted AS (
     INSERT INTO cronograph.run (job_name, args, carried, task_id, task_name, trigger, scheduled_for, submitted_at,
@@ -46,6 +48,7 @@ inserted AS (
             AS l(kind, args, carried, place)
         JOIN settled s ON s.kind = coalesce(l.kind, CAST(:each_kind AS int))
         CROSS JOIN moment m
+    WHERE NOT EXISTS (SELECT FROM settled WHERE lacks_key)
     ORDER BY l.place
     ON CONFLICT DO NOTHING
     RETURNING id, job_name, group_name),

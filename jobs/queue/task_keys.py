@@ -1,0 +1,80 @@
+"""The unique keys of due tasks' runs, and what becomes of an occurrence whose key an unfinished run has."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from ..core.due import DueTask
+from ..core.misfire import Decision, KeyInForce, Skip
+from ..core.model import SkipReason
+from ..core.unique_key import UniqueKey
+from ..store.db.transaction import Tx
+from ..store.read import runs as stored_runs
+from ..store.read import tasks as stored_tasks
+
+
+@dataclass(slots=True)
+class TaskKeys:
+    """The keys of some due tasks.
+
+    Attributes:
+        keys: By the task's id; left out where its runs have none.
+        holders: The unfinished runs that have one, by key; None = a run that this visit is about to make.
+    """
+
+    keys: Mapping[int, str]
+    holders: dict[str, int | None]
+
+    def in_force(self, task: DueTask) -> KeyInForce | None:
+        """The key of this task's runs; None = they have none."""
+        key = self.keys.get(task.id)
+        return None if key is None else KeyInForce(key, key in self.holders)
+
+    def take(self, task: DueTask, decision: Decision) -> None:
+        """Note that this decision makes a run that has its key from now on."""
+        key = self.keys.get(task.id)
+        if key is not None and any(not one.replaced for one in decision.runs):
+            self.holders.setdefault(key, None)
+
+    def holder(self, task: DueTask) -> int | None:
+        """The unfinished run that has the key of this task's runs, as far as it is known."""
+        return self.holders.get(self.keys.get(task.id, ""))
+
+
+def keys_of(tx: Tx, due: Sequence[DueTask], declared: Mapping[str, UniqueKey | None]) -> TaskKeys:
+    """The keys of these tasks' runs.
+
+    Args:
+        tx: The transaction that has locked them.
+        due: The tasks.
+        declared: What their jobs say, by name.
+    """
+    rules = {task.id: rule for task in due if (rule := declared.get(task.job_name)) is not None and not rule.in_code}
+    if not rules:
+        return TaskKeys({}, {})
+    args = stored_tasks.args_of(tx.conn, sorted(rules))
+    jobs = {task.id: task.job_name for task in due}
+    made = ((task_id, rule.of(jobs[task_id], args[task_id])) for task_id, rule in rules.items())
+    keys = {task_id: key for task_id, key in made if key is not None}
+    return TaskKeys(keys, dict(stored_runs.holders_of_keys(tx.conn, set(keys.values()))))
+
+
+def left_out(tx: Tx, key: str, decision: Decision, task: DueTask) -> Skip | None:
+    """What is written down of an occurrence of which no run was made after all: somebody was quicker with its key."""
+    planned = next(one for one in decision.runs if not one.replaced)
+    holder = stored_runs.unfinished_with_key(tx.conn, key)
+    if holder is not None and (holder.task_id, holder.scheduled_for) == (task.id, planned.scheduled_for):
+        return None
+    when = planned.scheduled_for
+    return Skip(SkipReason.UNIQUE_KEY, when, when, 1, {"uniqueKey": key})
+
+
+def not_made(
+    keys: TaskKeys, pairs: Iterable[tuple[DueTask, Decision]], made: Iterable[int]
+) -> list[tuple[DueTask, Decision]]:
+    """Those of these tasks with keys that should have got a run and did not."""
+    have = set(made)
+    return [
+        (task, decision)
+        for task, decision in pairs
+        if task.id in keys.keys and task.id not in have and any(not one.replaced for one in decision.runs)
+    ]

@@ -1,0 +1,63 @@
+"""What the functions must be that are declared beside jobs, and those that are jobs."""
+
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+
+def check_job_function(handler: object) -> None:
+    """Let pass what a node can call with nothing but arguments, and whose result is there when it returns.
+
+    Raises:
+        ValueError: it is no such function.
+    """
+    if isinstance(handler, classmethod | staticmethod):
+        raise ValueError("@job must be on a function, got a method; put it on a function of the module")  # noqa: TRY004 - one fault among others
+    if inspect.isclass(handler):
+        raise ValueError(
+            f"@job must be on a function, got the class {handler.__name__}; write a function that makes one and uses it"
+        )
+    if inspect.isgeneratorfunction(handler) or inspect.isasyncgenfunction(handler):
+        kind = "an async generator" if inspect.isasyncgenfunction(handler) else "a generator"
+        raise ValueError(
+            f"@job must be on a function that returns, but this is {kind} function: nobody would take what it yields. "
+            "Report progress by ctx.progress(…), or collect the values and return Result(value=…)"
+        )
+    if not inspect.isroutine(handler):
+        raise ValueError(f"@job must be on a function ('def' or 'async def'), got {handler!r:.60}")
+    owner = getattr(handler, "__qualname__", "").rpartition(".")[0]
+    first = next(iter(_parameters(handler)), "")
+    if owner and not owner.endswith("<locals>") and first in {"self", "cls"}:
+        raise ValueError(
+            f"@job must be on a function, but this is a method of class {owner.rpartition('.')[2]}, and nobody would "
+            f"give it its '{first}'; put a function beside the class that calls it"
+        )
+
+
+def check_takes(function: Callable[..., Any], option: str, *given: str) -> None:
+    """Let a function pass that can be called with so many values.
+
+    Args:
+        function: What was written.
+        option: For which option.
+        given: What it is called with, in words.
+
+    Raises:
+        ValueError: it takes more or fewer.
+    """
+    try:
+        signature = inspect.signature(function)
+    except ValueError:
+        return  # built in, and says nothing of what it takes
+    try:
+        signature.bind(*given)
+    except TypeError as error:
+        wanted = " and ".join(given) or "nothing"
+        raise ValueError(f"{option}: the function is called with {wanted}, but takes {signature}: {error}") from None
+
+
+def _parameters(handler: Any) -> tuple[str, ...]:  # noqa: ANN401 - whatever was written
+    try:
+        return tuple(inspect.signature(handler).parameters)
+    except ValueError:
+        return ()

@@ -1,0 +1,85 @@
+"""Jobs that are named by others: as what runs on a failure, and as what a hook goes around."""
+
+from collections.abc import Iterable, Sequence
+from difflib import get_close_matches
+from typing import Final, Protocol
+
+from pydantic import BaseModel, ValidationError
+
+from ..core.base.errors import ConfigurationError
+from ..core.outcome import Failure
+from .hooks import Hook
+
+_EXAMPLE: Final = Failure(run_id=1, job_name="mail", attempt=3, error="no reason given")
+
+
+class KnownJob(Protocol):
+    """A job that may be named."""
+
+    @property
+    def args_model(self) -> type[BaseModel]:
+        """Its arguments."""
+        ...
+
+    @property
+    def where(self) -> str:
+        """Its place."""
+        ...
+
+
+class KnownJobs(Protocol):
+    """The jobs that may be named."""
+
+    def get(self, name: str) -> KnownJob | None:
+        """The job of this name, or None."""
+        ...
+
+    def names(self) -> Sequence[str]:
+        """All names."""
+        ...
+
+
+def check_named(hooks: Iterable[Hook], known: Sequence[str]) -> None:
+    """Let hooks pass that name jobs that there are.
+
+    Raises:
+        ConfigurationError: names the hook and its place.
+    """
+    for hook in hooks:
+        unknown = sorted((hook.jobs or frozenset()).difference(known))
+        if unknown:
+            raise ConfigurationError(f"hook {hook.where}: there is no job '{unknown[0]}'{_hint(unknown[0], known)}")
+
+
+def check_failure_job(name: str, where: str, chosen: str | None, registry: KnownJobs) -> None:
+    """Let a job pass whose ``on_failure`` names a job that takes the failure.
+
+    Args:
+        name: The job.
+        where: Its place.
+        chosen: What it names; None = nothing.
+        registry: Where that job has to be.
+
+    Raises:
+        ConfigurationError: there is no such job, or it takes something else.
+    """
+    if chosen is None:
+        return
+    job = registry.get(chosen)
+    if job is None:
+        hint = _hint(chosen, registry.names())
+        raise ConfigurationError(f"job '{name}' at {where}: on_failure: there is no job '{chosen}'{hint}")
+    try:
+        job.args_model.model_validate({"failure": _EXAMPLE.document()})
+    except ValidationError as error:
+        fault = error.errors(include_url=False)[0]
+        place = ".".join(str(part) for part in fault["loc"])
+        raise ConfigurationError(
+            f"job '{name}' at {where}: on_failure: job '{chosen}' ({job.where}) gets one argument, the failure, and "
+            f"cannot take it ('{place}': {fault['msg']}); write 'def {chosen}(failure: Failure)'"
+        ) from error
+
+
+def _hint(name: str, known: Sequence[str]) -> str:
+    near = get_close_matches(name, known, 1)
+    return f"; did you mean '{near[0]}'?" if near else f"; there are {', '.join(known)}"

@@ -1,0 +1,94 @@
+"""``unique_key=`` of ``@job``: arguments by name, a text with their names in braces, or a function of them."""
+
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from difflib import get_close_matches
+from typing import Any, TypeAlias, cast
+
+from ..core.unique_key import UniqueKey, pieces
+
+KeyFunction: TypeAlias = Callable[..., str | None]
+"""Makes a key of a run's arguments, which it gets by name: all of them, or those that it takes; None = no key."""
+
+_EXAMPLE = "unique_key=('order_id',) or 'orders-{order_id}'"
+
+
+def key_of(option: object, names: Mapping[str, str], schema: Mapping[str, Any]) -> tuple[UniqueKey, KeyFunction | None]:
+    """What is published about the key, and the function that makes it, if only a function can.
+
+    Args:
+        option: What ``@job`` was given.
+        names: The arguments by the names of their parameters, with those that they have in JSON.
+        schema: The JSON Schema of the arguments.
+
+    Raises:
+        ValueError: it can make no key of these arguments.
+    """
+    if callable(option):
+        return UniqueKey(in_code=True), _function(cast("KeyFunction", option), names)
+    if isinstance(option, str):
+        return _template(option, names, schema), None
+    if isinstance(option, list | tuple):
+        several = cast("Sequence[object]", option)
+        wrong = next((one for one in several if not isinstance(one, str)), None)
+        if wrong is None:
+            chosen = [_known(str(one), names) for one in several]
+            return UniqueKey.declared(chosen, None, schema), None
+        option = wrong
+    raise ValueError(
+        f"unique_key: must be names of arguments, a text or a function, e.g. {_EXAMPLE}, got {option!r:.60}"
+    )
+
+
+def _template(text: str, names: Mapping[str, str], schema: Mapping[str, Any]) -> UniqueKey:
+    try:
+        found = pieces(text)
+    except ValueError as error:
+        raise ValueError(
+            f"unique_key: the braces in {text!r:.60} must each hold the name of an argument ({error}); use a function "
+            "for anything else"
+        ) from None
+    if text in names:
+        raise ValueError(f"unique_key: {text!r} is the same text for every run; write ({text!r},) to use the argument")
+    if not text:
+        raise ValueError(f"unique_key: must not be empty; write e.g. {_EXAMPLE}")
+    inside = dict.fromkeys(name for _, name in found if name)
+    outside = {name: _known(name, names) for name in inside}
+    escaped = [(before.replace("{", "{{").replace("}", "}}"), name) for before, name in found]
+    template = "".join(before + (f"{{{outside[name]}}}" if name else "") for before, name in escaped)
+    return UniqueKey.declared(tuple(outside.values()), template, schema)
+
+
+def _known(name: str, names: Mapping[str, str]) -> str:
+    """The name in JSON of an argument."""
+    if name in names:
+        return names[name]
+    near = get_close_matches(name, names, 1)
+    hint = f"did you mean '{near[0]}'?" if near else f"it takes {', '.join(names) or 'none'}"
+    raise ValueError(f"unique_key: the job has no argument '{name[:60]}'; {hint}")
+
+
+def _function(function: KeyFunction, names: Mapping[str, str]) -> KeyFunction:
+    """``function`` as it is called with all arguments of the job by name."""
+    if inspect.iscoroutinefunction(function):
+        raise ValueError("unique_key: must be a plain function, got an 'async def'")
+    try:
+        parameters = inspect.signature(function).parameters.values()
+    except ValueError:
+        return function  # built in, and says nothing of what it takes
+    if any(one.kind is one.VAR_KEYWORD for one in parameters):
+        return function
+    for one in parameters:
+        by_name = one.kind in (one.POSITIONAL_OR_KEYWORD, one.KEYWORD_ONLY) and one.name in names
+        if not by_name and one.default is one.empty and one.kind is not one.VAR_POSITIONAL:
+            takes = ", ".join(names) or "none"
+            raise ValueError(
+                f"unique_key: the function gets the job's arguments by name ({takes}), but its parameter '{one.name}' "
+                "is none of them"
+            )
+    taken = [one.name for one in parameters if one.name in names]
+
+    def called(**values: object) -> str | None:
+        return function(**{name: values[name] for name in taken})
+
+    return called

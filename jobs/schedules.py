@@ -1,0 +1,46 @@
+"""Short ways to write a schedule for ``@job(schedule=…)`` and for tests, one for each syntax."""
+
+from datetime import UTC, datetime, timedelta
+
+from .core.model import ScheduleSpec
+from .core.schedule import Syntax
+
+
+def every(interval: str | float | timedelta) -> ScheduleSpec:
+    """A fixed grid without drift: ``every("15m")``, ``every("PT1H30M")``, ``every(90)`` seconds, or a ``timedelta``.
+
+    At least one second.
+    """
+    if isinstance(interval, timedelta):
+        interval = interval.total_seconds()
+    return ScheduleSpec(
+        Syntax.INTERVAL, interval if isinstance(interval, str) else f"{interval:f}".rstrip("0").rstrip(".")
+    )
+
+
+def cron(value: str, *, timezone: str = "UTC") -> ScheduleSpec:
+    """Six fields: second minute hour day-of-month month day-of-week, e.g. ``cron("0 30 2 * * MON-FRI")``.
+
+    ``timezone`` is an IANA name, UTC unless given.
+    """
+    return ScheduleSpec(Syntax.CRON, value, timezone)
+
+
+def calendar(value: str, *, timezone: str = "UTC") -> ScheduleSpec:
+    """A systemd calendar event, e.g. ``calendar("Mon..Fri 02:30", timezone="Europe/Berlin")``; UTC unless given."""
+    return ScheduleSpec(Syntax.CALENDAR, value, timezone)
+
+
+def once(at: str | datetime) -> ScheduleSpec:
+    """One time: ``once("2027-01-01T00:00Z")``, or a ``datetime`` with a time zone.
+
+    Raises:
+        ValueError: the time has no time zone.
+    """
+    try:
+        time = at if isinstance(at, datetime) else datetime.fromisoformat(at)
+    except ValueError:
+        return ScheduleSpec(Syntax.TIMESTAMP, str(at))  # the syntax has further forms, and says what is wrong
+    if time.tzinfo is None:
+        raise ValueError(f"once: must have a time zone, e.g. 2027-01-01T00:00Z, got the naive {time.isoformat()}")
+    return ScheduleSpec(Syntax.TIMESTAMP, time.astimezone(UTC).isoformat().replace("+00:00", "Z"))

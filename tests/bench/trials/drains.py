@@ -21,13 +21,13 @@ import psycopg
 import uvloop
 
 from cronograph.jobs import job
+from cronograph.jobs.base.services import Services
 from cronograph.jobs.core.model import NewRun, Trigger
 from cronograph.jobs.queue.enqueue import put
 from cronograph.jobs.registry import Registry
+from cronograph.jobs.runtime.base.settings import EngineSettings
 from cronograph.jobs.runtime.duties import figures
 from cronograph.jobs.runtime.engine import Engine
-from cronograph.jobs.runtime.settings import EngineSettings
-from cronograph.jobs.services import Services
 from cronograph.jobs.store.db.database import Database
 from cronograph.server.process.collector import leave_out_what_stays
 from tests.bench.large_log import Size, fill

@@ -18,7 +18,7 @@ PROGRAMS := browser pgbouncer nginx
 install-by-uv = { [ -x $(UV) ] && $(UV) pip install --quiet --python $(BIN)/python --constraint $(LOCK) $(1); } || $(PIP) $(1)
 
 .DEFAULT_GOAL := help
-.PHONY: help run install install-test libraries dashboard debian-lists $(PROGRAMS) chaos test test-web test-python check collect check-style check-types check-mypy check-pyright check-imports check-schema format bench schema wheel lock clean
+.PHONY: help run install install-test libraries dashboard debian-lists $(PROGRAMS) chaos test test-web test-python check collect check-style check-types check-mypy check-pyright check-imports check-schema format bench schema coverage test-costs wheel release lock clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -100,6 +100,23 @@ bench: install-test ## Run the benchmarks one after the other; BENCH=engine sele
 	@for name in $(BENCH); do \
 	  echo "== $$name" && $(BIN)/python -m tests.bench.bench_$$name $(BENCH_ARGS) || exit; \
 	done
+
+# Measured in nodes and child processes too; it takes twice the time of the tests, which is why `.ci/run` leaves it out.
+coverage: export PYTHONDONTWRITEBYTECODE =
+coverage: install-test ## Run pytest and show which lines and branches no test reaches; build/coverage has it line by line
+	@rm -rf build/coverage && mkdir -p build/coverage
+	@$(BIN)/python -m coverage run -m pytest $(PYTEST_ARGS); status=$$?; \
+	  $(BIN)/python -m coverage combine --quiet && $(BIN)/python -m coverage html --quiet && \
+	  $(BIN)/python -m coverage report --skip-covered --sort=cover && exit $$status
+
+test-costs: export PYTHONDONTWRITEBYTECODE =
+test-costs: export CRONOGRAPH_TEST_COSTS = build/test-costs
+test-costs: install-test ## Run pytest and show what folders, modules and tests take of the clock and of the processors
+	@rm -rf build/test-costs && mkdir -p build/test-costs
+	@$(BIN)/python -m pytest -p tests.support.costs $(PYTEST_ARGS); $(BIN)/python -m tests.support.costs build/test-costs
+
+release: install-test ## Build and check the release VERSION=1.2.3 in a copy; with WRITE=1 also write, commit and tag it
+	@$(BIN)/python -m tests.packaging.release "$(VERSION)" $(if $(WRITE),--write)
 
 wheel: install-test ## Build the sdist and, from it, the wheel into dist/
 	$(BIN)/python -m build

@@ -16,7 +16,7 @@ from .queue.new_runs import stored_here
 from .registry import Registry, default_registry
 from .registry.queue import RunQueue
 from .store.db import dialect
-from .store.db.address import with_schema
+from .store.db.base.address import with_schema
 from .store.db.borrowed import explaining_missing_tables
 from .store.db.database import Database
 from .store.db.transaction import Tx, Wake

@@ -1,8 +1,8 @@
 """What enqueues, imported at its first use: a module that only defines jobs loads no database driver for it."""
 
-from importlib import import_module
-from types import MappingProxyType
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
+
+from .core.base.lazy import lazy_exports
 
 if TYPE_CHECKING:
     from .connection import connect, put_in_session, queue_of, run_of
@@ -19,23 +19,10 @@ __all__ = [
     "run_of",
 ]
 
-_HOMES: Final = MappingProxyType(
+__getattr__ = lazy_exports(
+    __package__,
     {
-        "connect": (".connection", "connect"),
-        "enqueue": (".enqueueing", "enqueue"),
-        "enqueue_many": (".enqueueing", "enqueue_many"),
-        "enqueue_many_sync": (".enqueueing", "enqueue_many_sync"),
-        "enqueue_sync": (".enqueueing", "enqueue_sync"),
-        "put_in_session": (".connection", "put_in_session"),
-        "queue_of": (".connection", "queue_of"),
-        "run_of": (".connection", "run_of"),
-    }
+        ".connection": ("connect", "put_in_session", "queue_of", "run_of"),
+        ".enqueueing": ("enqueue", "enqueue_many", "enqueue_many_sync", "enqueue_sync"),
+    },
 )
-
-
-def __getattr__(name: str) -> object:
-    """Import it."""
-    if name not in _HOMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    module, found = _HOMES[name]
-    return getattr(import_module(module, __package__), found)

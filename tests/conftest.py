@@ -2,7 +2,9 @@
 
 import gc
 import os
+import signal
 from collections.abc import Generator
+from types import FrameType
 
 import pytest
 
@@ -49,3 +51,25 @@ def pytest_collection() -> Generator[None, object, object]:
         gc.collect()
         gc.freeze()
         gc.enable()
+
+
+TEARDOWN_LIMIT = 60.0
+"""Seconds that the fixtures of a test may take to end when its own time is over."""
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_runtest_teardown() -> Generator[None, object, object]:
+    """Limit the end of a failed test too: pytest-timeout stops its timer then, and what hung may hang again."""
+    if signal.getitimer(signal.ITIMER_REAL)[0]:
+        return (yield)
+    before = signal.signal(signal.SIGALRM, _end_the_end)
+    signal.setitimer(signal.ITIMER_REAL, TEARDOWN_LIMIT)
+    try:
+        return (yield)
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
+def _end_the_end(_number: int, _frame: FrameType | None) -> None:
+    pytest.fail(f"the fixtures of a failed test took more than {TEARDOWN_LIMIT:g} s to end")

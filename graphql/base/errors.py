@@ -52,6 +52,7 @@ CLASSIFIED: Final = {
     "SHUTTING_DOWN": Classification.UNAVAILABLE,
     "LIMIT_OPEN_STREAMS": Classification.UNAVAILABLE,
     "BUSY": Classification.UNAVAILABLE,
+    "LIMIT_QUEUED_DOCUMENTS": Classification.UNAVAILABLE,
     "LIMIT_QUEUED_OPERATIONS": Classification.UNAVAILABLE,
     "LIMIT_QUEUE_SECONDS": Classification.UNAVAILABLE,
     "LIMIT_WIDE_BODIES": Classification.UNAVAILABLE,
@@ -65,6 +66,7 @@ CLASSIFIED: Final = {
 RETRY_AFTER: Final[dict[str, float]] = {
     "BUSY": 1,
     "LIMIT_OPEN_STREAMS": 5,
+    "LIMIT_QUEUED_DOCUMENTS": 1,
     "LIMIT_QUEUED_OPERATIONS": 2,
     "LIMIT_QUEUE_SECONDS": 2,
     "LIMIT_SEARCH_BUDGET": 2,

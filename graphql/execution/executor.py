@@ -19,7 +19,7 @@ from graphql import (
 
 from ..guard.answer import AnswerSize
 from ..guard.limits import LimitExceeded, Limits
-from ..metered import METER, Meter
+from .metered import METER, Meter
 from .plain_fields import Known, PlainFields, ReadyField
 
 ADVICE: Final = "Ask for fewer rows, or for fewer of the long texts."

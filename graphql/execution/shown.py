@@ -5,8 +5,9 @@ A page has hundreds of tasks, runs or executions with up to forty fields each, o
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
+from functools import cache
 from operator import attrgetter, itemgetter
-from typing import TYPE_CHECKING, Any, ClassVar, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Self, TypeAlias, cast
 
 import strawberry
 
@@ -32,6 +33,9 @@ class Made:
 
 Whole: TypeAlias = Callable[[Any], Any]
 """Makes a field of the whole model."""
+
+Makers: TypeAlias = Mapping[str, Whole]
+"""What makes some fields, by their names."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,7 +173,45 @@ def _nothing(_stored: object) -> tuple[()]:
     return ()
 
 
-class ByField:
+class FromModel:
+    """Base of a type whose objects show a value of the engine, ``stored``: a field is read of it when it is asked for.
+
+    Attributes:
+        MADE: The fields that are no mere attributes of the value, by their names.
+        PREFIX: The attribute of the value that has what the value itself has not.
+    """
+
+    MADE: ClassVar[Makers] = {}
+    PREFIX: ClassVar[str] = ""
+
+    @classmethod
+    def from_model(cls, stored: Any, /, **made: object) -> Self:  # noqa: ANN401 - each type shows another
+        """The object of a value; ``made`` are fields that it does not tell."""
+        shown = cls.__new__(cls)
+        vars(shown).update(made, stored=stored)
+        return shown
+
+    if not TYPE_CHECKING:
+        # Type checkers are to know the fields of each type, and no others.
+        def __getattr__(self, name: str) -> Any:  # noqa: ANN401
+            """A field of the value, when it is asked for."""
+            stored = vars(self).get("stored", self)
+            read = None if stored is self else self._readers(type(stored)).get(name)
+            if read is None:
+                raise AttributeError(f"{type(self).__name__} has no {name!r} here", name=name, obj=self)
+            return read(stored)
+
+    @classmethod
+    def _readers(cls, source: type[Any]) -> Mapping[str, Whole]:
+        return _readers_of(cast("Any", cls), cast("Any", source))
+
+
+@cache
+def _readers_of(kind: type[FromModel], source: type[Any]) -> Mapping[str, Whole]:
+    return Fields(kind, source, prefix=kind.PREFIX, made=kind.MADE).readers
+
+
+class ByField(FromModel):
     """Base of a type whose objects have either the model, as ``stored``, or the fields that were asked for.
 
     Attributes:
@@ -178,11 +220,6 @@ class ByField:
 
     FIELDS: ClassVar[Fields]
 
-    if not TYPE_CHECKING:
-        # Type checkers are to know the fields of each type, and no others.
-        def __getattr__(self, name: str) -> Any:  # noqa: ANN401
-            """A field of the model, when it is asked for."""
-            read = type(self).FIELDS.readers.get(name)
-            if read is None:
-                raise AttributeError(f"{type(self).__name__} has no {name!r} here", name=name, obj=self)
-            return read(self.stored)
+    @classmethod
+    def _readers(cls, source: type[Any]) -> Mapping[str, Whole]:  # noqa: ARG003 - its fields know it
+        return cls.FIELDS.readers

@@ -291,7 +291,7 @@ class ReportQueries:
             job_name=_text(job_name, "jobName"),
             group=_text(group, "group"),
         )
-        return [QueuePoint.from_point(point) for point in found]
+        return [QueuePoint.from_model(point) for point in found]
 
     @resolved(
         description="Failures of a span of time, grouped by job and error, the most frequent first; of more "
@@ -310,7 +310,7 @@ class ReportQueries:
         checked_range(first, "first", 1, MAX_GROUPS)
         start, end = span(from_, to, await info.context.now())
         rows = await info.context.database.read(figures.failures, start, end, RAW_GROUPS)
-        return [FailureGroup.from_group(group) for group in merge(rows, first)]
+        return [FailureGroup.from_model(group) for group in merge(rows, first)]
 
 
 def _text(value: str | None, argument: str) -> str | None:

@@ -9,9 +9,9 @@ from strawberry.types.execution import ExecutionResult, PreExecutionError
 
 from ..base.errors import UserFacingError, coded, error_answer, mask
 from ..execution.executor import BOUNDS, EventBounds
+from ..execution.metered import METER, Meter
 from ..execution.schema_factory import PREPARED, GuardedSchema
 from ..guard.document import Prepared, RequestRefused
-from ..metered import METER, Meter
 from .bounds import timed_out
 from .request import GraphQLRequest
 

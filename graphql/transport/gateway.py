@@ -57,7 +57,8 @@ class Gateway:
         get_context: Makes the context of one operation from its connection, and raises ``UserFacingError`` to refuse it
             (with ``http_status``). For WebSockets it is called once at ``connection_init``, where an error closes the
             socket, and again for every operation; the payload of ``connection_init`` is
-        ``connection.state.connection_params``. site: hosts and origins accepted.
+            ``connection.state.connection_params``.
+        site: Hosts and origins accepted.
         persisted: Documents by hash.
         streams: The open streams.
         shared: Runs subscriptions, those of equal subscribers once.

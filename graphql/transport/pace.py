@@ -17,8 +17,8 @@ from time import perf_counter
 from typing import Final
 
 from ..base.errors import UserFacingError
+from ..execution.metered import Meter
 from ..guard.limits import Limits
-from ..metered import Meter
 
 Queue = deque[asyncio.Future[None]]
 
@@ -169,6 +169,21 @@ class Pace:
     def meter(self, client: str) -> Meter:
         """Charges a client for what needs no turn."""
         return Meter(self._caller(client).charge, self._clock)
+
+    def used(self, client: str) -> float:
+        """Seconds of the loop that a client has used of late."""
+        known = self._callers.get(client)
+        return 0.0 if known is None else known.used(self._clock())
+
+    @property
+    def waiting(self) -> int:
+        """How many wait."""
+        return self._waiting
+
+    @property
+    def remembered(self) -> int:
+        """How many clients are remembered."""
+        return len(self._callers)
 
     def _caller(self, name: str) -> Caller:
         known = self._callers.get(name)

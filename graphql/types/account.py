@@ -1,23 +1,20 @@
 """Accounts, what they sign in with, and what they did."""
 
 from datetime import datetime
-from typing import Self
+from typing import ClassVar, Self
 
 import strawberry
 from strawberry.scalars import JSON
 
 from ...jobs.accounts.read import accounts, passkeys, providers, sessions
-from ...jobs.accounts.rules import accounts as account_model
 from ...jobs.accounts.rules import sessions as session_model
-from ...jobs.accounts.rules.passkeys import Passkey as PasskeyModel
-from ...jobs.accounts.rules.providers import ProviderIdentity as ProviderIdentityModel
 from ...jobs.accounts.rules.sessions import CredentialKind
-from ...jobs.core.audit import Entry, described
+from ...jobs.core.audit import described
 from ...jobs.store.read.clock import server_time
 from ..base.enums import Role, describe
 from ..base.fields import resolved
 from ..base.sizes import SHOWN
-from ..execution.mirror import mirror
+from ..execution.shown import FromModel, Makers
 from ..resolving.context import Info, Person
 from .common import MutationPayload
 
@@ -33,7 +30,7 @@ describe(
 
 
 @strawberry.type(description="A person or a program that may sign in. Accounts are disabled, never deleted.")
-class Account:
+class Account(FromModel):
     """An account."""
 
     name: str = strawberry.field(description="Its name; upper and lower case are the same.")
@@ -42,14 +39,9 @@ class Account:
     disabled_at: datetime | None = strawberry.field(description="Since when nobody may sign in with it.")
     created_at: datetime = strawberry.field(description="When it was made.")
 
-    @classmethod
-    def from_model(cls, account: account_model.Account) -> Self:
-        """The account behind a stored one."""
-        return mirror(cls, account)
-
 
 @strawberry.type(description="A sign-in that lasts.")
-class Session:
+class Session(FromModel):
     """A session of an account."""
 
     id: strawberry.ID = strawberry.field(description="The decimal key.")
@@ -61,16 +53,9 @@ class Session:
     agent: str | None = strawberry.field(description="What the browser said it is.")
     current: bool = strawberry.field(description="Whether this request came by it.")
 
-    @classmethod
-    def from_model(cls, session: session_model.Session, person: Person) -> Self:
-        """The session behind a stored one."""
-        mine = person.identity
-        current = mine is not None and (mine.kind, mine.credential_id) == (session.kind, session.id)
-        return mirror(cls, session, current=current)
-
 
 @strawberry.type(description="A personal API token, without its secret.")
-class ApiToken:
+class ApiToken(FromModel):
     """A token of an account."""
 
     id: strawberry.ID = strawberry.field(description="The decimal key.")
@@ -81,14 +66,9 @@ class ApiToken:
     expires_at: datetime | None = strawberry.field(description="When it ends; null = never.")
     last_used_at: datetime | None = strawberry.field(description="When it was last used, give or take a minute.")
 
-    @classmethod
-    def from_model(cls, token: session_model.ApiToken) -> Self:
-        """The token behind a stored one."""
-        return mirror(cls, token)
-
 
 @strawberry.type(description="A passkey: a key pair of a device, by which one signs in without name and password.")
-class Passkey:
+class Passkey(FromModel):
     """A passkey of an account."""
 
     id: strawberry.ID = strawberry.field(description="The decimal key.")
@@ -96,14 +76,9 @@ class Passkey:
     created_at: datetime = strawberry.field(description="When it was made.")
     last_used_at: datetime | None = strawberry.field(description="When its owner last signed in by it.")
 
-    @classmethod
-    def from_model(cls, passkey: PasskeyModel) -> Self:
-        """The passkey behind a stored one."""
-        return mirror(cls, passkey)
-
 
 @strawberry.type(description="Somebody at a provider of identities (OpenID Connect), by whom an account can sign in.")
-class ProviderIdentity:
+class ProviderIdentity(FromModel):
     """Who an account is at a provider."""
 
     id: strawberry.ID = strawberry.field(description="The decimal key.")
@@ -112,11 +87,6 @@ class ProviderIdentity:
     subject: str = strawberry.field(description="Who it is there.")
     created_at: datetime = strawberry.field(description="When it was connected.")
     last_used_at: datetime | None = strawberry.field(description="When its owner last signed in by it.")
-
-    @classmethod
-    def from_model(cls, identity: ProviderIdentityModel) -> Self:
-        """The identity behind a stored one."""
-        return mirror(cls, identity)
 
 
 @strawberry.type(description="Who asks.")
@@ -149,7 +119,7 @@ class Viewer:
         """Of the person of the context."""
         now = await server_time(info.context.database)
         found = await info.context.database.read(sessions.sessions_of, _account_ids(info), now)
-        return [Session.from_model(one, info.context.person) for one in found[:200]]
+        return [Session.from_model(one, current=_is_mine(one, info.context.person)) for one in found[:200]]
 
     @resolved(description="Their passkeys, the oldest first.", size=SHOWN)
     async def passkeys(self, info: Info) -> list[Passkey]:
@@ -165,7 +135,7 @@ class Viewer:
 
 
 @strawberry.type(description="One entry of the audit log.")
-class AuditEntry:
+class AuditEntry(FromModel):
     """Who did what."""
 
     id: strawberry.ID = strawberry.field(description="The number of the entry; there are no gaps.")
@@ -177,15 +147,10 @@ class AuditEntry:
     before: JSON | None = strawberry.field(description="What it was, as far as it changed.")
     after: JSON | None = strawberry.field(description="What it is now, or what was asked for.")
 
-    @classmethod
-    def from_model(cls, entry: Entry) -> Self:
-        """The entry behind a stored one."""
-        return mirror(
-            cls,
-            entry,
-            before=described(entry.before),
-            after=described(entry.after),
-        )
+    MADE: ClassVar[Makers] = {
+        "before": lambda entry: described(entry.before),
+        "after": lambda entry: described(entry.after),
+    }
 
 
 @strawberry.type
@@ -232,3 +197,8 @@ class SessionsEnded(MutationPayload):
 def _account_ids(info: Info) -> list[int]:
     mine = info.context.person.account_id
     return [] if mine is None else [mine]
+
+
+def _is_mine(session: session_model.Session, person: Person) -> bool:
+    mine = person.identity
+    return mine is not None and (mine.kind, mine.credential_id) == (session.kind, session.id)

@@ -1,13 +1,12 @@
 """Tasks, runs, executions, skipped occurrences and jobs with their relations to each other, all read in batches."""
 
 from datetime import datetime
-from typing import Annotated, Final, Self, Union, cast
+from typing import Annotated, Final, Union, cast
 
 import strawberry
 from strawberry.scalars import JSON
 
 from ...jobs.core import model
-from ...jobs.core.explain import Explanation as Explained
 from ...jobs.core.occurrence import is_stalled
 from ..base.arguments import (
     AFTER,
@@ -24,7 +23,7 @@ from ..base.codes import ExplanationCode
 from ..base.fields import resolved
 from ..base.scalars import BigInt
 from ..base.sizes import PAGE, Size
-from ..execution.mirror import mirror
+from ..execution.shown import FromModel
 from ..lists.connections import Connection, PageArguments, connect
 from ..lists.declared import EXECUTION_LIST, RUN_LIST, SKIPPED_LIST, TASK_LIST, listed
 from ..lists.occurrences import KINDS, LIST, ORDER, OccurrenceRow, Occurrences
@@ -276,7 +275,7 @@ class SkippedOccurrence(SkippedFields):
 
 
 @strawberry.type(description="An answer to the question why something runs or does not.")
-class Explanation:
+class Explanation(FromModel):
     """An explanation of the engine."""
 
     run_id: strawberry.Private[int | None]
@@ -284,11 +283,6 @@ class Explanation:
     sentence: str = strawberry.field(description="The answer.")
     details: list[str] = strawberry.field(description="Further sentences, most important first.")
     until: datetime | None = strawberry.field(description="When this changes by time alone; null = not by time.")
-
-    @classmethod
-    def from_model(cls, found: Explained) -> Self:
-        """The GraphQL object of an explanation."""
-        return mirror(cls, found, details=list(found.details))
 
     @resolved(description="The run that is in the way, or that the answer is about.")
     async def run(self, info: Info) -> Run | None:

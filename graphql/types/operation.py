@@ -1,8 +1,7 @@
 """What the queue works with: groups and nodes; and who looks at it."""
 
-from dataclasses import asdict
 from datetime import datetime
-from typing import Any, Self
+from typing import Any, ClassVar
 
 import strawberry
 
@@ -11,7 +10,7 @@ from ...jobs.core.states import RunState
 from ...jobs.store.read.lists import HELD, QUEUED
 from ..base.fields import resolved
 from ..base.scalars import BigInt
-from ..execution.mirror import mirror
+from ..execution.shown import FromModel, Makers
 from ..lists.connections import Connection
 from ..lists.declared import RUN_LIST, TASK_LIST, listed
 from ..resolving.context import Info
@@ -28,7 +27,7 @@ def _depth(state: RunState, description: str) -> Any:  # noqa: ANN401 - a field
 
 
 @strawberry.type(description="A queue group: the unit of fairness and of limits. It exists once it is named.")
-class Group:
+class Group(FromModel):
     """A group with its limits and its depth."""
 
     name: str = strawberry.field(description="Its name.")
@@ -40,10 +39,7 @@ class Group:
         description="How many of its runs may be scheduled or running on all nodes together; null = no limit."
     )
 
-    @classmethod
-    def from_model(cls, group: model.Group) -> Self:
-        """The GraphQL object of a group; its depth is read when it is asked for."""
-        return mirror(cls, group, paused=group.paused_at is not None)
+    MADE: ClassVar[Makers] = {"paused": lambda group: group.paused_at is not None}
 
     runs: Connection[Run] = listed(
         RUN_LIST,
@@ -74,7 +70,7 @@ class Group:
     description="What keeps the event loop of a node's jobs from turning: its async jobs stand still, and nothing new "
     "starts there."
 )
-class Blockage:
+class Blockage(FromModel):
     """A blocked event loop."""
 
     since: datetime = strawberry.field(description="Since when.")
@@ -86,14 +82,9 @@ class Blockage:
         description="Where that code was when it was noticed: `file:line in function`, the innermost last."
     )
 
-    @classmethod
-    def from_model(cls, blockage: model.Blockage) -> Self:
-        """The GraphQL object of a stored blockage."""
-        return mirror(cls, blockage, stack=list(blockage.stack))
-
 
 @strawberry.type(description="One running process, or one that was.")
-class Node:
+class Node(FromModel):
     """A node as it last reported itself."""
 
     id: strawberry.ID = strawberry.field(description="The decimal key.")
@@ -136,16 +127,8 @@ class Node:
         rows=HELD,
     )
 
-    @classmethod
-    def from_model(cls, node: model.Node) -> Self:
-        """The node behind a stored one."""
-        return mirror(
-            cls,
-            node,
-            jobs=list(node.jobs),
-            **{name: list(names) for name, names in asdict(node.choice).items()},
-            blockage=blockage_of(node),
-        )
+    MADE: ClassVar[Makers] = {"blockage": lambda node: blockage_of(node)}  # noqa: PLW0108 - it is defined below
+    PREFIX = "choice"
 
 
 def blockage_of(node: model.Node) -> Blockage | None:

@@ -1,21 +1,23 @@
 """What jobs and skipped occurrences hold by themselves; their relations are in ``entities``."""
 
 from datetime import datetime
-from typing import Self
+from functools import partial
+from typing import ClassVar, Self
 
 import strawberry
 from strawberry.scalars import JSON
 
 from ...jobs.core import model
-from ...jobs.core.defaults import TASK_POLICIES, JobInfo, value_of
+from ...jobs.core.defaults import TASK_POLICIES, value_of
+from ...jobs.core.unique_key import UniqueKey as DeclaredKey
 from ..base.fields import resolved
 from ..base.scalars import BigInt
-from ..execution.mirror import mirror
+from ..execution.shown import FromModel, Makers
 from ..resolving.context import Info
 
 
 @strawberry.type(description="What a job's runs and tasks have unless they say otherwise. Durations in seconds.")
-class JobDefaults:
+class JobDefaults(FromModel):
     """The policies of a job, the product's where the job says nothing."""
 
     group: str = strawberry.field(description="The group.")
@@ -31,10 +33,7 @@ class JobDefaults:
         description="The job that is told when a run fails for good; null = none."
     )
 
-    @classmethod
-    def from_model(cls, job: JobInfo) -> Self:
-        """The GraphQL object of a job's defaults."""
-        return cls(on_failure=job.defaults.on_failure, **{name: value_of(job.defaults, name) for name in TASK_POLICIES})
+    MADE: ClassVar[Makers] = {name: partial(value_of, name=name) for name in TASK_POLICIES}
 
 
 @strawberry.type(description="How the unique key of a job's runs follows from their arguments.")
@@ -50,9 +49,16 @@ class UniqueKey:
         "by a schedule, has none unless you give one."
     )
 
+    @classmethod
+    def from_model(cls, key: DeclaredKey | None) -> Self | None:
+        """The GraphQL object of what a job declares, if it does."""
+        if key is None:
+            return None
+        return cls(arguments=list(key.arguments), template=key.template, in_code=key.in_code)
+
 
 @strawberry.type
-class JobFields:
+class JobFields(FromModel):
     """The columns of a job as the nodes publish it."""
 
     name: str = strawberry.field(description="Its unique name.")
@@ -66,16 +72,10 @@ class JobFields:
         description="The unique key of its runs: while one is unfinished, no second one is made. Null = they have none."
     )
 
-    @classmethod
-    def from_model(cls, job: JobInfo) -> Self:
-        """The GraphQL object of a published job."""
-        key = job.defaults.unique_key
-        declared = (
-            None
-            if key is None
-            else UniqueKey(arguments=list(key.arguments), template=key.template, in_code=key.in_code)
-        )
-        return mirror(cls, job, defaults=JobDefaults.from_model(job), tags=list(job.tags), unique_key=declared)
+    MADE: ClassVar[Makers] = {
+        "defaults": lambda job: JobDefaults.from_model(job.defaults),
+        "unique_key": lambda job: UniqueKey.from_model(job.defaults.unique_key),
+    }
 
     @resolved(description="Whether a live node can run it now.")
     async def known(self, info: Info) -> bool:
@@ -89,7 +89,7 @@ class JobFields:
 
 
 @strawberry.type
-class SkippedFields:
+class SkippedFields(FromModel):
     """The columns of a skipped stretch."""
 
     stored: strawberry.Private[model.SkippedOccurrence]
@@ -102,8 +102,3 @@ class SkippedFields:
     policy: JSON = strawberry.field(description="The policy values that decided it, an object.")
     node: str | None = strawberry.field(description="The node that decided it.")
     at: datetime = strawberry.field(description="When the row was last written.")
-
-    @classmethod
-    def from_model(cls, skipped: model.SkippedOccurrence) -> Self:
-        """The GraphQL object of a skipped stretch."""
-        return mirror(cls, skipped, stored=skipped)

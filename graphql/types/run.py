@@ -1,7 +1,6 @@
 """What a run and an execution hold by themselves; their relations are in ``entities``."""
 
 from datetime import datetime
-from typing import Self
 
 import strawberry
 from strawberry.scalars import JSON
@@ -53,13 +52,6 @@ class RunFields(ByField):
         description="Answers of `enqueueRuns` only: this unfinished run had the unique key, so no new one was made."
     )
 
-    @classmethod
-    def from_model(cls, run: model.Run, *, deduplicated: bool = False) -> Self:
-        """The GraphQL object of a run."""
-        shown = cls.__new__(cls)
-        shown.stored, shown.deduplicated = run, deduplicated
-        return shown
-
 
 RunFields.FIELDS = Fields(
     RunFields,
@@ -102,13 +94,6 @@ class ExecutionFields(ByField):
     traceback: str | None = strawberry.field(description="Where the error was raised.")
     value: JSON | None = strawberry.field(description="What the job returned.")
     progress: Progress | None = strawberry.field(description="How far the job said it was.")
-
-    @classmethod
-    def from_model(cls, execution: model.Execution) -> Self:
-        """The GraphQL object of an execution."""
-        shown = cls.__new__(cls)
-        shown.stored = execution
-        return shown
 
 
 def _duration(started: datetime, ended: datetime | None) -> float | None:

@@ -1,14 +1,12 @@
 """Secrets, without their values."""
 
 from datetime import datetime
-from typing import Self
 
 import strawberry
 
-from ...jobs.accounts.rules import secrets as model
 from ..base.fields import resolved
 from ..base.sizes import Size
-from ..execution.mirror import mirror
+from ..execution.shown import FromModel
 from ..resolving.context import Info
 from .common import MutationPayload
 
@@ -18,7 +16,7 @@ USERS_SHOWN = 10
 @strawberry.type(
     description='A secret: `{"$secret": "its name"}` in arguments stands for its value, which no field tells.'
 )
-class Secret:
+class Secret(FromModel):
     """A secret without its value."""
 
     name: str = strawberry.field(description="What arguments call it.")
@@ -35,11 +33,6 @@ class Secret:
     async def used_by(self, info: Info) -> list[str]:
         """Read for all secrets at once."""
         return (await info.context.loaders.secret_users.load(self.name))[:USERS_SHOWN]
-
-    @classmethod
-    def from_model(cls, secret: model.Secret) -> Self:
-        """The GraphQL object of a stored secret."""
-        return mirror(cls, secret)
 
 
 @strawberry.type

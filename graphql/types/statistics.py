@@ -2,18 +2,18 @@
 
 from collections.abc import Set as AbstractSet
 from datetime import datetime
-from typing import Final, Self
+from functools import partial
+from typing import ClassVar, Final, Self
 
 import strawberry
 
-from ...jobs.core.states import UNFINISHED
+from ...jobs.core.states import UNFINISHED, RunState
 from ...jobs.store.read.figures import reports
 from ...jobs.store.read.figures.depth import DepthPoint
-from ...jobs.store.read.figures.statistics import Point
 from ..base.fields import resolved, sized
 from ..base.scalars import BigInt
 from ..base.sizes import Size
-from ..execution.mirror import mirror
+from ..execution.shown import FromModel, Makers
 from ..resolving.context import Info
 from .entities import JobExecution, load_execution
 from .failures import FailureGroup as StoredGroup
@@ -93,7 +93,7 @@ class Overview:
 
 
 @strawberry.type(description="The figures of one span of time.")
-class StatisticsPoint:
+class StatisticsPoint(FromModel):
     """One bucket."""
 
     at: datetime = strawberry.field(description="When the span begins.")
@@ -107,17 +107,14 @@ class StatisticsPoint:
         description="95th percentile of the duration in seconds.", metadata=sized(OF_POINTS)
     )
 
-    @classmethod
-    def from_point(cls, point: Point) -> Self:
-        """The GraphQL object of a bucket."""
-        return mirror(cls, point, "figures")
+    PREFIX = "figures"
 
 
 @strawberry.type(
     description="Figures about executions that began in a span of time. All are counted, unless `estimated`; "
     "percentiles of more than 10,000 are those of an even sample of about so many."
 )
-class Statistics:
+class Statistics(FromModel):
     """The answer of ``statistics``."""
 
     from_: datetime = strawberry.field(name="from", description="The beginning of the span.")
@@ -156,22 +153,23 @@ class Statistics:
     @classmethod
     def from_report(cls, report: reports.Statistics, start: datetime, end: datetime) -> Self:
         """The GraphQL object of a report over ``start`` to ``end``."""
-        late = report.lateness
-        return mirror(
-            cls,
-            report,
-            "total",
-            from_=start,
-            to=end,
-            lateness_p50=late.p50,
-            lateness_p95=late.p95,
-            lateness_p99=late.p99,
-            points=[StatisticsPoint.from_point(point) for point in report.points],
-        )
+        return cls.from_model(report, from_=start, to=end)
+
+    MADE: ClassVar[Makers] = {
+        "lateness_p50": lambda report: report.lateness.p50,
+        "lateness_p95": lambda report: report.lateness.p95,
+        "lateness_p99": lambda report: report.lateness.p99,
+        "points": lambda report: [StatisticsPoint.from_model(point) for point in report.points],
+    }
+    PREFIX = "total"
+
+
+def _depth_of(state: RunState, point: DepthPoint) -> float:
+    return point.states.get(state, 0.0)
 
 
 @strawberry.type(description="The queue in a span of time: means of what was counted once a minute.")
-class QueuePoint:
+class QueuePoint(FromModel):
     """One bucket."""
 
     at: datetime = strawberry.field(description="When the span begins.")
@@ -183,17 +181,14 @@ class QueuePoint:
         description="The longest that a due run had waited, in seconds; null when none was due."
     )
 
-    @classmethod
-    def from_point(cls, point: DepthPoint) -> Self:
-        """The GraphQL object of a bucket."""
-        return mirror(cls, point, **{state.value: point.states.get(state, 0.0) for state in UNFINISHED})
+    MADE: ClassVar[Makers] = {state.value: partial(_depth_of, state) for state in UNFINISHED}
 
 
 @strawberry.type(description="Failures of one job with the same error; numbers and ids in messages are taken as equal.")
-class FailureGroup:
+class FailureGroup(FromModel):
     """A group of failures."""
 
-    newest: strawberry.Private[int]
+    stored: strawberry.Private[StoredGroup]
     job_name: str = strawberry.field(description="The job.")
     error_type: str | None = strawberry.field(description="The type of the error.")
     message: str = strawberry.field(description="The message of the newest one, its first 300 characters.")
@@ -201,12 +196,7 @@ class FailureGroup:
     first: datetime = strawberry.field(description="When the first of them began.")
     last: datetime = strawberry.field(description="When the newest of them began.")
 
-    @classmethod
-    def from_group(cls, group: StoredGroup) -> Self:
-        """The GraphQL object of a group."""
-        return mirror(cls, group, newest=group.execution_id)
-
     @resolved(description="The newest of these executions; null if it was pruned meanwhile.")
     async def execution(self, info: Info) -> JobExecution | None:
         """An example."""
-        return await load_execution(info, self.newest)
+        return await load_execution(info, self.stored.execution_id)

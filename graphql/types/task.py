@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable
 from datetime import datetime
-from typing import Self
 
 import strawberry
 from strawberry.scalars import JSON
@@ -67,13 +66,6 @@ class TaskFields(ByField):
     checkpoint: JSON | None = strawberry.field(description="What its job last saved to go on from.")
     created_at: datetime = strawberry.field(description="When it was made.")
     updated_at: datetime = strawberry.field(description="When it was last edited.")
-
-    @classmethod
-    def from_model(cls, task: model.Task) -> Self:
-        """The GraphQL object of a task."""
-        shown = cls.__new__(cls)
-        shown.stored = task
-        return shown
 
 
 def _due(next_execution: datetime | None, enabled: bool) -> datetime | None:

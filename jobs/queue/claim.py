@@ -146,8 +146,10 @@ def _rounds(
     elsewhere: set[int] = set()
     own = jobs_among_others(tx.conn, claimant.jobs)
     jobs = claimant.jobs if own is None else own
-    # Groups take turns: of each lane, its part of what is wanted is looked at, and one more to see that it goes on.
-    lane = -(-min(wanted, MAX_DEPTH) // state.groups) + 1
+    # Groups take turns: of each lane, its part of what is wanted is looked at, and one more in case a group has gone.
+    lane = -(-min(wanted, MAX_DEPTH) // state.groups)
+    # Where each of many groups gives one, a second one would double what is read.
+    lane += lane > 1
     for turn in range(_ROUNDS):
         count = min(wanted, MAX_DEPTH)
         if count <= 0:

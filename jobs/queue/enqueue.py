@@ -24,7 +24,7 @@ from ..store.read import jobs
 from ..store.read import runs as stored_runs
 from . import statements
 from .changes import created_changes
-from .new_runs import NAME, NewRuns, insert, insert_by
+from .new_runs import NewRuns, insert, insert_by
 
 if TYPE_CHECKING:
     # A caller with a session has imported its library.
@@ -101,7 +101,7 @@ def enqueue_autocommit(
     given = {name: options.get(name) for name in RUN_POLICIES}
     others = {name: options.get(name) for name in ("run_at", "unique_key", "carried")}
     new = NewRuns.of([new_run(job_name, given, args, **others)])
-    inserted = insert_by(lambda parameters: connection.execute(statements.for_driver(NAME), parameters)[0], new)
+    inserted = insert_by(lambda name, parameters: connection.execute(statements.for_driver(name), parameters), new)
     return next(iter(inserted.stored(new)), None)
 
 

@@ -1,7 +1,7 @@
 """New runs are written here, one to some thousands by one statement; what copies from a task is in ``due_tasks``."""
 
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from operator import attrgetter
@@ -32,8 +32,8 @@ NOTHING: Final = "null"
 WAKES: Final = Wake.RUNS | Wake.EVENTS
 """Whom new runs concern."""
 
-SendOne = Callable[[dict[str, Any]], Any]
-"""Sends ``insert_runs`` to PostgreSQL with these parameters; its row."""
+SendNamed = Callable[[str, dict[str, Any]], Sequence[Any]]
+"""Sends the statement of this name to PostgreSQL with these parameters; its rows."""
 
 _ALIKE: Final = (
     "job_name", "trigger", "group", "priority", "task_id", "task_name", "scheduled_for", "available_at", "retries",
@@ -111,9 +111,8 @@ def insert(conn: Connection, new: NewRuns, now: datetime | None = None, *, with_
         with_event: On PostgreSQL, whether the statement writes their event and notifies the nodes.
     """
     if dialect.is_postgresql(conn):
-        return insert_by(
-            lambda parameters: statements.execute(conn, NAME, parameters).one(), new, now, with_event=with_event
-        )
+        send: SendNamed = lambda name, parameters: statements.execute(conn, name, parameters).all()  # noqa: E731
+        return insert_by(send, new, now, with_event=with_event)
     at = now or dialect.database_now(conn)
     said = jobs.defaults(conn, {kind.job_name for kind in new.kinds if kind.inherits})
     kinds = [run_of_job(kind, said[kind.job_name]) if kind.inherits else kind for kind in new.kinds]
@@ -128,7 +127,7 @@ def insert(conn: Connection, new: NewRuns, now: datetime | None = None, *, with_
 
 
 def insert_by(
-    send: SendOne,
+    send: SendNamed,
     new: NewRuns,
     now: datetime | None = None,
     *,
@@ -142,15 +141,13 @@ def insert_by(
         now: See there.
         with_event: See there.
     """
-    kinds = json.dumps(
-        [_kind(place, one) for place, one in enumerate(new.kinds)], default=dialect.time_text, ensure_ascii=False
-    )
-    same = {
-        "kinds": kinds,
-        "now": now,
-        "with_event": with_event,
-        "wakes": str(WAKES.value),
-    }
+    same = {"now": now, "with_event": with_event, "wakes": str(WAKES.value)}
+    if len(new.kind) == 1:
+        one = {"run": _document(_kind(0, new.kinds[0])), "args": new.args[0], "carried": new.carried[0]}
+        for row in send("insert_run", {**same, **one}):
+            return Inserted([row.id], [_decided(new.kinds[0], row)], row.submitted_at)
+        return Inserted([], new.kinds, datetime.now(UTC))
+    same |= {"kinds": _document([_kind(place, one) for place, one in enumerate(new.kinds)])}
     ids: list[int] = []
     row = None
     for first in range(0, len(new.kind), CHUNK):
@@ -160,12 +157,12 @@ def insert_by(
             **_listed("args", new.args[some], _array),
             **_listed("carried", new.carried[some], _array),
         }
-        row = send({**same, **own, "runs": len(new.kind[some])})
+        (row,) = send(NAME, {**same, **own, "runs": len(new.kind[some])})
         ids += row.ids or ()
     if row is None or not ids:
-        return Inserted([], new.kinds, datetime.now(UTC) if now is None else now)
+        return Inserted([], new.kinds, datetime.now(UTC))
     decided = zip(new.kinds, json.loads(row.decided), strict=True)
-    return Inserted(ids, [_decided(kind, of_job) for kind, of_job in decided], row.submitted_at)
+    return Inserted(ids, [_decided(kind, Decided(**of_job)) for kind, of_job in decided], row.submitted_at)
 
 
 def insert_requested(send: Send, run: NewRun, record: Record) -> Run | None:
@@ -181,17 +178,19 @@ def insert_requested(send: Send, run: NewRun, record: Record) -> Run | None:
         no entry yet that another could follow.
     """
     args = json.dumps(run.args)
-    columns = json.dumps(_kind(0, run), default=dialect.time_text)
-    parameters = {"run": columns, "args": args, "entry": json.dumps(link_values(record))}
+    parameters = {"run": _document(_kind(0, run)), "args": args, "entry": json.dumps(link_values(record))}
     for row in send(statements.for_driver("insert_requested"), parameters):
-        decided = _decided(run, {name: getattr(row, name) for name in RUN_POLICIES})
-        return _stored(decided, row.id, row.submitted_at, args, NOTHING)
+        return _stored(_decided(run, row), row.id, row.submitted_at, args, NOTHING)
     return None
 
 
 def stored_here(run: NewRun, key: int, submitted_at: datetime) -> Run:
     """A run that somebody else has inserted, as far as it is known here."""
     return _stored(run, key, submitted_at, json.dumps(run.args), NOTHING)
+
+
+def _document(value: object) -> str:
+    return json.dumps(value, default=dialect.time_text)
 
 
 def _columns(run: NewRun) -> dict[str, Any]:
@@ -228,8 +227,28 @@ def _kind(place: int, run: NewRun) -> dict[str, Any]:
     return {**_columns(run), **inherited, **own, "kind": place}
 
 
-def _decided(kind: NewRun, decided: dict[str, Any]) -> NewRun:
-    return replace(kind, **{**decided, "priority": Priority(decided["priority"])}, inherits=frozenset())
+class Decided(NamedTuple):
+    """What the database decides of a kind; a row has the same names."""
+
+    group: str
+    priority: str
+    retries: int
+    retry_delay: float
+    timeout: float | None
+
+
+def _decided(kind: NewRun, of_job: Any) -> NewRun:
+    if not kind.inherits:
+        return kind
+    return replace(
+        kind,
+        group=of_job.group,
+        priority=Priority(of_job.priority),
+        retries=of_job.retries,
+        retry_delay=of_job.retry_delay,
+        timeout=of_job.timeout,
+        inherits=frozenset(),
+    )
 
 
 def _listed(name: str, values: list[T], listed: Callable[[list[T]], Any]) -> dict[str, Any]:

@@ -21,9 +21,9 @@ run in this process here, so that debuggers, coverage and patches reach them.
 Everything is imported at its first use: pytest loads this package whether or not a test needs it.
 """
 
-from importlib import import_module
-from types import MappingProxyType
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
+
+from ..core.base.lazy import lazy_exports
 
 if TYPE_CHECKING:
     from .clock import FakeClock
@@ -47,25 +47,14 @@ __all__ = [
     "run_job",
 ]
 
-_HOMES: Final = MappingProxyType(
+__getattr__ = lazy_exports(
+    __package__,
     {
-        "AttemptResult": ".results",
-        "DrainError": ".draining",
-        "DrainedRun": ".queue",
-        "FakeClock": ".clock",
-        "LoggedLine": ".results",
-        "Queue": ".queue",
-        "Server": ".server",
-        "ServerError": ".server",
-        "drain": ".draining",
-        "drain_sync": ".draining",
-        "run_job": ".single",
-    }
+        ".clock": ("FakeClock",),
+        ".draining": ("DrainError", "drain", "drain_sync"),
+        ".queue": ("DrainedRun", "Queue"),
+        ".results": ("AttemptResult", "LoggedLine"),
+        ".server": ("Server", "ServerError"),
+        ".single": ("run_job",),
+    },
 )
-
-
-def __getattr__(name: str) -> object:
-    """Import it."""
-    if name not in _HOMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(_HOMES[name], __package__), name)

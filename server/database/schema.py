@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 from ...jobs.core.base.errors import SchemaTooNew
 from ...jobs.core.base.lazy import LazyModule
-from ...jobs.store.db.address import parse_url, schema_in, sqlite_path, without_password
+from ...jobs.store.db.base.address import parse_url, schema_in, sqlite_path, without_password
 from ...jobs.store.db.database import Connection
 from ...jobs.store.db.opening import connected, exists
 from ...jobs.store.db.place import check_folder, check_place

@@ -46,9 +46,6 @@ VIOLATIONS = {
 }
 """An import that each contract forbids, by the beginning of the contract's name."""
 
-STILL_IN_CIRCLES = {"cronograph.jobs.actions", "cronograph.jobs.store.db"}
-"""Folders whose modules and sub-folders import each other; none is to come to these."""
-
 SETTINGS: dict[str, Any] = PYPROJECT["tool"]["importlinter"]
 KINDS: dict[str, type[Contract]] = {"layers": LayersContract, "forbidden": ForbiddenContract}
 
@@ -103,7 +100,7 @@ def circle_of_folders(graph: ImportGraph) -> list[str]:
 
 def circle_of_parents(graph: ImportGraph) -> list[str]:
     """Folders of one folder that import each other in a circle by way of the modules that lie beside them."""
-    for parent in [name for name in ours(graph) if name not in STILL_IN_CIRCLES]:
+    for parent in ours(graph):
         folders = folders_in(graph, parent)
         beside = dict.fromkeys({parent, *graph.find_children(parent)} - {*folders.values()}, parent)
         found = circle_among(graph, folders | beside)

@@ -1,5 +1,6 @@
 """A module that is imported at its first use is the module then, and what it has not is missed as from the module."""
 
+import json
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -7,7 +8,7 @@ from threading import Barrier, Thread
 
 import pytest
 
-from cronograph.jobs.core.base.lazy import LazyModule, load
+from cronograph.jobs.core.base.lazy import LazyModule, lazy_exports, load
 
 NAME = "module_for_later"
 
@@ -54,3 +55,10 @@ def test_what_is_not_there_is_missed(later: LazyModule) -> None:
         _ = later.nothing_like_it
     with pytest.raises(ModuleNotFoundError, match="no_such_module"):
         _ = LazyModule("no_such_module").answer
+
+
+def test_names_of_a_module_are_imported_from_their_homes_and_no_others() -> None:
+    load_name = lazy_exports("json", {".decoder": ("JSONDecodeError",)})
+    assert load_name("JSONDecodeError") is json.JSONDecodeError
+    with pytest.raises(AttributeError, match="module 'json' has no attribute 'nothing'"):
+        load_name("nothing")

@@ -13,7 +13,7 @@ from cronograph.jobs.core.base.errors import ConfigurationError
 from cronograph.jobs.core.model import NodeState
 from cronograph.jobs.registry import Registry
 from cronograph.jobs.runtime.engine import Engine
-from cronograph.jobs.store.db.address import sqlite_path
+from cronograph.jobs.store.db.base.address import sqlite_path
 from cronograph.jobs.store.db.database import Database
 from cronograph.jobs.store.db.transaction import Wake
 from cronograph.jobs.store.read import nodes

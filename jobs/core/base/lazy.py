@@ -4,6 +4,7 @@ An idle server keeps some hundred packages in memory otherwise that it needs for
 the other database. Where one is used, it is imported for the type checkers alone, and is a ``LazyModule`` when it runs.
 """
 
+from collections.abc import Callable, Mapping
 from importlib import import_module
 
 
@@ -34,3 +35,20 @@ def load(*modules: object) -> None:
     for one in modules:
         if isinstance(one, LazyModule):
             import_module(one.__name__)
+
+
+def lazy_exports(package: str | None, homes: Mapping[str, tuple[str, ...]]) -> Callable[[str], object]:
+    """A ``__getattr__`` for a module whose names are imported at their first use.
+
+    Args:
+        package: The package in which the modules are looked up.
+        homes: Names by the module that defines them, e.g. ``{".queue": ("Queue", "DrainedRun")}``.
+    """
+    modules = {name: module for module, names in homes.items() for name in names}
+
+    def load_name(name: str) -> object:
+        if name not in modules:
+            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        return getattr(import_module(modules[name], package), name)
+
+    return load_name

@@ -9,7 +9,7 @@ from ...core.outcome import Failed
 from ...queue.finish import Finish, Finished, store
 from ...store.db.database import Database
 from ...store.db.faults import is_databases_fault, is_unstorable
-from ..backoff import Backoff
+from ..base.backoff import Backoff
 from ..base.pulse import Pulse
 
 log = logging.getLogger(__name__)

@@ -1,7 +1,6 @@
 """A part of a node that runs until it is stopped, or looks whenever that may be worth it; it outlives faults."""
 
 import asyncio
-import contextlib
 import logging
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Iterator
@@ -11,7 +10,7 @@ from ...core.base.lazy import LazyModule
 from ...store.db.database import InterfaceError, OperationalError
 from ...store.db.faults import is_unavailable
 from ...store.db.transaction import Wake
-from ..backoff import Backoff
+from .backoff import Backoff
 from .pulse import Pulse
 
 if TYPE_CHECKING:
@@ -80,6 +79,7 @@ class Service(ABC):
         self.pulse = Pulse(name)
         self._got_on = False
         self._task: asyncio.Task[None] | None = None
+        self._ending: asyncio.Task[None] | None = None
 
     @abstractmethod
     async def run(self) -> None:
@@ -91,12 +91,14 @@ class Service(ABC):
             self._task = asyncio.get_running_loop().create_task(self._supervise(), name=f"cronograph-{self.name}")
 
     async def stop(self) -> None:
-        """End, and wait for the end."""
+        """End, and wait for the end. A caller that is cancelled meanwhile ends at once; the next one waits again."""
         task, self._task = self._task, None
         if task is not None:
+            self._ending = task
             task.cancel()
-            with contextlib.suppress(asyncio.CancelledError):
-                await task
+        if self._ending is not None:
+            # To await the task itself, and to suppress its cancellation, would suppress that of the caller too.
+            await asyncio.wait([self._ending])
         self.pulse.done()
 
     def passed(self, *, more: bool = False) -> None:
@@ -115,6 +117,10 @@ class Service(ABC):
                 await self.run()
                 return
             except (Exception, SystemExit, KeyboardInterrupt) as error:
+                if asyncio.current_task() is not self._task:
+                    # A group of tasks raises what failed in it instead of the cancel that it was ended by.
+                    log_fault(log, f"{self.name} failed as it was told to end", error)
+                    return
                 self.pulse.wanted()
                 if self._got_on:
                     backoff.succeed()

@@ -65,9 +65,7 @@ def link_values(record: Record) -> dict[str, str | int | None]:
 
 # What nearly every mutation writes, in one statement; SQLite knows no CTE that writes.
 _APPEND_ONE = SchemaText(f"""
-    WITH told AS (
-        INSERT INTO cronograph.event (at, changes)
-        SELECT CAST(:at AS timestamptz), CAST(:changes AS jsonb) WHERE CAST(:changes AS jsonb) IS NOT NULL),
+    WITH {outbox.APPENDING},
     {linking(":{}", "CAST(:at AS timestamptz)")}
     SELECT id FROM audited""").bindparams(
     *(bindparam(name, type_=a.c[name].type) for name in _VALUES), bindparam("changes", type_=Text())
@@ -81,8 +79,8 @@ def append_one(conn: Connection, now: datetime, record: Record, changes: Sequenc
             outbox.append(conn, now, changes)
         append(conn, now, [record])
         return
-    told = json.dumps([change.to_json() for change in changes]) if changes else None
-    if conn.execute(_APPEND_ONE, {**link_values(record), "at": now, "changes": told}).first() is None:
+    values = {**link_values(record), "at": now, "changes": outbox.as_text(changes)}
+    if conn.execute(_APPEND_ONE, values).first() is None:
         # The first entry of all: nothing is there that it could follow.
         append(conn, now, [record])
 

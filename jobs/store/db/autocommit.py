@@ -14,9 +14,9 @@ from sqlalchemy import URL
 from ...core.base.lazy import LazyModule
 from ..schema.naming import in_schema
 from ..schema.types import loads
-from .address import is_pooled, libpq_url, schema_in
-from .connecting import IDLE_SECONDS, postgres_arguments, settings_of_transaction
-from .sockets import SocketHandles
+from .base.address import is_pooled, libpq_url, schema_in
+from .base.connecting import IDLE_SECONDS, postgres_arguments, settings_of_transaction
+from .base.sockets import SocketHandles
 
 if TYPE_CHECKING:
     import psycopg

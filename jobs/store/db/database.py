@@ -15,11 +15,11 @@ from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError, SQLAlch
 
 from ...core.base.lazy import LazyModule
 from . import audit, outbox
-from .address import is_pooled, is_sqlite, libpq_url, parse_url, schema_in, sqlite_path
 from .autocommit import AutocommitConnection, SyncAutocommitConnection, plain_connection
-from .connecting import sync_engine
+from .base.address import is_pooled, is_sqlite, libpq_url, parse_url, schema_in, sqlite_path
+from .base.connecting import sync_engine
+from .base.interruption import ReadBounds
 from .faults import is_unavailable
-from .interruption import ReadBounds
 from .postgres import PostgresAccess, Send
 from .transaction import Clock, Tx, Wake
 

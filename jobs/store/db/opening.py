@@ -11,8 +11,8 @@ from sqlalchemy.exc import DBAPIError
 
 from ...core.base.errors import StorageError
 from ..schema.tables import event_publisher, metadata
-from .address import is_sqlite, parse_url, sqlite_path
-from .connecting import sync_engine
+from .base.address import is_sqlite, parse_url, sqlite_path
+from .base.connecting import sync_engine
 
 
 @contextmanager

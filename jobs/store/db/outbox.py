@@ -3,8 +3,10 @@
 On SQLite there is one writer at a time, so that a row gets its number in the transaction that writes it.
 """
 
+import json
 from collections.abc import Sequence
 from datetime import datetime
+from typing import Final
 
 from sqlalchemy import Connection, insert, update
 
@@ -19,9 +21,18 @@ _NEXT_NUMBER = (
     .returning(event_publisher.c.last_seq)
 )
 _APPEND = insert(event).inline()
+APPENDING: Final = """event_written AS (
+        INSERT INTO cronograph.event (at, changes)
+        SELECT CAST(:at AS timestamptz), CAST(:changes AS jsonb) WHERE CAST(:changes AS jsonb) IS NOT NULL)"""
+"""``append`` as a part of another statement for PostgreSQL; it takes the time and ``as_text`` of the changes."""
 
 
 def append(conn: Connection, now: datetime, changes: Sequence[Change | Listed]) -> None:
     """Write one row for all changes of a transaction; on PostgreSQL ``publish`` gives it its place in the order."""
     seq = None if dialect.is_postgresql(conn) else conn.execute(_NEXT_NUMBER).scalar_one()
     conn.execute(_APPEND, {"seq": seq, "at": now, "changes": [change.to_json() for change in changes]})
+
+
+def as_text(changes: Sequence[Change | Listed]) -> str | None:
+    """What ``APPENDING`` takes; None = no row is written."""
+    return json.dumps([change.to_json() for change in changes]) if changes else None

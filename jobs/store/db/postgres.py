@@ -12,10 +12,10 @@ from sqlalchemy.exc import DBAPIError
 
 from ...core.base.lazy import LazyModule
 from ..schema.naming import in_schema
-from .address import schema_in
-from .connecting import check_when_idle, sync_engine
-from .interruption import ReadBounds, read_in_thread
-from .sockets import SocketHandles
+from .base.address import schema_in
+from .base.connecting import check_when_idle, sync_engine
+from .base.interruption import ReadBounds, read_in_thread
+from .base.sockets import SocketHandles
 
 if TYPE_CHECKING:
     import psycopg.rows as psycopg_rows

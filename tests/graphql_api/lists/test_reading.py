@@ -151,7 +151,7 @@ async def test_a_field_that_was_not_read_is_missing_and_not_empty(api: Api) -> N
     assert shown is not None
     task = shown.show(tuple({"name": "nightly"}.get(column) for column in shown.columns))
     assert task.name == "nightly"
-    with pytest.raises(AttributeError, match="TaskFields has no 'stored' here"):
+    with pytest.raises(AttributeError, match="TaskFields has no 'description' here"):
         _ = task.description
 
 

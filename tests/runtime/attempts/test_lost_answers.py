@@ -23,8 +23,8 @@ from tests.support.waiting import eventually
 P = ParamSpec("P")
 T = TypeVar("T")
 
-ALERT = replace(QUICK, heartbeat=0.5, lease=1.6)
-"""A node that looks for what it does not know five times a second."""
+ALERT = replace(QUICK, heartbeat=1.0, lease=8.0)
+"""A node that looks for what it does not know every second, and whose lease a busy machine keeps."""
 
 
 class UnreliableLine(Database):

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 from ....core.base.errors import FileLocked, StorageError
-from ..address import OWNER_ALONE, parse_url, sqlite_path
+from ..base.address import OWNER_ALONE, parse_url, sqlite_path
 
 _FAR_BEHIND = 2**62
 """A byte that no database file reaches, and SQLite's own locks leave alone."""

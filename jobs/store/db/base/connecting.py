@@ -11,9 +11,9 @@ from sqlalchemy import URL, Connection, Engine, create_engine, event
 from sqlalchemy.exc import InvalidatePoolError
 from sqlalchemy.pool import NullPool
 
-from ...core.base.lazy import LazyModule
-from ..schema.naming import SCHEMA
-from ..schema.types import loads
+from ....core.base.lazy import LazyModule
+from ...schema.naming import SCHEMA
+from ...schema.types import loads
 from .address import KEEPALIVES, OWNER_ALONE, for_drivers, is_pooled, is_sqlite, schema_in, sqlite_path
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from sqlalchemy import Connection, Engine
 
-from ...core.base.lazy import LazyModule
+from ....core.base.lazy import LazyModule
 from .sockets import SocketHandle
 
 CANCEL_SECONDS: Final = 2.0

@@ -6,8 +6,8 @@ from pathlib import Path
 from sqlalchemy import URL, make_url
 from sqlalchemy.exc import ArgumentError
 
-from ...core.base.errors import ConfigurationError
-from ..schema.naming import SCHEMA, SQLITE_SCHEMA, schema_fault
+from ....core.base.errors import ConfigurationError
+from ...schema.naming import SCHEMA, SQLITE_SCHEMA, schema_fault
 
 KEEPALIVES = {"keepalives_idle": "30", "keepalives_interval": "10", "keepalives_count": "3"}
 """Seconds: a peer that vanished without a word is noticed within a minute, on connections that only wait, too."""

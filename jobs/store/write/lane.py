@@ -80,8 +80,8 @@ _IS_LOW = _is_due("r.state = 'waiting' AND r.priority = 'low' AND r.available_at
 _CLASSES = _classes(
     f"""{other_jobs("p.name = ANY(%(jobs)s)")},
 ends AS MATERIALIZED (
-    SELECT (SELECT min(group_name) FROM cronograph.run WHERE {CLAIMABLE_STATE}) AS lowest,
-           (SELECT max(group_name) FROM cronograph.run WHERE {CLAIMABLE_STATE}) AS highest,
+    SELECT (SELECT group_name FROM cronograph.run WHERE {CLAIMABLE_STATE} ORDER BY group_name LIMIT 1) AS lowest,
+           (SELECT group_name FROM cronograph.run WHERE {CLAIMABLE_STATE} ORDER BY group_name DESC LIMIT 1) AS highest,
            EXISTS (SELECT FROM pending_job p WHERE p.name <> ALL(%(jobs)s)) AS shared)""",
     _IS_STUCK,
     _IS_HIGH,
@@ -187,8 +187,9 @@ SELECT s.runs, CASE WHEN NOT c.accepts THEN {Lane.NOT_ACCEPTING.value} WHEN c.sh
         THEN {Lane.MIXED.value} ELSE {Lane.TAKEN.value} END,
     (SELECT count(*) FROM {seen}) = %(slots)s,
     CASE WHEN s.runs < %(slots)s THEN extract(epoch FROM (
-        SELECT min(r.available_at) FROM cronograph.run r
-        WHERE {CLAIMABLE_STATE} AND r.{AMONG_ALL} AND r.available_at > c.at) - c.at)::float8 END,
+        SELECT r.available_at FROM cronograph.run r
+        WHERE {CLAIMABLE_STATE} AND r.{AMONG_ALL} AND r.available_at > c.at
+        ORDER BY r.available_at LIMIT 1) - c.at)::float8 END,
     CASE WHEN b.execution_id = s.first THEN s.at END, CASE WHEN b.execution_id = s.first THEN c.name END,
     CASE WHEN b.execution_id = s.first THEN c.high END,
     CASE WHEN b.execution_id = s.first THEN (SELECT max(l.available_at) FROM locked l) END, b.*

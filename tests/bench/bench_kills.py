@@ -1,7 +1,7 @@
-"""What a node does while somebody ends its connections to PostgreSQL again and again: how many runs start, and how late.
+"""How late runs start while somebody ends the connections of a node to PostgreSQL again and again.
 
-Run it from the repository's root: ``python -m tests.bench.bench_kills``; ``--help`` lists the options. Runs come in at a
-steady rate from a user of the database whom nobody disturbs. Twice a second one connection of the node's user, any of
+Run it from the repository's root: ``python -m tests.bench.bench_kills``; ``--help`` lists the options. Runs come in at
+a steady rate from a user of the database whom nobody disturbs. Twice a second one connection of the node's user, any of
 them, is ended by ``pg_terminate_backend``. Every run has to end with success, some after a second attempt.
 """
 

@@ -8,10 +8,8 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route, WebSocketRoute
 
-from graphql import GraphQLError
-
-from .errors import UserFacingError, error_answer, mask
-from .schema_factory import GuardedSchema
+from .base.errors import UserFacingError, error_answer, mask
+from .execution.schema_factory import GuardedSchema
 from .transport.body import BodyReader
 from .transport.bounds import Bounds
 from .transport.engine import Engine
@@ -42,21 +40,21 @@ def graphql_routes(
     watch: Watch = unwatched,
     bounds: Bounds | None = None,
 ) -> list[Route | WebSocketRoute]:
-    """Routes for POST, Server-Sent Events and WebSocket at `/graphql`, and for the SDL at `/schema.graphql`.
+    """Routes for POST, Server-Sent Events and WebSocket at ``/graphql``, and for the SDL at ``/schema.graphql``.
 
     The limits are those the schema was built with.
 
     Args:
-        schema: made by `build_schema`.
-        get_context: makes the context of one operation, see `Gateway.get_context`.
-        streams: pass one to call its `shutdown()` when the server stops: open streams would keep it from stopping.
-        allowed_hosts: names that the Host header may have; None = any.
-        allowed_origins: further origins whose pages may call.
-        allow_list: document by SHA-256; when given, only these run.
-        event_id: cursor of a subscription's answer, for the `id:` of server-sent events and for sharing.
-        share: which subscriptions of equal subscribers are executed once; None = none.
-        watch: ends streams whose readers have lost the right to them, see `Gateway.watch`.
-        bounds: who may execute now, and within what; unless given, all contexts are as `get_context` makes them.
+        schema: Made by ``build_schema``.
+        get_context: Makes the context of one operation, see ``Gateway.get_context``.
+        streams: Pass one to call its ``shutdown()`` when the server stops: open streams would keep it from stopping.
+        allowed_hosts: Names that the Host header may have; None = any.
+        allowed_origins: Further origins whose pages may call.
+        allow_list: Document by SHA-256; when given, only these run.
+        event_id: Cursor of a subscription's answer, for the ``id:`` of server-sent events and for sharing.
+        share: Which subscriptions of equal subscribers are executed once; None = none.
+        watch: Ends streams whose readers have lost the right to them, see ``Gateway.watch``.
+        bounds: Who may execute now, and within what; unless given, all contexts are as ``get_context`` makes them.
     """
     engine = Engine(schema)
     bounds = bounds or Bounds(schema.limits)
@@ -77,9 +75,9 @@ def graphql_routes(
         try:
             await get_context(request)
         except Exception as error:  # noqa: BLE001 - masked and logged; a deliberate one passes unchanged
-            return _refused(mask(error))
+            return masked_response(error)
         if allow_list is not None:
-            return _refused(UserFacingError(ONLY_LISTED, code="DOCUMENT_NOT_ALLOWED", http_status=403))
+            return masked_response(UserFacingError(ONLY_LISTED, code="DOCUMENT_NOT_ALLOWED", http_status=403))
         # In a thread: the first time it is put together, which takes a tenth of a second.
         sdl = await to_thread(lambda: schema.sdl)
         return PlainTextResponse(sdl, headers={"cache-control": "no-cache", "x-content-type-options": "nosniff"})
@@ -91,6 +89,11 @@ def graphql_routes(
     ]
 
 
-def _refused(error: GraphQLError) -> Response:
-    status = error.http_status if isinstance(error, UserFacingError) else None
-    return JSONResponse(error_answer([error]), status or 500, headers={"cache-control": "no-store"})
+def masked_response(error: Exception) -> Response:
+    """The answer of a plain route that failed: a deliberate error as it is, any other masked and logged."""
+    shown = mask(error)
+    if isinstance(shown, UserFacingError):
+        status = shown.http_status or 500
+    else:
+        status = 503 if (shown.extensions or {}).get("code") == "UNAVAILABLE" else 500
+    return JSONResponse(error_answer([shown]), status, headers={"cache-control": "no-store"})

@@ -7,7 +7,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, Protocol, TypeVar, Unpack, overload
 
 from . import lazy
-from .context import JobContext
+from .base.context import JobContext
 from .core.defaults import RUN_POLICIES
 from .core.model import Run
 from .core.run_spec import RunSpec
@@ -16,7 +16,7 @@ from .registry import JobDefinition, JobOptions, Registry, default_registry, def
 from .registry.queue import RunOptions, RunQueue, check_session, in_seconds
 
 if TYPE_CHECKING:
-    from .actions.queue.enqueue import AsyncTransaction, Transaction
+    from .queue.enqueue import AsyncTransaction, Transaction
 
 F = ParamSpec("F")
 """The parameters of the function."""

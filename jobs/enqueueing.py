@@ -3,10 +3,10 @@
 from collections.abc import Iterable, Mapping
 from typing import Unpack
 
-from .actions.queue.enqueue import AsyncTransaction, Transaction
 from .connection import put_in_session, put_many_in_session
 from .core.model import Json, Run
 from .core.run_spec import RunSpec
+from .queue.enqueue import AsyncTransaction, Transaction
 from .registry import default_registry
 from .registry.queue import RunOptions, check_session, in_seconds
 
@@ -26,7 +26,7 @@ def enqueue_sync(
 
     Args:
         session: A SQLAlchemy session or connection to the database that Cronograph uses. Its search path does not
-            matter: the tables are looked for in the schema of ``connect``, else of ``CRONOGRAPH_DATABASE_SCHEMA``,
+            matter: The tables are looked for in the schema of ``connect``, else of ``CRONOGRAPH_DATABASE_SCHEMA``,
             else in ``cronograph``.
         job_name: Which job.
         args: Its arguments, plain JSON; validated when the run starts.

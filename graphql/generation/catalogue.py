@@ -11,7 +11,7 @@ from typing import Final
 
 from graphql import GraphQLEnumType, GraphQLSchema, build_schema
 
-from ..errors import classify
+from ..base.errors import classify
 
 SDL: Final = Path(__file__).parents[1] / "schema.graphql"
 

@@ -1,21 +1,21 @@
-"""Where jobs put their runs while a test has a queue: into that queue, whatever session or database they name."""
+"""Where jobs put their runs while a test has a queue: into that queue, no matter what session or database they name."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from ..actions.queue.enqueue import Transaction, new_run
-from ..actions.queue.enqueue_many import new_runs
 from ..actions.runs import cancel_runs, put
 from ..core.defaults import RUN_POLICIES
 from ..core.model import Json, NewRun, Run
 from ..core.run_spec import RunSpec
+from ..queue.enqueue import Transaction, new_run
+from ..queue.enqueue_many import new_runs
 from ..store.db.database import Database
 from ..store.db.rollbacks import Rollbacks
 from ..store.db.transaction import Tx
 from ..store.read import runs as stored_runs
-from ..store.read.listing.aggregates import RUNS
 from ..store.read.listing.criteria import EVERYTHING, Criteria, equal
 from ..store.read.listing.pages import ids
+from ..store.read.lists import RUNS
 from ..store.schema.naming import SQLITE_SCHEMA
 
 _ROLLED_BACK = "the transaction that it was enqueued in was rolled back"

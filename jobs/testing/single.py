@@ -13,14 +13,13 @@ from typing import Any, TypeAlias
 
 from typing_extensions import override
 
-from ..actions.queue.claim import Started
-from ..actions.queue.enqueue_many import new_runs
-from ..context import StopReason, current_host
+from ..base.context import StopReason, current_host
+from ..base.services import Services
 from ..core.arguments.judging import check_args
-from ..core.auth.secrets import references
-from ..core.codes import ErrorCode
+from ..core.arguments.secrets import references
+from ..core.base.codes import ErrorCode
+from ..core.base.errors import NotFound
 from ..core.defaults import value_of
-from ..core.errors import NotFound
 from ..core.model import (
     DEFAULT_GROUP,
     DEFAULT_RETRIES,
@@ -37,11 +36,13 @@ from ..core.rules import unknown
 from ..core.run_spec import RunSpec
 from ..core.states import FINAL, RunState
 from ..declared import Job
+from ..queue.claim import Started
+from ..queue.enqueue_many import new_runs
 from ..registry import Handler, JobDefinition, Registry, default_registry, define
 from ..registry.hooks import Hooks
 from ..runtime.attempts.attempt import Attempt
-from ..runtime.attempts.executor import execute
-from ..runtime.attempts.retrying import retried
+from ..runtime.attempts.bodies import execute
+from ..runtime.attempts.failures import retried
 from ..runtime.attempts.secrets import UNAVAILABLE
 from ..runtime.attempts.threads import Call, ThreadPool
 from ..runtime.job.host import Enqueue, LocalHost, SaveCheckpoint
@@ -51,7 +52,6 @@ from ..runtime.job.printing import GuardedStream, prints_belong_to_jobs
 from ..runtime.job.stopping import StopSignal
 from ..runtime.process.children import ChildPool
 from ..runtime.process.spawner import Spawner
-from ..services import Services
 from .clock import FakeClock
 from .results import AttemptResult, LoggedLine
 

@@ -7,16 +7,23 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from ...graphql.errors import UserFacingError, error_answer, mask
+from ...graphql.base.errors import UserFacingError
+from ...jobs.accounts.actions import devices as actions
+from ...jobs.accounts.actions.devices import Guess, NewTokens
+from ...jobs.accounts.actions.fresh import fresh_secret
+from ...jobs.accounts.actions.sessions import ClientInfo
+from ...jobs.accounts.rules.credentials import Prefix, prefix_of, stored_form
+from ...jobs.accounts.rules.devices import (
+    ACCESS_LIFETIME,
+    CODE_LIFETIME,
+    POLL_EVERY,
+    Answer,
+    shown_user_code,
+    user_code_of,
+)
+from ...jobs.accounts.rules.sessions import CredentialKind, Identity
 from ...jobs.actions.acting import acting
-from ...jobs.actions.auth import devices as actions
-from ...jobs.actions.auth.devices import Guess, NewTokens
-from ...jobs.actions.auth.fresh import fresh_secret
-from ...jobs.actions.auth.sessions import ClientInfo
-from ...jobs.core.auth.accounts import CredentialKind, Identity
-from ...jobs.core.auth.credentials import Prefix, prefix_of, stored_form
-from ...jobs.core.auth.devices import ACCESS_LIFETIME, CODE_LIFETIME, POLL_EVERY, Answer, shown_user_code, user_code_of
-from ...jobs.core.errors import UserError
+from ...jobs.core.base.errors import UserError
 from ...jobs.store.db.database import Database
 from ...jobs.store.db.transaction import Tx
 from .authenticator import Authenticator
@@ -58,7 +65,7 @@ class OAuthError(Exception):
 
 
 class OAuthRoutes:
-    """Answers devices that want to be signed in, and whoever decides about them."""
+    """Answers devices that want to be signed in, and the people who decide about them."""
 
     def __init__(
         self,
@@ -97,21 +104,7 @@ class OAuthRoutes:
 
     def _answering(self, handler: Handler) -> Handler:
         """A handler that other sites cannot reach, and whose refusals have the form of the standard."""
-
-        async def guarded(request: Request) -> Response:
-            try:
-                self._sessions.site.check(request)
-                return await handler(request)
-            except OAuthError as error:
-                return _refused(error.code, error.description, error.status)
-            except UserError as error:
-                return _refused("invalid_request", error.message, 429)
-            except UserFacingError as error:
-                return _refused("invalid_request", error.message, error.http_status or 400)
-            except Exception as error:  # noqa: BLE001 - masked and logged
-                return JSONResponse(error_answer([mask(error)]), 500, headers=NO_STORE)
-
-        return guarded
+        return self._sessions.posted(handler, _refusal)
 
     async def _metadata(self, _request: Request) -> Response:
         return JSONResponse(
@@ -255,6 +248,18 @@ def _not_found(guess: Guess, code: str) -> Response:
 
 def _answered(data: Mapping[str, object]) -> Response:
     return JSONResponse(dict(data), headers=NO_STORE)
+
+
+def _refusal(error: Exception) -> Response | None:
+    match error:
+        case OAuthError():
+            return _refused(error.code, error.description, error.status)
+        case UserError():
+            return _refused("invalid_request", error.message, 429)
+        case UserFacingError():
+            return _refused("invalid_request", error.message, error.http_status or 400)
+        case _:
+            return None
 
 
 def _refused(code: str, description: str, status: int) -> Response:

@@ -8,7 +8,7 @@ from typing import Any, Concatenate, Final, ParamSpec, cast
 
 import typer
 
-from ...jobs.core.errors import ConfigurationError, CronographError, FileLocked, StorageError
+from ...jobs.core.base.errors import ConfigurationError, CronographError, FileLocked, StorageError
 from ..configuration.reading import InvalidSettingsError
 from ..discovery import JobsNotFoundError
 from ..http.bind import CannotListenError

@@ -6,7 +6,7 @@ from typing import Annotated, Any, cast
 import typer
 
 from ...graphql.client import Client, Run
-from ...jobs.core.errors import ConfigurationError
+from ...jobs.core.base.errors import ConfigurationError
 from .client import server_at
 from .options import DEFAULT_SERVER, ServerUrl
 from .output import Output, answering

@@ -18,12 +18,12 @@ from sqlalchemy import func, select
 
 from cronograph.jobs import JobContext
 from cronograph.jobs.actions.runs import put
+from cronograph.jobs.base.services import Services
 from cronograph.jobs.core.model import NewRun, Trigger
 from cronograph.jobs.core.states import FINAL
 from cronograph.jobs.registry import Registry, define
+from cronograph.jobs.runtime.base.settings import EngineSettings
 from cronograph.jobs.runtime.engine import Engine
-from cronograph.jobs.runtime.settings import EngineSettings
-from cronograph.jobs.services import Services
 from cronograph.jobs.store.db.address import libpq_url, parse_url
 from cronograph.jobs.store.db.database import Connection, Database
 from cronograph.jobs.store.schema.tables import run as run_table

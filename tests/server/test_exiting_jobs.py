@@ -8,12 +8,12 @@ from collections.abc import AsyncIterator
 import pytest
 
 from cronograph.jobs.actions.runs import put
+from cronograph.jobs.base.services import Services
 from cronograph.jobs.core.model import NewRun, Run, Trigger
 from cronograph.jobs.core.states import FINAL, RunState
 from cronograph.jobs.registry import Registry, define
-from cronograph.jobs.runtime.settings import EngineSettings
-from cronograph.jobs.runtime.wakeup import Wakeup
-from cronograph.jobs.services import Services
+from cronograph.jobs.runtime.base.settings import EngineSettings
+from cronograph.jobs.runtime.base.wakeup import Wakeup
 from cronograph.jobs.store.db.cancellable import CancellableConnection
 from cronograph.jobs.store.db.database import Database
 from cronograph.jobs.store.read import runs as stored_runs

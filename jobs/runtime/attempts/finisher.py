@@ -5,19 +5,18 @@ import logging
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from ...actions.queue.finish import Finish, Finished, finish
-from ...actions.queue.lane import finish_common, is_common
 from ...core.outcome import Failed
-from ...store.db.database import AutocommitConnection, Database
+from ...queue.finish import Finish, Finished, store
+from ...store.db.database import Database
 from ...store.db.faults import is_databases_fault, is_unstorable
-from ..pulse import Pulse
+from ..base.backoff import Backoff
+from ..base.pulse import Pulse
 
 log = logging.getLogger(__name__)
 
 MAX_BATCH = 500
 _PAUSE = 0.2
 _UNSTORABLE = "UnstorableResult"
-_LONGEST_PAUSE = 5.0
 
 
 class Finisher:
@@ -134,7 +133,7 @@ class Finisher:
             await asyncio.sleep(0)
 
     async def _write_safely(self, batch: list[Finish]) -> None:
-        pause = _PAUSE
+        backoff = Backoff(_PAUSE)
         while True:
             try:
                 await self._write([ended for ended in batch if ended.execution_id in self._in_hand])
@@ -146,9 +145,9 @@ class Finisher:
                 if not is_databases_fault(error):
                     raise
                 # The commit may or may not have happened; the statements are idempotent, so repeat them.
+                pause = backoff.fail()
                 log.warning("writing %d results failed, again in %.1f s: %s", len(batch), pause, error)
                 await asyncio.sleep(pause)
-                pause = min(_LONGEST_PAUSE, pause * 2)
 
     async def _write_apart(self, batch: list[Finish], error: Exception) -> None:
         """One result that no database stores must not hold up the others: store that one as a failure."""
@@ -164,25 +163,8 @@ class Finisher:
         await self._write_safely([_bare_failure(ended)])
 
     async def _write(self, batch: list[Finish]) -> None:
-        by_node: dict[tuple[int, str], list[Finish]] = {}
-        for ended in batch:
-            by_node.setdefault((ended.run.node_id or 0, ended.run.node or ""), []).append(ended)
-        for node, group in by_node.items():
-            rest = group if self._connection is None else await self._write_common(self._connection, node, group)
-            if rest:
-                self.confirm(rest, await self._database.write(finish, *node, rest))
-
-    async def _write_common(
-        self, connection: AutocommitConnection, node: tuple[int, str], ended: list[Finish]
-    ) -> list[Finish]:
-        """Write those ends that are the common case; those that are left."""
-        common = [one for one in ended if is_common(one)]
-        if not common:
-            return ended
-        stored = await self._database.on_connection(finish_common, connection, node, common)
-        if stored:
-            self.confirm([one for one in common if one.run.id in stored], Finished(stored))
-        return [one for one in ended if one.run.id not in stored]
+        async for stored, finished in store(self._database, self._connection, batch):
+            self.confirm(stored, finished)
 
     async def flush(self) -> None:
         """Wait until everything that the finisher writes itself is written."""

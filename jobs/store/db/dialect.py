@@ -1,11 +1,10 @@
-"""What the two databases say differently, in one form for statements, and `is_postgresql` for whoever must know."""
+"""What the two databases say differently, in one form for statements, and ``is_postgresql`` for code that must know."""
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import cache, lru_cache
-from types import NoneType
-from typing import Any, Final, get_args, get_type_hints
+from typing import Any, Final
 
 from sqlalchemy import (
     Boolean,
@@ -32,9 +31,6 @@ from sqlalchemy.types import JSON, TypeEngine
 from ..schema.naming import SchemaText
 from ..schema.types import JsonDocument, UtcDateTime, to_text
 from .sqlite.steady_clock import SteadyClock
-
-_named: Any = postgresql
-_POSTGRES = _named.dialect()
 
 
 def is_postgresql(conn: Connection) -> bool:
@@ -86,16 +82,6 @@ def upsert(conn: Connection, table: Table, key: Sequence[str], update: Iterable[
     )
 
 
-def bound_time(instant: datetime) -> str:
-    """A time as a parameter of a textual statement for SQLite."""
-    return to_text(instant)
-
-
-def bound_list(values: Sequence[str]) -> str:
-    """A list as a parameter of a textual statement for SQLite, to be read with ``json_each``."""
-    return json.dumps(list(values))
-
-
 def batch(
     conn: Connection, columns: Mapping[str, TypeEngine[Any]], rows: Sequence[Sequence[Any]], name: str = "batch"
 ) -> tuple[Subquery, dict[str, Any]]:
@@ -132,25 +118,16 @@ def batch_source(columns: Mapping[str, TypeEngine[Any]], name: str = "batch", *,
     return select(*extracted).subquery(name)
 
 
-def lines(columns: Mapping[str, TypeEngine[Any]], name: str, *, postgres: bool) -> str:
-    """The subquery of ``batch`` for the text of a statement."""
-    if postgres:
-        named = ", ".join(f"{one} {_recordset_type(kind).compile(_POSTGRES)}" for one, kind in columns.items())
-        return f"json_to_recordset(CAST(:{name}_rows AS json)) AS {name}({named})"
-    named = ", ".join(f"json_extract(value, '$[{place}]') AS {one}" for place, one in enumerate(columns))
-    return f"(SELECT {named} FROM json_each(:{name}_rows)) AS {name}"
-
-
 def batch_rows(
     columns: Mapping[str, TypeEngine[Any]], rows: Sequence[Sequence[Any]], name: str = "batch", *, postgres: bool
 ) -> dict[str, Any]:
     """The parameters of ``batch`` alone."""
     if postgres:
         named = [dict(zip(columns, row, strict=True)) for row in rows]
-        return {f"{name}_rows": json.dumps(named, default=_time_text)}
+        return {f"{name}_rows": json.dumps(named, default=time_text)}
     documents = [place for place, kind in enumerate(columns.values()) if _is_json(kind)]
     listed = [_with_texts(row, documents) for row in rows] if documents else rows
-    return {f"{name}_rows": json.dumps(listed, default=_time_text)}
+    return {f"{name}_rows": json.dumps(listed, default=time_text)}
 
 
 def insert_rows(
@@ -192,18 +169,6 @@ def _inserting(
     return statement.returning(*(returned or table.c))
 
 
-def kinds_of(row: type[tuple[Any, ...]]) -> dict[str, TypeEngine[Any]]:
-    """The columns of a ``batch`` whose rows are of this named tuple; what is of any type is a JSON document."""
-    return {name: KINDS[_python_type(hint)] for name, hint in get_type_hints(row).items()}
-
-
-def _python_type(hint: Any) -> type:
-    if hint is Any:
-        return dict
-    found: type = next(kind for kind in get_args(hint) or (hint,) if kind is not NoneType)
-    return found
-
-
 def _is_json(kind: TypeEngine[Any]) -> bool:
     return isinstance(kind, JSON) or kind is JsonDocument
 
@@ -219,7 +184,7 @@ def _stored(kind: TypeEngine[Any]) -> TypeEngine[Any]:
     return Text() if _is_json(kind) else kind
 
 
-def _time_text(value: object) -> str:
+def time_text(value: object) -> str:
     """A time as both databases read it from JSON; ``json`` asks for what it does not know itself."""
     if isinstance(value, datetime):
         return _text_of(value)

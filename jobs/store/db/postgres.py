@@ -5,24 +5,30 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
-from typing import Any, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from sqlalchemy import URL, Connection, Engine, event
 from sqlalchemy.exc import DBAPIError
 
+from ...core.base.lazy import LazyModule
 from ..schema.naming import in_schema
-from .address import schema_in
-from .connecting import check_when_idle, sync_engine
-from .interruption import ReadBounds, read_in_thread
-from .sockets import SocketHandles
+from .base.address import schema_in
+from .base.connecting import check_when_idle, sync_engine
+from .base.interruption import ReadBounds, read_in_thread
+from .base.sockets import SocketHandles
+
+if TYPE_CHECKING:
+    import psycopg.rows as psycopg_rows
+else:
+    psycopg_rows = LazyModule("psycopg.rows")
 
 POOL = 8
 """Connections that one part of the process uses at most; they are opened when they are needed first, and kept."""
 
 T = TypeVar("T")
-Send: TypeAlias = Callable[[str, Mapping[str, Any]], Sequence[tuple[Any, ...]]]
-"""Sends a statement with its parameters by name, in a transaction of its own; its rows. Of SQLAlchemy it knows nothing:
-parameters are marked as the driver wants them, and errors are the driver's."""
+Send: TypeAlias = Callable[[str, Mapping[str, Any]], Sequence[Any]]
+"""Sends a statement with its parameters by name, in a transaction of its own; its rows are named tuples. It knows
+nothing of SQLAlchemy: parameters are marked as the driver wants them, and errors are the driver's."""
 
 
 class PostgresAccess:
@@ -103,7 +109,7 @@ class PostgresAccess:
         """A server tells of commits by notifications."""
 
     def hang_up(self) -> None:
-        """End every connection at once: whoever waits for an answer hears that it was lost."""
+        """End every connection at once: callers that wait for an answer hear that it was lost."""
         self.sockets.shut_down()
 
     def close(self) -> None:
@@ -150,8 +156,7 @@ def _in_transaction(engine: Engine, function: Callable[[Connection], T]) -> T:
         return function(conn)
 
 
-def _send(connection: Any, schema: str, statement: str, parameters: Mapping[str, Any]) -> Sequence[tuple[Any, ...]]:
-    rows: Sequence[tuple[Any, ...]] = connection.execute(
-        in_schema(statement, schema), parameters, prepare=True
-    ).fetchall()
+def _send(connection: Any, schema: str, statement: str, parameters: Mapping[str, Any]) -> Sequence[Any]:
+    cursor = connection.cursor(row_factory=psycopg_rows.namedtuple_row)
+    rows: Sequence[Any] = cursor.execute(in_schema(statement, schema), parameters, prepare=True).fetchall()
     return rows

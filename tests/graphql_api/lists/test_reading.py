@@ -6,17 +6,17 @@ from typing import Any
 import pytest
 from sqlalchemy import delete
 
-from cronograph.graphql.arguments import camel
-from cronograph.graphql.lists.shown import ByField
+from cronograph.graphql.base.arguments import camel
+from cronograph.graphql.execution.shown import ByField
 from cronograph.graphql.types.run import ExecutionFields, RunFields
 from cronograph.graphql.types.task import TaskFields
 from cronograph.jobs.actions.tasks import pause_task
 from cronograph.jobs.core.model import Priority
 from cronograph.jobs.core.outcome import Failed, Succeeded
 from cronograph.jobs.core.schedule import Syntax
+from cronograph.jobs.queue.runs import save_progress
 from cronograph.jobs.store.db.transaction import Tx
 from cronograph.jobs.store.schema.tables import run
-from cronograph.jobs.store.write.runs import save_progress
 from tests.graphql_api.api import Api, counted_statements
 
 BELOW = {"schedule": "{ value timezone }", "declaredSchedule": "{ value }", "progress": "{ done message }"}

@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 import pytest
 from starlette.requests import HTTPConnection
 
-from cronograph.graphql.errors import UserFacingError
+from cronograph.graphql.base.errors import UserFacingError
 from cronograph.graphql.guard.limits import Limits
 from cronograph.graphql.transport.bounds import Bounds
 from cronograph.graphql.transport.pace import LONGEST, Pace

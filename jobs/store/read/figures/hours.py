@@ -1,16 +1,16 @@
 """The execution log counted by hours, so that figures over days cost the same however many executions there were.
 
 An hour is counted once, when it is over and nothing that began in it still runs: then its executions do not change any
-more, whoever reads them. Nothing is written for it where executions begin and end; readers count the few hours that
+more. Nothing is written for it where executions begin and end; readers count the few hours that
 are not counted yet in the log itself. What is pruned by number later stays counted; by age the hours go with the log.
 """
 
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import Any, Final, TypeAlias
+from typing import Final
 
-from sqlalchemy import ColumnElement, Connection, Select, and_, case, func, literal, select
+from sqlalchemy import ColumnElement, Connection, and_, case, func, literal, select
 
 from ....core.model import FAILURES, Outcome
 from ...db.functions import BucketStart
@@ -20,9 +20,6 @@ from ...schema.tables import execution_hour as h
 from ...schema.tables import job_execution as e
 from ...schema.types import UtcDateTime
 from .scope import Scope
-
-AnySelect: TypeAlias = Select[*tuple[Any, ...]]
-
 
 HOUR = timedelta(hours=1)
 COUNTED_AFTER = timedelta(minutes=5)

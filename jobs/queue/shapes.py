@@ -1,0 +1,54 @@
+"""What travels of a run: what a node holds of it while it executes it, and what an event says of it.
+
+The fields are columns of ``run`` (``group`` is ``group_name``; the node is the caller's), and rows are read by their
+names. What is asked for is a ``NewRun`` of ``core.model``; ``new_runs`` says how it is written.
+"""
+
+from datetime import datetime
+from typing import NamedTuple
+
+from ..core.model import Json
+
+
+class HeldRun(NamedTuple):
+    """What a node keeps of a run while it executes it: ``Run`` without what is only stored."""
+
+    id: int
+    attempt: int
+    job_name: str
+    args: dict[str, Json]
+    group: str
+    task_id: int | None
+    task_name: str | None
+    scheduled_for: datetime | None
+    failures: int
+    retries: int
+    retry_delay: float
+    timeout: float | None
+    submitter: str | None
+    submitter_id: int | None
+    description: str
+    signature: str | None
+    carried: dict[str, Json] | None
+    started_at: datetime
+    node_id: int
+    node: str
+
+
+class LanePosition(NamedTuple):
+    """How far a lane has been taken: its group, whether it is that of high priority, and its last run that began."""
+
+    group: str
+    high: bool
+    available_at: datetime
+    run_id: int
+
+
+class Reserved(NamedTuple):
+    """What an event says of a run that was reserved."""
+
+    id: int
+    task_id: int | None
+    task_name: str | None
+    job_name: str
+    group: str

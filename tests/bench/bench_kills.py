@@ -24,7 +24,7 @@ from cronograph.jobs.core.states import FINAL
 from cronograph.jobs.registry import Registry, define
 from cronograph.jobs.runtime.base.settings import EngineSettings
 from cronograph.jobs.runtime.engine import Engine
-from cronograph.jobs.store.db.address import libpq_url, parse_url
+from cronograph.jobs.store.db.base.address import libpq_url, parse_url
 from cronograph.jobs.store.db.database import Connection, Database
 from cronograph.jobs.store.schema.tables import run as run_table
 from cronograph.server.process.collector import leave_out_what_stays

@@ -5,7 +5,7 @@ What serves HTTP is either our own process (``service``) or an application that 
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Collection
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field, fields, replace
 from urllib.parse import urlsplit
@@ -17,6 +17,7 @@ from ..graphql.guard.searches import bounds_of
 from ..graphql.schema import create_schema
 from ..graphql.transport.streams import OpenStreams
 from ..jobs.core.auth.accounts import Submitter
+from ..jobs.core.counts import NodeCounts
 from ..jobs.registry import Registry
 from ..jobs.runtime.clock import Clock
 from ..jobs.runtime.live.feeds import LiveFeeds
@@ -33,9 +34,14 @@ from .configuration.own_documents import own_documents
 from .configuration.secret_keys import key_source
 from .configuration.settings import Settings
 from .database.schema import migrate
+from .exposure import reached_from_here_alone
 from .http.app import Parts, build_app
 from .http.forwarded import parse_networks
 from .http.pages import FOLDER, Site
+from .metrics.cluster import Cluster
+from .metrics.node import NodeParts
+from .metrics.page import Metrics
+from .metrics.requests import RequestCounts
 from .people import Who
 from .process.engine_thread import EngineThread
 from .process.lifecycle import Lifecycle, Phase
@@ -59,6 +65,7 @@ class Installation:
         clock: The clocks of this process.
         who: Tells who asks in the place of our own sign-in.
         set_up_by_link: Whether a start without an administrator says by which link one is made.
+        metrics: What a monitoring system is told.
         parts: Put together of these.
         asgi: The application that answers.
     """
@@ -72,6 +79,7 @@ class Installation:
     clock: Clock = field(default_factory=Clock)
     who: Who | None = None
     set_up_by_link: bool = True
+    metrics: Metrics = field(init=False)
     parts: Parts = field(init=False)
     asgi: Starlette = field(init=False)
 
@@ -97,22 +105,30 @@ class Installation:
             person = LOCAL_ADMINISTRATOR if open_to_all else await person_behind(database, submitter)
             return Context(database, feeds.bus, feeds.log_feed, replace(person, address=place), keys=keys)
 
+        costly, searched = of_engine.beside("api-costly"), of_engine.beside("api-search", bounds_of(schema.limits))
         api = OwnApi(schema, context_of)
         services = Services(of_engine, api, self.settings.http_allow, keys)
         engine = EngineThread(
             services, self.registry, settings, wakeup, beside=database, on_drained=self.on_drained, clock=self.clock
         )
+        streams, requests = OpenStreams(schema.limits.open_streams), RequestCounts()
+        databases = of_engine, database, costly, searched
+        node = node_parts(engine, services.counts, requests, databases, streams)
+        self.metrics = Metrics(node, Cluster(database))
         return Parts(
             schema=schema,
             database=database,
-            costly=of_engine.beside("api-costly"),
-            searched=of_engine.beside("api-search", bounds_of(schema.limits)),
+            costly=costly,
+            searched=searched,
             of_engine=of_engine,
             engine=engine,
             wakeup=wakeup,
             feeds=feeds,
             lifecycle=self.lifecycle,
-            streams=OpenStreams(schema.limits.open_streams),
+            streams=streams,
+            requests=requests,
+            metrics=self.metrics if self.settings.metrics != "off" and self.settings.metrics_port is None else None,
+            opens_metrics=self._opens_metrics(),
             hosts=frozenset(self.hosts),
             proxies=parse_networks(self.settings.trusted_proxies),
             site=Site(),
@@ -122,6 +138,12 @@ class Installation:
             keys=keys,
             allow_list=self._allow_list(),
         )
+
+    def _opens_metrics(self) -> bool:
+        """Whether everybody who reaches the API's port may read the metrics there."""
+        if self.settings.metrics != "auto":
+            return self.settings.metrics == "open"
+        return self.who is None and reached_from_here_alone(self.settings)
 
     def _allow_list(self) -> dict[str, str] | None:
         path = self.settings.allowed_documents
@@ -180,6 +202,7 @@ class Installation:
             feeds.end,
             feeds.stop,
             parts.wakeup.stop,
+            self.metrics.close,
             parts.costly.close,
             parts.searched.close,
             parts.database.close,
@@ -204,3 +227,23 @@ def engine_settings(settings: Settings) -> EngineSettings:
     names = [one.name for one in fields(EngineSettings) if one.name in Settings.model_fields]
     same = {name: getattr(settings, name) for name in names}
     return EngineSettings(**same, choice=choice_of(settings), version=installed_version())
+
+
+def node_parts(
+    engine: EngineThread,
+    counts: NodeCounts,
+    requests: RequestCounts,
+    databases: Sequence[Database],
+    streams: OpenStreams | None = None,
+) -> NodeParts:
+    """Where the metrics of a node are read; ``streams`` None: it has no API."""
+    return NodeParts(
+        counts,
+        requests,
+        databases,
+        name=lambda: engine.node_name,
+        ready=lambda: engine.ready,
+        slots=lambda: engine.slots,
+        lag=lambda: engine.lag,
+        streams=lambda: 0 if streams is None else len(streams),
+    )

@@ -4,7 +4,7 @@ import asyncio
 import logging
 import sys
 from collections.abc import Awaitable, Callable, Coroutine
-from contextlib import closing
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, closing
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -18,6 +18,7 @@ from .configuration.settings import Settings
 from .exposure import check_administrator
 from .http.bind import Listener, listen, raise_file_limit
 from .http.server import HttpServer
+from .http.side_port import side_port
 from .installation import Installation
 from .process.collector import leave_out_what_stays
 from .process.lifecycle import Lifecycle, Phase
@@ -92,7 +93,9 @@ class Service:
         if self.settings.tls_cert is not None and self.settings.tls_key is not None:
             tls = (self.settings.tls_cert, self.settings.tls_key)
         http = HttpServer(made.asgi, message_bytes=made.parts.schema.limits.body_bytes, tls=tls)
-        with stop.listening():
+        async with AsyncExitStack() as around:
+            around.enter_context(stop.listening())
+            await around.enter_async_context(self._side_port(made))
             serving = asyncio.create_task(http.serve(list(listener.sockets)), name="cronograph-http")
 
             async def close_http() -> None:
@@ -108,6 +111,9 @@ class Service:
                 await made.end(close_http)
                 self.left_behind, self.fault = made.parts.engine.left_behind, made.parts.engine.fault
         log.info("stopped")
+
+    def _side_port(self, made: Installation) -> AbstractAsyncContextManager[None]:
+        return side_port(self.settings, self.lifecycle, lambda: made.parts.engine.ready, made.metrics)
 
     async def _start(self, made: Installation) -> None:
         await made.start(self.prepare)

@@ -1,5 +1,6 @@
 """What all transports share: the engine, the checks before it, and the hooks of the application."""
 
+import time
 from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
@@ -85,7 +86,10 @@ class FrontDoor:
         """
         client = self.bounds.client_of(context, connection)
         async with self.bounds.admitted(client, prepared.measure.cost, context) as admitted:
-            return await self.engine.execute(prepared, admitted)
+            began = time.perf_counter()
+            answer = await self.engine.execute(prepared, admitted)
+            self.bounds.count(prepared, time.perf_counter() - began, failed="errors" in answer)
+            return answer
 
     def stream(self, prepared: Prepared, context: Any, connection: HTTPConnection) -> AsyncGenerator[Encoded, None]:  # noqa: ANN401
         """The answers of a subscription, each made once the budget has room for it.

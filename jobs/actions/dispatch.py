@@ -1,8 +1,9 @@
 """Due tasks become runs: each occurrence exactly one, whoever dispatches and whenever it dies."""
 
 import logging
+from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import accumulate, groupby
 
@@ -10,12 +11,13 @@ from ..core.dispatch import Decision, decide
 from ..core.due import DueTask, due_of
 from ..core.errors import InvalidState
 from ..core.events import CREATED, Change, EventKind, Listed
-from ..core.model import Json, NewRun, OverlapPolicy, Task, Trigger
-from ..core.policies import effective_overlap, effective_timeout
+from ..core.model import Json, NewRun, OverlapPolicy, SkipReason, Task, Trigger
+from ..core.policies import effective_overlap, effective_timeout, jitter_offset
 from ..core.states import RunState
 from ..store.db.transaction import Tx, Wake
-from ..store.read import jobs, skipped
+from ..store.read import jobs
 from ..store.read import runs as stored_runs
+from ..store.read import skipped as stored_skipped
 from ..store.read import tasks as stored_tasks
 from ..store.write import occurrences, tasks
 from ..store.write.occurrences import REPLACED, Made, Moved, Occurrence
@@ -39,12 +41,16 @@ class Dispatched:
     """What one transaction did: tasks visited, runs made, and whether due tasks may be left.
 
     If none are, ``next_at`` is when the next task is due, by ``time.monotonic()``; None = none has an occurrence left.
+    ``lags`` has for each task that made a run by how many seconds it was overdue; ``skipped`` is how many occurrences
+    did not become runs, by reason.
     """
 
     visited: int
     made: int
     more: bool
     next_at: float | None = None
+    lags: Sequence[float] = ()
+    skipped: Mapping[SkipReason, int] = field(default_factory=dict[SkipReason, int])
 
 
 def dispatch_due(tx: Tx, node: str | None, *, batch: int = BATCH) -> Dispatched:
@@ -61,9 +67,10 @@ def dispatch_due(tx: Tx, node: str | None, *, batch: int = BATCH) -> Dispatched:
         known = {one.task.job_name for one in found if one.job_known}
         visited = visit(tx, [one.task for one in found[:batch]], node, known)
     if visited.behind or len(found) > batch:
-        return Dispatched(visited.tasks, visited.made, True)
+        return Dispatched(visited.tasks, visited.made, True, None, visited.lags, visited.skipped)
     at = next_due(tx)
-    return Dispatched(visited.tasks, visited.made, False, None if at is None else tx.monotonic(at))
+    next_at = None if at is None else tx.monotonic(at)
+    return Dispatched(visited.tasks, visited.made, False, next_at, visited.lags, visited.skipped)
 
 
 def rehearse(tx: Tx) -> None:
@@ -102,11 +109,16 @@ def catch_up_some(tx: Tx, task: Task, node: str | None = None) -> Task:
 
 @dataclass(frozen=True, slots=True)
 class Visited:
-    """What became of some due tasks: how many were decided, runs made, and whether any of them is behind."""
+    """What became of some due tasks: how many were decided, runs made, and whether any of them is behind.
+
+    ``lags`` and ``skipped``: see ``Dispatched``.
+    """
 
     tasks: int
     made: int
     behind: bool
+    lags: Sequence[float] = ()
+    skipped: Mapping[SkipReason, int] = field(default_factory=dict[SkipReason, int])
 
 
 def visit(tx: Tx, due: Sequence[DueTask], node: str | None, known: Collection[str]) -> Visited:
@@ -128,7 +140,16 @@ def visit(tx: Tx, due: Sequence[DueTask], node: str | None, known: Collection[st
     _write_skips(tx, pairs, node, {task_id: oldest for task_id, (_, oldest) in unfinished.items()})
     tx.wake(Wake.TASKS)
     behind = len(pairs) < len(decided) or any(decision.behind for _, decision in pairs)
-    return Visited(len(pairs), made, behind)
+    skipped: Counter[SkipReason] = Counter()
+    for _, decision in pairs:
+        for skip in decision.skips:
+            skipped[skip.reason] += skip.count
+    lags = [_overdue(task, decision.runs[-1].scheduled_for, tx.now) for task, decision in pairs if decision.runs]
+    return Visited(len(pairs), made, behind, lags, skipped)
+
+
+def _overdue(task: DueTask, occurrence: datetime, now: datetime) -> float:
+    return (now - occurrence - jitter_offset(task.id, task.jitter)).total_seconds()
 
 
 def _decide_each(
@@ -244,7 +265,7 @@ def _write_skips(tx: Tx, pairs: Sequence[tuple[DueTask, Decision]], node: str | 
     skipping = [task.id for task, decision in pairs if decision.skips]
     if not skipping:
         return
-    newest = skipped.newest_of_tasks(tx.conn, skipping)
+    newest = stored_skipped.newest_of_tasks(tx.conn, skipping)
     for task, decision in pairs:
         record_skips(tx, task, decision.skips, newest.get(task.id), node=node, blocker=blockers.get(task.id))
 

@@ -123,6 +123,10 @@ class Settings(BaseSettings):
             and the command line run.
         secret_key: The keys that secrets are encrypted with, in base64, the newest first; never shown.
         secret_key_file: A file that holds them; with SQLite one beside the database, made at need, unless given.
+        metrics: Who may read ``/metrics``: ``open`` = everybody who reaches the port, ``token`` = who shows a token,
+            ``off`` = nobody, ``auto`` = open where only this machine reaches the server, else token.
+        metrics_host: Where ``metrics_port`` listens.
+        metrics_port: A port of their own for ``/metrics`` and ``/health/*``, without sign-in; 0 = any free one.
         log_format: ``human``, ``json``, or ``auto`` = human on a terminal, else JSON.
         log_level: The least severe log line that is written.
     """
@@ -196,6 +200,11 @@ class Settings(BaseSettings):
         MustBe("one or more keys, each 32 bytes in base64 as `cronograph secret new-key` prints them"),
     ] = None
     secret_key_file: Annotated[Path | None, MustBe("a file that holds keys as CRONOGRAPH_SECRET_KEY does")] = None
+    metrics: Annotated[Literal["auto", "open", "token", "off"], MustBe("auto, open, token or off")] = "auto"
+    metrics_host: Annotated[str, Field(min_length=1), MustBe("a host name or address")] = "localhost"
+    metrics_port: Annotated[
+        int | None, Field(ge=0, le=65_535), MustBe("a whole number from 0 (any free port) to 65535")
+    ] = None
     log_format: Annotated[Literal["auto", "human", "json"], MustBe("auto, human or json")] = "auto"
     log_level: Annotated[
         Literal["debug", "info", "warning", "error"],

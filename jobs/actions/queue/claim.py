@@ -200,7 +200,7 @@ def _begin(tx: Tx, claimant: Claimant, ids: Sequence[int], source: Source) -> di
     if not ids:
         return {}
     begun = claims.start(tx.conn, ids, (claimant.node_id, claimant.node), tx.own_now, source)
-    firsts = _tasks_of_first_starts(((one.run, one.trigger) for one in begun.values()), attempt=1)
+    firsts = _tasks_of_first_starts((one.run for one in begun.values()), attempt=1)
     checkpoints = tasks.mark_started(tx.conn, firsts, tx.now) if firsts else {}
     others = {one.run.task_id for one in begun.values() if one.run.task_id is not None} - checkpoints.keys()
     if others:
@@ -208,13 +208,13 @@ def _begin(tx: Tx, claimant: Claimant, ids: Sequence[int], source: Source) -> di
     return {
         # Of a run without a task, or whose task is gone, the run itself keeps the checkpoint.
         run.id: Started(run, execution_id, checkpoints.get(run.task_id or 0, checkpoint))
-        for run, _, checkpoint, execution_id in begun.values()
+        for run, checkpoint, execution_id in begun.values()
     }
 
 
 def _without_dropped(tx: Tx, claimant: Claimant, runs: Sequence[Run]) -> list[Run]:
     """``runs`` less those that start too early after the task's last start; these are dropped, with the reason."""
-    judged = _tasks_of_first_starts(((run, run.trigger) for run in runs), attempt=0)
+    judged = _tasks_of_first_starts(runs, attempt=0)
     owners = stored_tasks.by_ids(tx.conn, judged) if judged else {}
     kept: list[Run] = []
     for run in runs:
@@ -229,13 +229,13 @@ def _without_dropped(tx: Tx, claimant: Claimant, runs: Sequence[Run]) -> list[Ru
     return kept
 
 
-def _tasks_of_first_starts(runs: Iterable[tuple[Run | HeldRun, Trigger]], *, attempt: int) -> list[int]:
+def _tasks_of_first_starts(runs: Iterable[Run | HeldRun], *, attempt: int) -> list[int]:
     """Only the first start of a run made by the schedule is judged by the tolerance and sets the last start."""
     return sorted(
         {
             run.task_id
-            for run, trigger in runs
-            if run.attempt == attempt and trigger is Trigger.SCHEDULE and run.task_id is not None
+            for run in runs
+            if run.attempt == attempt and run.trigger == Trigger.SCHEDULE and run.task_id is not None
         }
     )
 

@@ -5,10 +5,12 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 
 from ...actions.queue.claim import Started
+from ...actions.queue.finish import Finish
 from ...context import RunInfo
 from ...core.auth.accounts import Submitter
 from ...core.auth.secrets import resolved
 from ...core.model import Json
+from ...core.outcome import JobOutcome
 from ...registry import JobDefinition
 from ..job.host import LocalHost
 from ..job.stopping import StopSignal
@@ -44,6 +46,11 @@ class Attempt:
         """The arguments that the job gets: secrets stand in the place of their references."""
         args = self.started.run.args
         return resolved(args, self.secrets) if self.secrets else args
+
+    def ended(self, outcome: JobOutcome) -> Finish:
+        """Its end, where nothing else is to be kept of it."""
+        progress, seconds = self.host.latest_progress, self.signal.elapsed()
+        return Finish(self.started.run, self.started.execution_id, outcome, progress=progress, seconds=seconds)
 
     def info(self) -> RunInfo:
         """What the job may know of its attempt."""

@@ -8,8 +8,9 @@ from dataclasses import replace
 from ...actions.queue.finish import Finish, Finished, finish
 from ...actions.queue.lane import finish_common, is_common
 from ...core.outcome import Failed
+from ...services import Services
 from ...store.db.blame import is_databases_fault, is_unstorable
-from ...store.db.database import Database, Line
+from ...store.db.database import Line
 from ..pulse import Pulse
 
 log = logging.getLogger(__name__)
@@ -28,7 +29,7 @@ class Finisher:
     dropped while the process lives, however long the database is away.
 
     Args:
-        database: Where they are stored.
+        services: The database where they are stored, and what counts them once they are.
         stored: Called for each end once it is durable; False = it was stale and refused.
         written: Called after ends that the finisher has written itself.
         died: Called when a fault of our own ended it, with the ends that it will not store: its node must not go on.
@@ -36,16 +37,17 @@ class Finisher:
 
     def __init__(
         self,
-        database: Database,
+        services: Services,
         stored: Callable[[Finish, bool], None],
         written: Callable[[], None],
         died: Callable[[Sequence[Finish]], None],
     ) -> None:
-        self._database = database
+        self._database = services.database
+        self._counts = services.counts
         self._stored = stored
         self._written = written
         self._died = died
-        self._line = database.line()
+        self._line = services.database.line()
         self._is_dead = False
         # By execution: taken by this finisher, and not known to be stored.
         self._in_hand: dict[int, Finish] = {}
@@ -88,6 +90,7 @@ class Finisher:
 
     def confirm(self, batch: Sequence[Finish], finished: Finished) -> None:
         """These ends are durable."""
+        self._counts.ended(batch, finished.accepted)
         for ended in batch:
             self._in_hand.pop(ended.execution_id, None)
             self._stored(ended, ended.run.id in finished.accepted)

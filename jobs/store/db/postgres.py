@@ -5,7 +5,7 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, TypeAlias, TypeVar, cast
 
 from sqlalchemy import URL, Connection, Engine, event
 from sqlalchemy.exc import DBAPIError
@@ -15,6 +15,7 @@ from .address import schema_in
 from .connecting import check_when_idle, sync_engine
 from .interruption import ReadBounds, read_in_thread
 from .sockets import Plugs
+from .usage import Pool
 
 POOL = 8
 """Connections that one part of the process uses at most; they are opened when they are needed first, and kept."""
@@ -43,6 +44,7 @@ class PostgresAccess:
     def __init__(self, url: URL, party: str = "engine", bounds: ReadBounds | None = None) -> None:
         self._url = url
         pool, settings = (POOL, {}) if bounds is None else (bounds.connections, bounds.settings)
+        self._size = pool
         self._threads = ThreadPoolExecutor(pool, f"cronograph-database-{party}")
         self._engine = sync_engine(url, pooled=pool, settings=settings)
         check_when_idle(self._engine)
@@ -101,6 +103,12 @@ class PostgresAccess:
 
     def version(self) -> None:
         """A server tells of commits by notifications."""
+
+    def pool(self) -> Pool:
+        """Its connections."""
+        # The pool has no types of its own for what it counts.
+        checked_out: int = cast("Any", self._engine.pool).checkedout()
+        return Pool(checked_out, self._size)
 
     def hang_up(self) -> None:
         """End every connection at once: whoever waits for an answer hears that it was lost."""

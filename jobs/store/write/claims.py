@@ -21,7 +21,7 @@ from sqlalchemy import (
 from sqlalchemy.dialects.postgresql import ARRAY, BIGINT
 
 from ...core.held import HeldRun
-from ...core.model import LIVE_NODES, Json, NodeState, Run, Trigger
+from ...core.model import LIVE_NODES, Json, NodeState, Run
 from ...core.states import CLAIMABLE, RunState
 from ..db import dialect
 from ..db.line import PLANNED
@@ -181,7 +181,7 @@ _OF_RUN = (
 _BEGIN = "state = 'running', node_id = :node_id, attempt = r.attempt + 1, started_at = :now, progress = NULL"
 # The fields of ``HeldRun`` in their order, but for the node, which is the caller's. A whole run takes longer to read.
 _HELD = [r.c.group_name if name == "group" else r.c[name] for name in HeldRun._fields[:-2]]
-_BEGUN = [*_HELD, r.c.trigger, r.c.checkpoint]
+_BEGUN = [*_HELD, r.c.checkpoint]
 _RUN = ", ".join(f"r.{one.name}" for one in _BEGUN)
 _EXECUTION_ID = column("execution_id", BigInteger())
 
@@ -220,17 +220,16 @@ _OPENING_ON_SQLITE = SchemaText(f"""
 
 
 class Begun(NamedTuple):
-    """An attempt that has begun; ``trigger`` and ``checkpoint`` are those of its run."""
+    """An attempt that has begun; ``checkpoint`` is that of its run."""
 
     run: HeldRun
-    trigger: Trigger
     checkpoint: Json
     execution_id: int
 
 
 def _begun(row: Sequence[Any], node: tuple[int, str], execution_id: int) -> Begun:
-    *held, trigger, checkpoint = row
-    return Begun(HeldRun._make((*held, *node)), Trigger(trigger), checkpoint, execution_id)
+    *held, checkpoint = row
+    return Begun(HeldRun._make((*held, *node)), checkpoint, execution_id)
 
 
 def start(

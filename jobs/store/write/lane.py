@@ -27,7 +27,7 @@ _TOLD = "id, execution_id, job_name, group_name, task_id, task_name"
 # The fields of ``HeldRun`` in their order; the last ones are the same for all that a statement begins.
 _HELD = (
     "id, attempt, job_name, args, group_name, task_id, task_name, scheduled_for, failures, retries, retry_delay, "
-    "timeout, submitter, submitter_id, description, signature, carried"
+    "timeout, submitter, submitter_id, description, signature, carried, available_at, trigger"
 )
 _OF_RUN = ", ".join(f"r.{name}" for name in _HELD.split(", "))
 
@@ -167,7 +167,7 @@ begun AS (
     UPDATE cronograph.run r SET state = 'running', node_id = %(node_id)s, attempt = r.attempt + 1, started_at = s.at,
         progress = NULL
     FROM chosen c, start s WHERE r.id = c.id
-    RETURNING c.execution_id, r.trigger, r.submitted_at, r.checkpoint, {_OF_RUN}),
+    RETURNING c.execution_id, r.submitted_at, r.checkpoint, {_OF_RUN}),
 opened AS (
     INSERT INTO cronograph.job_execution (id, job_name, started_at, run_id, task_id, task_name, attempt, node_id, node,
         trigger, scheduled_for, submitted_at, log_lines, log_cut)

@@ -8,6 +8,7 @@ import pytest
 from cronograph.jobs.actions.queue.finish import Finish
 from cronograph.jobs.core.outcome import Succeeded
 from cronograph.jobs.runtime.attempts.finisher import Finisher
+from cronograph.jobs.services import Services
 from cronograph.jobs.store.db.database import Database
 from tests.support.storage import Stored
 from tests.support.waiting import eventually
@@ -27,7 +28,7 @@ class Finishing:
     """A finisher, what it has stored, and an end that comes so many turns of the loop after its first."""
 
     def __init__(self, database: Database, turns: int) -> None:
-        self.finisher = Finisher(database, self._stored, self._written, self._died)
+        self.finisher = Finisher(Services(database), self._stored, self._written, self._died)
         self.stored: list[int] = []
         self.later: Finish | None = None
         self._turns = turns

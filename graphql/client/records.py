@@ -142,6 +142,7 @@ class Task(Record):
     group: str
     priority: Priority
     owner: str | None
+    set_name: str | None
     submitter: str | None
     schedule: Schedule
     next_execution: datetime | None

@@ -30,6 +30,7 @@ class TaskFields(ByField):
     group: str = strawberry.field(description="The group of its runs.")
     priority: model.Priority = strawberry.field(description="The priority of its runs.")
     owner: str | None = strawberry.field(description="The outside thing on whose behalf it exists, e.g. `channel:42`.")
+    set_name: str | None = strawberry.field(description="The set of a file that it belongs to.")
     submitter: str | None = strawberry.field(description="Who made it.")
     schedule: Schedule = strawberry.field(description="When it is due.")
     declared_schedule: Schedule | None = strawberry.field(description="The schedule that its code declares.")

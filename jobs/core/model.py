@@ -166,6 +166,7 @@ class Task:
     """A stored task. ``next_nominal`` is nominal, ``next_execution`` includes the jitter; both None = finished.
 
     ``signature`` is that of the version of its job that its arguments were checked against; None = they were not.
+    ``set_name`` is the set of a file that it belongs to.
     """
 
     id: int
@@ -190,6 +191,7 @@ class Task:
     created_at: datetime
     updated_at: datetime
     signature: str | None
+    set_name: str | None = None
 
     @property
     def name(self) -> str:

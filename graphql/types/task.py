@@ -9,6 +9,7 @@ from strawberry.scalars import JSON
 
 from ...jobs.core import model
 from ...jobs.core.policies import effective_overlap, effective_timeout, effective_tolerance
+from ...jobs.core.task_sets import definition_of
 from ..arguments import camel
 from ..lists.shown import ByField, Fields, Made
 from ..scalars import BigInt
@@ -66,6 +67,9 @@ class TaskFields(ByField):
     counter: BigInt = strawberry.field(description="How many runs its schedule has made.")
     version: int = strawberry.field(description="Counts edits; pass it as `expectedVersion` to `updateTask`.")
     checkpoint: JSON | None = strawberry.field(description="What its job last saved to go on from.")
+    definition: JSON = strawberry.field(
+        description="What was decided about it, as `createTask` takes it: without what follows its job or is as usual."
+    )
     created_at: datetime = strawberry.field(description="When it was made.")
     updated_at: datetime = strawberry.field(description="When it was last edited.")
 
@@ -101,6 +105,7 @@ TaskFields.FIELDS = Fields(
         "overlap": lambda task: effective_overlap(task.spec),
         "tolerance": lambda task: effective_tolerance(task.spec),
         "timeout": lambda task: effective_timeout(task.spec),
+        "definition": lambda task: {camel(name): value for name, value in definition_of(task.spec).items()},
         "inherits": Made(("inherits",), _inherits),
         "finished": Made(("next_nominal",), _finished),
     },

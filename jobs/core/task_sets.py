@@ -7,6 +7,7 @@ from enum import Enum, StrEnum
 from typing import Any, Final, cast
 
 from .codes import ErrorCode
+from .defaults import TASK_POLICIES
 from .errors import InvalidState, UserError, VersionConflict
 from .model import Json, ScheduleSpec, Task, TaskSource, TaskSpec
 from .wording import time_text
@@ -116,6 +117,19 @@ def changes_between(before: TaskSpec | None, after: TaskSpec) -> tuple[FieldChan
         for name in (one.name for one in fields(TaskSpec) if one.name not in left_out)
         if getattr(bare, name) != getattr(after, name)
     )
+
+
+def definition_of(spec: TaskSpec) -> dict[str, Json]:
+    """What was decided about a task, as a file says it: what follows the job, or is as usual, is left out."""
+    usual = TaskSpec(spec.name, spec.job_name, spec.schedule)
+    decided = {
+        name: shown(getattr(spec, name))
+        for name in (one.name for one in fields(TaskSpec))
+        if name not in {"name", "job_name", "schedule", "inherits", AT_CREATION}
+        and name not in spec.inherits
+        and (name in TASK_POLICIES or getattr(spec, name) != getattr(usual, name))
+    }
+    return {"job_name": spec.job_name, "schedule": shown(spec.schedule), **decided}
 
 
 def shown(value: Any) -> Json:  # noqa: ANN401 - any field of a task

@@ -14,8 +14,8 @@ from .errors import UserFacingError, error_answer, mask
 from .schema_factory import GuardedSchema
 from .transport.body import BodyReader
 from .transport.bounds import Bounds
-from .transport.door import FrontDoor, GetContext, Watch, cursor_of_answer, unwatched
 from .transport.engine import Engine
+from .transport.gateway import Gateway, GetContext, Watch, cursor_of_answer, unwatched
 from .transport.http import HttpEndpoint
 from .transport.persisted import PersistedDocuments
 from .transport.share_key import SharePolicy
@@ -48,19 +48,19 @@ def graphql_routes(
 
     Args:
         schema: made by `build_schema`.
-        get_context: makes the context of one operation, see `FrontDoor.get_context`.
+        get_context: makes the context of one operation, see `Gateway.get_context`.
         streams: pass one to call its `shutdown()` when the server stops: open streams would keep it from stopping.
         allowed_hosts: names that the Host header may have; None = any.
         allowed_origins: further origins whose pages may call.
         allow_list: document by SHA-256; when given, only these run.
         event_id: cursor of a subscription's answer, for the `id:` of server-sent events and for sharing.
         share: which subscriptions of equal subscribers are executed once; None = none.
-        watch: ends streams whose readers have lost the right to them, see `FrontDoor.watch`.
+        watch: ends streams whose readers have lost the right to them, see `Gateway.watch`.
         bounds: who may execute now, and within what; unless given, all contexts are as `get_context` makes them.
     """
     engine = Engine(schema)
     bounds = bounds or Bounds(schema.limits)
-    door = FrontDoor(
+    gateway = Gateway(
         engine=engine,
         get_context=get_context,
         site=SitePolicy(allowed_hosts, allowed_origins),
@@ -85,8 +85,8 @@ def graphql_routes(
         return PlainTextResponse(sdl, headers={"cache-control": "no-cache", "x-content-type-options": "nosniff"})
 
     return [
-        Route(PATH, HttpEndpoint(door)),
-        WebSocketRoute(PATH, WebSocketEndpoint(door)),
+        Route(PATH, HttpEndpoint(gateway)),
+        WebSocketRoute(PATH, WebSocketEndpoint(gateway)),
         Route("/schema.graphql", schema_text),
     ]
 

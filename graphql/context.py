@@ -146,7 +146,7 @@ class Context:
         """The context of a subscription that goes on for a reader that was too slow."""
         return self._of(self.database, self.searches, fell_behind=True)
 
-    def within(self, database: Database, searches: Searches | None = None) -> "Context":
+    def with_database(self, database: Database, searches: Searches | None = None) -> "Context":
         """The context of an operation that reads and writes by another access to the same database."""
         return self._of(database, searches, fell_behind=self.fell_behind)
 

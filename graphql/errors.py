@@ -17,7 +17,7 @@ from typing import Any, Final
 
 from graphql import GraphQLError
 
-from ..jobs.store.db.blame import is_away
+from ..jobs.store.db.faults import is_unavailable
 
 logger = logging.getLogger("cronograph.graphql")
 
@@ -169,7 +169,7 @@ def mask_all(errors: Sequence[Exception], operation: str | None = None) -> list[
         elif isinstance(error, GraphQLError) and is_public(error):
             logger.debug("GraphQL request refused: %s", error.message[:LOGGED_CHARACTERS])
             masked.append(error)
-        elif is_away(cause := _root_cause(error)):
+        elif is_unavailable(cause := _root_cause(error)):
             masked.append(_unavailable(error, cause))
         else:
             masked.append(_mask_unexpected(error, operation, seen))

@@ -152,10 +152,10 @@ class OperationExecutor(StrawberryGraphQLCoreExecutionContext):
         key = (parent.name, id(fields))
         known = self._plans.get(key)
         if known is None:
-            known = self._plans[key] = (fields, self._plan_anew(parent, fields))
+            known = self._plans[key] = (fields, self._rebuild_plan(parent, fields))
         return known[1]
 
-    def _plan_anew(self, parent: GraphQLObjectType, fields: Any) -> Plan | None:  # noqa: ANN401
+    def _rebuild_plan(self, parent: GraphQLObjectType, fields: Any) -> Plan | None:  # noqa: ANN401
         find = self._plain
         if find is None or self.abort_signal is not None:
             return None

@@ -9,7 +9,7 @@
 
 from typing import TYPE_CHECKING
 
-from . import late
+from . import lazy
 from .context import JobContext, StopReason
 from .core.model import Isolation
 from .core.outcome import Failure
@@ -22,7 +22,7 @@ from .registry.declaring import around, carries, resource
 from .registry.hooks import GIVEN, Scope
 
 if TYPE_CHECKING:
-    from .late import connect, enqueue, enqueue_many, enqueue_many_sync, enqueue_sync
+    from .lazy import connect, enqueue, enqueue_many, enqueue_many_sync, enqueue_sync
 
 __all__ = [
     "GIVEN",
@@ -55,4 +55,4 @@ __all__ = [
 
 def __getattr__(name: str) -> object:
     """What enqueues is imported at its first use."""
-    return getattr(late, name)
+    return getattr(lazy, name)

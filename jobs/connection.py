@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Mapping
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
-from .actions.queue.enqueue import Transaction, enqueue_alone, enqueue_sync
+from .actions.queue.enqueue import Transaction, enqueue_autocommit, enqueue_sync
 from .actions.queue.enqueue_many import enqueue_many_sync
 from .actions.runs import cancel_runs
 from .core.errors import ConfigurationError
@@ -15,7 +15,7 @@ from .registry import Registry, default_registry
 from .registry.queue import RunQueue
 from .store.db import dialect
 from .store.db.address import with_schema
-from .store.db.borrowed import telling_of_missing_tables
+from .store.db.borrowed import explaining_missing_tables
 from .store.db.database import Database
 from .store.db.transaction import Tx, Wake
 from .store.read import runs as stored_runs
@@ -41,7 +41,7 @@ class Connection:
 
     def __init__(self, database_url: str, registry: Registry) -> None:
         self._database = Database(database_url)
-        self._line = self._database.thread_line()
+        self._connection = self._database.sync_autocommit_connection()
         self._registry = registry
 
     @property
@@ -50,7 +50,7 @@ class Connection:
         return self._database.schema
 
     def _write(self, action: Callable[[Tx], T]) -> T:
-        with telling_of_missing_tables(self.schema):
+        with explaining_missing_tables(self.schema):
             return self._database.write_sync(action)
 
     def put(self, job_name: str, args: Mapping[str, Json], options: Mapping[str, Any]) -> Run:
@@ -60,9 +60,9 @@ class Connection:
             UserError: values are not what they must be.
             StorageError: the database has no tables.
         """
-        if self._line is not None:
-            with telling_of_missing_tables(self.schema):
-                stored = enqueue_alone(self._line, job_name, args, options)
+        if self._connection is not None:
+            with explaining_missing_tables(self.schema):
+                stored = enqueue_autocommit(self._connection, job_name, args, options)
             if stored is not None:
                 return stored
         return self._write(lambda tx: enqueue_sync(tx.conn, job_name, args, **options))
@@ -103,8 +103,8 @@ class Connection:
         """Close the connection; the jobs know no database any more. Twice is fine."""
         if self._registry.queue is self:
             self._registry.queue = None
-        if self._line is not None:
-            self._line.close()
+        if self._connection is not None:
+            self._connection.close()
         self._database.close_sync()
 
     def __enter__(self) -> Self:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, Protocol, TypeVar, Unpack, overload
 
-from . import late
+from . import lazy
 from .context import JobContext
 from .core.defaults import RUN_POLICIES
 from .core.model import Run
@@ -92,7 +92,7 @@ class Job(Generic[F, P, R]):
             ConfigurationError: neither a session nor a database is known.
         """
         self._check_session(session, "enqueue")
-        asked, queue = self._asked(args, kwargs), late.queue_of(self.registry)
+        asked, queue = self._asked(args, kwargs), lazy.queue_of(self.registry)
         if session is not None:
             run = await session.run_sync(lambda inner: self._put_in(inner, asked))
             return RunHandle(run, queue)
@@ -101,7 +101,7 @@ class Job(Generic[F, P, R]):
     def enqueue_sync(self, session: "Transaction | None" = None, /, *args: P.args, **kwargs: P.kwargs) -> RunHandle:
         """``enqueue`` for code without an event loop, and for synchronous sessions and connections."""
         self._check_session(session, "enqueue_sync")
-        asked, queue = self._asked(args, kwargs), late.queue_of(self.registry)
+        asked, queue = self._asked(args, kwargs), lazy.queue_of(self.registry)
         if session is not None:
             return RunHandle(self._put_in(session, asked), queue)
         return self._put(queue, asked)
@@ -113,7 +113,7 @@ class Job(Generic[F, P, R]):
 
     def _put_in(self, session: "Transaction", asked: dict[str, Any]) -> Run:
         args = asked.pop("args")
-        return late.put_in_session(self.registry, session, self.name, args, asked)
+        return lazy.put_in_session(self.registry, session, self.name, args, asked)
 
     def _put(self, queue: RunQueue | None, asked: dict[str, Any]) -> RunHandle:
         if queue is None:

@@ -94,7 +94,7 @@ class Installation:
         schema = create_schema(refused=Refusals())
         of_engine = Database(self.settings.database_url)
         # Its own connections: what the API reads cannot use up those of the engine, nor the other way round.
-        database = of_engine.beside("api")
+        database = of_engine.separate_pool("api")
         wakeup = Wakeup(database)
         feeds = LiveFeeds(database, wakeup, poll=settings.poll_for(is_sqlite=database.is_sqlite))
         keys = key_source(self.settings)
@@ -105,11 +105,20 @@ class Installation:
             person = LOCAL_ADMINISTRATOR if open_to_all else await person_behind(database, submitter)
             return Context(database, feeds.bus, feeds.log_feed, replace(person, address=place), keys=keys)
 
-        costly, searched = of_engine.beside("api-costly"), of_engine.beside("api-search", bounds_of(schema.limits))
+        costly, searched = (
+            of_engine.separate_pool("api-costly"),
+            of_engine.separate_pool("api-search", bounds_of(schema.limits)),
+        )
         api = OwnApi(schema, context_of)
         services = Services(of_engine, api, self.settings.http_allow, keys)
         engine = EngineThread(
-            services, self.registry, settings, wakeup, beside=database, on_drained=self.on_drained, clock=self.clock
+            services,
+            self.registry,
+            settings,
+            wakeup,
+            api_database=database,
+            on_drained=self.on_drained,
+            clock=self.clock,
         )
         streams, requests = OpenStreams(schema.limits.open_streams), RequestCounts()
         databases = of_engine, database, costly, searched

@@ -10,7 +10,7 @@ from typing import Final
 from ..graphql.context import Context
 from ..graphql.errors import UserFacingError
 from ..jobs.actions.acting import acting
-from ..jobs.store.db.blame import is_databases_fault
+from ..jobs.store.db.faults import is_databases_fault
 from ..jobs.store.db.transaction import Tx
 
 log = logging.getLogger("cronograph.sign_in")

@@ -36,7 +36,7 @@ CALLERS: Final = 1_000
 
 
 @dataclass(slots=True)
-class _Purse:
+class _Balance:
     """What a caller has left: seconds of searching, as of a time."""
 
     left: float
@@ -60,7 +60,7 @@ class SearchLane:
         self.limits = limits
         self._database = database
         self._clock = clock
-        self._purses: dict[str, _Purse] = {}
+        self._balances: dict[str, _Balance] = {}
         # In the order of their turns.
         self._waiting: dict[str, deque[asyncio.Future[None]]] = {}
         self._busy = False
@@ -93,14 +93,16 @@ class SearchLane:
     def left(self, client: str) -> float:
         """How many seconds of searching a caller has left, below 0 if the last search took more than there was."""
         now, most = self._clock(), self.limits.search_budget
-        if len(self._purses) > CALLERS:
-            self._purses = {one: purse for one, purse in self._purses.items() if self._filled(purse, now) < most}
-        purse = self._purses.setdefault(client, _Purse(most, now))
-        purse.left, purse.at = self._filled(purse, now), now
-        return purse.left
+        if len(self._balances) > CALLERS:
+            self._balances = {
+                one: balance for one, balance in self._balances.items() if self._filled(balance, now) < most
+            }
+        balance = self._balances.setdefault(client, _Balance(most, now))
+        balance.left, balance.at = self._filled(balance, now), now
+        return balance.left
 
-    def _filled(self, purse: _Purse, now: float) -> float:
-        return min(self.limits.search_budget, purse.left + (now - purse.at) * self.limits.search_share)
+    def _filled(self, balance: _Balance, now: float) -> float:
+        return min(self.limits.search_budget, balance.left + (now - balance.at) * self.limits.search_share)
 
     def _check(self, client: str) -> None:
         left = self.left(client)
@@ -124,7 +126,7 @@ class SearchLane:
         finally:
             took = self._clock() - began
             asked.used += took
-            self._purses[asked.client] = _Purse(self.left(asked.client) - took, self._clock())
+            self._balances[asked.client] = _Balance(self.left(asked.client) - took, self._clock())
             asyncio.get_running_loop().call_later(took, self._next)
 
     async def _wait(self, client: str) -> None:

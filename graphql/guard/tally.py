@@ -32,7 +32,7 @@ class Tally:
     introspection_depth: int = 0
     introspection_cost: int = 0
 
-    def beside(self, other: "Tally") -> "Tally":
+    def combined_with(self, other: "Tally") -> "Tally":
         """Both selections in one selection set."""
         return Tally(
             fields=min(self.fields + other.fields, SATURATED),

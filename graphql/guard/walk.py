@@ -116,7 +116,7 @@ class Walk:
         total = NOTHING
         for selection in node.selections:
             self.visits += 1
-            total = total.beside(self._selection(selection, parent, level))
+            total = total.combined_with(self._selection(selection, parent, level))
         return total.one_level_up()
 
     def _selection(self, node: SelectionNode, parent: GraphQLCompositeType | None, level: int) -> Tally:

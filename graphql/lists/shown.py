@@ -53,7 +53,7 @@ class Fields:
     Args:
         kind: The type; a ``ByField``.
         source: The model.
-        within: The attribute of the model that has what the model itself has not.
+        prefix: The attribute of the model that has what the model itself has not.
         columns: The columns that have another name than their attribute.
         made: The fields that are no mere attributes, by their names.
     """
@@ -63,11 +63,11 @@ class Fields:
         kind: type[Any],
         source: type[Any],
         *,
-        within: str = "",
+        prefix: str = "",
         columns: Mapping[str, str] | None = None,
         made: Mapping[str, Made | Whole] | None = None,
     ) -> None:
-        self._within, self._source = within, source
+        self._prefix, self._source = prefix, source
         self._renamed: Mapping[str, str] = columns or {}
         self._made: dict[str, Made | Whole] = {}
         for field in fields(kind):
@@ -81,7 +81,7 @@ class Fields:
     def _reader(self, made: Made | Whole) -> Whole:
         if not isinstance(made, Made):
             return made
-        paths = [one if hasattr(self._source, one) else f"{self._within}.{one}" for one in made.of]
+        paths = [one if hasattr(self._source, one) else f"{self._prefix}.{one}" for one in made.of]
         read, by = attrgetter(*paths) if paths else _nothing, made.by
         if by is same:
             return read

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Generic, TypeVar, cast
 
-from ...jobs.actions.idempotent import Memory
+from ...jobs.actions.idempotent import AnswerCodec
 from ...jobs.core.codes import ErrorCode
 from ...jobs.core.errors import InvalidInput, NotFound, UserError
 from ...jobs.core.model import Json, Run, Task
@@ -51,29 +51,29 @@ class Changed(Generic[M]):
     end_cursor: str | None = None
 
 
-def memory_of(name: str, recall: Callable[[Tx, Json], list[M]]) -> Memory[Changed[M]]:
+def codec_of(name: str, load: Callable[[Tx, Json], list[M]]) -> AnswerCodec[Changed[M]]:
     """How a repeated request on many finds its answer: the keys of the rows that it showed, under a name.
 
     Args:
         name: What the rows are called.
-        recall: Finds them again by what was kept.
+        load: Finds them again by what was kept.
     """
-    return Memory(
-        keep=lambda done: {
+    return AnswerCodec(
+        dump=lambda done: {
             name: [row.id for row in done.rows[:MAX_SHOWN]],
             "count": done.count,
             "hasMore": done.has_more,
             "endCursor": done.end_cursor,
         },
-        recall=lambda tx, stored: Changed(recall(tx, stored), stored["count"], stored["hasMore"], stored["endCursor"]),
+        load=lambda tx, stored: Changed(load(tx, stored), stored["count"], stored["hasMore"], stored["endCursor"]),
     )
 
 
 async def perform_many(
-    info: Info, selection: RunSelection | TaskSelection, action: Callable[[Tx], T], memory: Memory[T]
+    info: Info, selection: RunSelection | TaskSelection, action: Callable[[Tx], T], codec: AnswerCodec[T]
 ) -> Done[T]:
     """Run an action on many rows, unless its selection could choose more of them than was meant."""
-    return await perform(info, selection, action, memory, faults=selection_faults(info, selection))
+    return await perform(info, selection, action, codec, faults=selection_faults(info, selection))
 
 
 def answer_many(kind: type[P], done: Done[Changed[M]], **shown: Callable[[M], object]) -> P:
@@ -90,18 +90,18 @@ def answer_many(kind: type[P], done: Done[Changed[M]], **shown: Callable[[M], ob
 
 
 @dataclass(frozen=True, slots=True)
-class Deed(Generic[M]):
+class BulkAction(Generic[M]):
     """Something that is done to many.
 
     Attributes:
-        does: Does it to the rows of these keys; the rows that it answers are shown.
-        narrow: What rows must be besides what a filter says, so that it does something to them.
-        apt: Whether it does something to a row that was named.
+        apply: Does it to the rows of these keys; the rows that it answers are shown.
+        also: What rows must be besides what a filter says, so that it does something to them.
+        accepts: Whether it does something to a row that was named.
     """
 
-    does: Callable[[Tx, Sequence[int]], list[M]]
-    narrow: Callable[[Tx], Criteria]
-    apt: Callable[[M], bool]
+    apply: Callable[[Tx, Sequence[int]], list[M]]
+    criteria: Callable[[Tx], Criteria]
+    accepts: Callable[[M], bool]
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,7 +138,7 @@ def _named(selection: RunSelection | TaskSelection) -> list[Any] | None:
     return given(selection.ids) if isinstance(selection, RunSelection) else given(selection.names)
 
 
-def many_runs(tx: Tx, selection: RunSelection, deed: Deed[Run]) -> Changed[Run]:
+def many_runs(tx: Tx, selection: RunSelection, bulk_action: BulkAction[Run]) -> Changed[Run]:
     """Do something to the selected runs; without keys and filter to all, so ask `selection_faults` first.
 
     Raises:
@@ -147,7 +147,7 @@ def many_runs(tx: Tx, selection: RunSelection, deed: Deed[Run]) -> Changed[Run]:
     ids = given(selection.ids)
     if ids is None:
         filter = given(selection.filter) or RunFilter()
-        chosen = _by_filter(tx, RUNS, filter, selection.after, deed.narrow(tx), MAX_RUNS)
+        chosen = _by_filter(tx, RUNS, filter, selection.after, bulk_action.criteria(tx), MAX_RUNS)
     else:
         keys = sorted({parse_key(one, "ids", str(place)) for place, one in enumerate(ids)})
         chosen = _Chosen(_bounded(keys, MAX_RUNS, "ids", "runs"))
@@ -155,10 +155,10 @@ def many_runs(tx: Tx, selection: RunSelection, deed: Deed[Run]) -> Changed[Run]:
     missing = next((key for key in chosen.keys if key not in before), None)
     if missing is not None:
         raise NotFound(f"run '{missing}' does not exist", path=("ids",))
-    return _done(tx, chosen, before, deed, dry_run=bool(given(selection.dry_run)))
+    return _done(tx, chosen, before, bulk_action, dry_run=bool(given(selection.dry_run)))
 
 
-def many_tasks(tx: Tx, selection: TaskSelection, deed: Deed[Task]) -> Changed[Task]:
+def many_tasks(tx: Tx, selection: TaskSelection, bulk_action: BulkAction[Task]) -> Changed[Task]:
     """Do something to the selected tasks; as `many_runs`.
 
     Raises:
@@ -167,7 +167,7 @@ def many_tasks(tx: Tx, selection: TaskSelection, deed: Deed[Task]) -> Changed[Ta
     names = given(selection.names)
     if names is None:
         filter = given(selection.filter) or TaskFilter()
-        chosen = _by_filter(tx, TASKS, filter, selection.after, deed.narrow(tx), MAX_TASKS)
+        chosen = _by_filter(tx, TASKS, filter, selection.after, bulk_action.criteria(tx), MAX_TASKS)
     else:
         wanted = _bounded(sorted(set(names)), MAX_TASKS, "names", "tasks")
         found = stored_tasks.by_names(tx.conn, wanted)
@@ -175,7 +175,9 @@ def many_tasks(tx: Tx, selection: TaskSelection, deed: Deed[Task]) -> Changed[Ta
         if missing is not None:
             raise unknown("task", missing, stored_tasks.names_like(tx.conn, missing), field="names")
         chosen = _Chosen(sorted(task.id for task in found.values()))
-    return _done(tx, chosen, stored_tasks.by_ids(tx.conn, chosen.keys), deed, dry_run=bool(given(selection.dry_run)))
+    return _done(
+        tx, chosen, stored_tasks.by_ids(tx.conn, chosen.keys), bulk_action, dry_run=bool(given(selection.dry_run))
+    )
 
 
 def _bounded(named: list[Any], most: int, field: str, what: str) -> list[Any]:
@@ -184,19 +186,17 @@ def _bounded(named: list[Any], most: int, field: str, what: str) -> list[Any]:
     return named
 
 
-def _done(tx: Tx, chosen: _Chosen, before: dict[int, M], deed: Deed[M], *, dry_run: bool) -> Changed[M]:
-    apt = [key for key in chosen.keys if deed.apt(before[key])]
-    rows = [before[key] for key in apt] if dry_run else deed.does(tx, chosen.keys)
-    return Changed(rows, len(apt), chosen.has_more, chosen.end_cursor)
+def _done(tx: Tx, chosen: _Chosen, before: dict[int, M], bulk_action: BulkAction[M], *, dry_run: bool) -> Changed[M]:
+    accepts = [key for key in chosen.keys if bulk_action.accepts(before[key])]
+    rows = [before[key] for key in accepts] if dry_run else bulk_action.apply(tx, chosen.keys)
+    return Changed(rows, len(accepts), chosen.has_more, chosen.end_cursor)
 
 
-def _by_filter(
-    tx: Tx, listing: Listing[M], filter: AnyFilter, after: str | None, narrow: Criteria, most: int
-) -> _Chosen:
+def _by_filter(tx: Tx, listing: Listing[M], filter: AnyFilter, after: str | None, also: Criteria, most: int) -> _Chosen:
     """The next rows that a filter finds, and where to go on behind them."""
     behind, newest = _place(tx, listing, given(after))
-    within = AllOf((Condition("id", Operator.GT, behind), Condition("id", Operator.LTE, newest)))
-    criteria = AllOf((_criteria(tx, filter), narrow, within))
+    in_range = AllOf((Condition("id", Operator.GT, behind), Condition("id", Operator.LTE, newest)))
+    criteria = AllOf((_criteria(tx, filter), also, in_range))
     keys = pages.ids(tx.conn, listing, criteria, most + 1)
     kept = keys[:most]
     end = encode(_name(listing), PLACE, (kept[-1], newest)) if kept else None

@@ -13,7 +13,7 @@ from typing import Any, Final, Generic, Protocol, TypeVar, cast, runtime_checkab
 
 import strawberry
 
-from ...jobs.actions.idempotent import Memory, Request, once
+from ...jobs.actions.idempotent import AnswerCodec, Request, once
 from ...jobs.core.auth.audit import Record
 from ...jobs.core.errors import InvalidInput, NotFound, refuse
 from ...jobs.core.errors import UserError as Refusal
@@ -50,10 +50,10 @@ async def perform(
     info: Info,
     input: object,
     action: Callable[[Tx], T],
-    memory: Memory[T],
+    codec: AnswerCodec[T],
     *,
     key: str | None = None,
-    shorter: Callable[[Record], Awaitable[T | None]] | None = None,
+    fast_path: Callable[[Record], Awaitable[T | None]] | None = None,
     faults: Iterable[Refusal] = (),
 ) -> Done[T]:
     """Run ``action`` in one transaction.
@@ -64,9 +64,9 @@ async def perform(
         info: Of the resolver; its field's name is part of what an idempotency key stands for.
         input: What the client sent; its texts and numbers are checked here.
         action: Calls ``jobs.actions``.
-        memory: How a repeated request finds its answer.
+        codec: How a repeated request finds its answer.
         key: The idempotency key, unless ``input`` carries it.
-        shorter: Does the same in less than a transaction, with this entry of the audit log; None: it cannot, and has
+        fast_path: Does the same in less than a transaction, with this entry of the audit log; None: it cannot, and has
             done nothing. Not asked where there is an idempotency key.
         faults: What else is wrong with the input.
     """
@@ -74,13 +74,13 @@ async def perform(
     async def write() -> T:
         chosen = key or getattr(input, "idempotency_key", None) or None
         request = None if chosen is None else Request(chosen, info.field_name, digest(info, input))
-        if request is None and shorter is not None:
+        if request is None and fast_path is not None:
             subject, asked = _asked(input)
-            done = await shorter(Record(info.context.person.actor, info.field_name, subject, after=asked))
+            done = await fast_path(Record(info.context.person.actor, info.field_name, subject, after=asked))
             if done is not None:
                 info.context.renew()
                 return done
-        return await info.context.write(once, request, partial(_audited, action, info.field_name, input), memory)
+        return await info.context.write(once, request, partial(_audited, action, info.field_name, input), codec)
 
     return await _done(input, write, faults)
 
@@ -261,7 +261,7 @@ def _shown(path: tuple[str, ...]) -> str:
     return ".".join(path) or "input"
 
 
-def recall_task(tx: Tx, stored: Json) -> Task:
+def restore_task(tx: Tx, stored: Json) -> Task:
     """The task of a repeated request, as it is now.
 
     Raises:
@@ -273,29 +273,29 @@ def recall_task(tx: Tx, stored: Json) -> Task:
     return found
 
 
-def recall_tasks(tx: Tx, stored: Json) -> list[Task]:
+def restore_tasks(tx: Tx, stored: Json) -> list[Task]:
     """The tasks of a repeated request, as they are now; those deleted since are left out."""
     found = task_store.by_ids(tx.conn, stored["tasks"])
     return [found[task_id] for task_id in stored["tasks"] if task_id in found]
 
 
-def recall_runs(tx: Tx, stored: Json) -> list[Run]:
+def restore_runs(tx: Tx, stored: Json) -> list[Run]:
     """The runs of a repeated request, as they are now; those pruned since are left out."""
     found = run_store.by_ids(tx.conn, stored["runs"])
     return [found[run_id] for run_id in stored["runs"] if run_id in found]
 
 
-def recall_run(tx: Tx, stored: Json) -> Run:
+def restore_run(tx: Tx, stored: Json) -> Run:
     """The run of a repeated request, as it is now.
 
     Raises:
         NotFound: it was pruned since.
     """
-    found = recall_runs(tx, stored)
+    found = restore_runs(tx, stored)
     if not found:
         raise NotFound("the run that this request answered with was pruned since")
     return found[0]
 
 
-ONE_TASK: Final[Memory[Task]] = Memory(keep=lambda task: {"task": task.id}, recall=recall_task)
-ONE_RUN: Final[Memory[Run]] = Memory(keep=lambda run: {"runs": [run.id]}, recall=recall_run)
+ONE_TASK: Final[AnswerCodec[Task]] = AnswerCodec(dump=lambda task: {"task": task.id}, load=restore_task)
+ONE_RUN: Final[AnswerCodec[Run]] = AnswerCodec(dump=lambda run: {"runs": [run.id]}, load=restore_run)

@@ -225,7 +225,7 @@ class EnqueueRunsInput:
         """What the engine's rules say against the settings of the runs."""
         for place, run in enumerate(self.runs):
             for fault in new_run_faults(run.to_run()):
-                yield fault.within("runs", str(place))
+                yield fault.with_prefix("runs", str(place))
 
 
 @strawberry.input(description="A run to be cancelled.")

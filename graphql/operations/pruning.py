@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Final
 
-from ...jobs.actions.idempotent import Memory
+from ...jobs.actions.idempotent import AnswerCodec
 from ...jobs.actions.runs import check_job_args, trigger_job
 from ...jobs.builtin.prune import DEFAULT_AGE_DAYS
 from ...jobs.core.errors import UserError
@@ -14,7 +14,7 @@ from ...jobs.store.db.transaction import Tx
 from ...jobs.store.read import executions as execution_store
 from ...jobs.store.read.prunable import prunable
 from ..arguments import camel
-from .changes import given, recall_run
+from .changes import given, restore_run
 from .inputs import PruneHistoryInput
 
 JOB: Final = "prune_history"
@@ -63,7 +63,7 @@ def _shown(tx: Tx, ids: Sequence[int]) -> list[Execution]:
     return [known[key] for key in ids if key in known]
 
 
-def _keep(pruning: Pruning) -> Json:
+def _dump(pruning: Pruning) -> Json:
     return {
         "run": None if pruning.run is None else pruning.run.id,
         "executions": [execution.id for execution in pruning.executions],
@@ -72,9 +72,9 @@ def _keep(pruning: Pruning) -> Json:
     }
 
 
-def _recall(tx: Tx, stored: Json) -> Pruning:
-    run = None if stored["run"] is None else recall_run(tx, {"runs": [stored["run"]]})
+def _load(tx: Tx, stored: Json) -> Pruning:
+    run = None if stored["run"] is None else restore_run(tx, {"runs": [stored["run"]]})
     return Pruning(run, _shown(tx, stored["executions"]), stored["count"], stored["hasMore"])
 
 
-PRUNING: Final[Memory[Pruning]] = Memory(keep=_keep, recall=_recall)
+PRUNING: Final[AnswerCodec[Pruning]] = AnswerCodec(dump=_dump, load=_load)

@@ -6,7 +6,7 @@ from typing import Annotated
 import strawberry
 
 from ...jobs.actions import groups as actions
-from ...jobs.actions.idempotent import Memory
+from ...jobs.actions.idempotent import AnswerCodec
 from ...jobs.actions.nodes import drain_node, resume_node
 from ...jobs.core import model
 from ...jobs.core.errors import NotFound
@@ -24,12 +24,12 @@ from .changes import given, perform
 from .inputs import DrainNodeInput, PauseGroupInput, ResumeGroupInput, ResumeNodeInput, UpdateGroupInput
 
 
-def recall_group(tx: Tx, stored: Json) -> model.Group:
+def restore_group(tx: Tx, stored: Json) -> model.Group:
     """The group of a repeated request, as it is now."""
     return group_store.settings(tx.conn).get(stored["group"], model.Group(stored["group"]))
 
 
-def recall_node(tx: Tx, stored: Json) -> model.Node:
+def restore_node(tx: Tx, stored: Json) -> model.Node:
     """The node of a repeated request, as it is now.
 
     Raises:
@@ -41,8 +41,8 @@ def recall_node(tx: Tx, stored: Json) -> model.Node:
     return found[stored["node"]]
 
 
-ONE_GROUP: Memory[model.Group] = Memory(keep=lambda group: {"group": group.name}, recall=recall_group)
-ONE_NODE: Memory[model.Node] = Memory(keep=lambda node: {"node": node.id}, recall=recall_node)
+ONE_GROUP: AnswerCodec[model.Group] = AnswerCodec(dump=lambda group: {"group": group.name}, load=restore_group)
+ONE_NODE: AnswerCodec[model.Node] = AnswerCodec(dump=lambda node: {"node": node.id}, load=restore_node)
 
 
 @strawberry.type
@@ -74,7 +74,7 @@ class QueueMutations:
 
         def action(tx: Tx) -> model.Group:
             if input.max_running is strawberry.UNSET:
-                return recall_group(tx, {"group": input.name})
+                return restore_group(tx, {"group": input.name})
             return actions.update_group(tx, input.name, max_running=input.max_running)
 
         done = await perform(info, input, action, ONE_GROUP)

@@ -9,7 +9,7 @@ import strawberry
 from strawberry.scalars import JSON
 
 from ...jobs.actions import runs as actions
-from ...jobs.actions.idempotent import Memory
+from ...jobs.actions.idempotent import AnswerCodec
 from ...jobs.actions.queue.requested import put_requested
 from ...jobs.actions.runs import Enqueued
 from ...jobs.core.auth.audit import Record
@@ -28,13 +28,13 @@ from ..guard.sizes import Size
 from ..scalars import BigInt
 from ..types import entities
 from ..types.payloads import HistoryPruned, JobTriggered, RunChanged, RunsChanged, RunsEnqueued, RunsMadeDue
-from .bulk import Changed, Deed, answer_many, many_runs, memory_of, perform_many, selection_faults
+from .bulk import BulkAction, Changed, answer_many, codec_of, many_runs, perform_many, selection_faults
 from .bulk_inputs import CancelRunsInput, RetryNowInput, RetryRunsInput, SetRunPriorityInput
-from .changes import ONE_RUN, args_of, given, parse_key, perform, recall_runs
+from .changes import ONE_RUN, args_of, given, parse_key, perform, restore_runs
 from .inputs import CancelRunInput, EnqueueRunsInput, PruneHistoryInput, RetryRunInput, UpdateRunInput
 from .pruning import PRUNING, prune
 
-CHANGED: Final = memory_of("runs", recall_runs)
+CHANGED: Final = codec_of("runs", restore_runs)
 NOT_ASKED: Final = Condition("cancel_requested_at", Operator.IS_NULL, value=True)
 """A run that was asked to stop is as asked already."""
 
@@ -43,19 +43,19 @@ def _unless_retried(_tx: Tx) -> Condition:
     return equal("retried", value=False)
 
 
-def recall_enqueued(tx: Tx, stored: Json) -> list[Enqueued]:
+def restore_enqueued(tx: Tx, stored: Json) -> list[Enqueued]:
     """The runs of a repeated ``enqueueRuns``, as they are now; those pruned since are left out."""
     found = run_store.by_ids(tx.conn, stored["runs"])
     pairs = zip(stored["runs"], stored["deduplicated"], strict=True)
     return [Enqueued(found[run_id], deduplicated) for run_id, deduplicated in pairs if run_id in found]
 
 
-ENQUEUED: Final[Memory[list[Enqueued]]] = Memory(
-    keep=lambda enqueued: {
+ENQUEUED: Final[AnswerCodec[list[Enqueued]]] = AnswerCodec(
+    dump=lambda enqueued: {
         "runs": [one.run.id for one in enqueued],
         "deduplicated": [one.deduplicated for one in enqueued],
     },
-    recall=recall_enqueued,
+    load=restore_enqueued,
 )
 
 
@@ -67,12 +67,14 @@ class TriggerJobInput:
     args: object
 
 
-def deed(
-    states: Collection[RunState], does: Callable[[Tx, Sequence[int]], list[Run]], *also: Callable[[Tx], Criteria]
-) -> Deed[Run]:
+def bulk_action(
+    states: Collection[RunState], apply: Callable[[Tx, Sequence[int]], list[Run]], *also: Callable[[Tx], Criteria]
+) -> BulkAction[Run]:
     """What is done to runs in these states; a filter finds those alone that meet the further conditions as well."""
     in_states = one_of("state", tuple(sorted(states)))
-    return Deed(does, lambda tx: AllOf((in_states, *(each(tx) for each in also))), lambda run: run.state in states)
+    return BulkAction(
+        apply, lambda tx: AllOf((in_states, *(each(tx) for each in also))), lambda run: run.state in states
+    )
 
 
 @strawberry.type
@@ -92,12 +94,12 @@ class RunMutations:
         """The new run; an unknown job is data and no error."""
         action = partial(actions.trigger_job, job_name=job_name, args=args_of(args), actor=info.context.person.name)
 
-        def shorter(record: Record) -> Awaitable[Run | None]:
+        def fast_path(record: Record) -> Awaitable[Run | None]:
             run = actions.triggered(job_name, args_of(args), *info.context.person.submitter)
             return put_requested(info.context.database, run, record)
 
         asked = TriggerJobInput(job_name, args)
-        done = await perform(info, asked, action, ONE_RUN, key=idempotency_key, shorter=shorter)
+        done = await perform(info, asked, action, ONE_RUN, key=idempotency_key, fast_path=fast_path)
         if done.result is None:
             error = done.errors[0]
             message = f"Unknown job: {job_name}" if error.code is ErrorCode.UNKNOWN_JOB else error.message
@@ -120,13 +122,13 @@ class RunMutations:
                 raise InvalidInput(f"runs: must be 1 to {MAX_RUNS:,} runs, got {len(input.runs):,}", path=("runs",))
             return actions.enqueue_runs(tx, [run.to_run(submitter) for run in input.runs])
 
-        async def shorter(record: Record) -> list[Enqueued] | None:
+        async def fast_path(record: Record) -> list[Enqueued] | None:
             if len(input.runs) != 1:
                 return None
             put = await put_requested(info.context.database, input.runs[0].to_run(submitter), record)
             return None if put is None else [Enqueued(put, deduplicated=False)]
 
-        done = await perform(info, input, action, ENQUEUED, shorter=shorter)
+        done = await perform(info, input, action, ENQUEUED, fast_path=fast_path)
         runs = [entities.Run.from_model(one.run, deduplicated=one.deduplicated) for one in done.result or ()]
         return RunsEnqueued(runs=runs, errors=done.errors)
 
@@ -148,7 +150,7 @@ class RunMutations:
     async def cancel_runs(self, info: Info, input: Annotated[CancelRunsInput, INPUT]) -> RunsChanged:
         """The runs after the request."""
         cancel = partial(actions.cancel_runs, reason=given(input.reason), actor=info.context.person.name)
-        action = partial(many_runs, selection=input, deed=deed(UNFINISHED, cancel, lambda _: NOT_ASKED))
+        action = partial(many_runs, selection=input, bulk_action=bulk_action(UNFINISHED, cancel, lambda _: NOT_ASKED))
         done = await perform_many(info, input, action, CHANGED)
         return answer_many(RunsChanged, done, runs=entities.Run.from_model)
 
@@ -192,7 +194,7 @@ class RunMutations:
         """The new runs."""
         retry = partial(actions.retry_runs, actor=info.context.person.name)
         once_only = [_unless_retried] if input.exclude_retried else []
-        action = partial(many_runs, selection=input, deed=deed(FINAL, retry, *once_only))
+        action = partial(many_runs, selection=input, bulk_action=bulk_action(FINAL, retry, *once_only))
         done = await perform_many(info, input, action, CHANGED)
         return answer_many(RunsChanged, done, runs=entities.Run.from_model)
 
@@ -221,7 +223,7 @@ class RunMutations:
     )
     async def retry_now(self, info: Info, input: Annotated[RetryNowInput, INPUT]) -> RunsMadeDue:
         """The runs that are due."""
-        chosen, later = given(input.id), deed(CLAIMABLE, actions.make_due, _not_due)
+        chosen, later = given(input.id), bulk_action(CLAIMABLE, actions.make_due, _not_due)
 
         def action(tx: Tx) -> Changed[Run]:
             if chosen is None:
@@ -244,7 +246,7 @@ class RunMutations:
             return actions.set_priority(tx, ids, input.priority)
 
         differs = Condition("priority", Operator.NE, input.priority)
-        action = partial(many_runs, selection=input, deed=deed(CLAIMABLE, change, lambda _: differs))
+        action = partial(many_runs, selection=input, bulk_action=bulk_action(CLAIMABLE, change, lambda _: differs))
         return answer_many(RunsChanged, await perform_many(info, input, action, CHANGED), runs=entities.Run.from_model)
 
 

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Final
 import strawberry
 from strawberry.scalars import JSON
 
-from ...jobs.actions.idempotent import Memory
+from ...jobs.actions.idempotent import AnswerCodec
 from ...jobs.actions.task_sets import apply_sets
 from ...jobs.core.model import Json
 from ...jobs.core.task_sets import (
@@ -31,9 +31,9 @@ MAX_SETS: Final = 200
 MOST_CHANGES: Final = 30
 
 Done = list[PlannedTask]
-PLANNED: Final[Memory[Done]] = Memory(
-    keep=lambda done: [{**asdict(one), "action": one.action.value} for one in done],
-    recall=lambda _, stored: [_recalled(one) for one in stored],
+PLANNED: Final[AnswerCodec[Done]] = AnswerCodec(
+    dump=lambda done: [{**asdict(one), "action": one.action.value} for one in done],
+    load=lambda _, stored: [_recalled(one) for one in stored],
 )
 
 

@@ -9,7 +9,7 @@ import strawberry
 
 from ...jobs.actions import deletion
 from ...jobs.actions import tasks as actions
-from ...jobs.actions.idempotent import Memory
+from ...jobs.actions.idempotent import AnswerCodec
 from ...jobs.core.model import Run, Task, TaskSource
 from ...jobs.store.db.transaction import Tx
 from ...jobs.store.read import jobs as stored_jobs
@@ -22,9 +22,9 @@ from ..fields import mutates
 from ..scalars import BigInt
 from ..types import entities
 from ..types.payloads import RunChanged, TaskChanged, TaskDeleted, TasksChanged, TasksDeleted, TasksOfOwnerDeleted
-from .bulk import Deed, answer_many, many_tasks, memory_of, perform_many
+from .bulk import BulkAction, answer_many, codec_of, many_tasks, perform_many
 from .bulk_inputs import DeleteTasksInput, PauseTasksInput, ResumeTasksInput
-from .changes import ONE_RUN, ONE_TASK, args_of, given, perform, recall_runs, recall_tasks
+from .changes import ONE_RUN, ONE_TASK, args_of, given, perform, restore_runs, restore_tasks
 from .inputs import (
     CreateTaskInput,
     DeleteTaskInput,
@@ -39,7 +39,7 @@ from .inputs import (
 MAX_NAMES: Final = 200
 MAX_RUNS: Final = 200
 """Unfinished runs of a deleted task that are shown."""
-NAMES: Memory[list[str]] = Memory(keep=lambda names: {"names": names}, recall=lambda _, stored: stored["names"])
+NAMES: AnswerCodec[list[str]] = AnswerCodec(dump=lambda names: {"names": names}, load=lambda _, stored: stored["names"])
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,32 +61,32 @@ class Deleted:
     end_cursor: str | None
 
 
-DELETION: Final[Memory[Deletion]] = Memory(
-    keep=lambda done: {"name": done.name, "runs": [run.id for run in done.runs], "count": done.count},
-    recall=lambda tx, stored: Deletion(stored["name"], recall_runs(tx, stored), stored["count"]),
+DELETION: Final[AnswerCodec[Deletion]] = AnswerCodec(
+    dump=lambda done: {"name": done.name, "runs": [run.id for run in done.runs], "count": done.count},
+    load=lambda tx, stored: Deletion(stored["name"], restore_runs(tx, stored), stored["count"]),
 )
 
 
-TASKS: Final = memory_of("tasks", recall_tasks)
-DELETED: Final[Memory[Deleted]] = Memory(
-    keep=lambda done: {
+TASKS: Final = codec_of("tasks", restore_tasks)
+DELETED: Final[AnswerCodec[Deleted]] = AnswerCodec(
+    dump=lambda done: {
         "names": done.names,
         "count": done.count,
         "hasMore": done.has_more,
         "endCursor": done.end_cursor,
     },
-    recall=lambda _, stored: Deleted(stored["names"], stored["count"], stored["hasMore"], stored["endCursor"]),
+    load=lambda _, stored: Deleted(stored["names"], stored["count"], stored["hasMore"], stored["endCursor"]),
 )
 
 
 def each(action: Callable[[Tx, str], Task]) -> Callable[[Tx, Sequence[int]], list[Task]]:
     """An action on one task as one on many."""
 
-    def does(tx: Tx, ids: Sequence[int]) -> list[Task]:
+    def apply(tx: Tx, ids: Sequence[int]) -> list[Task]:
         names = [task.name for task in task_store.by_ids(tx.conn, ids).values()]
         return [action(tx, name) for name in sorted(names)]
 
-    return does
+    return apply
 
 
 @strawberry.type
@@ -206,8 +206,8 @@ class TaskMutations:
         """The paused tasks."""
         reason, actor = given(input.reason), info.context.person.name
         pause = each(lambda tx, name: actions.pause_task(tx, name, reason=reason, actor=actor))
-        deed = Deed(pause, lambda _: equal("enabled", value=True), lambda _: True)
-        action = partial(many_tasks, selection=input, deed=deed)
+        bulk_action = BulkAction(pause, lambda _: equal("enabled", value=True), lambda _: True)
+        action = partial(many_tasks, selection=input, bulk_action=bulk_action)
         done = await perform_many(info, input, action, TASKS)
         return answer_many(TasksChanged, done, tasks=entities.Task.from_model)
 
@@ -216,8 +216,8 @@ class TaskMutations:
         """The resumed tasks."""
         actor = info.context.person.name
         resume = each(lambda tx, name: actions.resume_task(tx, name, actor=actor))
-        deed = Deed(resume, lambda _: equal("enabled", value=False), lambda task: task.paused)
-        action = partial(many_tasks, selection=input, deed=deed)
+        bulk_action = BulkAction(resume, lambda _: equal("enabled", value=False), lambda task: task.paused)
+        action = partial(many_tasks, selection=input, bulk_action=bulk_action)
         return answer_many(TasksChanged, await perform_many(info, input, action, TASKS), tasks=entities.Task.from_model)
 
     @mutates(
@@ -228,10 +228,10 @@ class TaskMutations:
     async def delete_tasks(self, info: Info, input: Annotated[DeleteTasksInput, INPUT]) -> TasksDeleted:
         """The names of the deleted tasks."""
         delete = each(lambda tx, name: deletion.delete_task(tx, name, actor=info.context.person.name).task)
-        deed = Deed(delete, _deletable, lambda _: True)
+        bulk_action = BulkAction(delete, _deletable, lambda _: True)
 
         def action(tx: Tx) -> Deleted:
-            done = many_tasks(tx, input, deed)
+            done = many_tasks(tx, input, bulk_action)
             return Deleted([task.name for task in done.rows], done.count, done.has_more, done.end_cursor)
 
         return (await perform_many(info, input, action, DELETED)).answer(

@@ -21,7 +21,7 @@ from .budget import Budget
 END_SECONDS: Final = 0.1
 """So much later than the execution itself, what it still reads ends."""
 
-PATIENCE: Final = 10.0
+RETRY_SECONDS: Final = 10.0
 """Seconds for which a subscription repeats a read while the database is away: its reader would only come back."""
 
 
@@ -34,14 +34,14 @@ class Reads:
         cost: as the guard measured it.
         costly: whether it must leave the connections of cheap ones alone.
         deadline: when its reads end, by the event loop's clock; None = they have no common end.
-        patience: seconds for which a read is repeated while the database is away.
+        retry_seconds: seconds for which a read is repeated while the database is away.
     """
 
     client: str = ""
     cost: int = 0
     costly: bool = False
     deadline: float | None = None
-    patience: float = 0.0
+    retry_seconds: float = 0.0
 
 
 Lane = Callable[[Any, Reads], Any]
@@ -124,7 +124,7 @@ class Bounds:
         client: str,
         cost: int,
         context: Any,  # noqa: ANN401 - the schema's own type
-        patience: float = 0.0,
+        retry_seconds: float = 0.0,
     ) -> AsyncGenerator[Any, None]:
         """Wait until the budget has room for an execution; the context for it, while the block runs.
 
@@ -132,7 +132,7 @@ class Bounds:
             client: Whose budget it uses.
             cost: As the guard measured it.
             context: Of its operation.
-            patience: See `Reads`.
+            retry_seconds: See `Reads`.
 
         Raises:
             UserFacingError: the server is busy, see `Budget.admitted`.
@@ -140,12 +140,12 @@ class Bounds:
         async with self._budget.admitted(client, cost):
             deadline = asyncio.get_running_loop().time() + self._limits.operation_seconds + END_SECONDS
             costly = cost > self._limits.cheap_cost
-            reads = Reads(client=client, cost=cost, costly=costly, deadline=deadline, patience=patience)
+            reads = Reads(client=client, cost=cost, costly=costly, deadline=deadline, retry_seconds=retry_seconds)
             yield self._lane(context, reads)
 
     def of_source(self, context: Any) -> Any:  # noqa: ANN401 - the schema's own type
         """The context for what a subscription reads to find its events."""
-        return self._lane(context, Reads(patience=PATIENCE))
+        return self._lane(context, Reads(retry_seconds=RETRY_SECONDS))
 
     def of_events(self, client: str, cost: int) -> EventBounds:
         """The bounds of each event of a subscription that costs so much."""
@@ -153,7 +153,7 @@ class Bounds:
 
     @asynccontextmanager
     async def _event(self, client: str, cost: int, context: Any) -> AsyncGenerator[Any, None]:  # noqa: ANN401
-        async with self.admitted(client, cost, context, PATIENCE) as found:
+        async with self.admitted(client, cost, context, RETRY_SECONDS) as found:
             try:
                 async with asyncio.timeout(self._limits.operation_seconds):
                     yield found

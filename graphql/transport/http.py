@@ -16,8 +16,8 @@ from graphql import GraphQLError
 from ..errors import UserFacingError, error_answer, mask, retry_after
 from ..guard.document import Prepared, RequestRefused
 from .body import Body
-from .door import FrontDoor
 from .engine import encode_json
+from .gateway import Gateway
 from .negotiate import MediaType, negotiate, status_of
 from .request import GraphQLRequest, decode, parse_json, parse_request
 from .sse import EventStream, last_event_id
@@ -29,8 +29,8 @@ HEADERS: Final = {"cache-control": "no-store", "x-content-type-options": "nosnif
 class HttpEndpoint:
     """The ASGI application of the route; it takes every method, to refuse all but POST in the same form."""
 
-    def __init__(self, door: FrontDoor) -> None:
-        self._door = door
+    def __init__(self, gateway: Gateway) -> None:
+        self._gateway = gateway
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
@@ -48,15 +48,15 @@ class HttpEndpoint:
             self._check_head(request)
             media = negotiate(request.headers.get("accept"))
             # Before the body is read: who may not ask need not be listened to.
-            context = await self._door.get_context(request)
+            context = await self._gateway.get_context(request)
             if media is MediaType.STREAM:
-                body = await self._door.bodies.read(request, context, most=self._door.limits.body_bytes)
+                body = await self._gateway.bodies.read(request, context, most=self._gateway.limits.body_bytes)
                 return self._stream(request, self._parse(body), context)
-            body = await self._door.bodies.read(request, context)
+            body = await self._gateway.bodies.read(request, context)
             # What is long takes its time; others are answered meanwhile.
             operation = await asyncio.to_thread(self._parse, body) if body.wide else self._parse(body)
-            prepared = self._door.prepare(operation)
-            body.check(prepared, self._door.limits)
+            prepared = self._gateway.prepare(operation)
+            body.check(prepared, self._gateway.limits)
             return await self._execute(request, prepared, context, media)
         except RequestRefused as refused:
             return self._refusal(refused.errors, media)
@@ -71,7 +71,7 @@ class HttpEndpoint:
                 f"GraphQL is served by POST; {request.method[:20]} is not supported. Send JSON to {request.url.path}."
             )
             raise UserFacingError(message, code="METHOD_NOT_ALLOWED", http_status=405)
-        self._door.site.check(request)
+        self._gateway.site.check(request)
         content_type = request.headers.get("content-type", "")
         if not CONTENT_TYPE.fullmatch(content_type.strip()):
             message = f"The Content-Type must be application/json, got '{content_type[:100]}'."
@@ -82,29 +82,29 @@ class HttpEndpoint:
             raise UserFacingError(message, code="UNSUPPORTED_ENCODING", http_status=415)
 
     def _parse(self, body: Body) -> GraphQLRequest:
-        return parse_request(parse_json(decode(body.content), self._door.limits))
+        return parse_request(parse_json(decode(body.content), self._gateway.limits))
 
     async def _execute(self, request: Request, prepared: Prepared, context: Any, media: MediaType) -> Response:  # noqa: ANN401
         if prepared.is_subscription:
             message = "A subscription needs a stream: use a WebSocket, or POST with 'Accept: text/event-stream'."
             raise UserFacingError(message, code="SUBSCRIPTION_NEEDS_STREAM", http_status=400)
-        answer = await self._door.execute(prepared, context, request)
-        response = _json(self._door.engine.encode(answer), media, status_of(answer, media))
+        answer = await self._gateway.execute(prepared, context, request)
+        response = _json(self._gateway.engine.encode(answer), media, status_of(answer, media))
         _say_when(response, answer)
         return response
 
     def _stream(self, request: Request, operation: GraphQLRequest, context: Any) -> ASGIApp:  # noqa: ANN401
-        self._door.streams.check()
+        self._gateway.streams.check()
         cursor = last_event_id(request)
         if cursor is not None:
             # Variables that an operation does not declare are ignored.
-            variables = {**operation.variables, self._door.resume_variable: cursor}
+            variables = {**operation.variables, self._gateway.resume_variable: cursor}
             operation = replace(operation, variables=variables)
         try:
-            return EventStream(self._door, self._door.prepare(operation), context, request)
+            return EventStream(self._gateway, self._gateway.prepare(operation), context, request)
         except RequestRefused as refused:
             # The protocol wants refusals inside of the stream: browsers show nothing of a failed one.
-            return EventStream(self._door, refused, context, request)
+            return EventStream(self._gateway, refused, context, request)
 
     def _refusal(self, errors: list[Any], media: MediaType) -> Response:
         answer = error_answer(errors)

@@ -10,8 +10,8 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 from ..errors import UserFacingError, mask
 from ..guard.document import Prepared, RequestRefused
 from ..guard.limits import LimitExceeded
-from .door import FrontDoor
 from .engine import encode_json
+from .gateway import Gateway
 from .request import GraphQLRequest, parse_request
 from .sending import CloseSocket, SlowReader
 
@@ -24,7 +24,7 @@ class SocketOperations:
 
     def __init__(
         self,
-        door: FrontDoor,
+        gateway: Gateway,
         websocket: WebSocket,
         send: Callable[[str], Awaitable[None]],
         end_socket: Callable[[Exception], None],
@@ -32,12 +32,12 @@ class SocketOperations:
         """Start without operations.
 
         Args:
-            door: the parts shared by all transports.
+            gateway: the parts shared by all transports.
             websocket: the connection, for the context.
             send: sends one encoded message; raises `SlowReader` or `WebSocketDisconnect`.
             end_socket: ends the socket for the reason an operation met.
         """
-        self._door = door
+        self._gateway = gateway
         self._websocket = websocket
         self._send = send
         self._end_socket = end_socket
@@ -56,7 +56,7 @@ class SocketOperations:
             request = parse_request(payload)
         except UserFacingError as error:
             raise CloseSocket(4400, error.message.replace("The body", "The payload of subscribe")) from None
-        maximum = self._door.limits.operations_per_socket
+        maximum = self._gateway.limits.operations_per_socket
         if len(self._open) >= maximum:
             what = "This socket has too many open operations"
             refusal = LimitExceeded("operations_per_socket", maximum, maximum + 1, what)
@@ -99,8 +99,8 @@ class SocketOperations:
     async def _answer(self, operation_id: str, request: GraphQLRequest) -> bool:
         """Send all results; False when the operation ended in an error message."""
         try:
-            context = await self._door.get_context(self._websocket)
-            prepared = self._door.prepare(request)
+            context = await self._gateway.get_context(self._websocket)
+            prepared = self._gateway.prepare(request)
             return await self._results(operation_id, prepared, context)
         except (SlowReader, WebSocketDisconnect):
             raise
@@ -112,16 +112,16 @@ class SocketOperations:
 
     async def _results(self, operation_id: str, prepared: Prepared, context: Any) -> bool:  # noqa: ANN401
         if prepared.is_subscription:
-            async with aclosing(self._door.stream(prepared, context, self._websocket)) as answers:
+            async with aclosing(self._gateway.stream(prepared, context, self._websocket)) as answers:
                 async for answer in answers:
                     await self._send(_message(operation_id, "next", answer.text))
             return True
-        result = await self._door.execute(prepared, context, self._websocket)
+        result = await self._gateway.execute(prepared, context, self._websocket)
         if "data" not in result:
             # Nothing has been executed: the protocol has a message of its own for that.
             await self._send_errors(operation_id, result["errors"])
             return False
-        await self._send(_message(operation_id, "next", self._door.engine.encode(result)))
+        await self._send(_message(operation_id, "next", self._gateway.engine.encode(result)))
         return True
 
     async def _send_errors(self, operation_id: str, errors: Sequence[Any]) -> None:

@@ -16,8 +16,8 @@ from starlette.types import Receive, Scope, Send
 
 from ..errors import UserFacingError, error_answer, mask
 from ..guard.document import Prepared, RequestRefused
-from .door import FrontDoor
 from .engine import encode_json
+from .gateway import Gateway
 from .members import Encoded
 from .sending import BoundedSender, SlowReader
 
@@ -53,13 +53,13 @@ class EventStream:
 
     def __init__(
         self,
-        door: FrontDoor,
+        gateway: Gateway,
         operation: Prepared | RequestRefused,
         context: Any,  # noqa: ANN401 - the schema's own type
         connection: HTTPConnection,
     ) -> None:
         self._connection = connection
-        self._door = door
+        self._gateway = gateway
         self._operation = operation
         self._context = context
 
@@ -67,9 +67,9 @@ class EventStream:
         """Stream until the operation ends, the client leaves or stalls, or the server shuts down."""
         stopped = asyncio.Event()
         lost: asyncio.Future[UserFacingError] = asyncio.get_running_loop().create_future()
-        sender = BoundedSender(send, self._door.limits.send_seconds)
-        watched = self._door.watch(self._context, lost.set_result)
-        with self._door.streams.opened(stopped.set), watched:
+        sender = BoundedSender(send, self._gateway.limits.send_seconds)
+        watched = self._gateway.watch(self._context, lost.set_result)
+        with self._gateway.streams.opened(stopped.set), watched:
             await send({"type": "http.response.start", "status": 200, "headers": HEADERS})
             pump = asyncio.create_task(self._pump(sender))
             keep_alive = asyncio.create_task(self._keep_alive(sender))
@@ -88,7 +88,7 @@ class EventStream:
                 await _say_lost(sender, lost.result())
             if any(isinstance(outcome, SlowReader) for outcome in outcomes):
                 logger.info(
-                    "An event stream was cut off: its reader took nothing for %g s", self._door.limits.send_seconds
+                    "An event stream was cut off: its reader took nothing for %g s", self._gateway.limits.send_seconds
                 )
                 return
             # A reader that stalls just now must not hold up the shutdown.
@@ -111,19 +111,19 @@ class EventStream:
         await _send_text(sender, COMPLETE)
 
     async def _answers(self) -> AsyncGenerator[Encoded, None]:
-        operation, engine = self._operation, self._door.engine
+        operation, engine = self._operation, self._gateway.engine
         if isinstance(operation, RequestRefused):
             raise operation
         if not operation.is_subscription:
-            yield Encoded(engine.encode(await self._door.execute(operation, self._context, self._connection)), None)
+            yield Encoded(engine.encode(await self._gateway.execute(operation, self._context, self._connection)), None)
             return
-        async with aclosing(self._door.stream(operation, self._context, self._connection)) as answers:
+        async with aclosing(self._gateway.stream(operation, self._context, self._connection)) as answers:
             async for answer in answers:
                 yield answer
 
     async def _keep_alive(self, sender: BoundedSender) -> None:
         while True:
-            await asyncio.sleep(self._door.limits.keepalive_seconds)
+            await asyncio.sleep(self._gateway.limits.keepalive_seconds)
             await _send_text(sender, KEEP_ALIVE)
 
 

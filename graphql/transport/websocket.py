@@ -22,8 +22,8 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 from graphql import GraphQLError
 
 from ..errors import UserFacingError, error_answer, mask
-from .door import FrontDoor
 from .engine import encode_json
+from .gateway import Gateway
 from .operations import SocketOperations
 from .request import as_object, parse_json
 from .sending import BoundedSender, CloseSocket, SlowReader
@@ -39,15 +39,15 @@ REASON_BYTES: Final = 123
 class WebSocketEndpoint:
     """The ASGI application of the WebSocket route."""
 
-    def __init__(self, door: FrontDoor) -> None:
-        self._door = door
+    def __init__(self, gateway: Gateway) -> None:
+        self._gateway = gateway
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one socket from the handshake to its end."""
         websocket = WebSocket(scope, receive, send)
         try:
-            self._door.site.check(websocket)
-            self._door.streams.check()
+            self._gateway.site.check(websocket)
+            self._gateway.streams.check()
         except UserFacingError as error:
             body = encode_json(error_answer([error])).encode()
             await websocket.send_denial_response(
@@ -58,8 +58,8 @@ class WebSocketEndpoint:
             await websocket.accept()
             await websocket.close(4406, f"Subprotocol not acceptable: it must be {PROTOCOL}")
             return
-        session = Session(self._door, websocket)
-        with self._door.streams.opened(session.stop):
+        session = Session(self._gateway, websocket)
+        with self._gateway.streams.opened(session.stop):
             await websocket.accept(PROTOCOL)
             await session.run()
 
@@ -75,13 +75,13 @@ class Handshake:
 class Session:
     """One socket with its operations."""
 
-    def __init__(self, door: FrontDoor, websocket: WebSocket) -> None:
-        self._door = door
-        self._limits = door.limits
+    def __init__(self, gateway: Gateway, websocket: WebSocket) -> None:
+        self._gateway = gateway
+        self._limits = gateway.limits
         self._websocket = websocket
-        self._sender = BoundedSender(websocket.send, door.limits.send_seconds)
+        self._sender = BoundedSender(websocket.send, gateway.limits.send_seconds)
         self._ended: asyncio.Future[CloseSocket] = asyncio.get_running_loop().create_future()
-        self._operations = SocketOperations(door, websocket, self.send, self._end_with)
+        self._operations = SocketOperations(gateway, websocket, self.send, self._end_with)
         self._handshake = Handshake()
         self._watch = ExitStack()
 
@@ -200,10 +200,10 @@ class Session:
         self._handshake.received = True
         self._websocket.state.connection_params = params or {}
         try:
-            context = await self._door.get_context(self._websocket)
+            context = await self._gateway.get_context(self._websocket)
         except GraphQLError as error:
             raise _refusal(error) from None
-        self._watch.enter_context(self._door.watch(context, lambda error: self._end(_refusal(error))))
+        self._watch.enter_context(self._gateway.watch(context, lambda error: self._end(_refusal(error))))
         await self.send('{"type":"connection_ack"}')
         self._handshake.acknowledged = True
 

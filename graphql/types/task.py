@@ -8,7 +8,7 @@ import strawberry
 from strawberry.scalars import JSON
 
 from ...jobs.core import model
-from ...jobs.core.policies import effective_overlap, effective_timeout, effective_tolerance
+from ...jobs.core.effective_policies import effective_overlap, effective_timeout, effective_tolerance
 from ...jobs.core.task_sets import definition_of
 from ..arguments import camel
 from ..lists.shown import ByField, Fields, Made
@@ -96,7 +96,7 @@ def _finished(next_nominal: datetime | None) -> bool:
 TaskFields.FIELDS = Fields(
     TaskFields,
     model.Task,
-    within="spec",
+    prefix="spec",
     columns={"group": "group_name"},
     made={
         "schedule": lambda task: Schedule.from_model(task.spec.schedule, task),

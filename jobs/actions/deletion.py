@@ -81,7 +81,7 @@ def _nodes(names: Sequence[str]) -> str:
 
 
 def _delete(tx: Tx, task: Task, reason: str) -> list[Run]:
-    tx.was(task.name, **audited_spec(task.spec))
+    tx.note_before(task.name, **audited_spec(task.spec))
     runs = cancel_all(tx, run_store.unfinished_of_tasks(tx.conn, [task.id]), reason=reason)
     tasks.remove(tx.conn, task.id)
     tx.emit([task_change(EventKind.TASK_DELETED, task)])

@@ -9,10 +9,10 @@ from itertools import accumulate, groupby
 
 from ..core.dispatch import Decision, decide
 from ..core.due import DueTask, due_of
+from ..core.effective_policies import effective_overlap, effective_timeout, jitter_offset
 from ..core.errors import InvalidState
 from ..core.events import CREATED, Change, EventKind, Listed
 from ..core.model import Json, NewRun, OverlapPolicy, SkipReason, Task, Trigger
-from ..core.policies import effective_overlap, effective_timeout, jitter_offset
 from ..core.states import RunState
 from ..store.db.transaction import Tx, Wake
 from ..store.read import jobs
@@ -77,7 +77,7 @@ def rehearse(tx: Tx) -> None:
     """Send what a visit sends, about no task: the first that comes due need not wait for statements to be prepared."""
     occurrences.plan(tx.conn)
     stored_runs.unfinished_counts(tx.conn, [])
-    occurrences.write(tx.conn, [], [], tx.now, tell=True)
+    occurrences.write(tx.conn, [], [], tx.now, with_event=True)
 
 
 def catch_up(tx: Tx, task: Task, node: str | None = None) -> Task:
@@ -226,10 +226,10 @@ def _write(tx: Tx, pairs: Sequence[tuple[DueTask, Decision]]) -> int:
         for task, after in pairs
     ]
     alone = not tx.changes and not any(decision.skips for _, decision in pairs)
-    tell = alone and not any(one.replaced for one in wanted)
-    written = occurrences.write(tx.conn, wanted, moved, tx.now, tell=tell)
+    with_event = alone and not any(one.replaced for one in wanted)
+    written = occurrences.write(tx.conn, wanted, moved, tx.now, with_event=with_event)
     if wanted:
-        tx.emit(_created({task.id: task for task, _ in pairs}, written.untold))
+        tx.emit(_created({task.id: task for task, _ in pairs}, written.without_event))
         tx.wake(Wake.RUNS | Wake.EVENTS)
     return written.runs
 

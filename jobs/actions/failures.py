@@ -12,7 +12,7 @@ from ..store.read import jobs
 from ..store.write.finishes import Ending
 from .runs import submit
 
-TOLD = "failureOf"
+FAILURE_OF = "failureOf"
 """Carried by the run of a job that is told: the run that failed. Nobody is told of the failure of such a run."""
 
 
@@ -30,22 +30,22 @@ def failure_of(run: Run | HeldRun, error: str | None, error_type: str | None) ->
     )
 
 
-def enqueue_heirs(tx: Tx, failed: Sequence[tuple[Run | HeldRun, Ending]]) -> None:
+def enqueue_failure_jobs(tx: Tx, failed: Sequence[tuple[Run | HeldRun, Ending]]) -> None:
     """Put runs of the jobs into the queue that the jobs of these runs name by ``on_failure``."""
-    of_note = [(run, ending) for run, ending in failed if TOLD not in (run.carried or {})]
+    of_note = [(run, ending) for run, ending in failed if FAILURE_OF not in (run.carried or {})]
     if not of_note:
         return
     defaults = jobs.defaults(tx.conn, {run.job_name for run, _ in of_note})
     heirs = [
         NewRun(
-            job_name=heir,
+            job_name=job_name,
             trigger=Trigger.API,
             args={"failure": failure_of(run, ending.error, ending.error_type).document()},
             inherits=frozenset(RUN_POLICIES),
-            carried={**(run.carried or {}), TOLD: run.id},
+            carried={**(run.carried or {}), FAILURE_OF: run.id},
         )
         for run, ending in of_note
-        if (heir := defaults[run.job_name].on_failure) is not None
+        if (job_name := defaults[run.job_name].on_failure) is not None
     ]
     if heirs:
         submit(tx, heirs)

@@ -43,7 +43,7 @@ def update_group(tx: Tx, name: str, *, max_running: int | None) -> Group:
 
 
 def _changed(tx: Tx, before: Group, group: Group) -> Group:
-    tx.was(
+    tx.note_before(
         before.name,
         paused=before.paused_at is not None,
         pausedBy=before.paused_by,

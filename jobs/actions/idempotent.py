@@ -28,19 +28,19 @@ class Request:
 
 
 @dataclass(frozen=True, slots=True)
-class Memory(Generic[T]):
+class AnswerCodec(Generic[T]):
     """How the answer of a request is kept, and read again when the request is repeated.
 
     Attributes:
-        keep: What of a result is stored (ids, not whole objects).
-        recall: The result as it is now, behind what was stored.
+        dump: What of a result is stored (ids, not whole objects).
+        load: The result as it is now, behind what was stored.
     """
 
-    keep: Callable[[T], Json]
-    recall: Callable[[Tx, Json], T]
+    dump: Callable[[T], Json]
+    load: Callable[[Tx, Json], T]
 
 
-def once(tx: Tx, request: Request | None, action: Callable[[Tx], T], memory: Memory[T]) -> T:
+def once(tx: Tx, request: Request | None, action: Callable[[Tx], T], codec: AnswerCodec[T]) -> T:
     """Run ``action``, unless ``request`` was answered before: then recall that answer. None = just run it.
 
     An action that raises is not remembered: it changed nothing, and the repetition tries again.
@@ -54,7 +54,7 @@ def once(tx: Tx, request: Request | None, action: Callable[[Tx], T], memory: Mem
     idempotency.forget_older(tx.conn, tx.now - REMEMBERED)
     if idempotency.reserve(tx.conn, request.key, request.operation, request.digest, tx.now):
         result = action(tx)
-        idempotency.remember(tx.conn, request.key, memory.keep(result))
+        idempotency.remember(tx.conn, request.key, codec.dump(result))
         return result
     answered = idempotency.find(tx.conn, request.key)
     if answered is None or (answered.operation, answered.digest) != (request.operation, request.digest):
@@ -64,4 +64,4 @@ def once(tx: Tx, request: Request | None, action: Callable[[Tx], T], memory: Mem
             path=("idempotencyKey",),
             code=ErrorCode.IDEMPOTENCY_CONFLICT,
         )
-    return memory.recall(tx, answered.answer)
+    return codec.load(tx, answered.answer)

@@ -42,21 +42,21 @@ class NewNode:
     choice: NodeChoice = EVERYTHING
 
 
-def join(tx: Tx, new: NewNode, *, alone: bool) -> Node:
+def join(tx: Tx, new: NewNode, *, only_node: bool) -> Node:
     """Register a node and publish its jobs.
 
     Args:
         tx: The transaction.
         new: The node.
-        alone: No other process can hold the database (the SQLite file lock): whatever node is recorded as live is
+        only_node: No other process can hold the database (the SQLite file lock): whatever node is recorded as live is
             dead and is rescued at once, and jobs that this node does not know are forgotten.
     """
-    if alone:
+    if only_node:
         for dead in stored_nodes.live(tx.conn):
             rescue(tx, dead, reason="its process ended without a clean stop")
     known = [job.name for job in new.jobs]
     _publish(tx, new.jobs)
-    others = [] if alone else stored_nodes.heard_of_since(tx.conn, tx.now - FORGET_AFTER)
+    others = [] if only_node else stored_nodes.heard_of_since(tx.conn, tx.now - FORGET_AFTER)
     jobs.forget(tx.conn, keep={name for node in others for name in node.jobs}.union(known))
     node = nodes.register(
         tx.conn,
@@ -171,7 +171,7 @@ def drain_node(tx: Tx, name: str) -> Node:
         NotFound: no live node has this name.
     """
     node = _live_node(tx, name)
-    tx.was(name, state=node.state.value)
+    tx.note_before(name, state=node.state.value)
     set_state(tx, node, NodeState.DRAINING, TAKING_NODES)
     return stored_nodes.by_ids(tx.conn, [node.id])[node.id]
 
@@ -184,7 +184,7 @@ def resume_node(tx: Tx, name: str) -> Node:
         InvalidState: it is too late, the node stops.
     """
     node = _live_node(tx, name)
-    tx.was(name, state=node.state.value)
+    tx.note_before(name, state=node.state.value)
     set_state(tx, node, NodeState.ACTIVE, {NodeState.DRAINING})
     resumed = stored_nodes.by_ids(tx.conn, [node.id])[node.id]
     if resumed.state not in TAKING_NODES:

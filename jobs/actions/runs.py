@@ -86,7 +86,7 @@ def enqueue_runs(tx: Tx, runs: Sequence[NewRun]) -> list[Enqueued]:
     """
     schemas = published(tx, {run.job_name for run in runs})
     refuse(
-        fault.within("runs", str(place))
+        fault.with_prefix("runs", str(place))
         for place, run in enumerate(runs)
         for fault in chain(new_run_faults(run), job_faults(schemas, run.job_name, run.args))
     )
@@ -145,7 +145,7 @@ def cancel_all(tx: Tx, ids: Sequence[int], *, reason: str) -> list[Run]:
     before = run_store.lock(tx.conn, ids)
     if tx.actor is not None:
         for run in before.values():
-            tx.was(str(run.id), state=run.state.value)
+            tx.note_before(str(run.id), state=run.state.value)
     cancelled = run_store.cancel_unstarted(tx.conn, ids, reason, tx.now)
     asked = run_store.request_cancel(tx.conn, ids, reason, tx.now)
     tx.emit(run_change(before[run_id], RunState.CANCELLED) for run_id in sorted(cancelled))
@@ -187,7 +187,7 @@ def retry_runs(
                 f"run {run.id} is {run.state.value}, not finished; its next attempt can be made due now instead",
                 path=("id",),
             )
-        tx.was(str(run.id), state=run.state.value)
+        tx.note_before(str(run.id), state=run.state.value)
         signature = run.signature if args is None else check_job_args(tx, run.job_name, args).signature
         new.append(replace(_again(tx, run, args, actor), signature=signature))
     return submit(tx, new) if new else []
@@ -241,7 +241,7 @@ def make_due(tx: Tx, ids: Sequence[int]) -> list[Run]:
 
 
 def _note_time(tx: Tx, run: Run) -> None:
-    tx.was(str(run.id), state=run.state.value, availableAt=run.available_at.isoformat())
+    tx.note_before(str(run.id), state=run.state.value, availableAt=run.available_at.isoformat())
 
 
 def edit_run(
@@ -280,7 +280,7 @@ def edit_run(
         change["available_at"] = available_at
     if not change:
         return run
-    tx.was(str(run.id), args=sorted(run.args), runAt=run.available_at.isoformat())
+    tx.note_before(str(run.id), args=sorted(run.args), runAt=run.available_at.isoformat())
     run_store.edit(tx.conn, run_id, change)
     return _changed(tx, [run_id], [run_id])[0]
 
@@ -292,7 +292,7 @@ def set_priority(tx: Tx, ids: Sequence[int], priority: Priority) -> list[Run]:
         NotFound: one of the ids does not exist.
     """
     for run in _existing(tx, ids):
-        tx.was(str(run.id), priority=run.priority.value)
+        tx.note_before(str(run.id), priority=run.priority.value)
     return _changed(tx, ids, run_store.set_priority(tx.conn, ids, priority))
 
 

@@ -92,7 +92,7 @@ def _faults_of_names(wanted: Sequence[WantedSet]) -> Iterator[UserError]:
     sets: set[str] = set()
     for place, one in enumerate(wanted):
         for fault in name_faults(one.name, "name"):
-            yield fault.within("sets", str(place))
+            yield fault.with_prefix("sets", str(place))
         if one.name in sets:
             yield InvalidInput(f"set '{one.name}' is named twice", path=("sets", str(place), "name"))
         sets.add(one.name)
@@ -110,7 +110,7 @@ def _apply(tx: Tx, wanted: WantedSet, path: Path, plan: _Plan) -> None:
         try:
             planned = _bring(tx, wanted.name, task, (*path, "tasks", str(place)), plan)
         except UserError as refusal:
-            plan.faults += [fault.within(*path, "tasks", str(place)) for fault in refusal.faults]
+            plan.faults += [fault.with_prefix(*path, "tasks", str(place)) for fault in refusal.faults]
         else:
             plan.planned.append(planned)
     names = {task.name for task in wanted.tasks}

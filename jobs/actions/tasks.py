@@ -9,11 +9,11 @@ from typing import Any, cast
 from ..core.defaults import TASK_POLICIES, task_of_job
 from ..core.dispatch import Skip
 from ..core.due import due_of
+from ..core.effective_policies import effective_overlap, overlap_limit
 from ..core.errors import AlreadyExists, InvalidState, Overlap, UserError, VersionConflict, refuse
 from ..core.events import EventKind
 from ..core.model import Json, OverlapPolicy, Run, ScheduleSpec, SkipReason, Task, TaskSource, TaskSpec, Trigger
 from ..core.occurrence import effective
-from ..core.policies import effective_overlap, overlap_limit
 from ..core.rules import check_reason, task_faults, unknown
 from ..core.schedule import Syntax
 from ..core.wording import time_text
@@ -69,7 +69,7 @@ def _create(
     specs = [task_of_job(one, schemas[one.job_name].defaults) if one.job_name in schemas else one for one in specs]
     firsts = _firsts(specs, tx.now)
     refuse(
-        fault.within(*path)
+        fault.with_prefix(*path)
         for path, spec, (_, of_schedule) in zip(paths, specs, firsts, strict=True)
         for fault in _faults_of_new(tx, spec, schemas, of_schedule)
     )
@@ -80,7 +80,7 @@ def _create(
     created = _insert(tx, rows)
     for path, spec, task in zip_longest(paths, specs, created):
         if task is None or task.name != spec.name:
-            raise _taken(spec.name).within(*path)
+            raise _taken(spec.name).with_prefix(*path)
     return created
 
 
@@ -212,7 +212,7 @@ def resume_task(tx: Tx, name: str, *, actor: str | None = None) -> Task:
 
 
 def _note_pause(tx: Tx, task: Task) -> None:
-    tx.was(task.name, paused=task.paused_at is not None, pausedBy=task.paused_by, pauseReason=task.pause_reason)
+    tx.note_before(task.name, paused=task.paused_at is not None, pausedBy=task.paused_by, pauseReason=task.pause_reason)
 
 
 def reset_task(tx: Tx, name: str, *, actor: str | None = None) -> Task:
@@ -230,7 +230,7 @@ def reset_task(tx: Tx, name: str, *, actor: str | None = None) -> Task:
         )
     declared = replace(task.spec, schedule=task.declared, args=task.declared_args or {}, inherits=DECLARED)
     spec = task_of_job(declared, jobs.defaults(tx.conn, [declared.job_name])[declared.job_name])
-    tx.was(task.name, **audited_spec(task.spec))
+    tx.note_before(task.name, **audited_spec(task.spec))
     return set_columns(tx, task, {**spec_values(spec), **retimed(tx, task, spec), "overridden": False})
 
 

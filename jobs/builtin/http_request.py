@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from pydantic import AfterValidator, Field
 
 from ..context import JobContext
-from ..core.later import Later, arrive
+from ..core.lazy import LazyModule, load
 from ..core.model import Json
 from ..outcomes import Result
 from .address_guard import AddressGuard, AllowList
@@ -16,7 +16,7 @@ from .tools import services_of
 if TYPE_CHECKING:
     from . import http_client
 else:
-    http_client = Later(f"{__package__}.http_client")
+    http_client = LazyModule(f"{__package__}.http_client")
 
 MAX_BODY = 256 * 1024
 EXCERPT = 200
@@ -108,17 +108,22 @@ async def http_request(  # noqa: PLR0917 - the parameters are the arguments of t
 
     The result value holds ``status``, ``url``, ``contentType``, ``body`` (text, at most 64 KiB) and ``cut``.
     """
-    await asyncio.to_thread(arrive, http_client)
+    await asyncio.to_thread(load, http_client)
     guard = AddressGuard(AllowList.parse(services_of(context).http_allow))
-    within = min(timeout, context.remaining if context.remaining is not None else timeout)
+    seconds_left = min(timeout, context.remaining if context.remaining is not None else timeout)
     request = http_client.HttpRequest(
-        method, http_client.parse_url(url), _headers(headers or {}, body), _encoded(body), follow_redirects, within
+        method,
+        http_client.parse_url(url),
+        _headers(headers or {}, body),
+        _encoded(body),
+        follow_redirects,
+        seconds_left,
     )
     try:
-        async with asyncio.timeout(within):
+        async with asyncio.timeout(seconds_left):
             answer = await http_client.send(request, guard)
     except TimeoutError as error:
-        raise http_client.HttpFailedError(f"{request.shown}: no complete answer within {within:g} s") from error
+        raise http_client.HttpFailedError(f"{request.shown}: no complete answer within {seconds_left:g} s") from error
     _judge(request, answer, expected_status)
     context.log.info("answered", status=answer.status, bytes=len(answer.body), cut=answer.cut)
     return Result(value=_value(answer))

@@ -13,8 +13,8 @@ from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
 from .due import DueTask
+from .effective_policies import effective_overlap, jitter_offset, next_after, overlap_limit
 from .model import MisfirePolicy, OverlapPolicy, SkipReason
-from .policies import effective_overlap, jitter_offset, next_after, overlap_limit
 
 
 class PlannedRun(NamedTuple):

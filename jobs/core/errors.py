@@ -53,7 +53,7 @@ class UserError(CronographError):
         """Every fault that was found, in the order of the input; just this one unless there are several."""
         return (self,)
 
-    def within(self, *prefix: str) -> "UserError":
+    def with_prefix(self, *prefix: str) -> "UserError":
         """The same error with ``prefix`` put before its path."""
         self.path = (*prefix, *self.path)
         return self

@@ -33,7 +33,7 @@ class HeldRun(NamedTuple):
     node: str
 
 
-class Place(NamedTuple):
+class LanePosition(NamedTuple):
     """How far a lane has been taken: its group, whether it is that of high priority, and its last run that began."""
 
     group: str

@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 from datetime import datetime, timedelta
 
+from .effective_policies import jitter_offset, schedule_of, unless_ended
 from .model import Task, TaskSpec
-from .policies import jitter_offset, schedule_of, within
 from .schedule import Schedule
 
 _TICK = timedelta(microseconds=1)
@@ -20,7 +20,7 @@ def first_occurrence(spec: TaskSpec, schedule: Schedule, now: datetime) -> datet
 
 def following(spec: TaskSpec, schedule: Schedule, occurrence: datetime) -> datetime | None:
     """The nominal time after ``occurrence``, or None once ``endAt`` (inclusive) is passed or nothing is left."""
-    return within(spec.end_at, schedule.next_after(occurrence))
+    return unless_ended(spec.end_at, schedule.next_after(occurrence))
 
 
 def occurrences(spec: TaskSpec, schedule: Schedule, first: datetime | None) -> Iterator[datetime]:

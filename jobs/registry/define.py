@@ -98,21 +98,21 @@ def _first_line(handler: Handler) -> str:
 def _policies(options: JobOptions) -> JobPolicies:
     given: dict[str, Any] = {**options}
     chosen: dict[str, Any] = {name: given[name] for name in _POLICIES if name in given}
-    heir = given.get("on_failure")
-    if isinstance(getattr(heir, "name", heir), str):
-        chosen["on_failure"] = getattr(heir, "name", heir)
+    wanted = given.get("on_failure")
+    if isinstance(getattr(wanted, "name", wanted), str):
+        chosen["on_failure"] = getattr(wanted, "name", wanted)
     return policies_of(chosen)
 
 
-def _on_failure(heir: object) -> Callable[[Failure], object] | None:
+def _on_failure(wanted: object) -> Callable[[Failure], object] | None:
     """The function that is called on a final failure; a job by name is a policy of its own."""
-    if heir is None or isinstance(getattr(heir, "name", heir), str):
+    if wanted is None or isinstance(getattr(wanted, "name", wanted), str):
         return None
-    if not callable(heir):
+    if not callable(wanted):
         raise ValueError(  # noqa: TRY004 - one fault among others
-            f"on_failure: must be a job, its name, or a function of the Failure, got {heir!r:.60}"
+            f"on_failure: must be a job, its name, or a function of the Failure, got {wanted!r:.60}"
         )
-    return heir
+    return wanted
 
 
 def _tags(value: object) -> tuple[str, ...]:

@@ -15,6 +15,6 @@ class Clock:
         """Seconds since some moment; for distances in time."""
         return time.monotonic()
 
-    def apart(self) -> float:
+    def drift(self) -> float:
         """The time of day less the monotonic time, in seconds: it changes only when somebody sets the clock."""
         return self.wall().timestamp() - self.monotonic()

@@ -116,7 +116,7 @@ class Engine:
     def ready(self) -> bool:
         """Whether it takes runs: recovered, neither draining nor fenced, its database answers, all parts get on."""
         life = self._life
-        if life is None or self._draining is not None or life.retreat.asked:
+        if life is None or self._draining is not None or life.drain_watcher.asked:
             return False
         return not life.fenced.is_set() and life.database_answers and life.stall() is None
 
@@ -192,7 +192,7 @@ class Engine:
             life = self._life
         await self._declarer.stop()
         if life is not None:
-            await life.retreat.stop()
+            await life.drain_watcher.stop()
             # What fails because the database is away does not keep the jobs from being ended in order.
             async with AsyncExitStack() as last_to_first:
                 last_to_first.push_async_callback(life.finish, self._settings.drain_timeout)
@@ -234,7 +234,7 @@ class Engine:
         if life is not None:
             log.error("node %s was taken for dead; it ends its jobs and joins again", life.node.name)
             await life.abandon()
-            if life.retreat.asked:
+            if life.drain_watcher.asked:
                 # It was to end; being taken for dead has only hastened that.
                 self._has_drained()
                 return False

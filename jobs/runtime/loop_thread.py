@@ -97,11 +97,11 @@ class LoopThread:
             self._fail_crossing(self.fault)
         return await asyncio.wrap_future(crossing)
 
-    async def close(self, within: float) -> bool:
+    async def close(self, timeout: float) -> bool:
         """Cancel what still runs in the loop, close it, and end the thread; may be called again.
 
         Args:
-            within: Seconds to wait for that.
+            timeout: Seconds to wait for that.
 
         Returns:
             Whether the thread has ended: one whose loop is blocked, or holds a task that swallows its cancel, has not.
@@ -109,7 +109,7 @@ class LoopThread:
         ending = self._ending
         if self._loop is not None and ending is not None and self._thread.is_alive():
             self._loop.call_soon_threadsafe(_resolve, ending)
-            await asyncio.to_thread(self._thread.join, within)
+            await asyncio.to_thread(self._thread.join, timeout)
         return not self._thread.is_alive()
 
     def unfinished(self) -> list[str]:

@@ -12,7 +12,9 @@ from ..services import Services
 from ..store.db.database import Database
 from ..store.db.transaction import Tx, Wake
 from .attempts.worker import Worker
+from .change_detector import ChangeDetector
 from .clock import Clock
+from .drain_watcher import DrainWatcher
 from .duties import alarm, figures
 from .duties.dispatcher import Dispatcher
 from .duties.rescuer import Rescuer
@@ -20,10 +22,8 @@ from .fence import FENCE_AT, Fence
 from .heartbeat import Heartbeat
 from .live.log_writer import LogWriter
 from .live.progress import ProgressWriter
-from .lookout import Lookout
 from .names import random_name
 from .pulse import Pulse, Stall, stall_of
-from .retreat import Retreat
 from .service import Duty, log_fault
 from .settings import EngineSettings
 
@@ -38,10 +38,10 @@ async def register(database: Database, registry: Registry, settings: EngineSetti
     return await database.write(_join, registry, settings, database.is_sqlite)
 
 
-def _join(tx: Tx, registry: Registry, settings: EngineSettings, alone: bool) -> Node:
+def _join(tx: Tx, registry: Registry, settings: EngineSettings, only_node: bool) -> Node:
     wanted = settings.node_name or random_name()
     # On SQLite whoever holds the file lock knows that a node of this name is dead; ``join`` rescues it.
-    name = wanted if alone or wanted not in live_names(tx) else f"{wanted}-{random_name().rpartition('-')[2]}"
+    name = wanted if only_node or wanted not in live_names(tx) else f"{wanted}-{random_name().rpartition('-')[2]}"
     if name != wanted:
         log.warning("a live node is called %s already; this one is called %s", wanted, name)
     infos = tuple(job.info for job in registry)
@@ -55,7 +55,7 @@ def _join(tx: Tx, registry: Registry, settings: EngineSettings, alone: bool) -> 
         settings.child_slots,
         settings.choice,
     )
-    return join(tx, new, alone=alone)
+    return join(tx, new, only_node=only_node)
 
 
 async def take_back(database: Database, joining: "asyncio.Task[Node]") -> None:
@@ -128,14 +128,14 @@ class NodeLife:
             clock=clock,
             since=since,
             running=lambda: self.worker.running,
-            on_beat=self._hear,
+            on_beat=self._on_beat,
             stall=self._look_for_stall,
         )
         self._duties = self._make_duties(clock, poll)
         self.fenced = self.worker.fenced
         self._left_behind: list[int] = []
         self._fence = Fence(settings.lease, settings.hard_stop_grace, self._heartbeat.age, self)
-        self.retreat = Retreat(self, settings.drain_timeout, on_drained)
+        self.drain_watcher = DrainWatcher(self, settings.drain_timeout, on_drained)
 
     @property
     def database_answers(self) -> bool:
@@ -155,7 +155,7 @@ class NodeLife:
     def _make_duties(self, clock: Clock, poll: float) -> list[Duty]:
         lease = self._settings.lease
         duties = [
-            Duty("poll", poll, self._poll, worth=Lookout(self._database).is_worth_it),
+            Duty("poll", poll, self._poll, should_poll=ChangeDetector(self._database).should_poll),
             Duty("clock-check", alarm.STEP, self._check_clock),
             Duty("disown", lease / 8, self.worker.disown_unknown),
             Duty("count hours", figures.HOURS_EVERY, figures.HourCounter(self._database, clock).look),
@@ -172,7 +172,7 @@ class NodeLife:
         self._heartbeat.start()
         if not self._database.is_sqlite:
             self._fence.start()
-        for service in (self.dispatcher, self.worker, *self._duties, self.retreat):
+        for service in (self.dispatcher, self.worker, *self._duties, self.drain_watcher):
             service.start()
 
     async def _end_duties(self) -> None:
@@ -216,7 +216,7 @@ class NodeLife:
 
         If this node was asked to drain, and what ran has had its time, it is handed back at once.
         """
-        if self.retreat.timed_out or not await self.worker.wait_idle(drain_timeout or None):
+        if self.drain_watcher.timed_out or not await self.worker.wait_idle(drain_timeout or None):
             log.warning("%d runs still run after %g s and are handed back", self.worker.running, drain_timeout)
             await self.worker.hand_back_running()
         await self.worker.stop()
@@ -236,7 +236,7 @@ class NodeLife:
         """This node is taken for dead, or soon will be: end everything, and leave nothing to its name."""
         self._heartbeat.stop()
         self._fence.fall(silent=self._silent())
-        await self.retreat.stop()
+        await self.drain_watcher.stop()
         await self._end_duties()
         await self.worker.halt()
         await self._wait_fenced_off()
@@ -302,10 +302,10 @@ class NodeLife:
         self.worker.declared_dead = True
         self._fence.fall(silent=self._silent())
 
-    def _hear(self, beat: Beat) -> None:
+    def _on_beat(self, beat: Beat) -> None:
         """Called from the heartbeat's thread."""
         if beat.state is None:
             self._loop.call_soon_threadsafe(self._declared_dead)
             return
         self._loop.call_soon_threadsafe(self.worker.leave_to_others, beat.foreign)
-        self._loop.call_soon_threadsafe(self.retreat.hear, beat.state)
+        self._loop.call_soon_threadsafe(self.drain_watcher.on_state, beat.state)

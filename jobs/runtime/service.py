@@ -7,16 +7,16 @@ from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Iterator
 from typing import TYPE_CHECKING, Any, NoReturn, cast
 
-from ..core.later import Later
-from ..store.db.blame import is_away
+from ..core.lazy import LazyModule
 from ..store.db.database import InterfaceError, OperationalError
+from ..store.db.faults import is_unavailable
 from ..store.db.transaction import Wake
 from .pulse import Pulse
 
 if TYPE_CHECKING:
     import psycopg
 else:
-    psycopg = Later("psycopg")
+    psycopg = LazyModule("psycopg")
 
 
 _AWAY = (OperationalError, InterfaceError, OSError)
@@ -24,7 +24,7 @@ _AWAY = (OperationalError, InterfaceError, OSError)
 
 A traceback would say nothing about the reason.
 
-PostgreSQL has errors of other classes that say the same, e.g. while it is read-only: ``is_away`` knows them.
+PostgreSQL has errors of other classes that say the same, e.g. while it is read-only: ``is_unavailable`` knows them.
 """
 
 
@@ -37,7 +37,7 @@ def log_fault(log: logging.Logger, what: str, error: BaseException) -> None:
         error: The reason; of a group, what it holds.
     """
     reasons = list(_leaves(error))
-    if all(isinstance(reason, (*_AWAY, psycopg.OperationalError)) or is_away(reason) for reason in reasons):
+    if all(isinstance(reason, (*_AWAY, psycopg.OperationalError)) or is_unavailable(reason) for reason in reasons):
         log.error("%s: %s", what, "; ".join(dict.fromkeys(map(_first_line, reasons))))
     else:
         log.error("%s: %s", what, error, exc_info=error)
@@ -129,7 +129,7 @@ async def whenever(
     *,
     pause: Callable[[], float] = lambda: 0.0,
     poll: float | None = None,
-    worth: Callable[[], bool] = lambda: True,
+    should_poll: Callable[[], bool] = lambda: True,
     service: Service | None = None,
 ) -> NoReturn:
     """Do something each time that it is wanted; however often that is said meanwhile, it is done once more.
@@ -139,7 +139,7 @@ async def whenever(
         do: Does it.
         pause: Seconds after it; asked each time.
         poll: Seconds after which it is done although nobody wants it; None = never.
-        worth: Asked then whether it is worth it; if it is not, it is asked again ``poll`` seconds later.
+        should_poll: Asked then whether it is worth it; if it is not, it is asked again ``poll`` seconds later.
         service: Gets on each time that it was done.
     """
     loop = asyncio.get_running_loop()
@@ -147,7 +147,7 @@ async def whenever(
 
     def ring() -> None:
         nonlocal timer
-        if worth():
+        if should_poll():
             wanted.set()
         else:
             timer = loop.call_later(poll or 0.0, ring)
@@ -179,7 +179,7 @@ class Watch(Service):
         name: Of the service.
         hints: Which wakes are worth a look.
         poll: Seconds after which it looks without having been told of anything; None = it waits to be told.
-        worth: Asked then whether a look is worth it.
+        should_poll: Asked then whether a look is worth it.
     """
 
     def __init__(
@@ -188,12 +188,12 @@ class Watch(Service):
         *,
         hints: Wake = Wake.NONE,
         poll: float | None = None,
-        worth: Callable[[], bool] = lambda: True,
+        should_poll: Callable[[], bool] = lambda: True,
     ) -> None:
         super().__init__(name)
         self._hints = hints
         self._poll = poll
-        self._worth = worth
+        self._should_poll = should_poll
         self._wanted = asyncio.Event()
 
     def on_wake(self, wakes: Wake) -> None:
@@ -209,7 +209,12 @@ class Watch(Service):
         """Look whenever it may be worth it."""
         self._wanted.set()
         await whenever(
-            self._wanted, self.look, pause=lambda: self.pause, poll=self._poll, worth=self._worth, service=self
+            self._wanted,
+            self.look,
+            pause=lambda: self.pause,
+            poll=self._poll,
+            should_poll=self._should_poll,
+            service=self,
         )
 
     @abstractmethod
@@ -229,7 +234,7 @@ class Duty(Watch):
         name: What it is.
         every: Seconds between the end of one and the beginning of the next.
         do: Does it.
-        worth: Asked each time but the first whether it is worth it.
+        should_poll: Asked each time but the first whether it is worth it.
     """
 
     def __init__(
@@ -238,9 +243,9 @@ class Duty(Watch):
         every: float,
         do: Callable[[], Awaitable[object]],
         *,
-        worth: Callable[[], bool] = lambda: True,
+        should_poll: Callable[[], bool] = lambda: True,
     ) -> None:
-        super().__init__(name, poll=every, worth=worth)
+        super().__init__(name, poll=every, should_poll=should_poll)
         self._do = do
 
     async def look(self) -> None:

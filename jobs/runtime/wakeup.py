@@ -6,7 +6,7 @@ import threading
 from functools import partial
 from typing import TYPE_CHECKING
 
-from ..core.later import Later
+from ..core.lazy import LazyModule
 from ..store.db.database import Database, Listener
 from ..store.db.transaction import Wake
 from .service import Service, whenever
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import psycopg
     from psycopg import sql
 else:
-    sql = Later("psycopg.sql")
+    sql = LazyModule("psycopg.sql")
 
 log = logging.getLogger(__name__)
 

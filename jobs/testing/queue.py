@@ -27,7 +27,7 @@ from ..core.states import RunState
 from ..registry import Registry, default_registry
 from ..registry.define import schedule_from
 from ..registry.queue import RunOptions, RunQueue, in_seconds
-from ..runtime.attempts.afterwards import call_on_failure, failure_for
+from ..runtime.attempts.on_failure import call_on_failure, failure_for
 from ..runtime.duties.declarer import declarations
 from ..services import Services
 from ..store.db.database import Connection, Database
@@ -143,7 +143,7 @@ class Queue:
 
     def __enter__(self) -> Self:
         new = NewNode("test", 1, "0", tuple(job.info for job in self.registry), _FOREVER)
-        node = self.database.write_sync(join, new, alone=True)
+        node = self.database.write_sync(join, new, only_node=True)
         self._claimant = Claimant(node.id, node.name, self.registry.names())
         self.database.write_sync(declare_tasks, declarations(self.registry), self.registry.names())
         # Runs that are enqueued by name belong to the jobs of the default registry.

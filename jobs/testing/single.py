@@ -46,10 +46,10 @@ from ..runtime.attempts.secrets import UNAVAILABLE
 from ..runtime.attempts.threads import Call, ThreadPool
 from ..runtime.job.host import Enqueue, LocalHost, SaveCheckpoint
 from ..runtime.job.lines import JobLogHandler, RawLine, level_name
+from ..runtime.job.middleware import middleware_of
 from ..runtime.job.printing import GuardedStream, prints_belong_to_jobs
 from ..runtime.job.stopping import StopSignal
-from ..runtime.job.surroundings import surroundings_of
-from ..runtime.process.children import Children
+from ..runtime.process.children import ChildPool
 from ..runtime.process.spawner import Spawner
 from ..services import Services
 from .clock import FakeClock
@@ -189,12 +189,12 @@ async def carry(  # noqa: PLR0913 - what a test can set has a name each
         host.ask_to_stop(stop)
     here = in_this_process(definition)
     # Like a child process, an attempt in a test opens what its job takes itself.
-    around = surroundings_of(here, Hooks() if hooks is None else hooks, resources)
-    attempt = Attempt(started, here, signal, host, surroundings=around)
+    around = middleware_of(here, Hooks() if hooks is None else hooks, resources)
+    attempt = Attempt(started, here, signal, host, middleware=around)
     outcome: JobOutcome | None = _without_secrets(attempt, secrets)
     if outcome is None:
         with _ordinary_logging(host), _prints(), closing(_OneThread(1)) as threads:
-            outcome = retried(attempt, await execute(attempt, services, threads, Children(Spawner(), 1), grace=GRACE))
+            outcome = retried(attempt, await execute(attempt, services, threads, ChildPool(Spawner(), 1), grace=GRACE))
         host.end_prints()
     fault = await host.await_checkpoints()
     if fault is not None:

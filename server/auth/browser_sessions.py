@@ -16,8 +16,8 @@ from ...jobs.core.errors import UserError
 from ...jobs.store.db.database import Database
 from .authenticator import Authenticator, unauthenticated
 from .cookies import AttemptCookie
+from .root_path import Redirect
 from .signing import SignedIn, person_of
-from .within import Redirect
 
 NO_STORE: Final = {"Cache-Control": "no-store"}
 SEE_OTHER: Final = HTTPStatus.SEE_OTHER

@@ -8,7 +8,7 @@ from starlette.requests import HTTPConnection
 from starlette.responses import Response
 
 from ...jobs.core.auth.credentials import Prefix, prefix_of
-from .within import root_of
+from .root_path import root_path_of
 
 MAX_HEADER = 8_192
 """Characters of a Cookie header that are read; a longer one is not ours alone."""
@@ -46,7 +46,7 @@ class SessionCookie:
             # Nobody has said under which port people find the application that we are part of.
             port = connection.headers.get("host", "").rpartition(":")[2]
             host = f"{host}-{port if port.isdecimal() else 80}"
-        path = quote(root_of(connection.scope).lstrip("/"), safe="")
+        path = quote(root_path_of(connection.scope).lstrip("/"), safe="")
         return f"{'__Host-' if self.secure else ''}{host}{self.SUFFIX}{path and f'.{path}'}"
 
     def read(self, connection: HTTPConnection) -> str | None:

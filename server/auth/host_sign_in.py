@@ -12,7 +12,7 @@ from ..people import Who
 from .browser_sessions import NO_STORE, SEE_OTHER
 from .forms import local_path
 from .pages import STYLE_PATH, page, style
-from .within import Redirect, path_within
+from .root_path import Redirect, path_below_root
 
 UNKNOWN: Final = "The application that this is part of does not let you see it; sign in there."
 
@@ -36,7 +36,7 @@ class HostSignIn:
 
     async def gate(self, request: Request) -> Response | None:
         """A page for whoever the application does not know; None lets pass."""
-        return None if await self._who(request) is not None else _unknown(local_path(path_within(request)))
+        return None if await self._who(request) is not None else _unknown(local_path(path_below_root(request)))
 
     async def _login(self, request: Request) -> Response:
         target = local_path(request.query_params.get("next"))

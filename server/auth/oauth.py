@@ -12,7 +12,7 @@ from ...jobs.actions.acting import acting
 from ...jobs.actions.auth import devices as actions
 from ...jobs.actions.auth.devices import Guess, NewTokens
 from ...jobs.actions.auth.fresh import fresh_secret
-from ...jobs.actions.auth.sessions import Place
+from ...jobs.actions.auth.sessions import ClientInfo
 from ...jobs.core.auth.accounts import CredentialKind, Identity
 from ...jobs.core.auth.credentials import Prefix, prefix_of, stored_form
 from ...jobs.core.auth.devices import ACCESS_LIFETIME, CODE_LIFETIME, POLL_EVERY, Answer, shown_user_code, user_code_of
@@ -23,8 +23,8 @@ from .authenticator import Authenticator
 from .browser_sessions import BrowserSessions
 from .device_pages import code_page, decided_page, decision_page
 from .forms import form
-from .signing import person_of, place_of, too_many
-from .within import Redirect
+from .root_path import Redirect
+from .signing import client_info_of, person_of, too_many
 
 CLIENT: Final = "cronograph-cli"
 """The only client there is: the command line and the Python client. It has no secret of its own."""
@@ -131,7 +131,7 @@ class OAuthRoutes:
         _check_client(await form(request))
         device, user = fresh_secret(Prefix.DEVICE_CODE), actions.fresh_user_code()
         codes = actions.NewCodes(stored_form(device), stored_form(user), self._poll_every)
-        await self._database.write(actions.begin, codes, place_of(request))
+        await self._database.write(actions.begin, codes, client_info_of(request))
         shown = shown_user_code(user)
         return _answered(
             {
@@ -152,7 +152,7 @@ class OAuthRoutes:
         match fields.get("grant_type"):
             case "refresh_token":
                 shown = stored_form(_needed(fields, "refresh_token"))
-                account = await self._database.write(actions.exchange, shown, new, place_of(request))
+                account = await self._database.write(actions.exchange, shown, new, client_info_of(request))
                 if account is None:
                     raise OAuthError("invalid_grant", "the sign-in has ended; run `cronograph login`")
             case grant if grant == DEVICE_GRANT:
@@ -176,13 +176,13 @@ class OAuthRoutes:
         fields = await form(request)
         _check_client(fields)
         token = _needed(fields, "token")
-        end: dict[Prefix, Callable[[Tx, str, Place], bool]] = {
+        end: dict[Prefix, Callable[[Tx, str, ClientInfo], bool]] = {
             Prefix.REFRESH_TOKEN: actions.end_by_refresh,
             Prefix.ACCESS_TOKEN: actions.end_by_access,
         }
         action = end.get(prefix_of(token) or Prefix.LINK)
         if action is not None:
-            await self._database.write(action, stored_form(token), place_of(request))
+            await self._database.write(action, stored_form(token), client_info_of(request))
             self._authenticator.forget(token)
         # A token that is none is no fault: it is worth nothing, as asked.
         return _answered({})
@@ -198,7 +198,7 @@ class OAuthRoutes:
         identity = await self._person(request)
         if identity is None:
             return _to_login(code)
-        guess = await self._database.write(actions.look_up, _hashed(code), identity.account_id, place_of(request))
+        guess = await self._database.write(actions.look_up, _hashed(code), identity.account_id, client_info_of(request))
         if guess.request is None:
             return _not_found(guess, code)
         return decision_page(code, guess.request, identity.name, identity.role.value)
@@ -209,7 +209,7 @@ class OAuthRoutes:
         if identity is None:
             return _to_login(code)
         approve = fields.get("decision") == "approve"
-        place, actor = place_of(request), person_of(request, identity).actor
+        place, actor = client_info_of(request), person_of(request, identity).actor
         guess = await self._database.write(
             acting, actor, actions.decide, _hashed(code), identity.account_id, place, approve=approve
         )

@@ -15,19 +15,19 @@ from ...jobs.actions.auth.fresh import fresh_secret
 from ...jobs.core.auth.credentials import Prefix, stored_form
 from ...jobs.core.auth.providers import Profile, ProviderAttempt
 from ...jobs.core.errors import UserError
-from ...jobs.core.later import Later
+from ...jobs.core.lazy import LazyModule
 from ...jobs.store.db.database import Database
 from ...jobs.store.read.clock import server_time
 from .browser_sessions import NO_STORE, SEE_OTHER, BrowserSessions, with_pause
 from .forms import local_path
 from .pages import refused_page
-from .signing import SignedIn, person_of, place_of, too_many
-from .within import Redirect
+from .root_path import Redirect
+from .signing import SignedIn, client_info_of, person_of, too_many
 
 if TYPE_CHECKING:
     from . import oidc
 else:
-    oidc = Later(f"{__package__}.oidc")
+    oidc = LazyModule(f"{__package__}.oidc")
 
 
 class ProviderRoutes:
@@ -60,7 +60,7 @@ class ProviderRoutes:
             answer = RedirectResponse(await provider.address(binding), SEE_OTHER, headers=NO_STORE)
             attempt = ProviderAttempt(local_path(request.query_params.get("next")), account_id)
             hashes = stored_form(binding.state), stored_form(binding.secret)
-            place = place_of(request)
+            place = client_info_of(request)
             wait = await self._database.write(actions.begin, *hashes, provider.key, attempt, place=place)
             if wait > 0:
                 raise too_many(wait)
@@ -79,7 +79,7 @@ class ProviderRoutes:
         try:
             return await self._finish(request, provider, binding, attempt)
         except UserFacingError as error:
-            await self._database.write(actions.fail, provider.key, error.code, place_of(request))
+            await self._database.write(actions.fail, provider.key, error.code, client_info_of(request))
             return _page(error)
 
     async def _attempt(self, request: Request, provider: "oidc.Provider") -> "tuple[oidc.Binding, ProviderAttempt]":
@@ -109,7 +109,7 @@ class ProviderRoutes:
             if attempt.account_id is not None:
                 await self._connect(request, attempt.account_id, profile)
                 return answer
-            account = await self._database.write(actions.sign_in, profile, stored_form(secret), place_of(request))
+            account = await self._database.write(actions.sign_in, profile, stored_form(secret), client_info_of(request))
         except UserError as error:
             sentence = error.message[:1].upper() + error.message[1:] + "."
             raise UserFacingError(sentence, code=error.code, http_status=403) from error

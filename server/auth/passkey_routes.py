@@ -17,7 +17,7 @@ from ...jobs.store.db.database import Database
 from .browser_sessions import NO_STORE, BrowserSessions
 from .forms import json_object, text_member
 from .passkeys import Answer, Challenge, RelyingParty, prepare
-from .signing import SignedIn, person_of, place_of, too_many
+from .signing import SignedIn, client_info_of, person_of, too_many
 
 
 class PasskeyRoutes:
@@ -44,7 +44,7 @@ class PasskeyRoutes:
         answer = _json(self._party.sign_in_options(challenge))
         secret = self._sessions.attempts.secret_of(request) or fresh_secret(Prefix.ATTEMPT)
         wait = await self._database.write(
-            actions.begin_sign_in, challenge.stored, stored_form(secret), place_of(request)
+            actions.begin_sign_in, challenge.stored, stored_form(secret), client_info_of(request)
         )
         if wait > 0:
             raise too_many(wait)
@@ -59,7 +59,7 @@ class PasskeyRoutes:
         return await self._sessions.welcome(request, signed_in, done)
 
     async def _signed_in(self, request: Request, answer: Answer) -> SignedIn:
-        place = place_of(request)
+        place = client_info_of(request)
         bound_to = stored_form(self._sessions.attempts.secret_of(request) or "")
         proof = actions.Proof(answer.challenge.stored, bound_to, answer.credential_id)
         passkey = await self._database.write(actions.claim, proof)

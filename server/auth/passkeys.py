@@ -12,16 +12,16 @@ from ...graphql.errors import UserFacingError
 from ...jobs.core.auth.accounts import Identity
 from ...jobs.core.auth.credentials import stored_form
 from ...jobs.core.auth.passkeys import CHALLENGE_LIFETIME, DeviceKey, Passkey
-from ...jobs.core.later import Later, arrive
+from ...jobs.core.lazy import LazyModule, load
 
 if TYPE_CHECKING:
     import webauthn
     from webauthn import helpers
     from webauthn.helpers import structs
 else:
-    webauthn = Later("webauthn")
-    helpers = Later("webauthn.helpers")
-    structs = Later("webauthn.helpers.structs")
+    webauthn = LazyModule("webauthn")
+    helpers = LazyModule("webauthn.helpers")
+    structs = LazyModule("webauthn.helpers.structs")
 
 log = logging.getLogger("cronograph.sign_in")
 
@@ -171,7 +171,7 @@ class Answer:
 
 def prepare() -> None:
     """Import what passkeys need; takes some tenths of a second the first time."""
-    arrive(webauthn, helpers, structs)
+    load(webauthn, helpers, structs)
 
 
 def _is_address(host: str) -> bool:

@@ -24,8 +24,8 @@ from .pages import (
     signed_in_page,
     style,
 )
-from .signing import Signing, place_of
-from .within import Redirect, path_within
+from .root_path import Redirect, path_below_root
+from .signing import Signing, client_info_of
 
 if TYPE_CHECKING:
     from .oidc import Provider
@@ -61,7 +61,7 @@ class SignInRoutes:
         """Sends whoever is not signed in to the page where one signs in; None lets pass."""
         if await self._sessions.identity(request) is not None:
             return None
-        wanted = local_path(path_within(request))
+        wanted = local_path(path_below_root(request))
         return Redirect(f"/login?next={quote(wanted, safe='/')}", SEE_OTHER, headers=NO_STORE)
 
     async def _providers(self, _request: Request) -> Response:
@@ -84,7 +84,7 @@ class SignInRoutes:
         fields = await form(request)
         target, name = local_path(fields.get("next")), fields.get("name", "")
         try:
-            signed_in = await self._signing.by_password(name, fields.get("password", ""), place_of(request))
+            signed_in = await self._signing.by_password(name, fields.get("password", ""), client_info_of(request))
         except UserFacingError as error:
             refusal = login_page(target, self._ways, name[:100], error.message, error.http_status or 400)
             return with_pause(refusal, error)
@@ -93,7 +93,7 @@ class SignInRoutes:
     async def _password(self, request: Request) -> Response:
         members = await json_object(request)
         name, password = text_member(members, "name"), text_member(members, "password")
-        signed_in = await self._signing.by_password(name, password, place_of(request))
+        signed_in = await self._signing.by_password(name, password, client_info_of(request))
         account = signed_in.account
         answer = JSONResponse({"name": account.name, "role": account.role.name}, headers=NO_STORE)
         return await self._sessions.welcome(request, signed_in, answer)
@@ -102,7 +102,7 @@ class SignInRoutes:
         members = await json_object(request)
         current, password = text_member(members, "current"), text_member(members, "password")
         known = await self._sessions.required(request)
-        changed = await self._signing.change_password(known, current, password, place_of(request))
+        changed = await self._signing.change_password(known, current, password, client_info_of(request))
         account = changed.account
         answer = JSONResponse({"name": account.name, "role": account.role.name}, headers=NO_STORE)
         return self._sessions.replace(request, changed, answer)
@@ -117,7 +117,7 @@ class SignInRoutes:
         fields = await form(request)
         token, name = fields.get("token", ""), fields.get("name", "")
         try:
-            signed_in = await self._signing.set_up(token, name, fields.get("password", ""), place_of(request))
+            signed_in = await self._signing.set_up(token, name, fields.get("password", ""), client_info_of(request))
         except UserError as error:
             if error.code == "INVALID_LINK":
                 return dead_link_page(error.message)
@@ -134,7 +134,7 @@ class SignInRoutes:
         fields = await form(request)
         token = fields.get("token", "")
         try:
-            signed_in = await self._signing.recover(token, fields.get("password", ""), place_of(request))
+            signed_in = await self._signing.recover(token, fields.get("password", ""), client_info_of(request))
         except UserError as error:
             if error.code == "INVALID_LINK":
                 return dead_link_page(error.message)

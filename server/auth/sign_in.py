@@ -12,7 +12,7 @@ from ...graphql.transport.site import SitePolicy
 from ...jobs.core.auth.accounts import LOCAL_ADMINISTRATOR_NAME, Submitter
 from ...jobs.core.auth.devices import POLL_EVERY
 from ...jobs.core.auth.roles import Role
-from ...jobs.core.later import Later
+from ...jobs.core.lazy import LazyModule
 from ...jobs.store.db.database import Database
 from ...jobs.store.db.transaction import Wake
 from ...jobs.store.read.auth import accounts
@@ -32,7 +32,7 @@ from .watch import RightsWatch
 if TYPE_CHECKING:
     from . import oidc
 else:
-    oidc = Later(f"{__package__}.oidc")
+    oidc = LazyModule(f"{__package__}.oidc")
 
 
 class SignIn:

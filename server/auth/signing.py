@@ -11,7 +11,7 @@ from ...jobs.actions.acting import acting
 from ...jobs.actions.auth import accounts as account_actions
 from ...jobs.actions.auth import sessions as session_actions
 from ...jobs.actions.auth.fresh import fresh_secret
-from ...jobs.actions.auth.sessions import Attempt, Place
+from ...jobs.actions.auth.sessions import Attempt, ClientInfo
 from ...jobs.core.auth.accounts import MAX_PASSWORD, Account, Actor, Identity, check_account_name, check_password
 from ...jobs.core.auth.credentials import Prefix, stored_form
 from ...jobs.core.auth.roles import Role
@@ -26,9 +26,9 @@ from .setup_link import remove_link
 WRONG = "The name or the password is wrong."
 
 
-def place_of(connection: HTTPConnection) -> Place:
+def client_info_of(connection: HTTPConnection) -> ClientInfo:
     """Where a request comes from."""
-    return Place(address_of(connection), connection.headers.get("user-agent"))
+    return ClientInfo(address_of(connection), connection.headers.get("user-agent"))
 
 
 def address_of(connection: HTTPConnection) -> str:
@@ -57,7 +57,7 @@ class Signing:
         self._database = database
         self._passwords = passwords
 
-    async def by_password(self, name: str, password: str, place: Place) -> SignedIn:
+    async def by_password(self, name: str, password: str, place: ClientInfo) -> SignedIn:
         """Begin a session.
 
         Raises:
@@ -71,7 +71,7 @@ class Signing:
             raise wrong()
         return SignedIn(attempt.account, secret)
 
-    async def _verified(self, name: str, password: str, place: Place) -> Attempt:
+    async def _verified(self, name: str, password: str, place: ClientInfo) -> Attempt:
         """An attempt whose password is right.
 
         Raises:
@@ -86,7 +86,7 @@ class Signing:
         await self._database.write(session_actions.fail, attempt, place)
         raise wrong()
 
-    async def change_password(self, identity: Identity, current: str, new: str, place: Place) -> SignedIn:
+    async def change_password(self, identity: Identity, current: str, new: str, place: ClientInfo) -> SignedIn:
         """Set the password of who has signed in; all sign-ins of the account end, and a new one begins.
 
         Raises:
@@ -103,7 +103,7 @@ class Signing:
             raise wrong()
         return SignedIn(attempt.account, secret)
 
-    async def set_up(self, link: str, name: str, password: str, place: Place) -> SignedIn:
+    async def set_up(self, link: str, name: str, password: str, place: ClientInfo) -> SignedIn:
         """Make the first administrator, who is signed in by that.
 
         Raises:
@@ -119,7 +119,7 @@ class Signing:
         remove_link(self._database)
         return SignedIn(account, secret)
 
-    async def recover(self, link: str, password: str, place: Place) -> SignedIn:
+    async def recover(self, link: str, password: str, place: ClientInfo) -> SignedIn:
         """Set a new password, by which its owner is signed in.
 
         Raises:
@@ -154,14 +154,14 @@ def too_many(seconds: float) -> UserFacingError:
     return UserFacingError(message, code="TOO_MANY_ATTEMPTS", http_status=429, extensions={"retryAfter": wait})
 
 
-def _set_up(tx: Tx, link: str, name: str, hashed: str, secret: str, place: Place) -> Account:
+def _set_up(tx: Tx, link: str, name: str, hashed: str, secret: str, place: ClientInfo) -> Account:
     actor = Actor("(set-up link)", Role.ADMIN, address=place.address)
     account = acting(tx, actor, account_actions.set_up, stored_form(link), name, hashed)
     session_actions.start(tx, account, stored_form(secret), place, by="link")
     return account
 
 
-def _recover(tx: Tx, link: str, password: tuple[str, str], secret: str, place: Place) -> Account:
+def _recover(tx: Tx, link: str, password: tuple[str, str], secret: str, place: ClientInfo) -> Account:
     plain, hashed = password
 
     def checked(account: Account) -> str:

@@ -37,7 +37,7 @@ class RightsWatch(Watch):
             still_good: Which of some identities are worth what they were.
             every: Seconds between two looks.
         """
-        super().__init__("rights-watch", hints=Wake.RIGHTS, poll=every, worth=lambda: bool(self._open))
+        super().__init__("rights-watch", hints=Wake.RIGHTS, poll=every, should_poll=lambda: bool(self._open))
         self._still_good = still_good
         self._open: dict[object, tuple[Identity, Lost]] = {}
 

@@ -10,16 +10,16 @@ from ...jobs.store.db.opening import connected
 from ...jobs.store.read.auth.audit import Unreadable, chain
 from ...jobs.store.read.auth.audit import verify as verify_chain
 from ..process.ending import ExitCode
-from .desk import Desk, at_desk
+from .database_command import DatabaseCommand, database_command
 from .output import print_line
 
 audit = typer.Typer(help="Look at the audit log, straight in the database.", no_args_is_help=True)
 
 
 @audit.command()
-@at_desk
+@database_command
 def verify(
-    desk: Desk,
+    command: DatabaseCommand,
     expect: Annotated[
         str | None, typer.Option("--expect", help="A hash that was printed before and must still be in the chain.")
     ] = None,
@@ -28,26 +28,26 @@ def verify(
 
     Keep the newest hash somewhere else: with `--expect` a chain that was written anew is noticed, too.
     """
-    with connected(desk.settings.database_url) as connection:
+    with connected(command.settings.database_url) as connection:
         found = verify_chain(connection)
         known = expect is None or any(stored == expect for _, stored in chain(connection))
     fault = found.fault or (None if known else f"no entry has the hash {expect}")
     if fault is not None:
-        desk.output.failed([f"audit log: {fault}"], ExitCode.REFUSED)
+        command.output.failed([f"audit log: {fault}"], ExitCode.REFUSED)
         raise typer.Exit(ExitCode.REFUSED)
     words = f"The audit log is whole: {found.entries} entries; the newest has the hash {found.newest}"
-    desk.result({"entries": found.entries, "newest": found.newest}, words)
+    command.result({"entries": found.entries, "newest": found.newest}, words)
 
 
 @audit.command()
-@at_desk
-def export(desk: Desk) -> None:
+@database_command
+def export(command: DatabaseCommand) -> None:
     """Write all entries to standard output, the oldest first, one JSON object a line.
 
     An entry that cannot be read has `unreadable` in the place of its contents, and the status is 1.
     """
     faults: list[str] = []
-    with connected(desk.settings.database_url) as connection:
+    with connected(command.settings.database_url) as connection:
         for entry, stored in chain(connection):
             if isinstance(entry, Unreadable):
                 faults.append(f"audit log: entry {entry.id} cannot be read: {entry.fault}")
@@ -55,7 +55,7 @@ def export(desk: Desk) -> None:
             else:
                 print_line(json.dumps({**_line(entry), "hash": stored}))
     if faults:
-        desk.output.failed(faults, ExitCode.REFUSED)
+        command.output.failed(faults, ExitCode.REFUSED)
         raise typer.Exit(ExitCode.REFUSED)
 
 

@@ -7,7 +7,7 @@ import typer
 import uvloop
 
 from ...jobs.runtime.settings import EngineSettings
-from ...jobs.store.db.opening import place_aside
+from ...jobs.store.db.opening import scratch_database
 from ..configuration.reading import load
 from ..database.trial import Amount, Figures, Spread, measure
 from ..process.collector import leave_out_what_stays
@@ -45,7 +45,7 @@ def bench(
     amount = Amount(runs, latencies, tasks)
     leave_out_what_stays()
     with (
-        place_aside(settings.database_url) as place,
+        scratch_database(settings.database_url) as place,
         asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner,
     ):
         figures = runner.run(measure(place, amount, node, output.note))

@@ -12,7 +12,7 @@ from ...jobs.core.errors import ConfigurationError
 from ...jobs.store.db.transaction import Tx
 from ...jobs.store.read.auth import secrets as stored_secrets
 from ..configuration.secret_keys import key_file, key_source, write_keys
-from .desk import Desk, at_desk
+from .database_command import DatabaseCommand, database_command
 from .output import Output, answering
 
 secret = typer.Typer(
@@ -23,17 +23,17 @@ Name = Annotated[str, typer.Argument(help='What arguments call it: {"$secret": "
 
 
 @secret.command(name="set")
-@at_desk
-def keep(desk: Desk, name: Name) -> None:
+@database_command
+def keep(command: DatabaseCommand, name: Name) -> None:
     """Keep the value that is read from standard input; a line break at its end is left out."""
-    value, ring = _value(), key_source(desk.settings)()
-    kept = desk.do(lambda tx: actions.set_secret(tx, name, value, ring))
-    desk.result({"name": kept.name, "keyId": kept.key_id}, f"Secret {kept.name} set")
+    value, ring = _value(), key_source(command.settings)()
+    kept = command.do(lambda tx: actions.set_secret(tx, name, value, ring))
+    command.result({"name": kept.name, "keyId": kept.key_id}, f"Secret {kept.name} set")
 
 
 @secret.command(name="list")
-@at_desk
-def show(desk: Desk) -> None:
+@database_command
+def show(command: DatabaseCommand) -> None:
     """List the secrets without their values, and the tasks that use them."""
 
     def read(tx: Tx) -> list[dict[str, object]]:
@@ -49,21 +49,21 @@ def show(desk: Desk) -> None:
             for one in stored_secrets.everything(tx.conn)
         ]
 
-    found = desk.do(read)
+    found = command.do(read)
     lines = [f"{one['name']:<30} set by {one['updatedBy']} at {one['updatedAt']}" for one in found]
-    desk.result({"secrets": found}, "\n".join(lines) or "No secrets yet")
+    command.result({"secrets": found}, "\n".join(lines) or "No secrets yet")
 
 
 @secret.command()
-@at_desk
+@database_command
 def delete(
-    desk: Desk,
+    command: DatabaseCommand,
     name: Name,
     force: Annotated[bool, typer.Option("--force", help="Also if tasks use it; their runs fail from then on.")] = False,
 ) -> None:
     """Forget a secret."""
-    gone = desk.do(lambda tx: actions.delete_secret(tx, name, force=force))
-    desk.result({"name": gone.name}, f"Secret {gone.name} deleted")
+    gone = command.do(lambda tx: actions.delete_secret(tx, name, force=force))
+    command.result({"name": gone.name}, f"Secret {gone.name} deleted")
 
 
 @secret.command()
@@ -75,25 +75,25 @@ def new_key(output: Output) -> None:
 
 
 @secret.command()
-@at_desk
-def rotate_key(desk: Desk) -> None:
+@database_command
+def rotate_key(command: DatabaseCommand) -> None:
     """Encrypt all secrets with the newest key.
 
     Where the keys lie in a file, a new one is made and the older ones are forgotten; a running server notices. Where
     CRONOGRAPH_SECRET_KEY holds them, put the new key before the old one on every node first ("NEW,OLD"), restart the
     nodes, run this command, and take the old one away.
     """
-    settings = desk.settings
+    settings = command.settings
     ring, path = key_source(settings)(), key_file(settings)
     if path is not None:
         ring = KeyRing((actions.fresh_key(), *ring.keys))
         # The server must have the new key before anything is encrypted with it.
         write_keys(path, ring)
-    count = desk.do(lambda tx: actions.reseal_all(tx, ring))
+    count = command.do(lambda tx: actions.reseal_all(tx, ring))
     if path is not None:
         write_keys(path, KeyRing(ring.keys[:1]))
     data = {"keyId": ring.newest.id, "secrets": count}
-    desk.result(data, f"{count} secrets are encrypted with the key {ring.newest.id} now")
+    command.result(data, f"{count} secrets are encrypted with the key {ring.newest.id} now")
 
 
 def _value() -> str:

@@ -35,11 +35,11 @@ def serve(flags: Flags, *, reload: Reload = False, config: ConfigFile = None, as
     ends with status 0. A second one ends it at once.
     """
     if reload:
-        _serve_anew(flags, config, Output(as_json=as_json))
+        _serve_reloading(flags, config, Output(as_json=as_json))
     run_server(flags, config, as_json=as_json)
 
 
-def _serve_anew(flags: Flags, config: Path | None, output: Output) -> NoReturn:
+def _serve_reloading(flags: Flags, config: Path | None, output: Output) -> NoReturn:
     """Serve in a child process, and in another one whenever the code has changed."""
     with output.errors():
         try:

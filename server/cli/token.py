@@ -13,15 +13,15 @@ from ...jobs.core.auth.credentials import Prefix, shown_form, stored_form
 from ...jobs.core.auth.roles import Role
 from ...jobs.store.db.transaction import Tx
 from ...jobs.store.read.auth import accounts, sessions
-from .desk import Desk, at_desk
+from .database_command import DatabaseCommand, database_command
 
 token = typer.Typer(help="Make, list and revoke personal API tokens, straight in the database.", no_args_is_help=True)
 
 
 @token.command()
-@at_desk
+@database_command
 def create(
-    desk: Desk,
+    command: DatabaseCommand,
     user: Annotated[str, typer.Option("--user", help="Whose token it is.")],
     role: Annotated[
         Role | None, typer.Option("--role", help="What it may do, at most what the account may. [default: the same]")
@@ -40,16 +40,17 @@ def create(
         new = NewToken(name, role or account.role, stored_form(secret), shown_form(secret), ends)
         return create_token(tx, account, new)
 
-    made = desk.do(make)
+    made = command.do(make)
     expires = made.expires_at.isoformat() if made.expires_at else None
     data = {"token": secret, "id": made.id, "role": made.role.value, "expiresAt": expires}
-    desk.result(data, secret)
+    command.result(data, secret)
 
 
 @token.command(name="list")
-@at_desk
+@database_command
 def show(
-    desk: Desk, user: Annotated[str | None, typer.Option("--user", help="Whose. [default: everybody's]")] = None
+    command: DatabaseCommand,
+    user: Annotated[str | None, typer.Option("--user", help="Whose. [default: everybody's]")] = None,
 ) -> None:
     """List the tokens that are not revoked, without their secrets."""
 
@@ -58,19 +59,20 @@ def show(
         names = {one.id: one.name for one in owners}
         return [(names[one.account_id], one) for one in sessions.tokens_of(tx.conn, list(names))]
 
-    found = desk.do(read)
+    found = command.do(read)
     lines = [f"{one.id:<6} {owner:<20} {one.role.value:<9} {one.shown}…  {one.name}" for owner, one in found]
-    desk.result({"tokens": [_data(*pair) for pair in found]}, "\n".join(lines) or "No tokens yet")
+    command.result({"tokens": [_data(*pair) for pair in found]}, "\n".join(lines) or "No tokens yet")
 
 
 @token.command()
-@at_desk
+@database_command
 def revoke(
-    desk: Desk, number: Annotated[int, typer.Argument(metavar="ID", help="The id that `token list` shows.")]
+    command: DatabaseCommand,
+    number: Annotated[int, typer.Argument(metavar="ID", help="The id that `token list` shows.")],
 ) -> None:
     """Make a token worthless; servers notice within some seconds."""
-    gone = desk.do(lambda tx: revoke_token(tx, number))
-    desk.result({"id": gone.id}, f"Token {gone.id} ({gone.name}) is revoked")
+    gone = command.do(lambda tx: revoke_token(tx, number))
+    command.result({"id": gone.id}, f"Token {gone.id} ({gone.name}) is revoked")
 
 
 def _data(owner: str, one: ApiToken) -> dict[str, object]:

@@ -14,7 +14,7 @@ from ...jobs.core.errors import ConfigurationError
 from ...jobs.store.db.transaction import Tx
 from ...jobs.store.read.auth import accounts
 from ..auth.passwords import HASHER
-from .desk import Desk, at_desk
+from .database_command import DatabaseCommand, database_command
 from .options import DEFAULT_SERVER
 
 user = typer.Typer(help="Manage accounts, straight in the database; no server is needed.", no_args_is_help=True)
@@ -27,63 +27,67 @@ PasswordStdin = Annotated[
 
 
 @user.command()
-@at_desk
-def add(desk: Desk, name: Name, role: RoleOption = Role.VIEWER, password_stdin: PasswordStdin = False) -> None:
+@database_command
+def add(
+    command: DatabaseCommand, name: Name, role: RoleOption = Role.VIEWER, password_stdin: PasswordStdin = False
+) -> None:
     """Make an account; without a password it can only be used by tokens until it gets one."""
     hashed = HASHER.hash(_password(name)) if password_stdin else None
-    made = desk.do(lambda tx: actions.add_account(tx, name, role, hashed))
-    desk.result({"account": _data(made)}, f"Account {made.name} made, role {made.role.value}")
+    made = command.do(lambda tx: actions.add_account(tx, name, role, hashed))
+    command.result({"account": _data(made)}, f"Account {made.name} made, role {made.role.value}")
 
 
 @user.command(name="list")
-@at_desk
-def show(desk: Desk) -> None:
+@database_command
+def show(command: DatabaseCommand) -> None:
     """List the accounts."""
-    found = desk.do(lambda tx: accounts.everybody(tx.conn))
+    found = command.do(lambda tx: accounts.everybody(tx.conn))
     lines = [f"{one.name:<30} {one.role.value:<9} {_state(one)}" for one in found]
-    desk.result({"accounts": [_data(one) for one in found]}, "\n".join(lines) or "No accounts yet")
+    command.result({"accounts": [_data(one) for one in found]}, "\n".join(lines) or "No accounts yet")
 
 
 @user.command()
-@at_desk
+@database_command
 def role(
-    desk: Desk, name: Name, new_role: Annotated[Role, typer.Argument(metavar="ROLE", help="The new role.")]
+    command: DatabaseCommand,
+    name: Name,
+    new_role: Annotated[Role, typer.Argument(metavar="ROLE", help="The new role.")],
 ) -> None:
     """Change what an account may do; its sign-ins end."""
-    changed = desk.do(lambda tx: actions.set_role(tx, name, new_role))
-    desk.result({"account": _data(changed)}, f"Account {changed.name} has role {changed.role.value}")
+    changed = command.do(lambda tx: actions.set_role(tx, name, new_role))
+    command.result({"account": _data(changed)}, f"Account {changed.name} has role {changed.role.value}")
 
 
 @user.command()
-@at_desk
-def disable(desk: Desk, name: Name) -> None:
+@database_command
+def disable(command: DatabaseCommand, name: Name) -> None:
     """Lock an account out at once: sessions end, tokens stop working, runs in its name fail."""
-    changed = desk.do(lambda tx: actions.disable(tx, name))
-    desk.result({"account": _data(changed)}, f"Account {changed.name} is disabled")
+    changed = command.do(lambda tx: actions.disable(tx, name))
+    command.result({"account": _data(changed)}, f"Account {changed.name} is disabled")
 
 
 @user.command()
-@at_desk
-def enable(desk: Desk, name: Name) -> None:
+@database_command
+def enable(command: DatabaseCommand, name: Name) -> None:
     """Let an account sign in again."""
-    changed = desk.do(lambda tx: actions.enable(tx, name))
-    desk.result({"account": _data(changed)}, f"Account {changed.name} is enabled")
+    changed = command.do(lambda tx: actions.enable(tx, name))
+    command.result({"account": _data(changed)}, f"Account {changed.name} is enabled")
 
 
 @user.command()
-@at_desk
-def password(desk: Desk, name: Name, password_stdin: PasswordStdin = False) -> None:
+@database_command
+def password(command: DatabaseCommand, name: Name, password_stdin: PasswordStdin = False) -> None:
     """Set the password of an account, asked for or from standard input; its sign-ins end."""
     text = _password(name) if password_stdin else _asked(name)
     hashed = HASHER.hash(text)
-    changed = desk.do(lambda tx: actions.set_password(tx, name, hashed))
-    desk.result({"account": _data(changed)}, f"Account {changed.name} has a new password")
+    changed = command.do(lambda tx: actions.set_password(tx, name, hashed))
+    command.result({"account": _data(changed)}, f"Account {changed.name} has a new password")
 
 
 @user.command()
-@at_desk
+@database_command
 def link(
-    desk: Desk,
+    command: DatabaseCommand,
     name: Name,
     url: Annotated[str, typer.Option("--url", envvar="CRONOGRAPH_URL", help="Address of the server.")] = DEFAULT_SERVER,
 ) -> None:
@@ -93,9 +97,9 @@ def link(
     def prepare(tx: Tx) -> str:
         return actions.prepare_recovery(tx, name, stored_form(secret)).isoformat()
 
-    until = desk.do(prepare)
+    until = command.do(prepare)
     address = f"{url.rstrip('/')}/recover?token={secret}"
-    desk.result({"link": address, "until": until}, address)
+    command.result({"link": address, "until": until}, address)
 
 
 def _data(account: Account) -> dict[str, object]:

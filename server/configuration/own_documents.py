@@ -4,13 +4,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ...graphql.transport.persisted import sha256_of
-from ...jobs.core.later import Later
+from ...jobs.core.lazy import LazyModule
 from .allowed_documents import read_documents
 
 if TYPE_CHECKING:
     from ...graphql.client import mutations
 else:
-    mutations = Later("cronograph.graphql.client.mutations")
+    mutations = LazyModule("cronograph.graphql.client.mutations")
 
 BUILT = "documents.json"
 """What the build of the dashboard calls the list of the operations that its pages send."""

@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 from ...jobs.core.errors import SchemaTooNew
-from ...jobs.core.later import Later
+from ...jobs.core.lazy import LazyModule
 from ...jobs.store.db.address import parse_url, schema_in
 from ...jobs.store.db.database import Connection
 from ...jobs.store.db.opening import connected, exists
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from ...migrations import upgrade as migrations
 else:
     # Alembic: of no use to a server whose database was migrated before.
-    migrations = Later("cronograph.migrations.upgrade")
+    migrations = LazyModule("cronograph.migrations.upgrade")
 
 
 def migrate(database_url: str) -> list[str]:

@@ -118,7 +118,7 @@ class _Jobs:
 async def measure(
     database_url: str, amount: Amount, settings: EngineSettings, note: Callable[[str], object]
 ) -> Figures:
-    """Measure in an empty place (see ``place_aside``), with one node of these settings.
+    """Measure in an empty place (see ``scratch_database``), with one node of these settings.
 
     Args:
         database_url: The place.

@@ -14,7 +14,7 @@ from ...graphql.errors import UserFacingError
 from ...graphql.guard.searches import Searches, SearchLane
 from ...graphql.schema_factory import GuardedSchema
 from ...graphql.transport.bounds import Bounds, Reads, address_of
-from ...graphql.transport.door import unwatched
+from ...graphql.transport.gateway import unwatched
 from ...graphql.transport.shared_fields import SHARED
 from ...graphql.transport.streams import OpenStreams
 from ...jobs.core.auth.roles import Role
@@ -183,7 +183,7 @@ def build_app(parts: Parts) -> Starlette:
     def lane(found: Context, reads: Reads) -> Context:
         database = parts.costly if reads.costly else parts.database
         searches = Searches(searching, reads.client, reads.cost) if reads.client else None
-        return found.within(database.until(reads.deadline).patient(reads.patience), searches)
+        return found.with_database(database.with_deadline(reads.deadline).with_retry(reads.retry_seconds), searches)
 
     def may_write(found: Context) -> bool:
         return found.person.role is not Role.VIEWER

@@ -7,7 +7,7 @@ from starlette.responses import JSONResponse
 from starlette.routing import Route
 from starlette.types import Scope
 
-from ..auth.within import root_of
+from ..auth.root_path import root_path_of
 from ..process.lifecycle import Lifecycle, Phase
 
 NO_STORE = {"Cache-Control": "no-store"}
@@ -16,7 +16,7 @@ NO_STORE = {"Cache-Control": "no-store"}
 def asks_for_health(scope: Scope) -> bool:
     """Whether a request is for one of the two, wherever an application has mounted us."""
     path: str = scope["path"]
-    return path.removeprefix(root_of(scope)).startswith("/health/")
+    return path.removeprefix(root_path_of(scope)).startswith("/health/")
 
 
 def health_routes(lifecycle: Lifecycle, dispatching: Callable[[], bool]) -> list[Route]:

@@ -3,12 +3,12 @@
 import asyncio
 from typing import TYPE_CHECKING
 
-from ...jobs.core.later import Later, arrive
+from ...jobs.core.lazy import LazyModule, load
 
 if TYPE_CHECKING:
     import prometheus_client
 else:
-    prometheus_client = Later("prometheus_client")
+    prometheus_client = LazyModule("prometheus_client")
 
 
 class ProcessMetrics:
@@ -20,7 +20,7 @@ class ProcessMetrics:
     async def text(self) -> str:
         """The metrics."""
         if self._registry is None:
-            await asyncio.to_thread(arrive, prometheus_client)
+            await asyncio.to_thread(load, prometheus_client)
             registry = prometheus_client.CollectorRegistry(auto_describe=False)
             prometheus_client.ProcessCollector(registry=registry)
             prometheus_client.GCCollector(registry)

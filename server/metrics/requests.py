@@ -8,7 +8,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from ...graphql.app import PATH
 from ...graphql.guard.document import Prepared
 from ...jobs.core.counts import OTHER, Histogram
-from ..auth.within import root_of
+from ..auth.root_path import root_path_of
 
 _METHODS: Final = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
 _ROUTES: Final = frozenset({PATH, "/schema.graphql", "/graphiql", "/health/live", "/health/ready", "/metrics"})
@@ -82,6 +82,6 @@ class CountRequests:
         try:
             await self._app(scope, receive, noting)
         finally:
-            route = route_of(scope["path"].removeprefix(root_of(scope)))
+            route = route_of(scope["path"].removeprefix(root_path_of(scope)))
             seconds = None if is_stream else time.perf_counter() - began
             self._counts.requested(scope["method"], route, status, seconds)

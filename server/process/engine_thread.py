@@ -45,7 +45,7 @@ class EngineThread:
         registry: The jobs this node can run.
         settings: How the node works.
         wakeup: Tells of commits.
-        beside: The database as it is used while the engine's loop is blocked.
+        api_database: The database as it is used while the engine's loop is blocked.
         on_drained: See ``Engine``; called in the engine's thread.
         clock: See ``Engine``.
     """
@@ -57,7 +57,7 @@ class EngineThread:
         settings: EngineSettings,
         wakeup: Wakeup,
         *,
-        beside: Database,
+        api_database: Database,
         on_drained: Callable[[], None],
         clock: Clock | None = None,
     ) -> None:
@@ -72,8 +72,8 @@ class EngineThread:
         self._thread = LoopThread(THREAD, on_end=self._has_ended)
         self._own_loop = asyncio.get_running_loop()
         self._ended = asyncio.Event()
-        self._beside = beside
-        self._blockages = BlockageWriter(beside, lambda: self.node)
+        self._api_database = api_database
+        self._blockages = BlockageWriter(api_database, lambda: self.node)
         self._watches = (
             LoopWatch(OF_JOBS, JOBS_ADVICE, on_blocked=self._blockages.blocked, on_free=self._blockages.free),
             LoopWatch(OF_API, API_ADVICE),
@@ -156,7 +156,7 @@ class EngineThread:
         """The loop has ended, and with it the node: its runs go to others, or to the next start."""
         engine.stop_beating()
         if engine.node is not None:
-            await leave_broken(self._beside, engine.node, str(fault))
+            await leave_broken(self._api_database, engine.node, str(fault))
 
     def _has_ended(self, fault: LoopEndedError) -> None:
         """Called in the engine's thread as the last thing there."""

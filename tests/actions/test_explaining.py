@@ -204,7 +204,7 @@ class TestRun:
     def test_the_thread_of_a_lost_attempt_may_still_be_at_work(self, stored: Stored) -> None:
         infos = (JobInfo("work", isolation=Isolation.THREAD, args_schema={}),)
         dead, other = (
-            stored.do(join, NewNode(name, 5, "1", infos, 60.0), alone=False) for name in ("node-a", "node-b")
+            stored.do(join, NewNode(name, 5, "1", infos, 60.0), only_node=False) for name in ("node-a", "node-b")
         )
         stored.do(lambda tx: [nodes.set_state(tx.conn, one.id, NodeState.ACTIVE) for one in (dead, other)])
         run = stored.enqueue(retries=1)
@@ -234,7 +234,7 @@ class TestRun:
 
     def test_no_slot_for_threads_is_free_while_coroutines_have_some(self, stored: Stored) -> None:
         infos = (JobInfo("work", isolation=Isolation.THREAD, args_schema={}), JobInfo("other", args_schema={}))
-        node = stored.do(join, NewNode("node-a", 5, "1", infos, 60.0, thread_slots=1), alone=False)
+        node = stored.do(join, NewNode("node-a", 5, "1", infos, 60.0, thread_slots=1), only_node=False)
         stored.do(lambda tx: nodes.set_state(tx.conn, node.id, NodeState.ACTIVE))
         stored.enqueue()
         run, other = stored.enqueue(), stored.enqueue(job_name="other", group="b")
@@ -248,7 +248,7 @@ class TestRun:
             JobInfo("other", isolation=Isolation.THREAD, args_schema={}),
         )
         new = NewNode("node-a", 5, "1", infos, 60.0, thread_slots=3, process_slots=1)
-        node = stored.do(join, new, alone=False)
+        node = stored.do(join, new, only_node=False)
         stored.do(lambda tx: nodes.set_state(tx.conn, node.id, NodeState.ACTIVE))
         stored.enqueue()
         run, other = stored.enqueue(), stored.enqueue(job_name="other", group="b")

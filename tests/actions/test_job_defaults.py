@@ -22,7 +22,7 @@ HOURLY = ScheduleSpec(Syntax.CRON, "0 0 * * * *")
 
 def publish(stored: Stored, name: str, defaults: JobDefaults) -> None:
     infos = tuple(JobInfo(job, args_schema=ANY_ARGS, defaults=defaults) for job in ("work", "other"))
-    stored.do(join, NewNode(name, 1, "1", infos, 60.0), alone=False)
+    stored.do(join, NewNode(name, 1, "1", infos, 60.0), only_node=False)
 
 
 def task(stored: Stored, name: str = "nightly") -> Task:

@@ -20,12 +20,12 @@ from cronograph.jobs.actions.tasks import create_task
 from cronograph.jobs.core.defaults import JobInfo
 from cronograph.jobs.core.events import Change, spread
 from cronograph.jobs.core.fairness import FairnessState
-from cronograph.jobs.core.held import Place
+from cronograph.jobs.core.held import LanePosition
 from cronograph.jobs.core.model import NewRun, NodeState, Priority, ScheduleSpec, TaskSpec, Trigger
 from cronograph.jobs.core.outcome import Failed, JobOutcome, Succeeded
 from cronograph.jobs.core.schedule import Syntax
 from cronograph.jobs.core.states import RunState
-from cronograph.jobs.store.db.database import Database, Line, parse_url
+from cronograph.jobs.store.db.database import AutocommitConnection, Database, parse_url
 from cronograph.jobs.store.read import runs
 from cronograph.jobs.store.schema import tables
 from cronograph.jobs.store.write import nodes
@@ -50,15 +50,15 @@ class Party:
 
     def __init__(self, url: str, *, common: bool) -> None:
         self.database = Database(url)
-        self.line = self.database.line() if common else None
+        self.connection = self.database.autocommit_connection() if common else None
         self.fairness = FairnessState()
         self.lanes = 0
         self.goes_on = False
-        self.place: Place | None = None
+        self.place: LanePosition | None = None
         self.claimant = Claimant(0, "", ())
 
     async def begin(self) -> None:
-        node = await self.database.write(join, NewNode("node-a", 20, "1", JOBS, 60.0), alone=False)
+        node = await self.database.write(join, NewNode("node-a", 20, "1", JOBS, 60.0), only_node=False)
         await self.database.write(lambda tx: nodes.set_state(tx.conn, node.id, NodeState.ACTIVE))
         self.claimant = Claimant(node.id, node.name, ("work", "play"))
         for name, syntax, value in (
@@ -70,10 +70,10 @@ class Party:
             )
 
     async def claim(self, slots: int) -> tuple[Started, ...]:
-        if self.line is not None:
+        if self.connection is not None:
             behind = self.place if self.goes_on else None
-            lane = await self.database.on_line(
-                claim_lane, self.line, self.claimant, self.fairness, slots=slots, behind=behind
+            lane = await self.database.on_connection(
+                claim_lane, self.connection, self.claimant, self.fairness, slots=slots, behind=behind
             )
             self.place = lane.place
             if lane.served:
@@ -89,8 +89,8 @@ class Party:
         node = (self.claimant.node_id, self.claimant.node)
         common = [one for one in ended if is_common(one)]
         stored: frozenset[int] = frozenset()
-        if self.line is not None and common:
-            stored = await self.database.on_line(finish_common, self.line, node, common)
+        if self.connection is not None and common:
+            stored = await self.database.on_connection(finish_common, self.connection, node, common)
         rest = [one for one in ended if one.run.id not in stored]
         if rest:
             await self.database.write(finish, *node, rest)
@@ -105,8 +105,8 @@ class Party:
         return [change for batch in batches for change in sorted(batch, key=lambda one: one.run_id or 0)]
 
     async def close(self) -> None:
-        if self.line is not None:
-            await self.line.close()
+        if self.connection is not None:
+            await self.connection.close()
         await self.database.close()
 
 
@@ -244,7 +244,7 @@ def _known(started: Started) -> dict[str, Any]:
 async def test_without_a_connection_for_the_common_case_the_general_one_does_it(postgres_url: str) -> None:
     party = Party(postgres_url, common=True)
     await party.begin()
-    party.line = Line(parse_url("postgresql://nobody@127.0.0.1:1/nothing"))
+    party.connection = AutocommitConnection(parse_url("postgresql://nobody@127.0.0.1:1/nothing"))
     await party.database.write(put, [NewRun("work", Trigger.API)])
     (started,) = await party.claim(5)
     assert party.lanes == 0

@@ -21,7 +21,7 @@ JOBS = (JobInfo("work", args_schema=ANY_ARGS), JobInfo("render", args_schema=ANY
 
 def a_node(stored: Stored, choice: NodeChoice, name: str = "node-a", slots: int = 20) -> Worker:
     """A live node that knows both jobs."""
-    node = stored.do(join, NewNode(name, slots, "1", JOBS, 60.0, choice=choice), alone=False)
+    node = stored.do(join, NewNode(name, slots, "1", JOBS, 60.0, choice=choice), only_node=False)
     stored.do(lambda tx: nodes.set_state(tx.conn, node.id, NodeState.ACTIVE))
     taken = tuple(job.name for job in JOBS if choice.takes_job(job.name, job.tags))
     worker = Worker(stored, node, taken)
@@ -127,7 +127,7 @@ def test_a_version_is_left_only_to_nodes_that_take_it_in_all_the_same_groups(sto
     other = tuple(JobInfo(job.name, args_schema={"type": "object", "required": ["x"]}) for job in JOBS)
 
     def newer(choice: NodeChoice, name: str) -> None:
-        node = stored.do(join, NewNode(name, 1, "2", other, 60.0, choice=choice), alone=False)
+        node = stored.do(join, NewNode(name, 1, "2", other, 60.0, choice=choice), only_node=False)
         stored.do(lambda tx: nodes.set_state(tx.conn, node.id, NodeState.ACTIVE))
 
     def heard(worker: Worker) -> int:

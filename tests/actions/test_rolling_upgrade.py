@@ -39,7 +39,7 @@ def stored(postgres_url: str) -> Iterator[Stored]:
 
 def a_node(stored: Stored, name: str, schema: dict[str, Any]) -> Worker:
     """A live node with this version of job ``work``."""
-    node = stored.do(join, NewNode(name, 5, "1", (JobInfo("work", args_schema=schema),), 60.0), alone=False)
+    node = stored.do(join, NewNode(name, 5, "1", (JobInfo("work", args_schema=schema),), 60.0), only_node=False)
     stored.do(lambda tx: nodes.set_state(tx.conn, node.id, NodeState.ACTIVE))
     return Worker(stored, node, ("work",))
 

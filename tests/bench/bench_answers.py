@@ -137,7 +137,7 @@ async def cost(app: ASGIApp, path: str, body: bytes, times: int) -> float:
 async def compare(url: str, kind: str, chosen: argparse.Namespace) -> None:
     """A line for each question: the medians of the rounds and their ratio."""
     engine = sync_engine(parse_url(url), pooled=4, read_only=True)
-    database = Database(url).beside("api")
+    database = Database(url).separate_pool("api")
     apps: dict[str, ASGIApp] = {"/plain": plain_app(engine), "/graphql": api_app(database)}
     for name, question in QUESTIONS.items():
         bodies = {"/plain": {"name": name}, "/graphql": {"query": question.document}}

@@ -64,7 +64,7 @@ async def report(kind: str, runs: int, write: Callable[[str], object]) -> None:
     with fresh_database(kind) as url:
         database = Database(url)
         server = Server(database, create_schema())
-        await database.write(join, NewNode("node-a", 1, "1", (JobInfo(JOB),), 3600.0), alone=False)
+        await database.write(join, NewNode("node-a", 1, "1", (JobInfo(JOB),), 3600.0), only_node=False)
         await database.write(put, [NewRun(JOB, Trigger.API) for _ in range(runs)])
         write(f"{kind}, {runs:,} runs, {load()}\n")
         for name, document in MUTATIONS.items():

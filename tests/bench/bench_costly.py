@@ -113,15 +113,15 @@ class Server:
 async def serving(url: str) -> AsyncGenerator[Server]:
     """A node and its API over a database."""
     of_engine, notes, schema = Database(url), Notes(), create_schema()
-    database, costly = of_engine.beside("api"), of_engine.beside("api-costly")
-    searched = of_engine.beside("api-search", bounds_of(schema.limits))
+    database, costly = of_engine.separate_pool("api"), of_engine.separate_pool("api-costly")
+    searched = of_engine.separate_pool("api-search", bounds_of(schema.limits))
     searching = SearchLane(searched, schema.limits)
     wakeup = Wakeup(database)
     feeds = LiveFeeds(database, wakeup, poll=5)
     registry = Registry()
     registry.add(define(JOB, notes.note_the_start))
     engine = EngineThread(
-        Services(of_engine), registry, EngineSettings(), wakeup, beside=database, on_drained=lambda: None
+        Services(of_engine), registry, EngineSettings(), wakeup, api_database=database, on_drained=lambda: None
     )
 
     async def context(_connection: HTTPConnection) -> Context:
@@ -129,7 +129,7 @@ async def serving(url: str) -> AsyncGenerator[Server]:
 
     def lane(found: Context, reads: Reads) -> Context:
         searches = Searches(searching, reads.client, reads.cost)
-        return found.within((costly if reads.costly else database).until(reads.deadline), searches)
+        return found.with_database((costly if reads.costly else database).with_deadline(reads.deadline), searches)
 
     def caller(_context: Context, connection: HTTPConnection) -> str:
         return connection.headers.get(CALLER, "")

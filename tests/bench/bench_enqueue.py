@@ -63,7 +63,7 @@ async def measure(url: str, times: int, many: int, rounds: int) -> None:
     registry = jobs()
     database = Database(url)
     await register(database, registry, EngineSettings())
-    api, engine = database.beside("api"), sync_engine(parse_url(url), pooled=1)
+    api, engine = database.separate_pool("api"), sync_engine(parse_url(url), pooled=1)
     app, connection = api_app(api), connect(url, registry=registry)
     created = 0
 

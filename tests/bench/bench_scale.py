@@ -30,7 +30,7 @@ from cronograph.jobs.runtime.engine import Engine
 from cronograph.jobs.runtime.node import register
 from cronograph.jobs.runtime.settings import EngineSettings
 from cronograph.jobs.services import Services
-from cronograph.jobs.store.db.database import Database, Line, parse_url, sync_engine
+from cronograph.jobs.store.db.database import AutocommitConnection, Database, parse_url, sync_engine
 from cronograph.jobs.store.schema.naming import SchemaText
 from cronograph.jobs.store.schema.tables import run
 from tests.bench.measuring import DATABASES, cpu_seconds, fresh_database, load, milliseconds
@@ -137,29 +137,29 @@ async def claims(url: str, kind: str, waiting: Waiting, times: int, slots: int) 
     await database.write(put, [NewRun(waiting.job, Trigger.API)])
     await asyncio.to_thread(fill, url, kind, waiting.runs, waiting.groups)
     claimant, fairness = Claimant(node.id, node.name, ("known",)), FairnessState()
-    line = database.line()
+    connection = database.autocommit_connection()
     took: list[float] = []
     begun = 0
     for _ in range(times):
         await database.write(put, [NewRun("known", Trigger.API, group="group-1")])
         began = time.perf_counter()
-        started, fairness = await _claim(database, line, claimant, fairness, slots)
+        started, fairness = await _claim(database, connection, claimant, fairness, slots)
         took.append(time.perf_counter() - began)
         begun += len(started)
         ended = [Finish(one.run, one.execution_id, Succeeded()) for one in started]
         await database.write(finish, node.id, node.name, ended)
-    if line is not None:
-        await line.close()
+    if connection is not None:
+        await connection.close()
     await database.close()
     return f"{begun / times:5.1f} runs a claim: {milliseconds(took)}"
 
 
 async def _claim(
-    database: Database, line: Line | None, claimant: Claimant, fairness: FairnessState, slots: int
+    database: Database, connection: AutocommitConnection | None, claimant: Claimant, fairness: FairnessState, slots: int
 ) -> tuple[Sequence[Started], FairnessState]:
     """The common case where it applies, else the general one."""
-    if line is not None:
-        lane = await database.on_line(claim_lane, line, claimant, fairness, slots=slots)
+    if connection is not None:
+        lane = await database.on_connection(claim_lane, connection, claimant, fairness, slots=slots)
         if lane.served:
             return lane.started, lane.fairness
     claimed = await database.write(claim, claimant, fairness, slots=slots)

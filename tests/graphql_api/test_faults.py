@@ -91,7 +91,7 @@ async def test_what_to_prune_is_refused_by_the_names_of_its_input(api: Api) -> N
     definition = registry.get("prune_history")
     assert definition is not None
     infos: tuple[JobInfo, ...] = (definition.info,)
-    api.stored.do(join, NewNode("node-b", 1, "1", infos, 60.0), alone=False)
+    api.stored.do(join, NewNode("node-b", 1, "1", infos, 60.0), only_node=False)
     for dry_run in (False, True):
         document = (
             "mutation($dry: Boolean!) { it: pruneHistory(input: { maxAgeDays: -1, maxPerTask: 0, dryRun: $dry }) "

@@ -56,12 +56,12 @@ class Node:
         registry = Registry()
         registry.add(define("block", blocker.hold_everything_up))
         self.of_engine = Database(url)
-        self.database = self.of_engine.beside("api")
+        self.database = self.of_engine.separate_pool("api")
         self.wakeup = Wakeup(self.database)
         self.feeds = LiveFeeds(self.database, self.wakeup, poll=3600)
         services = Services(self.of_engine)
         self.engine = EngineThread(
-            services, registry, settings, self.wakeup, beside=self.database, on_drained=lambda: None
+            services, registry, settings, self.wakeup, api_database=self.database, on_drained=lambda: None
         )
         self.schema = create_schema()
 

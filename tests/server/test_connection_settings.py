@@ -8,8 +8,8 @@ from cronograph.jobs import job
 from cronograph.jobs.connection import connect
 from cronograph.jobs.registry import Registry
 from cronograph.jobs.store.db.address import parse_url
+from cronograph.jobs.store.db.autocommit import PLANS, AutocommitConnection
 from cronograph.jobs.store.db.database import Connection, Database
-from cronograph.jobs.store.db.line import PLANS, Line
 from tests.support.job_modules import write_example_jobs
 from tests.support.processes import ProcessStarter
 from tests.support.waiting import wait_until
@@ -74,7 +74,7 @@ def test_no_connection_of_a_server_or_of_a_program_that_enqueues_has_jit(
 async def test_behind_a_pooler_no_transaction_has_jit(postgres_url: str) -> None:
     make_hostile(postgres_url)
     behind = f"{postgres_url}?pooler=transaction"
-    database, line = Database(behind), Line(parse_url(behind))
+    database, connection = Database(behind), AutocommitConnection(parse_url(behind))
     asked = "SELECT current_setting('jit'), current_setting('plan_cache_mode')"
 
     def settings(conn: Connection) -> tuple[str, str]:
@@ -82,6 +82,6 @@ async def test_behind_a_pooler_no_transaction_has_jit(postgres_url: str) -> None
 
     assert await database.read(settings) == ("off", "auto")
     assert await database.write(lambda tx: settings(tx.conn)) == ("off", "auto")
-    assert await line.execute(asked, {}) == [("off", "force_generic_plan")]
-    await line.close()
+    assert await connection.execute(asked, {}) == [("off", "force_generic_plan")]
+    await connection.close()
     await database.close()

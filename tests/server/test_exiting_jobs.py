@@ -14,8 +14,8 @@ from cronograph.jobs.registry import Registry, define
 from cronograph.jobs.runtime.settings import EngineSettings
 from cronograph.jobs.runtime.wakeup import Wakeup
 from cronograph.jobs.services import Services
+from cronograph.jobs.store.db.cancellable import CancellableConnection
 from cronograph.jobs.store.db.database import Database
-from cronograph.jobs.store.db.hanging_up import HangingUp
 from cronograph.jobs.store.read import runs as stored_runs
 from cronograph.server.process.engine_thread import EngineThread
 from tests.server.exiting_jobs import PLAIN, add_exiting_jobs
@@ -58,10 +58,15 @@ class Node:
         registry.add(define("bystander", self.bystander.wait))
         registry.add(define("nothing", nothing))
         self.of_engine = Database(url)
-        self.database = self.of_engine.beside("api")
+        self.database = self.of_engine.separate_pool("api")
         self.wakeup = Wakeup(self.database)
         self.engine = EngineThread(
-            Services(self.of_engine), registry, SETTINGS, self.wakeup, beside=self.database, on_drained=lambda: None
+            Services(self.of_engine),
+            registry,
+            SETTINGS,
+            self.wakeup,
+            api_database=self.database,
+            on_drained=lambda: None,
         )
 
     async def start(self) -> None:
@@ -165,5 +170,5 @@ async def test_a_loop_that_ends_all_the_same_is_named_with_its_runs_which_go_bac
 def close_left_behind() -> None:
     """The loop that broke never closes its connections, and pytest would blame another test for them."""
     for one in gc.get_objects():
-        if isinstance(one, HangingUp):
+        if isinstance(one, CancellableConnection):
             one.pgconn.finish()

@@ -9,7 +9,7 @@ import pytest
 from sqlalchemy import text
 
 from cronograph.jobs.runtime.settings import EngineSettings
-from cronograph.jobs.store.db.opening import connected, place_aside
+from cronograph.jobs.store.db.opening import connected, scratch_database
 from cronograph.jobs.store.schema.naming import SchemaText
 from cronograph.server.database.trial import Amount, Spread, measure
 from tests.support.databases import sqlite_address
@@ -20,7 +20,7 @@ TINY = Amount(runs=20, latencies=2, tasks=3)
 async def test_a_trial_measures_beside_the_data_and_leaves_nothing(database_url: str) -> None:
     before = contents(database_url)
     said: list[str] = []
-    with place_aside(database_url) as place:
+    with scratch_database(database_url) as place:
         figures = await measure(place, TINY, EngineSettings(), said.append)
         assert contents(database_url) == before, "the trial worked in the real tables"
     assert min(figures.enqueued, figures.drained, figures.processor, figures.start.p50) > 0
@@ -47,7 +47,7 @@ def test_the_place_of_a_trial_is_gone_however_it_ends(tmp_path: Path) -> None:
         Path(place.removeprefix("sqlite:///")).touch()
         raise KeyboardInterrupt
 
-    with pytest.raises(KeyboardInterrupt), place_aside(sqlite_address(tmp_path / "mine.db")) as place:
+    with pytest.raises(KeyboardInterrupt), scratch_database(sqlite_address(tmp_path / "mine.db")) as place:
         use(place)
     assert list(tmp_path.iterdir()) == []
 

@@ -25,7 +25,7 @@ def one(conn: Connection) -> object:
 
 async def test_a_read_ends_at_its_deadline_and_its_connection_serves_the_next(database_url: str) -> None:
     database = Database(database_url)
-    limited = database.until(asyncio.get_running_loop().time() + 0.2)
+    limited = database.with_deadline(asyncio.get_running_loop().time() + 0.2)
     ended = await asyncio.gather(*(limited.read(endless) for _ in range(MANY)), return_exceptions=True)
     assert {type(error) for error in ended} == {TimeoutError}
     assert await asyncio.gather(*(database.read(one) for _ in range(MANY))) == [1] * MANY
@@ -35,7 +35,7 @@ async def test_a_read_ends_at_its_deadline_and_its_connection_serves_the_next(da
 async def test_a_cancelled_read_is_ended(database_url: str) -> None:
     database = Database(database_url)
     reads = [asyncio.ensure_future(database.read(endless)) for _ in range(MANY)]
-    await database.until(asyncio.get_running_loop().time() + 3600).write(lambda tx: tx.now)
+    await database.with_deadline(asyncio.get_running_loop().time() + 3600).write(lambda tx: tx.now)
     for read in reads:
         read.cancel()
     with pytest.raises(asyncio.CancelledError):
@@ -46,7 +46,7 @@ async def test_a_cancelled_read_is_ended(database_url: str) -> None:
 
 async def test_the_reads_of_a_bounded_access_end_one_by_one_and_leave_the_others_alone(database_url: str) -> None:
     database = Database(database_url)
-    bounded = database.beside("search", ReadBounds(connections=1, seconds=0.2))
+    bounded = database.separate_pool("search", ReadBounds(connections=1, seconds=0.2))
     ended = await asyncio.gather(*(bounded.read(endless) for _ in range(3)), return_exceptions=True)
     assert {type(error) for error in ended} == {TimeoutError}
     assert await bounded.read(one) == 1
@@ -62,7 +62,7 @@ async def test_postgresql_ends_the_statements_of_a_bounded_access_by_itself(post
         return [conn.execute(text(f"SHOW {name}")).scalar() for name in names]
 
     database = Database(postgres_url)
-    bounded = database.beside("search", ReadBounds(connections=1, seconds=0.2))
+    bounded = database.separate_pool("search", ReadBounds(connections=1, seconds=0.2))
     assert await bounded.read(settings) == ["200ms", "0"]
     assert (await database.read(settings))[0] == "30s"
     await bounded.close()

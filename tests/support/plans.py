@@ -8,9 +8,9 @@ import psycopg
 from sqlalchemy import Connection, event
 
 from cronograph.jobs.store.db.address import libpq_url, parse_url
+from cronograph.jobs.store.db.autocommit import PLANS
 from cronograph.jobs.store.db.connecting import postgres_arguments
 from cronograph.jobs.store.db.dialect import is_postgresql
-from cronograph.jobs.store.db.line import PLANS
 
 
 def work(conn: Connection, read: Callable[[], object]) -> int:
@@ -60,7 +60,7 @@ def rows_of(plan: dict[str, Any]) -> int:
 
 
 def rows_touched_on_a_line(url: str, statement: str, parameters: Mapping[str, Any]) -> int:
-    """Rows that a statement's scans touch where it is executed again and again on a ``Line``. It is executed here."""
+    """Rows that a statement's scans touch where it is executed again and again on an ``AutocommitConnection``. It is executed here."""
     return rows_of(_plan_on_a_line(url, statement, parameters))
 
 

@@ -80,7 +80,7 @@ class Stored:
     ) -> "Worker":
         """Register a node that knows these jobs, and whose code perhaps declares a schedule of them."""
         infos = tuple(JobInfo(job, schedule=schedule, args_schema=ANY_ARGS) for job in jobs)
-        node = self.do(join, NewNode(name, slots, "1", infos, 60.0), alone=False)
+        node = self.do(join, NewNode(name, slots, "1", infos, 60.0), only_node=False)
         self.do(lambda tx: nodes.set_state(tx.conn, node.id, NodeState.ACTIVE))
         return Worker(self, node, tuple(jobs))
 

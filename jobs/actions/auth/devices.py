@@ -18,15 +18,15 @@ from ...core.auth.devices import (
     new_user_code,
 )
 from ...core.auth.roles import Role
-from ...core.auth.signin import ACCOUNT_BRAKE, ADDRESS_BRAKE, address_subject, guess_subject
+from ...core.auth.signin import ACCOUNT_THROTTLE, ADDRESS_THROTTLE, address_subject, guess_subject
 from ...core.codes import ErrorCode
 from ...core.errors import InvalidState
 from ...store.db.transaction import Tx, Wake
 from ...store.read.auth import accounts
 from ...store.read.auth import devices as stored_devices
 from ...store.write.auth import devices, sessions
-from .brakes import count_try, take_back
-from .sessions import MAX_ADDRESS, MAX_AGENT, Place
+from .sessions import MAX_ADDRESS, MAX_AGENT, ClientInfo
+from .throttling import count_try, take_back
 
 DEVICE = Actor("(device)", Role.VIEWER)
 """Who acts when nobody has decided yet; the log says that a device did."""
@@ -80,7 +80,7 @@ def fresh_user_code() -> str:
     return new_user_code(secrets.choice)
 
 
-def begin(tx: Tx, codes: NewCodes, place: Place) -> None:
+def begin(tx: Tx, codes: NewCodes, place: ClientInfo) -> None:
     """Keep a device that waits for somebody's decision.
 
     Raises:
@@ -98,7 +98,7 @@ def begin(tx: Tx, codes: NewCodes, place: Place) -> None:
     devices.insert_request(tx.conn, codes.device, codes.user, new)
 
 
-def look_up(tx: Tx, user_code_hash: str | None, account_id: int, place: Place) -> Guess:
+def look_up(tx: Tx, user_code_hash: str | None, account_id: int, place: ClientInfo) -> Guess:
     """Find the device that shows a user code; a wrong code counts as a guess, by account and by address.
 
     Args:
@@ -107,18 +107,18 @@ def look_up(tx: Tx, user_code_hash: str | None, account_id: int, place: Place) -
         account_id: Who has typed it.
         place: Where.
     """
-    subjects = [(guess_subject(account_id), ACCOUNT_BRAKE), (address_subject(place.address), ADDRESS_BRAKE)]
+    subjects = [(guess_subject(account_id), ACCOUNT_THROTTLE), (address_subject(place.address), ADDRESS_THROTTLE)]
     wait = count_try(tx, subjects)
     if wait > 0:
         return Guess(wait)
     found = None if user_code_hash is None else stored_devices.open_request(tx.conn, user_code_hash, tx.now)
     if found is not None:
-        for subject, brake in subjects:
-            take_back(tx, subject, brake)
+        for subject, policy in subjects:
+            take_back(tx, subject, policy)
     return Guess(0, found)
 
 
-def decide(tx: Tx, user_code_hash: str | None, account_id: int, place: Place, *, approve: bool) -> Guess:
+def decide(tx: Tx, user_code_hash: str | None, account_id: int, place: ClientInfo, *, approve: bool) -> Guess:
     """Approve or deny the device that shows a user code, in the name of who has signed in; once."""
     guess = look_up(tx, user_code_hash, account_id, place)
     if guess.request is None:
@@ -152,7 +152,7 @@ def redeem(tx: Tx, device_code_hash: str, tokens: NewTokens) -> Granted:
     return Granted(answer, account)
 
 
-def exchange(tx: Tx, refresh_hash: str, tokens: NewTokens, place: Place) -> Account | None:
+def exchange(tx: Tx, refresh_hash: str, tokens: NewTokens, place: ClientInfo) -> Account | None:
     """Exchange a refresh token for a new pair; None if it is worth nothing.
 
     One that was exchanged before is a sign of theft, and ends the sign-in of the thief and of his victim, unless its
@@ -181,7 +181,7 @@ def exchange(tx: Tx, refresh_hash: str, tokens: NewTokens, place: Place) -> Acco
     return account
 
 
-def end_by_refresh(tx: Tx, refresh_hash: str, place: Place) -> bool:
+def end_by_refresh(tx: Tx, refresh_hash: str, place: ClientInfo) -> bool:
     """End the sign-in that a refresh token belongs to; whether there is one."""
     found = devices.lock_refresh(tx.conn, refresh_hash)
     if found is None or found[0].session_id is None:
@@ -192,7 +192,7 @@ def end_by_refresh(tx: Tx, refresh_hash: str, place: Place) -> bool:
     return True
 
 
-def end_by_access(tx: Tx, access_hash: str, place: Place) -> bool:
+def end_by_access(tx: Tx, access_hash: str, place: ClientInfo) -> bool:
     """End the sign-in that an access token belongs to; whether there is one."""
     found = sessions.session_by_access(tx.conn, access_hash)
     if found is None:
@@ -203,7 +203,7 @@ def end_by_access(tx: Tx, access_hash: str, place: Place) -> bool:
     return sessions.delete_session(tx.conn, session_id, account_id, tx.now)
 
 
-def _record_end(tx: Tx, account_id: int, place: Place) -> None:
+def _record_end(tx: Tx, account_id: int, place: ClientInfo) -> None:
     account = accounts.by_id(tx.conn, account_id)
     assert account is not None, "a session has an account"
     tx.actor = Actor(account.name, account.role, account.id, place.address[:MAX_ADDRESS])

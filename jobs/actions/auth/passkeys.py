@@ -6,7 +6,7 @@ from typing import Final
 from ...core.auth.accounts import Account, Actor
 from ...core.auth.passkeys import MAX_PASSKEYS, Ceremony, DeviceKey, Passkey
 from ...core.auth.roles import Role
-from ...core.auth.signin import CHALLENGE_BRAKE, challenge_subject
+from ...core.auth.signin import CHALLENGE_THROTTLE, challenge_subject
 from ...core.errors import AlreadyExists, InvalidState, NotFound
 from ...core.rules import check_name
 from ...store.db.transaction import Tx
@@ -15,9 +15,9 @@ from ...store.read.auth import passkeys as stored
 from ...store.write.auth import accounts as account_statements
 from ...store.write.auth import passkeys
 from .accounts import name_of
-from .brakes import count_try, take_back
-from .sessions import MAX_ADDRESS, Place, start
-from .ways_in import keep_a_way_in
+from .login_methods import keep_a_login_method
+from .sessions import MAX_ADDRESS, ClientInfo, start
+from .throttling import count_try, take_back
 
 UNKNOWN: Final = "(unknown passkey)"
 
@@ -37,9 +37,9 @@ class Proof:
     credential_id: str
 
 
-def begin_sign_in(tx: Tx, challenge_hash: str, bound_to: str, place: Place) -> float:
+def begin_sign_in(tx: Tx, challenge_hash: str, bound_to: str, place: ClientInfo) -> float:
     """Keep a challenge for a browser in which nobody has signed in; the seconds to wait, if it asked too often."""
-    wait = count_try(tx, [(challenge_subject(place.address), CHALLENGE_BRAKE)])
+    wait = count_try(tx, [(challenge_subject(place.address), CHALLENGE_THROTTLE)])
     if wait == 0:
         passkeys.replace_challenge(tx.conn, challenge_hash, bound_to, Ceremony.SIGN_IN, tx.now, None)
     return wait
@@ -52,19 +52,19 @@ def claim(tx: Tx, proof: Proof) -> Passkey | None:
     return stored.by_credential(tx.conn, proof.credential_id)
 
 
-def succeed(tx: Tx, passkey: Passkey, sign_count: int, token_hash: str, place: Place) -> Account | None:
+def succeed(tx: Tx, passkey: Passkey, sign_count: int, token_hash: str, place: ClientInfo) -> Account | None:
     """Begin a session after a good signature: whose; None if he is disabled, or the passkey gone or used meanwhile."""
     account = accounts.by_id(tx.conn, passkey.account_id)
     if account is None or account.disabled_at is not None:
         return None
     if not passkeys.use_passkey(tx.conn, passkey, sign_count, tx.now):
         return None
-    take_back(tx, challenge_subject(place.address), CHALLENGE_BRAKE)
+    take_back(tx, challenge_subject(place.address), CHALLENGE_THROTTLE)
     start(tx, account, token_hash, place, by="passkey")
     return account
 
 
-def fail(tx: Tx, passkey: Passkey | None, place: Place) -> None:
+def fail(tx: Tx, passkey: Passkey | None, place: ClientInfo) -> None:
     """Note a failed sign-in."""
     name = name_of(tx, passkey.account_id) if passkey else None
     tx.actor = Actor("(nobody)", Role.VIEWER, address=place.address[:MAX_ADDRESS])
@@ -130,7 +130,7 @@ def delete(tx: Tx, passkey_id: int, account_id: int) -> Passkey:
     deleted = passkeys.delete_passkey(tx.conn, passkey_id, account_id)
     if deleted is None:
         raise _missing(passkey_id)
-    keep_a_way_in(tx, account_id, deleted.name)
+    keep_a_login_method(tx, account_id, deleted.name)
     tx.record("passkey.deleted", name_of(tx, account_id), before=_described(deleted))
     return deleted
 

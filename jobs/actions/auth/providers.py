@@ -3,7 +3,7 @@
 from ...core.auth.accounts import Account, Actor
 from ...core.auth.providers import Profile, ProviderAttempt, ProviderIdentity
 from ...core.auth.roles import Role
-from ...core.auth.signin import CHALLENGE_BRAKE, challenge_subject
+from ...core.auth.signin import CHALLENGE_THROTTLE, challenge_subject
 from ...core.codes import ErrorCode
 from ...core.errors import AlreadyExists, InvalidState, NotFound, UserError
 from ...store.db.transaction import Tx
@@ -12,14 +12,16 @@ from ...store.read.auth import providers as stored
 from ...store.write.auth import accounts as account_statements
 from ...store.write.auth import providers
 from .accounts import add_account, name_of, set_role
-from .brakes import count_try, take_back
-from .sessions import MAX_ADDRESS, Place, start
-from .ways_in import keep_a_way_in
+from .login_methods import keep_a_login_method
+from .sessions import MAX_ADDRESS, ClientInfo, start
+from .throttling import count_try, take_back
 
 
-def begin(tx: Tx, state_hash: str, bound_to: str, provider: str, attempt: ProviderAttempt, *, place: Place) -> float:
+def begin(
+    tx: Tx, state_hash: str, bound_to: str, provider: str, attempt: ProviderAttempt, *, place: ClientInfo
+) -> float:
     """Keep a sign-in that goes on at a provider; the seconds to wait, if this address began too many."""
-    wait = count_try(tx, [(challenge_subject(place.address), CHALLENGE_BRAKE)])
+    wait = count_try(tx, [(challenge_subject(place.address), CHALLENGE_THROTTLE)])
     if wait == 0:
         providers.insert_attempt(tx.conn, state_hash, bound_to, provider, attempt, tx.now)
     return wait
@@ -30,7 +32,7 @@ def come_back(tx: Tx, state_hash: str, bound_to: str, provider: str) -> Provider
     return providers.spend_attempt(tx.conn, state_hash, bound_to, provider, tx.now)
 
 
-def sign_in(tx: Tx, profile: Profile, token_hash: str, place: Place) -> Account:
+def sign_in(tx: Tx, profile: Profile, token_hash: str, place: ClientInfo) -> Account:
     """Begin a session for whom a provider has seen; the role that the provider gives becomes that of the account.
 
     Raises:
@@ -49,12 +51,12 @@ def sign_in(tx: Tx, profile: Profile, token_hash: str, place: Place) -> Account:
         account = set_role(tx, account.name, profile.role)
     if identity is not None:
         providers.use_identity(tx.conn, identity.id, tx.now)
-    take_back(tx, challenge_subject(place.address), CHALLENGE_BRAKE)
+    take_back(tx, challenge_subject(place.address), CHALLENGE_THROTTLE)
     start(tx, account, token_hash, place, by=profile.provider)
     return account
 
 
-def fail(tx: Tx, provider: str, code: str, place: Place) -> None:
+def fail(tx: Tx, provider: str, code: str, place: ClientInfo) -> None:
     """Note a failed sign-in."""
     tx.actor = Actor("(nobody)", Role.VIEWER, address=place.address[:MAX_ADDRESS])
     tx.record("sign_in.failed", f"({provider})", after={"by": provider, "code": code})
@@ -84,7 +86,7 @@ def disconnect(tx: Tx, identity_id: int, account_id: int) -> ProviderIdentity:
     gone = providers.delete_identity(tx.conn, identity_id, account_id)
     if gone is None:
         raise NotFound(f"id: this account has no identity {identity_id}", path=("id",))
-    keep_a_way_in(tx, account_id, gone.provider)
+    keep_a_login_method(tx, account_id, gone.provider)
     tx.record("identity.disconnected", name_of(tx, account_id), before=_described(gone))
     return gone
 

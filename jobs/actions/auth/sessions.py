@@ -6,10 +6,10 @@ from datetime import datetime
 from ...core.auth.accounts import Account, Actor, CredentialKind, Session, name_key
 from ...core.auth.roles import Role
 from ...core.auth.signin import (
-    ACCOUNT_BRAKE,
-    ADDRESS_BRAKE,
+    ACCOUNT_THROTTLE,
+    ADDRESS_THROTTLE,
     SEEN_EVERY,
-    Brake,
+    ThrottlePolicy,
     account_subject,
     address_subject,
     session_end,
@@ -20,7 +20,7 @@ from ...store.read.auth import accounts
 from ...store.read.auth.identities import Found
 from ...store.write.auth import sessions, throttle
 from .accounts import name_of, set_password
-from .brakes import count_try, take_back
+from .throttling import count_try, take_back
 
 MAX_AGENT = 200
 MAX_ADDRESS = 60
@@ -42,14 +42,14 @@ class Attempt:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class ClientInfo:
     """Where a request comes from: an address, and what the browser says it is."""
 
     address: str
     agent: str | None = None
 
 
-def begin_attempt(tx: Tx, name: str, place: Place) -> Attempt:
+def begin_attempt(tx: Tx, name: str, place: ClientInfo) -> Attempt:
     """Look up who wants to sign in, and count a failure until it turns out otherwise."""
     wait = count_try(tx, _subjects(name, place))
     if wait > 0:
@@ -58,14 +58,14 @@ def begin_attempt(tx: Tx, name: str, place: Place) -> Attempt:
     return Attempt(0, account, accounts.password_hash(tx.conn, account.id) if account else None)
 
 
-def fail(tx: Tx, attempt: Attempt, place: Place) -> None:
+def fail(tx: Tx, attempt: Attempt, place: ClientInfo) -> None:
     """Note a failed sign-in. An unknown name is not written down: it may be a password in the wrong place."""
     name = attempt.account.name if attempt.account else "(unknown name)"
     tx.actor = Actor("(nobody)", Role.VIEWER, address=place.address[:MAX_ADDRESS])
     tx.record("sign_in.failed", name)
 
 
-def succeed(tx: Tx, attempt: Attempt, token_hash: str, place: Place) -> Session | None:
+def succeed(tx: Tx, attempt: Attempt, token_hash: str, place: ClientInfo) -> Session | None:
     """Begin a browser session after the right password; None if the account changed meanwhile or is disabled."""
     before = attempt.account
     account = accounts.by_id(tx.conn, before.id) if before else None
@@ -73,14 +73,14 @@ def succeed(tx: Tx, attempt: Attempt, token_hash: str, place: Place) -> Session 
         return None
     if accounts.password_hash(tx.conn, account.id) != attempt.password_hash:
         return None
-    mine, (theirs, brake) = _subjects(account.name, place)
+    mine, (theirs, policy) = _subjects(account.name, place)
     throttle.forgive(tx.conn, mine[0])
     # Others behind this address may be guessing: only this attempt is taken back.
-    take_back(tx, theirs, brake)
+    take_back(tx, theirs, policy)
     return start(tx, account, token_hash, place, by="password")
 
 
-def change_password(tx: Tx, attempt: Attempt, password_hash: str, token_hash: str, place: Place) -> Session | None:
+def change_password(tx: Tx, attempt: Attempt, password_hash: str, token_hash: str, place: ClientInfo) -> Session | None:
     """Set the password of one who has just given the old one; all his sign-ins end, and a new one begins.
 
     None if the account changed meanwhile or is disabled.
@@ -92,7 +92,7 @@ def change_password(tx: Tx, attempt: Attempt, password_hash: str, token_hash: st
     return begun
 
 
-def start(tx: Tx, account: Account, token_hash: str, place: Place, *, by: str) -> Session:
+def start(tx: Tx, account: Account, token_hash: str, place: ClientInfo, *, by: str) -> Session:
     """Begin a browser session of an account that has proved itself, by what the audit log says."""
     agent = place.agent[:MAX_AGENT] if place.agent else None
     address = place.address[:MAX_ADDRESS]
@@ -148,5 +148,5 @@ def end_all_sessions(tx: Tx, account_id: int, *, but: int | None = None) -> int:
     return ended
 
 
-def _subjects(name: str, place: Place) -> list[tuple[str, Brake]]:
-    return [(account_subject(name_key(name)), ACCOUNT_BRAKE), (address_subject(place.address), ADDRESS_BRAKE)]
+def _subjects(name: str, place: ClientInfo) -> list[tuple[str, ThrottlePolicy]]:
+    return [(account_subject(name_key(name)), ACCOUNT_THROTTLE), (address_subject(place.address), ADDRESS_THROTTLE)]

@@ -8,11 +8,11 @@ from functools import partial
 from typing import Any, TypeVar
 
 from ...core.dispatch import Skip
+from ...core.effective_policies import earliest_start, effective_tolerance, interval_of
 from ...core.events import STARTED
 from ...core.fairness import Candidate, FairnessState, choose, take
 from ...core.held import HeldRun
 from ...core.model import TAKING_NODES, Json, Run, SkipReason, Task, Trigger
-from ...core.policies import earliest_start, effective_tolerance, interval_of
 from ...core.states import RunState
 from ...core.wording import time_text
 from ...store.db.transaction import Tx
@@ -21,7 +21,7 @@ from ...store.write import claims, tasks
 from ...store.write import runs as run_store
 from ...store.write.candidates import Want, candidates
 from ...store.write.claims import Reserved, Source
-from ...store.write.others import jobs_among_others
+from ...store.write.pending_jobs import jobs_among_others
 from ..changes import many_changes, run_change
 from ..skips import record_drop
 

@@ -17,9 +17,9 @@ from ...core.model import Json, NewRun, Priority, Run, Trigger
 from ...core.rules import name_faults, new_run_faults
 from ...store.db import dialect, outbox
 from ...store.db.borrowed import borrowed
-from ...store.db.database import ThreadLine
+from ...store.db.database import SyncAutocommitConnection
 from ...store.db.transaction import Tx, Wake
-from ...store.write.enqueueing import PlainRun, insert_alone, insert_one
+from ...store.write.enqueueing import PlainRun, insert_autocommit, insert_one
 from ..runs import put
 
 if TYPE_CHECKING:
@@ -85,7 +85,9 @@ def enqueue_sync(  # noqa: PLR0913 - each setting of a run has a name of its own
         return enqueue_all(conn, [run])[0]
 
 
-def enqueue_alone(line: ThreadLine, job_name: str, args: Mapping[str, Json], options: Mapping[str, Any]) -> Run | None:
+def enqueue_autocommit(
+    connection: SyncAutocommitConnection, job_name: str, args: Mapping[str, Json], options: Mapping[str, Any]
+) -> Run | None:
     """``enqueue_sync`` in a transaction of its own; ``options`` are its arguments.
 
     None, and nothing was added: an unfinished run had the unique key when it was looked for.
@@ -93,7 +95,7 @@ def enqueue_alone(line: ThreadLine, job_name: str, args: Mapping[str, Json], opt
     given = {name: options.get(name) for name in RUN_POLICIES}
     others = {name: options.get(name) for name in ("run_at", "unique_key", "carried")}
     run = new_run(job_name, given, args, **others)
-    return insert_alone(line, plain_run(run, json.dumps(run.args)))
+    return insert_autocommit(connection, plain_run(run, json.dumps(run.args)))
 
 
 def new_run(

@@ -90,7 +90,7 @@ def _checked(runs: Iterable[RunSpec]) -> tuple[list[NewRun], ManyRuns]:
             many.args.append(args_text(spec.args) if spec.args else "{}")
             many.carried.append(args_text(spec.carried, "carried") if spec.carried else NOTHING)
         except UserError as error:
-            raise error.within("runs", str(place)) from error
+            raise error.with_prefix("runs", str(place)) from error
     return kinds, many
 
 

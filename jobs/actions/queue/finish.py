@@ -18,7 +18,7 @@ from ...store.write import finishes, nodes
 from ...store.write import runs as run_store
 from ...store.write.finishes import Before, Ending
 from ..changes import finished_changes, many_changes, run_change
-from ..failures import enqueue_heirs
+from ..failures import enqueue_failure_jobs
 from ..logs import append_lines
 from ..runs import put
 
@@ -71,7 +71,7 @@ def finish(tx: Tx, node_id: int, node: str, ended: Sequence[Finish]) -> Finished
     ]
     if following:
         put(tx, following)
-    enqueue_heirs(tx, [(one.run, ending) for one, ending in accepted if ending.state == RunState.FAILED.value])
+    enqueue_failure_jobs(tx, [(one.run, ending) for one, ending in accepted if ending.state == RunState.FAILED.value])
     repeated = {
         one.run.id for one in ended if one.run.id not in changed and _is_done(before.get(one.run.id), one, node_id)
     }

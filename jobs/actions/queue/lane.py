@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ...core.fairness import FairnessState
-from ...core.held import Place
+from ...core.held import LanePosition
 from ...core.outcome import Succeeded
-from ...store.db.line import Line, NotConnectedError
+from ...store.db.autocommit import AutocommitConnection, NotConnectedError
 from ...store.db.transaction import Wake
 from ...store.write import lane
 from ...store.write.lane import Lane, Success
@@ -35,18 +35,23 @@ class LaneClaim:
     fairness: FairnessState
     more: bool
     next_in: float | None
-    place: Place | None
+    place: LanePosition | None
 
 
 async def claim_lane(
-    line: Line, claimant: Claimant, fairness: FairnessState, *, slots: int, behind: Place | None = None
+    connection: AutocommitConnection,
+    claimant: Claimant,
+    fairness: FairnessState,
+    *,
+    slots: int,
+    behind: LanePosition | None = None,
 ) -> tuple[LaneClaim, Wake]:
     """Begin up to ``slots`` runs where all that is due is of one group and one class. ``fairness`` is not changed.
 
     ``behind``: where the last claim for the same jobs ended; see ``take_lane`` for what such a claim does not see.
     """
     try:
-        taken = await lane.take_lane(line, (claimant.node_id, claimant.node), claimant.jobs, slots, behind)
+        taken = await lane.take_lane(connection, (claimant.node_id, claimant.node), claimant.jobs, slots, behind)
     except NotConnectedError:
         # The connections of ``turn`` may be open although the server, or this process, is short of new ones.
         return LaneClaim(False, (), fairness, False, None, None), Wake.NONE
@@ -69,7 +74,9 @@ def is_common(ended: Finish) -> bool:
     )
 
 
-async def finish_common(line: Line, node: tuple[int, str], ended: Sequence[Finish]) -> tuple[frozenset[int], Wake]:
+async def finish_common(
+    connection: AutocommitConnection, node: tuple[int, str], ended: Sequence[Finish]
+) -> tuple[frozenset[int], Wake]:
     """Write common ends, one of a run at most; the runs whose end is stored now.
 
     The others were asked to stop, taken from this node, or ended by an earlier try whose answer was lost, or there is
@@ -81,7 +88,7 @@ async def finish_common(line: Line, node: tuple[int, str], ended: Sequence[Finis
         if isinstance(one.outcome, Succeeded)
     ]
     try:
-        stored = await lane.end_successes(line, node, successes)
+        stored = await lane.end_successes(connection, node, successes)
     except NotConnectedError:
         return frozenset(), Wake.NONE
     return stored, Wake.EVENTS | Wake.RUNS if stored else Wake.NONE

@@ -15,7 +15,7 @@ from ...store.write.requested import insert_requested
 from ..acting import may_submit
 from ..runs import job_faults
 
-REMEMBERED: Final = 1000
+MAX_CACHED: Final = 1000
 """Jobs whose schemas are kept at most."""
 
 
@@ -33,28 +33,28 @@ async def put_requested(database: Database, run: NewRun, record: Record) -> Run 
     Returns:
         What is stored. None, and nothing is: it takes the whole transaction, which also tells what is wrong with it.
     """
-    if not database.sends_alone or run.unique_key is not None or not may_submit(record.actor, (run.job_name,)):
+    if not database.can_autocommit or run.unique_key is not None or not may_submit(record.actor, (run.job_name,)):
         return None
     schema = await _schema(database, run.job_name)
     if schema is None or any(chain(new_run_faults(run), job_faults({run.job_name: schema}, run.job_name, run.args))):
         return None
     signed = replace(run, signature=schema.signature)
-    stored = await database.alone(insert_requested, Wake.RUNS | Wake.EVENTS, signed, record)
+    stored = await database.autocommit(insert_requested, Wake.RUNS | Wake.EVENTS, signed, record)
     if stored is None:
-        database.remembered.pop(_name(run.job_name), None)
+        database.cache.pop(_name(run.job_name), None)
     return stored
 
 
 async def _schema(database: Database, job_name: str) -> Schema | None:
     """What is known of a published job, whether or not it is still so."""
-    known: Schema | None = database.remembered.get(_name(job_name))
+    known: Schema | None = database.cache.get(_name(job_name))
     if known is None:
         found, _ = await database.read(jobs.schemas, {job_name})
         known = found.get(job_name)
         if known is not None:
-            if len(database.remembered) >= REMEMBERED:
-                database.remembered.clear()
-            database.remembered[_name(job_name)] = known
+            if len(database.cache) >= MAX_CACHED:
+                database.cache.clear()
+            database.cache[_name(job_name)] = known
     return known
 
 

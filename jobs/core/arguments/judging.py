@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 from ..auth.secrets import reference_faults
 from ..codes import ErrorCode
 from ..errors import InvalidInput, refuse
-from ..later import Later
+from ..lazy import LazyModule
 from ..model import Json
 
 if TYPE_CHECKING:
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from . import json_schema
 else:
-    json_schema = Later(f"{__package__}.json_schema")
+    json_schema = LazyModule(f"{__package__}.json_schema")
 
 _SAYING_LITTLE: Final = frozenset({"type", "title", "description", "default"})
 _OF_OBJECTS: Final = _SAYING_LITTLE | {"properties", "required", "additionalProperties"}

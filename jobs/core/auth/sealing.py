@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Final
 
 from ..codes import ErrorCode
 from ..errors import ConfigurationError, InvalidState
-from ..later import Later
+from ..lazy import LazyModule
 
 if TYPE_CHECKING:
     from cryptography import exceptions
     from cryptography.hazmat.primitives.ciphers import aead
 else:
-    exceptions = Later("cryptography.exceptions")
-    aead = Later("cryptography.hazmat.primitives.ciphers.aead")
+    exceptions = LazyModule("cryptography.exceptions")
+    aead = LazyModule("cryptography.hazmat.primitives.ciphers.aead")
 
 KEY_BYTES: Final = 32
 NONCE_BYTES: Final = 12

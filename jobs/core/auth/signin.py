@@ -16,7 +16,7 @@ FORGOTTEN_AFTER: Final = timedelta(hours=24)
 
 
 @dataclass(frozen=True, slots=True)
-class Brake:
+class ThrottlePolicy:
     """How wrong sign-ins are slowed down.
 
     Attributes:
@@ -28,20 +28,20 @@ class Brake:
     longest: timedelta
 
 
-ACCOUNT_BRAKE: Final = Brake(5, timedelta(minutes=1))
+ACCOUNT_THROTTLE: Final = ThrottlePolicy(5, timedelta(minutes=1))
 """For one account from anywhere. The pause stays short: a stranger who guesses must not lock its owner out for long."""
-ADDRESS_BRAKE: Final = Brake(20, timedelta(minutes=15))
+ADDRESS_THROTTLE: Final = ThrottlePolicy(20, timedelta(minutes=15))
 """For one address with any name: an office behind one address makes a few mistakes, a guesser makes many."""
-CHALLENGE_BRAKE: Final = Brake(100, timedelta(minutes=15))
+CHALLENGE_THROTTLE: Final = ThrottlePolicy(100, timedelta(minutes=15))
 """For passkey challenges that one address asks for: each is a row, and one that leads to a sign-in does not count."""
 
 
-def pause_after(brake: Brake, failures: int) -> timedelta:
+def pause_after(policy: ThrottlePolicy, failures: int) -> timedelta:
     """How long to wait after so many failures in a row."""
-    further = failures - brake.free
+    further = failures - policy.free
     if further <= 0:
         return timedelta(0)
-    return min(brake.longest, timedelta(seconds=2.0 ** min(further - 1, 30)))
+    return min(policy.longest, timedelta(seconds=2.0 ** min(further - 1, 30)))
 
 
 def counted_failures(failures: int, last_failed_at: datetime, now: datetime) -> int:

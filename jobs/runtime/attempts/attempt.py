@@ -13,8 +13,8 @@ from ...core.model import Json
 from ...core.outcome import JobOutcome
 from ...registry import JobDefinition
 from ..job.host import LocalHost
+from ..job.middleware import Middleware
 from ..job.stopping import StopSignal
-from ..job.surroundings import Surroundings
 
 
 @dataclass(slots=True)
@@ -27,7 +27,7 @@ class Attempt:
         signal: Why and when it should stop.
         host: What the job says goes there.
         secrets: Name to value of the secrets that its arguments refer to.
-        surroundings: Hooks and resources of its job; None = there are none.
+        middleware: Hooks and resources of its job; None = there are none.
         at_work: Its code has begun, and neither ended nor was it left behind.
         left_behind: Its code goes on after the node was cut off; its end is told with the end of the life.
     """
@@ -37,7 +37,7 @@ class Attempt:
     signal: StopSignal
     host: LocalHost
     secrets: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
-    surroundings: Surroundings | None = None
+    middleware: Middleware | None = None
     at_work: bool = False
     left_behind: bool = False
 

@@ -20,22 +20,22 @@ from ...core.run_spec import RunSpec
 from ...registry import Registry
 from ...services import Services
 from ..job.host import LocalHost
+from ..job.middleware import middleware_of_all
 from ..job.results import message_of
 from ..job.stopping import StopSignal
-from ..job.surroundings import surroundings_of_all
 from ..live.log_writer import LogWriter
 from ..live.progress import ProgressWriter
-from ..process.children import Children
-from .afterwards import begin_on_failure, failure_for
+from ..process.children import ChildPool
 from .attempt import Attempt
 from .bodies import NO_PLACE, Alone, Body, Running
+from .capacity import Capacity
 from .executor import begin, body_of, ended, supervise
 from .finisher import Finisher
+from .in_flight import InFlight
+from .on_failure import begin_on_failure, failure_for
 from .retrying import retried
-from .rooms import Rooms
 from .secrets import read_secrets
 from .threads import ThreadPool
-from .under_way import UnderWay
 
 log = logging.getLogger(__name__)
 
@@ -49,7 +49,7 @@ class Attempts:
         logs: Keeps log lines.
         progress: Writes progress.
         grace: Seconds between "please stop" and the hard stop.
-        rooms: Hears of what begins and ends.
+        capacity: Hears of what begins and ends.
         threads: Where plain functions run.
         children: Gives child processes.
         on_free: Called when slots became free by themselves, not in a transaction that fills them anew.
@@ -69,9 +69,9 @@ class Attempts:
         progress: ProgressWriter,
         *,
         grace: float,
-        rooms: Rooms,
+        capacity: Capacity,
         threads: ThreadPool[JobOutcome],
-        children: Children,
+        children: ChildPool,
         on_free: Callable[[], None],
         on_fault: Callable[[], None],
     ) -> None:
@@ -84,16 +84,16 @@ class Attempts:
         self._on_free = on_free
         self._on_fault = on_fault
         self.finisher = Finisher(services, self._stored, on_free, self._not_stored)
-        self._rooms = rooms
+        self._capacity = capacity
         self.threads = threads
         self.held: Counter[Isolation] = Counter()
-        self._surroundings = surroundings_of_all(registry, services.resources)
+        self._middleware = middleware_of_all(registry, services.resources)
         self._active: dict[int, Attempt] = {}
         # Of these, those that nobody has asked to stop: they need nobody beside them.
         self._alone: dict[int, Alone] = {}
         self._companions: set[asyncio.Task[None]] = set()
-        self._held = UnderWay()
-        self._at_work = UnderWay()
+        self._held = InFlight()
+        self._at_work = InFlight()
 
     def __len__(self) -> int:
         return len(self._active)
@@ -130,7 +130,7 @@ class Attempts:
             attempt = self._prepare(one)
             self._active[one.execution_id] = attempt
             kind = attempt.definition.isolation
-            self._rooms.begun(kind, self.held[kind])
+            self._capacity.begun(kind, self.held[kind])
             self.held[kind] += 1
             self._held.begin()
             self._logs.open(one.execution_id)
@@ -199,9 +199,9 @@ class Attempts:
             return
         kind = attempt.definition.isolation
         if end.outcome is NO_PLACE[kind] and attempt.signal.reason is None:
-            self._rooms.stalled(kind)
+            self._capacity.stalled(kind)
         else:
-            self._rooms.ended(kind)
+            self._capacity.ended(kind)
         self.finisher.submit(end)
 
     def _accompany(self, attempt: Attempt, work: Coroutine[Any, Any, None]) -> None:
@@ -226,7 +226,7 @@ class Attempts:
             raise LookupError(
                 f"run {started.run.id} was claimed for job '{started.run.job_name}', which is not registered"
             )
-        return Attempt(started, definition, signal, host, surroundings=self._surroundings.get(definition.name))
+        return Attempt(started, definition, signal, host, middleware=self._middleware.get(definition.name))
 
     async def _run(self, attempt: Attempt, body: Body | Failed, running: Running | None) -> None:
         if isinstance(body, Failed):
@@ -259,7 +259,7 @@ class Attempts:
         unsaved = await attempt.host.await_checkpoints()
         if unsaved is not None and isinstance(outcome, Succeeded):
             outcome = Failed(
-                type(unsaved).__name__, f"a checkpoint could not be kept: {message_of(unsaved, attempt.host.hiding)}"
+                type(unsaved).__name__, f"a checkpoint could not be kept: {message_of(unsaved, attempt.host.redactor)}"
             )
         self._progress.forget(started.run.id)
         attempt.host.end_prints()
@@ -397,4 +397,4 @@ def _outcome(attempt: Attempt, running: Running) -> JobOutcome:
 
 def _executor_failed(attempt: Attempt, error: BaseException) -> Failed:
     log.error("executing run %d failed outside its job", attempt.started.run.id, exc_info=error)
-    return Failed(type(error).__name__, f"the executor failed: {message_of(error, attempt.host.hiding)}")
+    return Failed(type(error).__name__, f"the executor failed: {message_of(error, attempt.host.redactor)}")

@@ -82,7 +82,7 @@ class CoroutineBody:
         try:
             returned = await self._handler(**self._arguments)
             if host.exit is None:
-                return from_return(returned, host.hiding)
+                return from_return(returned, host.redactor)
             return self._raised(host.exit)
         except asyncio.CancelledError:
             # One of its tasks wanted to end the process: that ends the attempt, and is why it was cancelled.
@@ -95,7 +95,7 @@ class CoroutineBody:
 
     def _raised(self, error: BaseException) -> JobOutcome:
         attempt = self.attempt
-        return from_exception(error, attempt.signal.reason, attempt.definition.policies, attempt.host.hiding)
+        return from_exception(error, attempt.signal.reason, attempt.definition.policies, attempt.host.redactor)
 
     async def stop_hard(self, running: Running) -> JobOutcome:
         """Cancel it until it ends; on shutdown one that swallows every cancel is left behind."""
@@ -144,12 +144,12 @@ class ThreadBody:
         try:
             returned = self._handle()
             if attempt.host.exit is None:
-                return from_return(returned, attempt.host.hiding)
+                return from_return(returned, attempt.host.redactor)
             fault = attempt.host.exit
         except BaseException as error:
             # A SystemExit inside a job must not pass for success.
             fault = error
-        return from_exception(fault, attempt.signal.reason, attempt.definition.policies, attempt.host.hiding)
+        return from_exception(fault, attempt.signal.reason, attempt.definition.policies, attempt.host.redactor)
 
     def _handle(self) -> object:
         return self._attempt.definition.handler(**self._arguments)

@@ -11,16 +11,16 @@ from ...core.outcome import INVALID_ARGUMENTS, Failed, JobOutcome
 from ...services import Services
 from ..job.ownership import EXITS, owner
 from ..job.results import from_exception
-from ..process.children import Children
+from ..process.children import ChildPool
 from .attempt import Attempt
 from .bodies import Body, CoroutineBody, Running, ThreadBody
+from .middleware_thread import MiddlewareThread
 from .process_body import ProcessBody
-from .surrounded import SurroundedThread
 from .threads import ThreadPool
 
 
 async def execute(
-    attempt: Attempt, services: Services | None, threads: ThreadPool[JobOutcome], children: Children, *, grace: float
+    attempt: Attempt, services: Services | None, threads: ThreadPool[JobOutcome], children: ChildPool, *, grace: float
 ) -> JobOutcome:
     """Run the job to its end, its deadline or its cancel.
 
@@ -48,20 +48,20 @@ def begin(body: Body, attempt: Attempt) -> Running:
 
 
 def body_of(
-    attempt: Attempt, services: Services | None, threads: ThreadPool[JobOutcome], children: Children
+    attempt: Attempt, services: Services | None, threads: ThreadPool[JobOutcome], children: ChildPool
 ) -> Body | Failed:
     """What will run the job; or why its arguments do not fit."""
-    definition, around, info = attempt.definition, attempt.surroundings, None
+    definition, around, info = attempt.definition, attempt.middleware, None
     try:
         if definition.context_parameter is not None or around is not None:
             info = JobContext(attempt.info(), attempt.host, services)
         # A child process binds its arguments itself; here they are only judged.
         arguments = definition.bind(attempt.args, info)
     except InvalidInput as error:
-        return Failed(INVALID_ARGUMENTS, attempt.host.hiding.text(error.message), permanent=True)
+        return Failed(INVALID_ARGUMENTS, attempt.host.redactor.text(error.message), permanent=True)
     if around is not None and info is not None and definition.isolation is not Isolation.PROCESS:
         if definition.isolation is Isolation.THREAD:
-            return SurroundedThread(attempt, arguments, around, info, threads)
+            return MiddlewareThread(attempt, arguments, around, info, threads)
         return CoroutineBody(attempt, {"context": info, "arguments": arguments}, around.in_loop)
     match definition.isolation:
         case Isolation.ASYNC:

@@ -9,8 +9,8 @@ from ...actions.queue.finish import Finish, Finished, finish
 from ...actions.queue.lane import finish_common, is_common
 from ...core.outcome import Failed
 from ...services import Services
-from ...store.db.blame import is_databases_fault, is_unstorable
-from ...store.db.database import Line
+from ...store.db.database import AutocommitConnection
+from ...store.db.faults import is_databases_fault, is_unstorable
 from ..pulse import Pulse
 
 log = logging.getLogger(__name__)
@@ -47,7 +47,7 @@ class Finisher:
         self._stored = stored
         self._written = written
         self._died = died
-        self._line = services.database.line()
+        self._connection = services.database.autocommit_connection()
         self._is_dead = False
         # By execution: taken by this finisher, and not known to be stored.
         self._in_hand: dict[int, Finish] = {}
@@ -171,16 +171,18 @@ class Finisher:
         for ended in batch:
             by_node.setdefault((ended.run.node_id or 0, ended.run.node or ""), []).append(ended)
         for node, group in by_node.items():
-            rest = group if self._line is None else await self._write_common(self._line, node, group)
+            rest = group if self._connection is None else await self._write_common(self._connection, node, group)
             if rest:
                 self.confirm(rest, await self._database.write(finish, *node, rest))
 
-    async def _write_common(self, line: Line, node: tuple[int, str], ended: list[Finish]) -> list[Finish]:
+    async def _write_common(
+        self, connection: AutocommitConnection, node: tuple[int, str], ended: list[Finish]
+    ) -> list[Finish]:
         """Write those ends that are the common case; those that are left."""
         common = [one for one in ended if is_common(one)]
         if not common:
             return ended
-        stored = await self._database.on_line(finish_common, line, node, common)
+        stored = await self._database.on_connection(finish_common, connection, node, common)
         if stored:
             self.confirm([one for one in common if one.run.id in stored], Finished(stored))
         return [one for one in ended if one.run.id not in stored]
@@ -193,8 +195,8 @@ class Finisher:
 
     async def close(self) -> None:
         """Close its connection."""
-        if self._line is not None:
-            await self._line.close()
+        if self._connection is not None:
+            await self._connection.close()
 
 
 def _bare_failure(ended: Finish) -> Finish:

@@ -7,8 +7,8 @@ from typing import Final
 from ...actions.queue.claim import Claimant
 from ...actions.queue.lane import LaneClaim, claim_lane
 from ...core.fairness import FairnessState
-from ...core.held import Place
-from ...store.db.database import Database, Line
+from ...core.held import LanePosition
+from ...store.db.database import AutocommitConnection, Database
 
 WHOLE_LOOK: Final = 1.0
 """Seconds after which a lane is looked at from its beginning again, however much of it waits."""
@@ -23,16 +23,18 @@ class LaneClaims:
 
     Args:
         database: The database of the line.
-        line: Used by these claims alone.
+        connection: Used by these claims alone.
         clock: Seconds that only grow.
     """
 
-    def __init__(self, database: Database, line: Line, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self, database: Database, connection: AutocommitConnection, clock: Callable[[], float] = time.monotonic
+    ) -> None:
         self._database = database
-        self._line = line
+        self._connection = connection
         self._clock = clock
         # By the jobs that are claimed: when their lane was looked at as a whole, and how far it was taken since.
-        self._places: dict[tuple[str, ...], tuple[float, Place | None]] = {}
+        self._places: dict[tuple[str, ...], tuple[float, LanePosition | None]] = {}
 
     def is_behind(self, jobs: tuple[str, ...]) -> bool:
         """Whether the last claim for these jobs brought as many as it wanted, so that more may wait."""
@@ -46,10 +48,12 @@ class LaneClaims:
             behind = None
         if behind is None:
             looked_at = now
-        claim = await self._database.on_line(claim_lane, self._line, claimant, fairness, slots=slots, behind=behind)
+        claim = await self._database.on_connection(
+            claim_lane, self._connection, claimant, fairness, slots=slots, behind=behind
+        )
         self._places[claimant.jobs] = looked_at, claim.place
         return claim
 
     async def close(self) -> None:
         """Close the line."""
-        await self._line.close()
+        await self._connection.close()

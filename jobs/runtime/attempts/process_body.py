@@ -15,7 +15,7 @@ from ...core.outcome import Failed, HandedBack, JobOutcome
 from ...core.run_spec import RunSpec
 from ..job.printing import prints_belong_to_jobs
 from ..job.results import failure, stopped
-from ..process.children import LINGER, Children, Employed
+from ..process.children import LINGER, ChildPool, PooledChild
 from ..process.orders import NOT_FORKED
 from ..process.spawner import Child, LauncherError, places
 from ..process.wire import (
@@ -45,7 +45,7 @@ TERMINATE_GRACE = 2.0
 class ProcessBody:
     """A child process."""
 
-    def __init__(self, attempt: Attempt, children: Children) -> None:
+    def __init__(self, attempt: Attempt, children: ChildPool) -> None:
         self._attempt = attempt
         self._children = children
         self._child: Child | None = None
@@ -73,15 +73,15 @@ class ProcessBody:
         finally:
             self._children.leave()
 
-    async def _run_in(self, found: Employed) -> JobOutcome:
+    async def _run_in(self, found: PooledChild) -> JobOutcome:
         child, definition = found.child, self._attempt.definition
         self._child = child
         outcome: JobOutcome | None = None
-        within = 0.0
+        timeout = 0.0
         try:
             self._begin(child)
             outcome = await self._converse(child)
-            within = LINGER
+            timeout = LINGER
         except FrameError as error:
             outcome = Failed("ProtocolError", f"what came from the child process cannot be read: {error}")
         finally:
@@ -91,7 +91,7 @@ class ProcessBody:
                 status = None
             else:
                 child.send(Leave())
-                status = await child.close(within)
+                status = await child.close(timeout)
         return self._crashed(status) if outcome is None else outcome
 
     def _begin(self, child: Child) -> None:
@@ -106,7 +106,7 @@ class ProcessBody:
             path=places(sys.path),
             log_levels=_log_levels.now(),
             secrets=dict(attempt.secrets),
-            modules=[] if attempt.surroundings is None else attempt.surroundings.modules,
+            modules=[] if attempt.middleware is None else attempt.middleware.modules,
             keeps_prints=prints_belong_to_jobs(),
             memory=None if attempt.definition.reuse is None else attempt.definition.reuse.memory,
         )

@@ -7,8 +7,8 @@ from ...core.errors import ConfigurationError
 from ...core.outcome import Failed, HandedBack
 from ...core.rules import unknown
 from ...services import Services
-from ...store.db.blame import is_databases_fault
 from ...store.db.database import Connection
+from ...store.db.faults import is_databases_fault
 from ...store.read.auth import secrets as stored_secrets
 from ...store.read.auth.secrets import Sealed
 from ..job.results import message_of

@@ -14,7 +14,7 @@ from operator import methodcaller
 from queue import SimpleQueue
 from typing import Generic, TypeVar
 
-from ..patience import LONGEST, LOOK_EVERY, Patience
+from ..wait_limit import LONGEST, LOOK_EVERY, WaitLimit
 
 T = TypeVar("T")
 
@@ -51,7 +51,7 @@ class ThreadPool(Generic[T]):
     def __init__(self, size: int, look_every: float = LOOK_EVERY) -> None:
         self._size = size
         self._look_every = look_every
-        self._patience = Patience()
+        self._wait_limit = WaitLimit()
         self._queue: SimpleQueue[Call[T] | None] = SimpleQueue()
         # Whoever takes a call out of here has it: a thread, or the loop, which gives it back.
         self._waiting: dict[int, Call[T]] = {}
@@ -88,7 +88,7 @@ class ThreadPool(Generic[T]):
         self._waiting[id(call)] = call
         self._queue.put(call)
         if self._unfinished > len(self._threads) and self._timer is None:
-            self._patience.begin()
+            self._wait_limit.begin()
             # Not in the context of a job that happens to be the first to wait.
             self._timer = loop.call_later(0.0, self._look, loop, context=contextvars.Context())
         return call
@@ -122,7 +122,7 @@ class ThreadPool(Generic[T]):
         while self._done:
             call, settle = self._done.popleft()
             self._unfinished -= 1
-            self._patience.ended()
+            self._wait_limit.ended()
             if not call.ended.done():
                 settle(call.ended)
 
@@ -142,7 +142,7 @@ class ThreadPool(Generic[T]):
 
     def _look(self, loop: asyncio.AbstractEventLoop) -> None:
         self._timer = None
-        is_over, due = self._patience.is_over(), time.monotonic() - LONGEST
+        is_over, due = self._wait_limit.is_over(), time.monotonic() - LONGEST
         for call in list(self._waiting.values()):
             if is_over or call.since <= due:
                 self.recall(call)

@@ -30,12 +30,12 @@ from ..process.spawner import Spawner
 from ..pulse import Pulse
 from ..service import Service, whenever
 from ..settings import EngineSettings
-from .ahead import LULL
 from .attempt import Attempt
 from .attempts import Attempts
+from .capacity import NO_ALLOWANCE, PAUSE, Allowance, Capacity
 from .lane_claims import LaneClaims
-from .rooms import NO_ROOM, PAUSE, Room, Rooms
-from .supply import ChildSupply
+from .launcher_supervisor import LauncherSupervisor
+from .overcommit import LULL
 from .threads import ThreadPool
 
 log = logging.getLogger(__name__)
@@ -76,7 +76,7 @@ class Worker(Service):
         self._at_once = -(-settings.slots // 2)
         taken = [one for one in registry if settings.choice.takes_job(one.name, one.tags)]
         limits = {Isolation.THREAD: settings.thread_slots, Isolation.PROCESS: settings.child_slots}
-        self._rooms = Rooms(taken, settings.slots, limits)
+        self._capacity = Capacity(taken, settings.slots, limits)
         self._prefetch = settings.prefetch
         self._fairness = FairnessState(CountingScheme.parse(settings.counting_scheme))
         in_process = [one for one in taken if one.isolation is Isolation.PROCESS]
@@ -90,7 +90,7 @@ class Worker(Service):
         self._cancels = asyncio.Event()
         spawner = Spawner(settings.launch, preloaded(in_process, registry.hooks, unless_said=settings.preload))
         places = min(settings.slots, settings.child_slots)
-        self._supply = ChildSupply(self._database, node, self._rooms, spawner, places, self._look_again)
+        self._launcher = LauncherSupervisor(self._database, node, self._capacity, spawner, places, self._look_again)
         self._threads = ThreadPool[JobOutcome](min(settings.slots, settings.thread_slots))
         self._attempts = Attempts(
             services,
@@ -98,14 +98,14 @@ class Worker(Service):
             logs,
             progress,
             grace=settings.hard_stop_grace,
-            rooms=self._rooms,
+            capacity=self._capacity,
             threads=self._threads,
-            children=self._supply.children,
+            children=self._launcher.children,
             on_free=self._work.set,
             on_fault=self._end_life,
         )
-        line = self._database.line()
-        self._lane = None if line is None else LaneClaims(self._database, line)
+        connection = self._database.autocommit_connection()
+        self._lane = None if connection is None else LaneClaims(self._database, connection)
         self._reserved: list[int] = []
         self._taking = True
         # Held while the database is asked for runs: what it hands out is unknown here until the answer has come.
@@ -121,7 +121,7 @@ class Worker(Service):
     @property
     def slots(self) -> dict[Isolation, tuple[int, int]]:
         """For each kind of job how many runs of it execute, and how many may."""
-        return self._rooms.used(self._attempts.held)
+        return self._capacity.used(self._attempts.held)
 
     @property
     def pulses(self) -> tuple[Pulse, ...]:
@@ -157,7 +157,7 @@ class Worker(Service):
         self._cancels.set()
 
     def _look_again(self) -> None:
-        self._rooms.news()
+        self._capacity.forget_empty()
         self._work.set()
 
     async def run(self) -> None:
@@ -165,7 +165,7 @@ class Worker(Service):
         self.poke()
         async with asyncio.TaskGroup() as group:
             if self._has_process_jobs:
-                group.create_task(self._supply.keep())
+                group.create_task(self._launcher.supervise())
             group.create_task(self._take_work())
             group.create_task(whenever(self._cancels, self._look_for_cancels))
 
@@ -231,36 +231,36 @@ class Worker(Service):
         return self._follow(order, result)
 
     def _claimed(self, jobs: tuple[str, ...], started: Sequence[Started], began: float) -> None:
-        self._rooms.claimed(time.monotonic() - began)
+        self._capacity.claimed(time.monotonic() - began)
         if not started:
-            self._rooms.found_nothing(jobs)
+            self._capacity.note_empty(jobs)
 
     def _order(self, tried: set[tuple[str, ...]]) -> tuple[Order, tuple[str, ...]]:
         """What to ask for, and for which jobs."""
         # An end that the finisher is about to write by itself costs a whole turn more if it is taken along.
         ended = self._attempts.finisher.take() if self._lane is None else []
         held = self._attempts.held - self._attempts.kinds_of(ended)
-        room = self._room(held, tried)
-        reserved, self._reserved = self._reserved[: room.count], self._reserved[room.count :]
-        ahead = max(0, self._prefetch - len(self._reserved)) if room.jobs else 0
+        allowance = self._allowance(held, tried)
+        reserved, self._reserved = self._reserved[: allowance.count], self._reserved[allowance.count :]
+        ahead = max(0, self._prefetch - len(self._reserved)) if allowance.jobs else 0
         # With prefetch, wait until half of it is used up: one claim for many instead of one each.
-        if len(reserved) == room.count and ahead * 2 < self._prefetch:
+        if len(reserved) == allowance.count and ahead * 2 < self._prefetch:
             ahead = 0
-        return Order(ended, reserved, room.count, ahead), room.jobs
+        return Order(ended, reserved, allowance.count, ahead), allowance.jobs
 
-    def _room(self, held: Counter[Isolation], tried: set[tuple[str, ...]]) -> Room:
+    def _allowance(self, held: Counter[Isolation], tried: set[tuple[str, ...]]) -> Allowance:
         """The widest room that was not tried yet, unless nothing was found for it a moment ago."""
-        rooms = self._rooms.narrowed(held, self._attempts.waiting)
-        if not rooms and self._prefetch:
-            return Room(self._rooms.jobs, 0)
-        for room in rooms:
-            if self._rooms.is_barren(room.jobs):
+        allowances = self._capacity.allowances(held, self._attempts.waiting)
+        if not allowances and self._prefetch:
+            return Allowance(self._capacity.jobs, 0)
+        for allowance in allowances:
+            if self._capacity.was_empty(allowance.jobs):
                 # Nobody need have told of what can be taken now, e.g. because an end of ours made it possible.
                 self._set_timer(PAUSE)
-            elif room.jobs not in tried:
-                tried.add(room.jobs)
-                return room
-        return NO_ROOM
+            elif allowance.jobs not in tried:
+                tried.add(allowance.jobs)
+                return allowance
+        return NO_ALLOWANCE
 
     def _follow(self, order: Order, result: Turn) -> bool:
         """Execute what was started; whether there may be more to take."""
@@ -302,7 +302,7 @@ class Worker(Service):
         """End, and wait for the end; child processes end too."""
         await super().stop()
         self._threads.close()
-        await self._supply.close()
+        await self._launcher.close()
         await self._attempts.finisher.close()
         if self._lane is not None:
             await self._lane.close()
@@ -316,7 +316,7 @@ class Worker(Service):
         self._set_timer(None)
         self._attempts.finisher.reclaim()
         self._threads.recall_all()
-        self._supply.children.recall_all()
+        self._launcher.children.recall_all()
 
     async def stop_taking(self) -> None:
         """Take nothing new, and give back what was only reserved; what a claim under way brings still begins."""
@@ -350,7 +350,7 @@ class Worker(Service):
 
     def kill(self) -> None:
         """Kill the child processes."""
-        self._supply.kill_all()
+        self._launcher.kill_all()
 
     def leave_behind(self) -> list[Attempt]:
         """Wait for nobody any more; those whose code goes on, which was not killed."""

@@ -45,7 +45,7 @@ class Alarm:
     def __init__(self, on_alarm: Callable[[], None], clock: Clock) -> None:
         self._on_alarm = on_alarm
         self._clock = clock
-        self._apart = clock.apart()
+        self._drift = clock.drift()
         self._scheduler: AsyncIOScheduler | None = None
 
     def start(self) -> None:
@@ -66,15 +66,15 @@ class Alarm:
         if self._scheduler is None:
             return
         wait = _FAR if delay is None else min(_FAR, timedelta(seconds=max(0.0, delay)))
-        self._apart = self._clock.apart()
+        self._drift = self._clock.drift()
         self._scheduler.modify_job("alarm", next_run_time=self._clock.wall() + wait)
 
     def check(self) -> None:
         """Ring if somebody has set the clock since the alarm was set: whoever hears it sets the alarm anew."""
-        step = self._clock.apart() - self._apart
+        step = self._clock.drift() - self._drift
         if abs(step) > STEP:
             log.warning("the clock of this machine was set %s by %.1f s", "forward" if step > 0 else "back", abs(step))
-            self._apart += step
+            self._drift += step
             self._on_alarm()
 
     def stop(self) -> None:

@@ -9,8 +9,8 @@ from typing_extensions import override
 from ...actions.dispatch import BATCH, Dispatched, dispatch_due, rehearse
 from ...services import Services
 from ...store.db.transaction import Wake
+from ..change_detector import ChangeDetector
 from ..clock import Clock
-from ..lookout import Lookout
 from ..service import Watch
 from .alarm import Alarm
 
@@ -33,7 +33,9 @@ class Dispatcher(Watch):
     """
 
     def __init__(self, services: Services, node: str, *, clock: Clock, poll: float) -> None:
-        super().__init__("dispatcher", hints=Wake.TASKS, poll=poll, worth=Lookout(services.database).is_worth_it)
+        super().__init__(
+            "dispatcher", hints=Wake.TASKS, poll=poll, should_poll=ChangeDetector(services.database).should_poll
+        )
         self._database = services.database
         self._counts = services.counts
         self._node = node

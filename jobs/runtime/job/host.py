@@ -13,10 +13,10 @@ from ...context import StopReason
 from ...core.held import HeldRun
 from ...core.model import Json, NewRun, Run
 from ...core.run_spec import RunSpec
-from .hiding import NOTHING_HIDDEN, Hiding
 from .in_use import IN_USE
 from .lines import RawLine
 from .printing import Lines, Pieces
+from .redaction import NOTHING_HIDDEN, Redactor
 from .stopping import StopSignal
 from .values import plain_json, progress_document
 
@@ -80,7 +80,7 @@ class LocalHost:
         at_end: What is put into the queue if the attempt ends well.
         main: The task of a coroutine; None until it is made, and for all other kinds of jobs.
         exit: What code of the job raised to end the process or the loop, where nobody awaited it; it fails the attempt.
-        hiding: Cuts the secrets that the job was given out of what it says.
+        redactor: Cuts the secrets that the job was given out of what it says.
     """
 
     # One is made for every attempt.
@@ -104,10 +104,10 @@ class LocalHost:
         "_thread",
         "at_end",
         "exit",
-        "hiding",
         "hurried",
         "latest_progress",
         "main",
+        "redactor",
         "unstoppable",
     )
 
@@ -132,7 +132,7 @@ class LocalHost:
         self.exit: BaseException | None = None
         self._lines = lines
         self._show_progress = show_progress
-        self.hiding = NOTHING_HIDDEN
+        self.redactor = NOTHING_HIDDEN
         self._pieces: Pieces | None = None
         self._loop = asyncio.get_running_loop()
         self._thread = threading.get_ident()
@@ -237,7 +237,7 @@ class LocalHost:
 
     def log(self, level: int, message: str, fields: Mapping[str, Json] | None) -> None:
         """Keep a line with the execution."""
-        line = RawLine.now(level, message, fields, self.hiding)
+        line = RawLine.now(level, message, fields, self.redactor)
         pause = self._lines.write(self._started.execution_id, (line,))
         if pause and threading.get_ident() != self._thread:
             time.sleep(pause)
@@ -248,8 +248,8 @@ class LocalHost:
         Args:
             secrets: Value by name.
         """
-        self.hiding = Hiding(secrets)
-        self._pieces = Pieces(self.hiding, self._keep_printed)
+        self.redactor = Redactor(secrets)
+        self._pieces = Pieces(self.redactor, self._keep_printed)
         IN_USE.add(secrets)
 
     def printed(self, text: str, show: Callable[[str], object], *, keep: bool) -> None:
@@ -280,7 +280,7 @@ class LocalHost:
 
     def progress(self, done: float, total: float | None, message: str | None) -> None:
         """Show how far the job is."""
-        self.latest_progress = progress_document(done, total, message, self.hiding)
+        self.latest_progress = progress_document(done, total, message, self.redactor)
         self._show_progress(self._started, self.latest_progress)
 
     def checkpoint(self) -> Json:
@@ -289,7 +289,7 @@ class LocalHost:
 
     def save_checkpoint(self, value: Json) -> Awaitable[None]:
         """Keep a checkpoint; in a thread this waits until it is durable."""
-        self._checkpoint = self.hiding.json(plain_json(value, "the checkpoint"))
+        self._checkpoint = self.redactor.json(plain_json(value, "the checkpoint"))
         if threading.get_ident() != self._thread:
             asyncio.run_coroutine_threadsafe(self._saved(self._checkpoint), self._loop).result()
             return Done()

@@ -6,7 +6,7 @@ from collections import OrderedDict
 from collections.abc import Mapping
 from typing import Final
 
-from .hiding import Hiding
+from .redaction import Redactor
 
 MOST: Final = 200
 """Values that are remembered, the latest: what is written after a job has ended may still tell of its secrets."""
@@ -19,7 +19,7 @@ class SecretsInUse:
 
     def __init__(self) -> None:
         self._values: OrderedDict[tuple[str, str], None] = OrderedDict()
-        self._hiding = Hiding()
+        self._redactor = Redactor()
         self._lock = threading.Lock()
 
     def add(self, values: Mapping[str, str]) -> None:
@@ -33,14 +33,14 @@ class SecretsInUse:
             while len(self._values) > MOST:
                 self._values.popitem(last=False)
             if is_new:
-                hiding = Hiding()
+                redactor = Redactor()
                 for name, value in self._values:
-                    hiding.learn(_LABEL.sub("?", name), value)
-                self._hiding = hiding
+                    redactor.learn(_LABEL.sub("?", name), value)
+                self._redactor = redactor
 
     def text(self, text: str) -> str:
         """``text`` with ``[secret NAME]`` in the place of values."""
-        return self._hiding.text(text)
+        return self._redactor.text(text)
 
 
 IN_USE: Final = SecretsInUse()

@@ -48,11 +48,11 @@ def _submit(pool: ThreadPoolExecutor, call: Callable[..., T], /, *args: object, 
 
 
 def _belonging(host: Host, call: Callable[P, T]) -> Callable[P, T]:
-    def within(*args: P.args, **kwargs: P.kwargs) -> T:
+    def owned(*args: P.args, **kwargs: P.kwargs) -> T:
         token = current_host.set(host)
         try:
             return call(*args, **kwargs)
         finally:
             current_host.reset(token)
 
-    return within
+    return owned

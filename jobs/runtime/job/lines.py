@@ -11,7 +11,7 @@ from typing_extensions import override
 from ...context import Host, current_host
 from ...core.levels import LogLevel
 from ...core.model import Json
-from .hiding import NOTHING_HIDDEN, Hiding
+from .redaction import NOTHING_HIDDEN, Redactor
 from .values import plain_json, plain_text
 
 MAX_LINE = 8 * 1024
@@ -33,12 +33,12 @@ class RawLine(NamedTuple):
 
     @classmethod
     def now(
-        cls, level: int, message: str, fields: Mapping[str, Json] | None, hiding: Hiding = NOTHING_HIDDEN
+        cls, level: int, message: str, fields: Mapping[str, Json] | None, redactor: Redactor = NOTHING_HIDDEN
     ) -> "RawLine":
         """A line written at this moment, without the secrets of its job."""
         # Before it is cut to its length: half a secret is not found any more.
-        text = plain_text(hiding.text(str(message)), MAX_LINE)
-        return cls(time.time(), level, text, hiding.json(bounded_fields(fields)))
+        text = plain_text(redactor.text(str(message)), MAX_LINE)
+        return cls(time.time(), level, text, redactor.json(bounded_fields(fields)))
 
 
 _LEVELS = {

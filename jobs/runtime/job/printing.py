@@ -14,8 +14,8 @@ from typing import Any, BinaryIO, Final, TextIO, TypeAlias, cast
 from typing_extensions import override
 
 from ...context import current_host
-from .hiding import Hiding
 from .in_use import IN_USE
+from .redaction import Redactor
 
 LONGEST: Final = 8_192
 """Characters of a line that has no end; then it is taken for one."""
@@ -53,12 +53,12 @@ class Pieces:
     """Text that a job with secrets writes piece by piece: what may be half of one waits for the rest of it.
 
     Args:
-        hiding: Cuts the secrets out.
+        redactor: Cuts the secrets out.
         keep: Keeps text with the execution.
     """
 
-    def __init__(self, hiding: Hiding, keep: Show) -> None:
-        self._hiding = hiding
+    def __init__(self, redactor: Redactor, keep: Show) -> None:
+        self._redactor = redactor
         self._keep = keep
         self._held: dict[tuple[Show, bool], str] = {}
         self._ended = False
@@ -69,9 +69,9 @@ class Pieces:
         with self._lock:
             whole = self._held.pop((show, keep), "") + text
             if self._ended or len(whole) > MOST_HELD:
-                ready = self._hiding.text(whole)
+                ready = self._redactor.text(whole)
             else:
-                ready, held = self._hiding.split(whole)
+                ready, held = self._redactor.split(whole)
                 if held:
                     self._held[show, keep] = held
         if ready:
@@ -82,7 +82,7 @@ class Pieces:
         with self._lock:
             held, self._held, self._ended = self._held, {}, True
         for (show, keep), text in held.items():
-            self._say(self._hiding.text(text), show, keep=keep)
+            self._say(self._redactor.text(text), show, keep=keep)
 
     def _say(self, text: str, show: Show, *, keep: bool) -> None:
         if keep:

@@ -6,7 +6,7 @@ from ...context import StopReason
 from ...core.outcome import MAX_RECORDS, Cancelled, Failed, HandedBack, JobOutcome, Snoozed, Succeeded, TimedOut
 from ...outcomes import Cancel, PermanentFailure, Result, Snooze
 from ...registry.policies import NO_POLICIES, JobPolicies
-from .hiding import NOTHING_HIDDEN, Hiding
+from .redaction import NOTHING_HIDDEN, Redactor
 from .values import plain_json, plain_text
 
 MAX_MESSAGE = 4_000
@@ -17,21 +17,21 @@ MAX_TRACEBACK = 40_000
 _DONE = Succeeded()
 
 
-def from_return(returned: object, hiding: Hiding = NOTHING_HIDDEN) -> JobOutcome:
+def from_return(returned: object, redactor: Redactor = NOTHING_HIDDEN) -> JobOutcome:
     """The outcome of a handler that returned None, an ``int`` (records processed, no ``bool``) or a ``Result``.
 
     Args:
         returned: What it returned.
-        hiding: Cuts out the secrets that it was given.
+        redactor: Cuts out the secrets that it was given.
     """
     if returned is None:
         return _DONE
     result = returned if isinstance(returned, Result) else None
     try:
         records = _records(returned if result is None else result.records_processed)
-        value = None if result is None else hiding.json(plain_json(result.value, "the value of a Result"))
+        value = None if result is None else redactor.json(plain_json(result.value, "the value of a Result"))
     except ValueError as error:
-        return Failed("InvalidResult", plain_text(hiding.text(str(error)), MAX_MESSAGE))
+        return Failed("InvalidResult", plain_text(redactor.text(str(error)), MAX_MESSAGE))
     return Succeeded(records, value)
 
 
@@ -53,7 +53,7 @@ def from_exception(
     error: BaseException,
     stop: StopReason | None,
     policies: JobPolicies = NO_POLICIES,
-    hiding: Hiding = NOTHING_HIDDEN,
+    redactor: Redactor = NOTHING_HIDDEN,
 ) -> JobOutcome:
     """The outcome of a handler that raised.
 
@@ -62,22 +62,24 @@ def from_exception(
         policies: Of its job, which may give up on it.
         stop: Why it had been asked to stop by then. Leaving with an exception after the deadline is a time-out, and
             during a shutdown a hand-back: neither is the job's fault.
-        hiding: Cuts out the secrets that it was given.
+        redactor: Cuts out the secrets that it was given.
     """
     try:
-        return _from_exception(error, stop, policies, hiding)
+        return _from_exception(error, stop, policies, redactor)
     except BaseException as fault:
         # Its classes are the user's: whatever they do when they are asked, the attempt has an end.
         return failure(type(error).__name__, f"cannot be read: {type(fault).__name__}", None, stop)
 
 
-def _from_exception(error: BaseException, stop: StopReason | None, policies: JobPolicies, hiding: Hiding) -> JobOutcome:
+def _from_exception(
+    error: BaseException, stop: StopReason | None, policies: JobPolicies, redactor: Redactor
+) -> JobOutcome:
     if isinstance(error, Snooze):
         return Snoozed(error.seconds)
     if isinstance(error, Cancel):
-        return Cancelled(plain_text(hiding.text(str(error.reason)), MAX_MESSAGE) or "the job cancelled itself")
-    trace = plain_text(hiding.text("".join(traceback.format_exception(error))), MAX_TRACEBACK)
-    message = message_of(error, hiding)
+        return Cancelled(plain_text(redactor.text(str(error.reason)), MAX_MESSAGE) or "the job cancelled itself")
+    trace = plain_text(redactor.text("".join(traceback.format_exception(error))), MAX_TRACEBACK)
+    message = message_of(error, redactor)
     if isinstance(error, PermanentFailure) or (stop is None and policies.gives_up(error)):
         return Failed(type(error).__name__, message, trace, permanent=True)
     return failure(type(error).__name__, message, trace, stop)
@@ -107,10 +109,10 @@ def stopped(reason: StopReason | None) -> JobOutcome:
             return TimedOut("used up its time box and did not leave when asked to")
 
 
-def message_of(error: BaseException, hiding: Hiding = NOTHING_HIDDEN) -> str:
+def message_of(error: BaseException, redactor: Redactor = NOTHING_HIDDEN) -> str:
     """The message of an exception, with its type where it has none; bounded."""
     try:
         text = str(error)
     except BaseException as fault:
         text = f"its message cannot be read: {type(fault).__name__}"
-    return plain_text(hiding.text(text), MAX_MESSAGE) or type(error).__name__
+    return plain_text(redactor.text(text), MAX_MESSAGE) or type(error).__name__

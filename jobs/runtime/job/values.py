@@ -5,7 +5,7 @@ import math
 import re
 
 from ...core.model import Json
-from .hiding import NOTHING_HIDDEN, Hiding
+from .redaction import NOTHING_HIDDEN, Redactor
 
 MAX_VALUE = 1_000_000
 """Characters of a JSON value that is kept: a result, a checkpoint."""
@@ -55,7 +55,7 @@ def _without_suspects(value: Json) -> Json:
 
 
 def progress_document(
-    done: float, total: float | None, message: str | None, hiding: Hiding = NOTHING_HIDDEN
+    done: float, total: float | None, message: str | None, redactor: Redactor = NOTHING_HIDDEN
 ) -> dict[str, Json]:
     """Progress as it is stored and shown.
 
@@ -66,7 +66,7 @@ def progress_document(
     return {
         "done": _number(done, "done"),
         "total": None if total is None else _number(total, "total"),
-        "message": None if message is None else plain_text(hiding.text(str(message)), MAX_NOTE),
+        "message": None if message is None else plain_text(redactor.text(str(message)), MAX_NOTE),
     }
 
 

@@ -51,7 +51,7 @@ class EventBus(Watch):
         self._queue = queue
         self._database = database
         # Whoever subscribes or comes back while the database is away for a moment need not come back once more.
-        self._for_readers = database.patient(PATIENCE)
+        self._for_readers = database.with_retry(PATIENCE)
         self._audience = Audience()
         self._recent = Recent(recent)
         self._seen = Cursor(0, 0)

@@ -2,8 +2,8 @@
 
 import logging
 
-from ...store.db.blame import is_databases_fault
 from ...store.db.database import Database
+from ...store.db.faults import is_databases_fault
 from ..service import log_fault
 from ..wakeup import Wakeup
 from .bus import EventBus

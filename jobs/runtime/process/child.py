@@ -30,15 +30,15 @@ from ...declared import Job
 from ...registry import JobDefinition, default_registry, define
 from ...registry.hooks import Hooks, Resource, Scope
 from ...registry.policies import NO_POLICIES
-from ..job.hiding import NOTHING_HIDDEN, Hiding
 from ..job.in_use import IN_USE
 from ..job.lines import JobLogHandler
+from ..job.middleware import middleware_of
 from ..job.printing import guard_output, let_prints_belong_to_jobs
+from ..job.redaction import NOTHING_HIDDEN, Redactor
 from ..job.results import from_exception, from_return
 from ..job.stopping import StopSignal
-from ..job.surroundings import surroundings_of
 from .host import ChildHost
-from .kept import Kept
+from .kept_resources import KeptResources
 from .kernel import PR_SET_CHILD_SUBREAPER, children_of_this_process, control_process, memory_of_this_process
 from .outbox import Connection, NodeGoneError
 from .wire import Begin, Ended, Enqueued, Leave, Saved, Stop, Terminate, ToChild, to_child
@@ -58,8 +58,8 @@ class ChildProcess:
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
         self._begins: SimpleQueue[Begin | None] = SimpleQueue()
-        self._kept = Kept()
-        self._hiding = NOTHING_HIDDEN
+        self._kept = KeptResources()
+        self._redactor = NOTHING_HIDDEN
         self._run: ChildRun | None = None
         self._own: set[int] = set()
         self._is_ending = False
@@ -76,10 +76,10 @@ class ChildProcess:
     def _again(self, begin: Begin) -> bool:
         """Run a job; whether this process can run another one."""
         # What one run was given is hidden in all that follow: its threads may still say it.
-        self._hiding = self._hiding.also(begin.secrets)
+        self._redactor = self._redactor.also(begin.secrets)
         if begin.memory is not None:
             control_process(PR_SET_CHILD_SUBREAPER, 1)
-        run = self._run = ChildRun(self._connection, begin, self._hiding, self._kept)
+        run = self._run = ChildRun(self._connection, begin, self._redactor, self._kept)
         outcome = contextvars.copy_context().run(run.run)
         again = begin.memory is not None and isinstance(outcome, Succeeded) and self._is_fit(begin.memory, run)
         self._is_ending = not again
@@ -103,7 +103,7 @@ class ChildProcess:
                         self._begins.put(None)
                     case _:
                         if self._run is not None:
-                            self._run.hear(message)
+                            self._run.on_message(message)
         except NodeGoneError:
             if not self._is_ending:
                 os.killpg(0, signal.SIGKILL)
@@ -115,19 +115,19 @@ class ChildRun:
     Args:
         connection: To the node.
         begin: What to run.
-        hiding: Cuts secrets out of what it says.
+        redactor: Cuts secrets out of what it says.
         kept: What this process keeps for the runs that follow.
 
     Attributes:
         own_processes: What the resources that are kept had started when the job itself began.
     """
 
-    def __init__(self, connection: Connection, begin: Begin, hiding: Hiding, kept: Kept) -> None:
+    def __init__(self, connection: Connection, begin: Begin, redactor: Redactor, kept: KeptResources) -> None:
         self._begin = begin
         self._kept = kept
         self._signal = StopSignal(begin.remaining)
-        self._hiding = hiding
-        self._host = ChildHost(connection, self._signal, begin.checkpoint, self._hiding)
+        self._redactor = redactor
+        self._host = ChildHost(connection, self._signal, begin.checkpoint, self._redactor)
         self._terminating = False
         self._interrupt: Callable[[], None] = _signal_main_thread
         self.own_processes: set[int] = set()
@@ -165,10 +165,10 @@ class ChildRun:
             try:
                 arguments = definition.bind(self._begin.info.args, context)
             except InvalidInput as error:
-                return Failed(INVALID_ARGUMENTS, self._hiding.text(error.message), permanent=True)
-            return from_return(self._returned(definition, hooks, context, arguments), self._hiding)
+                return Failed(INVALID_ARGUMENTS, self._redactor.text(error.message), permanent=True)
+            return from_return(self._returned(definition, hooks, context, arguments), self._redactor)
         except BaseException as error:
-            return from_exception(error, self._signal.reason, policies, self._hiding)
+            return from_exception(error, self._signal.reason, policies, self._redactor)
 
     def _returned(
         self, definition: JobDefinition, hooks: Hooks, context: JobContext, arguments: Mapping[str, Any]
@@ -181,11 +181,11 @@ class ChildRun:
                 return asyncio.run(self._in_loop(definition, hooks, context, arguments))
             return self._kept.run(needed, lambda: self._in_loop(definition, hooks, context, arguments))
         self._kept.open(needed)
-        surroundings = surroundings_of(definition, hooks, self._kept.opened)
+        middleware = middleware_of(definition, hooks, self._kept.opened)
         self._note_processes()
-        if surroundings is None:
+        if middleware is None:
             return definition.handler(**arguments)
-        return surroundings.call_without_loop(context, arguments)
+        return middleware.call_without_loop(context, arguments)
 
     async def _in_loop(
         self, definition: JobDefinition, hooks: Hooks, context: JobContext, arguments: Mapping[str, Any]
@@ -193,17 +193,17 @@ class ChildRun:
         loop, task = asyncio.get_running_loop(), asyncio.current_task()
         if task is not None:
             self._interrupt = functools.partial(_cancel_from_outside, loop, task)
-        surroundings = surroundings_of(definition, hooks, self._kept.opened)
+        middleware = middleware_of(definition, hooks, self._kept.opened)
         self._note_processes()
-        if surroundings is None:
+        if middleware is None:
             return await definition.handler(**arguments)
-        return await surroundings.in_loop(context, arguments)
+        return await middleware.in_loop(context, arguments)
 
     def _note_processes(self) -> None:
         if self._begin.memory is not None:
             self.own_processes = children_of_this_process()
 
-    def hear(self, message: ToChild) -> None:
+    def on_message(self, message: ToChild) -> None:
         """Do what the node says to this run."""
         match message:
             case Stop(reason=reason):
@@ -304,7 +304,7 @@ def preloaded(jobs: Iterable[JobDefinition], hooks: Hooks, *, unless_said: bool)
     found: dict[str, None] = {}
     for one in jobs:
         if unless_said if one.preload is None else one.preload:
-            around = surroundings_of(one, hooks, {})
+            around = middleware_of(one, hooks, {})
             found |= dict.fromkeys([*([] if around is None else around.modules), _place(one.handler)[0]])
     return list(found)
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from ...registry import Reuse
-from ..patience import LONGEST, LOOK_EVERY, Patience
+from ..wait_limit import LONGEST, LOOK_EVERY, WaitLimit
 from .spawner import Child, LauncherError, Spawner
 from .wire import Leave
 
@@ -25,7 +25,7 @@ _SPARE: Final = 8
 
 
 @dataclass(slots=True)
-class Employed:
+class PooledChild:
     """A child process at work, or waiting for more.
 
     Attributes:
@@ -46,7 +46,7 @@ class Employed:
         return is_young and (reuse.runs is None or self.runs < reuse.runs) and not self.child.exited.done()
 
 
-class Children:
+class ChildPool:
     """Hands out child processes: a new one, or one that has run the same job before.
 
     Args:
@@ -64,13 +64,13 @@ class Children:
     ) -> None:
         self._spawner = spawner
         self._size = size
-        self._patience = Patience()
+        self._wait_limit = WaitLimit()
         self._look_for_turns: asyncio.TimerHandle | None = None
         self._on_shortage = on_shortage
         self._busy = 0
         self._turns: deque[asyncio.Future[bool]] = deque()
         # By job, the one that was used last at the end.
-        self._idle: dict[str, deque[Employed]] = {}
+        self._idle: dict[str, deque[PooledChild]] = {}
         self._leaving: set[asyncio.Task[int | None]] = set()
         self._timer: asyncio.TimerHandle | None = None
 
@@ -88,7 +88,7 @@ class Children:
         turn: asyncio.Future[bool] = loop.create_future()
         self._turns.append(turn)
         if self._look_for_turns is None:
-            self._patience.begin()
+            self._wait_limit.begin()
             self._look_for_turns = loop.call_later(0.0, self._look_at_turns, loop)
         longest = loop.call_later(LONGEST, self._give_up, turn)
         try:
@@ -103,7 +103,7 @@ class Children:
 
     def _look_at_turns(self, loop: asyncio.AbstractEventLoop) -> None:
         self._look_for_turns = None
-        if self._patience.is_over():
+        if self._wait_limit.is_over():
             self.recall_all()
         if self._turns:
             self._look_for_turns = loop.call_later(LOOK_EVERY, self._look_at_turns, loop)
@@ -116,7 +116,7 @@ class Children:
 
     def leave(self) -> None:
         """End a turn; the next one begins."""
-        self._patience.ended()
+        self._wait_limit.ended()
         if self._turns:
             self._turns.popleft().set_result(True)
         else:
@@ -127,7 +127,7 @@ class Children:
         for turn in list(self._turns):
             self._give_up(turn)
 
-    async def take(self, job_name: str, reuse: Reuse | None) -> Employed:
+    async def take(self, job_name: str, reuse: Reuse | None) -> PooledChild:
         """A child process for a run of this job.
 
         Raises:
@@ -138,7 +138,7 @@ class Children:
             if self._busy + sum(map(len, self._idle.values())) > self._size:
                 self._let_oldest_go()
             try:
-                found = Employed(await self._spawner.spawn())
+                found = PooledChild(await self._spawner.spawn())
             except LauncherError as error:
                 self.report_shortage(str(error))
                 raise
@@ -149,7 +149,7 @@ class Children:
         """No child process could be had."""
         self._on_shortage(reason)
 
-    def _used_before(self, job_name: str, reuse: Reuse) -> Employed | None:
+    def _used_before(self, job_name: str, reuse: Reuse) -> PooledChild | None:
         idle = self._idle.get(job_name)
         while idle:
             one = idle.pop()
@@ -163,7 +163,7 @@ class Children:
         if idle:
             self.let_go(min(idle, key=lambda some: some[0].left_at).popleft())
 
-    def keep(self, job_name: str, one: Employed) -> None:
+    def keep(self, job_name: str, one: PooledChild) -> None:
         """It waits for the next run of the job."""
         one.left_at = time.monotonic()
         self._idle.setdefault(job_name, deque()).append(one)
@@ -180,7 +180,7 @@ class Children:
         if oldest:
             self._timer = asyncio.get_running_loop().call_later(min(oldest) + IDLE - now, self._look)
 
-    def let_go(self, one: Employed) -> None:
+    def let_go(self, one: PooledChild) -> None:
         """Let a child end by itself, in the background."""
         one.child.send(Leave())
         leaving = asyncio.get_running_loop().create_task(one.child.close(LINGER), name="cronograph-child-leaves")

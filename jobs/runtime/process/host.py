@@ -12,10 +12,10 @@ from ...actions.queue.enqueue_many import new_runs
 from ...context import StopReason
 from ...core.model import Json
 from ...core.run_spec import RunSpec
-from ..job.hiding import Hiding
 from ..job.host import Done
 from ..job.lines import RawLine
 from ..job.printing import Lines, Pieces
+from ..job.redaction import Redactor
 from ..job.stopping import StopSignal
 from ..job.values import plain_json, progress_document
 from .outbox import Connection, Outbox
@@ -70,24 +70,24 @@ class ChildHost:
         connection: To the node.
         signal: Why and when to stop.
         checkpoint: The last one of the task.
-        hiding: Cuts the secrets that the job was given out of what it says.
+        redactor: Cuts the secrets that the job was given out of what it says.
 
     Attributes:
         at_end: What is put into the queue if the attempt ends well.
     """
 
-    def __init__(self, connection: Connection, signal: StopSignal, checkpoint: Json, hiding: Hiding) -> None:
+    def __init__(self, connection: Connection, signal: StopSignal, checkpoint: Json, redactor: Redactor) -> None:
         self._connection = connection
         self._signal = signal
         self._checkpoint = checkpoint
-        self._hiding = hiding
+        self._redactor = redactor
         self._outbox = Outbox(connection)
         self._numbers = itertools.count(1)
         self._savings: dict[int, _Saving] = {}
         self._orders: dict[int, Future[list[int]]] = {}
         self.at_end: list[RunSpec] = []
         self._prints = Lines()
-        self._pieces = Pieces(hiding, self._keep_printed)
+        self._pieces = Pieces(redactor, self._keep_printed)
         self._lock = threading.Lock()
         self._unsaved: str | None = None
         self._is_over = False
@@ -102,11 +102,11 @@ class ChildHost:
 
     def log(self, level: int, message: str, fields: Mapping[str, Json] | None) -> None:
         """Keep a line with the execution."""
-        self._outbox.line(RawLine.now(level, message, fields, self._hiding))
+        self._outbox.line(RawLine.now(level, message, fields, self._redactor))
 
     def progress(self, done: float, total: float | None, message: str | None) -> None:
         """Show how far the job is."""
-        self._outbox.progress(Progress(**progress_document(done, total, message, self._hiding)))
+        self._outbox.progress(Progress(**progress_document(done, total, message, self._redactor)))
 
     def checkpoint(self) -> Json:
         """The last checkpoint."""
@@ -114,7 +114,7 @@ class ChildHost:
 
     def save_checkpoint(self, value: Json) -> Awaitable[None]:
         """Keep a checkpoint; outside of an event loop this waits until it is durable."""
-        self._checkpoint = self._hiding.json(plain_json(value, "the checkpoint"))
+        self._checkpoint = self._redactor.json(plain_json(value, "the checkpoint"))
         saving = _Saving()
         with self._lock:
             self._check_under_way("save a checkpoint")

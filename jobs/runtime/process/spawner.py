@@ -115,10 +115,10 @@ class Child:
         if not self.exited.done():
             self._spawner.kill(self._identity)
 
-    async def close(self, within: float) -> int | None:
+    async def close(self, timeout: float) -> int | None:
         """Wait for its exit, kill it after ``within`` seconds, and close the connection; its exit status."""
         try:
-            await asyncio.wait([self.exited], timeout=within)
+            await asyncio.wait([self.exited], timeout=timeout)
             self.kill()
             return await asyncio.shield(self.exited)
         finally:
@@ -133,16 +133,16 @@ class Spawner:
         launch: Starts the launcher's process.
         preload: Modules that the launcher imports before it forks. One that is not fit for it is left out, with a
             warning.
-        end_within: Seconds that a launcher may take to end before it is killed.
+        exit_timeout: Seconds that a launcher may take to end before it is killed.
     """
 
     def __init__(
-        self, launch: StartLauncher = start_launcher, preload: Sequence[str] = (), end_within: float = 5.0
+        self, launch: StartLauncher = start_launcher, preload: Sequence[str] = (), exit_timeout: float = 5.0
     ) -> None:
         self._launch = launch
         self._preload = list(preload)
         self._importing: str | None = None
-        self._end_within = end_within
+        self._exit_timeout = exit_timeout
         self._process: LauncherProcess | None = None
         self._launcher = 0
         self._control: socket.socket | None = None
@@ -342,7 +342,7 @@ class Spawner:
         self._answer_ready(ready=False)
         self._lost.set()
         if process is not None:
-            self._reaping = loop.run_in_executor(None, _wait_for, process, self._end_within)
+            self._reaping = loop.run_in_executor(None, _wait_for, process, self._exit_timeout)
 
     async def stop(self) -> None:
         """End the launcher and every child."""

@@ -8,7 +8,7 @@ from sqlalchemy import Connection
 from sqlalchemy.exc import DBAPIError
 
 from ...core.errors import StorageError
-from ...core.later import Later
+from ...core.lazy import LazyModule
 from ..schema.naming import SCHEMA, SQLITE_SCHEMA
 from . import dialect
 
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
     import psycopg
 else:
-    psycopg = Later("psycopg")
-    sqlite3 = Later("sqlite3")
+    psycopg = LazyModule("psycopg")
+    sqlite3 = LazyModule("sqlite3")
 
 _MAP = "schema_translate_map"
 
@@ -34,7 +34,7 @@ def borrowed(conn: Connection, schema: str | None) -> Generator[None]:
     Raises:
         StorageError: there are no tables.
     """
-    with telling_of_missing_tables(schema):
+    with explaining_missing_tables(schema):
         theirs = conn.get_execution_options().get(_MAP)
         here = schema if dialect.is_postgresql(conn) else SQLITE_SCHEMA
         if schema is None or (here == SCHEMA and not theirs):
@@ -48,7 +48,7 @@ def borrowed(conn: Connection, schema: str | None) -> Generator[None]:
 
 
 @contextmanager
-def telling_of_missing_tables(schema: str | None) -> Generator[None]:
+def explaining_missing_tables(schema: str | None) -> Generator[None]:
     """Say what to do where statements of the block find no tables.
 
     Raises:

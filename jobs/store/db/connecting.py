@@ -11,7 +11,7 @@ from sqlalchemy import URL, Connection, Engine, create_engine, event
 from sqlalchemy.exc import InvalidatePoolError
 from sqlalchemy.pool import NullPool
 
-from ...core.later import Later
+from ...core.lazy import LazyModule
 from ..schema.naming import SCHEMA
 from ..schema.types import loads
 from .address import KEEPALIVES, OWNER_ALONE, for_drivers, is_pooled, is_sqlite, schema_in, sqlite_path
@@ -19,7 +19,7 @@ from .address import KEEPALIVES, OWNER_ALONE, for_drivers, is_pooled, is_sqlite,
 if TYPE_CHECKING:
     import sqlite3
 else:
-    sqlite3 = Later("sqlite3")
+    sqlite3 = LazyModule("sqlite3")
 
 IDLE_SECONDS = 1.0
 """A connection used within so many seconds is taken to be alive; if it is not, its transaction fails and says so."""

@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Protocol, TypeVar
 from sqlalchemy import URL, Connection
 from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError, SQLAlchemyError
 
-from ...core.later import Later
+from ...core.lazy import LazyModule
 from . import audit, outbox
 from .address import is_pooled, is_sqlite, libpq_url, parse_url, schema_in, sqlite_path
-from .blame import is_away
+from .autocommit import AutocommitConnection, SyncAutocommitConnection, plain_connection
 from .connecting import sync_engine
+from .faults import is_unavailable
 from .interruption import ReadBounds
-from .line import Line, ThreadLine, plain_connection
 from .postgres import PostgresAccess, Send
 from .transaction import Clock, Tx, Wake
 from .usage import Pool, Usage
@@ -30,20 +30,20 @@ if TYPE_CHECKING:
 
     from .sqlite import access as sqlite_access
 else:
-    psycopg = Later("psycopg")
-    sqlite_access = Later(f"{__package__}.sqlite.access")
+    psycopg = LazyModule("psycopg")
+    sqlite_access = LazyModule(f"{__package__}.sqlite.access")
 
 __all__ = [
+    "AutocommitConnection",
     "Connection",
     "Database",
     "InterfaceError",
-    "Line",
     "Listener",
     "OperationalError",
     "ReadBounds",
     "SQLAlchemyError",
     "Send",
-    "ThreadLine",
+    "SyncAutocommitConnection",
     "parse_url",
     "sqlite_path",
     "sync_engine",
@@ -67,7 +67,7 @@ _AGAIN = 0.2
 class Access(Protocol):
     """What the two databases have in common: functions of a connection, each run in one transaction."""
 
-    def beside(self, party: str, bounds: "ReadBounds | None" = None) -> "Access":
+    def separate_pool(self, party: str, bounds: "ReadBounds | None" = None) -> "Access":
         """The access of another part of this process."""
         ...
 
@@ -103,21 +103,21 @@ class Access(Protocol):
 class Database:
     """The access of one part of a process to its database. Start is lazy; ``close`` is idempotent.
 
-    Each part has its own, so that none can use up the connections of another: the engine, and ``beside`` it the API.
+    Each part has its own, so that none can use up the connections of another: the engine, and ``separate_pool`` for the API.
 
     Args:
         url: A database URL as ``parse_url`` takes it.
         clock: Replaces the database's time in every transaction; for tests.
-        access: The connections; unless given, new ones (see ``beside``).
+        access: The connections; unless given, new ones (see ``separate_pool``).
         listeners: Who hears of commits; unless given, nobody yet.
         bounds: Of its reads; None = those of every connection.
         part: Which part of the process uses it.
 
     Attributes:
         usage: How much it was used.
-        deadline: See ``until``.
-        patience: See ``patient``.
-        remembered: What actions keep of it between transactions, by name; whether it is still so, a statement asks.
+        deadline: See ``with_deadline``.
+        retry_seconds: See ``with_retry``.
+        cache: What actions keep of it between transactions, by name; whether it is still so, a statement asks.
     """
 
     def __init__(
@@ -136,11 +136,11 @@ class Database:
         self._access = access or _new_access(self.url)
         self._bounds = bounds
         self.deadline: float | None = None
-        self.patience = 0.0
+        self.retry_seconds = 0.0
         self.usage = Usage(part)
-        self.remembered: dict[str, Any] = {}
+        self.cache: dict[str, Any] = {}
 
-    def until(self, deadline: float | None) -> "Database":
+    def with_deadline(self, deadline: float | None) -> "Database":
         """The same access, whose reads end at ``deadline`` by the event loop's clock: with TimeoutError; None = never.
 
         A statement that is under way then is cancelled, and gives its connection back.
@@ -149,13 +149,13 @@ class Database:
         bounded.deadline = deadline
         return bounded
 
-    def patient(self, seconds: float) -> "Database":
+    def with_retry(self, seconds: float) -> "Database":
         """The same access, which repeats a read for so long while the database is away."""
-        patient = copy.copy(self)
-        patient.patience = seconds
-        return patient
+        retrying = copy.copy(self)
+        retrying.retry_seconds = seconds
+        return retrying
 
-    def beside(self, party: str, bounds: ReadBounds | None = None) -> "Database":
+    def separate_pool(self, party: str, bounds: ReadBounds | None = None) -> "Database":
         """The access of another part of this process, which may use it from an event loop of its own.
 
         It has connections of its own; on SQLite both use one writer, in turn. Whoever listens to one hears of the
@@ -165,7 +165,7 @@ class Database:
             party: Which part, e.g. ``"api"``.
             bounds: Of its reads, which end with TimeoutError; None = those of every connection.
         """
-        access = self._access.beside(party, bounds)
+        access = self._access.separate_pool(party, bounds)
         return Database(self.url, clock=self.clock, access=access, listeners=self._listeners, bounds=bounds, part=party)
 
     @property
@@ -189,7 +189,7 @@ class Database:
         """Run ``function(connection, …)`` on one consistent snapshot and return what it returns."""
         self.usage.reads += 1
         loop = asyncio.get_running_loop()
-        give_up = loop.time() + self.patience
+        give_up = loop.time() + self.retry_seconds
         async with asyncio.timeout_at(self._end_of_read(loop.time())):
             while True:
                 try:
@@ -197,7 +197,7 @@ class Database:
                 except Exception as error:
                     if self._bounds is not None and _sqlstate(error) == _CANCELLED:
                         raise TimeoutError from error
-                    if loop.time() >= give_up or not is_away(error):
+                    if loop.time() >= give_up or not is_unavailable(error):
                         raise
                 await asyncio.sleep(_AGAIN)
 
@@ -219,23 +219,23 @@ class Database:
         return result
 
     @property
-    def sends_alone(self) -> bool:
-        """Whether ``alone`` is of any use: not on SQLite, behind a pooler, or where the time is replaced."""
+    def can_autocommit(self) -> bool:
+        """Whether ``autocommit`` is of any use: not on SQLite, behind a pooler, or where the time is replaced."""
         return isinstance(self._access, PostgresAccess) and not self.is_pooled and self.clock is None
 
-    async def alone(
+    async def autocommit(
         self, function: Callable[Concatenate[Send, P], T | None], wakes: Wake, *args: P.args, **kwargs: P.kwargs
     ) -> T | None:
         """Run ``function(send, …)``, whose one statement is a transaction of its own, and wake whom it concerns.
 
-        None, and nothing was done, where the function says so, where ``sends_alone`` does, and where another
+        None, and nothing was done, where the function says so, where ``can_autocommit`` does, and where another
         transaction was in the way: ``write`` has to do it.
         """
-        if not isinstance(self._access, PostgresAccess) or not self.sends_alone:
+        if not isinstance(self._access, PostgresAccess) or not self.can_autocommit:
             return None
         self.usage.statements += 1
         try:
-            result = await self._access.alone(lambda send: function(send, *args, **kwargs))
+            result = await self._access.autocommit(lambda send: function(send, *args, **kwargs))
         except psycopg.Error as error:
             if error.sqlstate not in _RETRYABLE:
                 raise
@@ -287,29 +287,33 @@ class Database:
         """
         return self._access.version() if self.clock is None else None
 
-    def line(self) -> Line | None:
+    def autocommit_connection(self) -> AutocommitConnection | None:
         """A connection of its own for the statements of the hot path; None on SQLite, whose writer they would pass by.
 
         A database whose time is replaced has none either.
         """
         if self.is_sqlite or self.clock is not None:
             return None
-        return Line(self.url, self._access.plugs if isinstance(self._access, PostgresAccess) else None)
+        return AutocommitConnection(
+            self.url, self._access.sockets if isinstance(self._access, PostgresAccess) else None
+        )
 
-    def thread_line(self) -> ThreadLine | None:
-        """``line`` for threads; None behind a pooler, too."""
-        return None if self.is_sqlite or self.is_pooled or self.clock is not None else ThreadLine(self.url)
+    def sync_autocommit_connection(self) -> SyncAutocommitConnection | None:
+        """``autocommit_connection`` for threads; None behind a pooler, too."""
+        return (
+            None if self.is_sqlite or self.is_pooled or self.clock is not None else SyncAutocommitConnection(self.url)
+        )
 
-    async def on_line(
+    async def on_connection(
         self,
-        function: Callable[Concatenate[Line, P], Awaitable[tuple[T, Wake]]],
-        line: Line,
+        function: Callable[Concatenate[AutocommitConnection, P], Awaitable[tuple[T, Wake]]],
+        connection: AutocommitConnection,
         *args: P.args,
         **kwargs: P.kwargs,
     ) -> T:
         """Run ``function(line, …)`` and wake whom its statement concerns."""
         self.usage.statements += 1
-        result, wakes = await function(line, *args, **kwargs)
+        result, wakes = await function(connection, *args, **kwargs)
         self._notify(wakes)
         return result
 

@@ -31,7 +31,7 @@ from sqlalchemy.types import JSON, TypeEngine
 
 from ..schema.naming import SchemaText
 from ..schema.types import JsonDocument, UtcDateTime, to_text
-from .sqlite.steady import SteadyClock
+from .sqlite.steady_clock import SteadyClock
 
 _named: Any = postgresql
 _POSTGRES = _named.dialect()

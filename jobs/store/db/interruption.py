@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from sqlalchemy import Connection, Engine
 
-from ...core.later import Later
-from .sockets import Plug
+from ...core.lazy import LazyModule
+from .sockets import SocketHandle
 
 CANCEL_SECONDS: Final = 2.0
 """PostgreSQL is asked over a connection of its own to cancel a statement; after so many seconds it is out of reach."""
@@ -23,7 +23,7 @@ AGAIN_SECONDS: Final = 0.05
 if TYPE_CHECKING:
     import psycopg
 else:
-    psycopg = Later("psycopg")
+    psycopg = LazyModule("psycopg")
 
 T = TypeVar("T")
 
@@ -47,7 +47,7 @@ class ReadBounds:
         return {"statement_timeout": f"{round(self.seconds * 1000)}ms", "max_parallel_workers_per_gather": "0"}
 
 
-class NobodyWaitsError(Exception):
+class ReadAbandonedError(Exception):
     """A read that was cancelled before it began; nobody sees it."""
 
 
@@ -111,7 +111,7 @@ class _Interruption:
     def _begin(self, cancel: Callable[[], object]) -> None:
         with self._lock:
             if self._asked:
-                raise NobodyWaitsError("whoever asked for this read waits for it no more")
+                raise ReadAbandonedError("whoever asked for this read waits for it no more")
             self._cancel = cancel
 
     def _end(self) -> bool:
@@ -139,13 +139,13 @@ class _Interruption:
 def _canceller(conn: Connection) -> Callable[[], object]:
     driver: Any = conn.connection.driver_connection
     if conn.dialect.name == "postgresql":
-        return partial(_cancel, driver, Plug(driver))
+        return partial(_cancel, driver, SocketHandle(driver))
     return driver.interrupt  # type: ignore[no-any-return]
 
 
-def _cancel(driver: Any, plug: Plug) -> None:
+def _cancel(driver: Any, handle: SocketHandle) -> None:
     """Ask the server to cancel; hang up where it cannot be asked."""
     try:
         driver.cancel_safe(timeout=CANCEL_SECONDS)
     except psycopg.Error:
-        plug.pull()
+        handle.shut_down()

@@ -55,7 +55,7 @@ def create_tables(url: str) -> None:
 
 
 @contextmanager
-def place_aside(database_url: str) -> Generator[str]:
+def scratch_database(database_url: str) -> Generator[str]:
     """The address of an empty place: a schema of its own in the same PostgreSQL database, or a file beside SQLite's.
 
     What the database holds is neither read nor changed. Whoever is told of the place closes it before the block ends.
@@ -67,7 +67,7 @@ def place_aside(database_url: str) -> Generator[str]:
     url = parse_url(database_url)
     name = f"cronograph_trial_{secrets.token_hex(6)}"
     if is_sqlite(url):
-        yield from _file_aside(sqlite_path(url).with_name(f"{name}.db"))
+        yield from _scratch_file(sqlite_path(url).with_name(f"{name}.db"))
         return
     _execute(database_url, f"CREATE SCHEMA {name}")
     try:
@@ -77,7 +77,7 @@ def place_aside(database_url: str) -> Generator[str]:
         _execute(database_url, f"DROP SCHEMA {name} CASCADE")
 
 
-def _file_aside(path: Path) -> Generator[str]:
+def _scratch_file(path: Path) -> Generator[str]:
     try:
         yield f"sqlite:///{path}"
     finally:

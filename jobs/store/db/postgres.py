@@ -14,7 +14,7 @@ from ..schema.naming import in_schema
 from .address import schema_in
 from .connecting import check_when_idle, sync_engine
 from .interruption import ReadBounds, read_in_thread
-from .sockets import Plugs
+from .sockets import SocketHandles
 from .usage import Pool
 
 POOL = 8
@@ -38,7 +38,7 @@ class PostgresAccess:
         bounds: Of its reads; None = those of every connection.
 
     Attributes:
-        plugs: Of its connections, and of others that are to end with ``hang_up``.
+        sockets: Of its connections, and of others that are to end with ``hang_up``.
     """
 
     def __init__(self, url: URL, party: str = "engine", bounds: ReadBounds | None = None) -> None:
@@ -48,12 +48,12 @@ class PostgresAccess:
         self._threads = ThreadPoolExecutor(pool, f"cronograph-database-{party}")
         self._engine = sync_engine(url, pooled=pool, settings=settings)
         check_when_idle(self._engine)
-        self.plugs = Plugs()
-        _note_plugs(self._engine, self.plugs)
+        self.sockets = SocketHandles()
+        _note_sockets(self._engine, self.sockets)
         self._snapshots = self._engine.execution_options(isolation_level="REPEATABLE READ", postgresql_readonly=True)
-        self._kept = _KeptConnection(url, self.plugs)
+        self._kept = _KeptConnection(url, self.sockets)
 
-    def beside(self, party: str, bounds: ReadBounds | None = None) -> "PostgresAccess":
+    def separate_pool(self, party: str, bounds: ReadBounds | None = None) -> "PostgresAccess":
         """Another access to the same database: with a pool of its own, neither can use up the other's connections."""
         return PostgresAccess(self._url, party, bounds)
 
@@ -75,7 +75,7 @@ class PostgresAccess:
         work = partial(_in_transaction, engine, function)
         return await asyncio.get_running_loop().run_in_executor(self._threads, work)
 
-    async def alone(self, function: Callable[[Send], T]) -> T:
+    async def autocommit(self, function: Callable[[Send], T]) -> T:
         """Run a function of one statement that is a transaction of its own.
 
         BEGIN and COMMIT would be two more ways to the server and back, and SQLAlchemy's work costs twice the driver's.
@@ -112,7 +112,7 @@ class PostgresAccess:
 
     def hang_up(self) -> None:
         """End every connection at once: whoever waits for an answer hears that it was lost."""
-        self.plugs.pull()
+        self.sockets.shut_down()
 
     def close(self) -> None:
         """End the threads and close the connections; closing twice is fine. ``write_sync`` is not waited for."""
@@ -124,10 +124,10 @@ class PostgresAccess:
 class _KeptConnection:
     """One connection, opened by its first use and again when it was lost, so that a full server never refuses it."""
 
-    def __init__(self, url: URL, plugs: Plugs) -> None:
+    def __init__(self, url: URL, sockets: SocketHandles) -> None:
         self._engine = sync_engine(url, pooled=1)
         check_when_idle(self._engine, 0.0)
-        _note_plugs(self._engine, plugs)
+        _note_sockets(self._engine, sockets)
         self._lock = threading.Lock()
         self._closed = False
 
@@ -147,10 +147,10 @@ class _KeptConnection:
             self._lock.release()
 
 
-def _note_plugs(engine: Engine, plugs: Plugs) -> None:
+def _note_sockets(engine: Engine, sockets: SocketHandles) -> None:
     @event.listens_for(engine, "connect")
     def note(connection: Any, _record: Any) -> None:  # pyright: ignore[reportUnusedFunction]
-        plugs.add(connection)
+        sockets.add(connection)
 
 
 def _in_transaction(engine: Engine, function: Callable[[Connection], T]) -> T:

@@ -12,7 +12,7 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 
-class Plug:
+class SocketHandle:
     """The socket of one connection, to be told apart from another one that has got its number since.
 
     Args:
@@ -25,7 +25,7 @@ class Plug:
         self._descriptor: int = connection.fileno()
         self._inode = os.fstat(self._descriptor).st_ino
 
-    def pull(self) -> None:
+    def shut_down(self) -> None:
         """End the connection, unless it has ended: who waits for an answer on it hears so at once."""
         with contextlib.suppress(OSError):
             # A number of our own first: from then on nobody can give it to another socket.
@@ -37,21 +37,21 @@ class Plug:
                 ours.shutdown(socket.SHUT_RDWR)
 
 
-class Plugs:
+class SocketHandles:
     """Those of all connections of a pool. Safe from any thread."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._known: WeakKeyDictionary[Any, Plug] = WeakKeyDictionary()
+        self._known: WeakKeyDictionary[Any, SocketHandle] = WeakKeyDictionary()
 
     def add(self, connection: Any) -> None:
         """A connection was opened."""
         with self._lock:
-            self._known[connection] = Plug(connection)
+            self._known[connection] = SocketHandle(connection)
 
-    def pull(self) -> None:
+    def shut_down(self) -> None:
         """End every connection."""
         with self._lock:
-            plugs = list(self._known.values())
-        for plug in plugs:
-            plug.pull()
+            sockets = list(self._known.values())
+        for handle in sockets:
+            handle.shut_down()

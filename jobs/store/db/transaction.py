@@ -96,7 +96,7 @@ class Tx:
         """Wake ``whom`` on every node after the commit."""
         self.wakes |= whom
 
-    def was(self, subject: str, **values: Json) -> None:
+    def note_before(self, subject: str, **values: Json) -> None:
         """Note what a thing was before a change, for whoever records the change."""
         self.before.setdefault(subject, dict(values))
 

@@ -13,7 +13,7 @@ from ...core.model import Blockage, Group, Isolation, Node, NodeState, Outcome, 
 from ...core.outcome import LEFT_BEHIND, NODE_LOST
 from ...core.states import CLAIMABLE, FINAL, OCCUPYING, UNFINISHED, RunState
 from ..db import dialect
-from ..db.words import word, words
+from ..db.literals import sql_literal, sql_literals
 from ..schema.tables import job as j
 from ..schema.tables import job_execution as e
 from ..schema.tables import run as r
@@ -168,7 +168,7 @@ def _free(node: Node, queue: _Queue, kind: Isolation | None) -> int:
 def _held(conn: Connection) -> dict[int, Counter[Isolation]]:
     """How many runs each node executes by where they run; those of unknown jobs count as threads."""
     # The first condition says nothing new, but the index over what nodes hold is made for it.
-    running = (r.c.state.in_(words(OCCUPYING)), r.c.state == word(RunState.RUNNING))
+    running = (r.c.state.in_(sql_literals(OCCUPYING)), r.c.state == sql_literal(RunState.RUNNING))
     kind = func.coalesce(j.c.isolation, Isolation.THREAD.value)
     statement = (
         select(r.c.node_id, kind, func.count())
@@ -188,7 +188,11 @@ def _lost(conn: Connection, run_ids: Sequence[int]) -> dict[int, LostAttempt]:
         return {}
     statement = (
         select(e.c.run_id, e.c.attempt, e.c.node, e.c.error_type)
-        .where(e.c.run_id.in_(run_ids), e.c.outcome == word(Outcome.LOST), e.c.error_type.in_([NODE_LOST, LEFT_BEHIND]))
+        .where(
+            e.c.run_id.in_(run_ids),
+            e.c.outcome == sql_literal(Outcome.LOST),
+            e.c.error_type.in_([NODE_LOST, LEFT_BEHIND]),
+        )
         .order_by(e.c.run_id, e.c.attempt)
     )
     return {
@@ -201,7 +205,7 @@ def _blocking(conn: Connection, task_ids: Collection[int]) -> dict[int, int]:
     """The scheduled or running run of each of these tasks that has one."""
     statement = (
         select(r.c.task_id, func.min(r.c.id))
-        .where(r.c.task_id.in_(sorted(task_ids)), r.c.state.in_(words(OCCUPYING)))
+        .where(r.c.task_id.in_(sorted(task_ids)), r.c.state.in_(sql_literals(OCCUPYING)))
         .group_by(r.c.task_id)
     )
     return {key: value for key, value in conn.execute(statement)}
@@ -222,7 +226,7 @@ def _ahead(conn: Connection, waiting: Sequence[Run], now: datetime) -> dict[int,
         .where(
             r.c.group_name == asked.c.group_name,
             r.c.priority == asked.c.priority,
-            r.c.state.in_(words(CLAIMABLE)),
+            r.c.state.in_(sql_literals(CLAIMABLE)),
             r.c.available_at <= now,
             tuple_(r.c.available_at, r.c.id) < tuple_(asked.c.available_at, asked.c.id),
         )

@@ -8,7 +8,7 @@ from sqlalchemy import Connection, Subquery, func, literal, select, union
 
 from ...core.model import DEFAULT_GROUP, Group
 from ...core.states import CLAIMABLE, OCCUPYING, RunState
-from ..db.words import words
+from ..db.literals import sql_literals
 from ..schema.rows import reader_of
 from ..schema.tables import AMONG_ALL_RUNS, IS_OPEN, periodic_task
 from ..schema.tables import queue_group as g
@@ -24,7 +24,7 @@ def all_names() -> Subquery:
     The queue may be long and have few groups, so its index is walked by jumps from each name to the next: what that
     costs depends on the groups and not on the runs. What nodes hold is bounded by their slots.
     """
-    claimable = r.c.state.in_(words(CLAIMABLE))
+    claimable = r.c.state.in_(sql_literals(CLAIMABLE))
     walk = select(func.min(r.c.group_name).label("name")).where(claimable).cte("pending", recursive=True)
     following = select(func.min(r.c.group_name)).where(claimable, r.c.group_name > walk.c.name).scalar_subquery()
     walk = walk.union_all(select(following).where(walk.c.name.is_not(None)))
@@ -32,7 +32,7 @@ def all_names() -> Subquery:
         select(g.c.name),
         select(literal(DEFAULT_GROUP)),
         select(periodic_task.c.group_name),
-        select(r.c.group_name).where(r.c.state.in_(words(OCCUPYING))),
+        select(r.c.group_name).where(r.c.state.in_(sql_literals(OCCUPYING))),
         select(walk.c.name).where(walk.c.name.is_not(None)),
     ).subquery("named")
 
@@ -46,7 +46,7 @@ def occupied_counts(conn: Connection, groups: Sequence[str]) -> dict[str, int]:
     """How many runs of these groups are scheduled or running, on all nodes."""
     statement = (
         select(r.c.group_name, func.count())
-        .where(r.c.group_name.in_(groups), r.c.state.in_(words(OCCUPYING)))
+        .where(r.c.group_name.in_(groups), r.c.state.in_(sql_literals(OCCUPYING)))
         .group_by(r.c.group_name)
     )
     return {key: value for key, value in conn.execute(statement)}
@@ -76,7 +76,7 @@ def depths(conn: Connection, names: Sequence[str], now: datetime) -> dict[str, D
     )
     waiting = (
         select(r.c.group_name, func.min(r.c.available_at))
-        .where(r.c.group_name.in_(names), r.c.state.in_(words(CLAIMABLE)), r.c.available_at <= now)
+        .where(r.c.group_name.in_(names), r.c.state.in_(sql_literals(CLAIMABLE)), r.c.available_at <= now)
         .group_by(r.c.group_name)
     )
     states: dict[str, dict[RunState, int]] = {name: {} for name in names}

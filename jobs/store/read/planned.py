@@ -31,5 +31,5 @@ def planned(
     alive = exists().where(job.c.name == t.c.job_name)
     active = TASKS.rows.where(t.c.enabled, alive, TASKS.condition(criteria)).order_by(due, t.c.id)
     earlier = conn.execute(active.where(due < start, due < end).limit(cap))
-    within = conn.execute(active.where(due >= start, due < end).limit(first))
-    return [TASKS.model(row) for rows in (earlier, within) for row in rows]
+    in_range = conn.execute(active.where(due >= start, due < end).limit(first))
+    return [TASKS.model(row) for rows in (earlier, in_range) for row in rows]

@@ -10,7 +10,7 @@ from sqlalchemy import Connection, Select, func, select
 from ...core.model import Priority, Run, Trigger
 from ...core.states import CLAIMABLE, OCCUPYING, UNFINISHED, RunState
 from ..db import dialect
-from ..db.words import word, words
+from ..db.literals import sql_literal, sql_literals
 from ..schema.naming import SchemaText
 from ..schema.rows import reader_of
 from ..schema.tables import AMONG_ALL_RUNS, IS_OPEN
@@ -29,7 +29,7 @@ run_from = reader_of(Run, {"state": RunState, "trigger": Trigger, "priority": Pr
 
 def unfinished_with_key(conn: Connection, unique_key: str) -> Run | None:
     """The unfinished run that has this unique key."""
-    statement = select_runs().where(r.c.unique_key == unique_key, r.c.state.in_(words(UNFINISHED)))
+    statement = select_runs().where(r.c.unique_key == unique_key, r.c.state.in_(sql_literals(UNFINISHED)))
     row = conn.execute(statement).one_or_none()
     return None if row is None else run_from(row)
 
@@ -76,7 +76,7 @@ def cancel_requests(conn: Connection, node_id: int) -> dict[int, str]:
 
 def held_by(conn: Connection, node_id: int) -> set[int]:
     """The ids of the runs that a node holds, scheduled and running."""
-    statement = select(r.c.id).where(r.c.node_id == node_id, r.c.state.in_(words(OCCUPYING)))
+    statement = select(r.c.id).where(r.c.node_id == node_id, r.c.state.in_(sql_literals(OCCUPYING)))
     return set(conn.execute(statement).scalars())
 
 
@@ -84,7 +84,11 @@ def running_on(conn: Connection, node_ids: Sequence[int]) -> dict[int, int]:
     """How many runs each of these nodes executes; nodes without any are left out."""
     statement = (
         select(r.c.node_id, func.count())
-        .where(r.c.node_id.in_(node_ids), r.c.state.in_(words(OCCUPYING)), r.c.state == word(RunState.RUNNING))
+        .where(
+            r.c.node_id.in_(node_ids),
+            r.c.state.in_(sql_literals(OCCUPYING)),
+            r.c.state == sql_literal(RunState.RUNNING),
+        )
         .group_by(r.c.node_id)
     )
     return {node_id: count for node_id, count in conn.execute(statement)}
@@ -92,7 +96,7 @@ def running_on(conn: Connection, node_ids: Sequence[int]) -> dict[int, int]:
 
 def next_available(conn: Connection, now: datetime) -> datetime | None:
     """When the next run becomes available by time alone, or None."""
-    claimable = r.c.state.in_(words(CLAIMABLE))
+    claimable = r.c.state.in_(sql_literals(CLAIMABLE))
     statement = select(func.min(r.c.available_at)).where(claimable, AMONG_ALL_RUNS, r.c.available_at > now)
     found: datetime | None = conn.execute(statement).scalar_one()
     return found

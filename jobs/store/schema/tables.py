@@ -18,6 +18,7 @@ from ...core.model import MisfirePolicy, NodeState, Outcome, OverlapPolicy, Prio
 from ...core.schedule import Syntax
 from ...core.states import CLAIMABLE, FINAL, OCCUPYING, UNFINISHED, RunState
 from .figures import execution_hour, queue_depth
+from .login_methods import passkey, provider_attempt, provider_identity
 from .parts import AMONG_ALL, BY_JOB, HOT, NO_REUSE, key, metadata, one_of, partial_index, quoted
 from .secrets import secret
 from .signin import (
@@ -33,7 +34,6 @@ from .signin import (
     webauthn_challenge,
 )
 from .types import JsonDocument, Key, Name, UtcDateTime
-from .ways_in import passkey, provider_attempt, provider_identity
 
 __all__ = [
     "api_token",

@@ -16,7 +16,7 @@ from ...core.states import OCCUPYING, RunState
 from ..db import dialect
 from ..schema.naming import SchemaText
 from ..schema.tables import quoted
-from .others import CLAIMABLE_STATE, IN_ORDER_OF_JOBS, OF_JOBS, first_group, of_job
+from .pending_jobs import CLAIMABLE_STATE, IN_ORDER_OF_JOBS, OF_JOBS, first_group, of_job
 
 FREE = f"""(NOT r.exclusive OR r.task_id IS NULL OR NOT EXISTS (
     SELECT 1 FROM cronograph.run b

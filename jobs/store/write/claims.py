@@ -24,8 +24,8 @@ from ...core.held import HeldRun
 from ...core.model import LIVE_NODES, Json, NodeState, Run
 from ...core.states import CLAIMABLE, RunState
 from ..db import dialect
-from ..db.line import PLANNED
-from ..db.words import judged, words
+from ..db.autocommit import PLANNED
+from ..db.literals import sql_literals, unindexed
 from ..read.groups import occupied_counts
 from ..read.runs import run_from, select_runs
 from ..schema.naming import SchemaText
@@ -48,7 +48,7 @@ _LIVE_AND_NOW = LIVE.add_columns(func.statement_timestamp().label("now"), litera
 def live_node(conn: Connection, node_id: int) -> tuple[NodeState | None, datetime | None]:
     """The state of a live node (nobody declares it dead before the commit), and the time if the database tells.
 
-    On PostgreSQL, what follows in its transaction is planned as on a ``Line``.
+    On PostgreSQL, what follows in its transaction is planned as on an ``AutocommitConnection``.
     """
     statement = _LIVE_AND_NOW if dialect.is_postgresql(conn) else LIVE
     row = conn.execute(statement, {"node_id": node_id}).first()
@@ -79,7 +79,7 @@ def lock_claimable(conn: Connection, ids: Sequence[int]) -> dict[int, Run]:
     """Those of these runs that nobody else is taking, locked until the commit."""
     statement = (
         select_runs()
-        .where(r.c.id.in_(ids), judged(r.c.state).in_(words(CLAIMABLE)))
+        .where(r.c.id.in_(ids), unindexed(r.c.state).in_(sql_literals(CLAIMABLE)))
         .with_for_update(of=r, skip_locked=True)
     )
     return {row.id: run_from(row) for row in conn.execute(statement)}
@@ -89,7 +89,7 @@ def lock_scheduled(conn: Connection, ids: Sequence[int], node_id: int) -> dict[i
     """Those of these runs that are still handed to this node, locked until the commit."""
     statement = (
         select_runs()
-        .where(r.c.id.in_(ids), judged(r.c.state) == RunState.SCHEDULED.value, r.c.node_id + 0 == node_id)
+        .where(r.c.id.in_(ids), unindexed(r.c.state) == RunState.SCHEDULED.value, r.c.node_id + 0 == node_id)
         .order_by(r.c.id)
         .with_for_update(of=r)
     )

@@ -12,7 +12,7 @@ from ...core.defaults import NOTHING_SAID, RUN_POLICIES, value_of
 from ...core.events import CREATED
 from ...core.model import Priority, Run, Trigger
 from ...core.states import RunState
-from ..db.database import ThreadLine
+from ..db.database import SyncAutocommitConnection
 from ..db.transaction import Wake
 from ..schema.naming import SchemaText
 from ..schema.tables import run as r
@@ -47,7 +47,7 @@ OF_JOB = {name: _of_job(name) for name in RUN_POLICIES}
 """The expression for each policy of a new run ``n`` whose job is ``j``."""
 NOW = "statement_timestamp()"
 """The time of a statement, which is the same wherever it stands in it."""
-TOLD = f"""told AS (
+EVENT_WRITTEN = f"""event_written AS (
             INSERT INTO cronograph.event (at, changes)
             SELECT {NOW}, jsonb_build_array(jsonb_build_object('{CREATED}', jsonb_build_array(
                 jsonb_build_array(id, job_name, group_name))))
@@ -98,7 +98,7 @@ def _inserting_one(mark: str) -> str:
             FROM (SELECT {values}) AS n({", ".join(COLUMNS)})
                 LEFT JOIN cronograph.job j ON j.name = n.job_name
             ON CONFLICT DO NOTHING RETURNING {_RETURNED}),
-        {TOLD}
+        {EVENT_WRITTEN}
         SELECT {_ANSWERED} FROM inserted i, {NOTIFIED}"""
 
 
@@ -135,9 +135,9 @@ def insert_one(conn: Connection, run: PlainRun) -> Run | None:
     return None if row is None else _stored(run, Decided(*row))
 
 
-def insert_alone(line: ThreadLine, run: PlainRun) -> Run | None:
+def insert_autocommit(connection: SyncAutocommitConnection, run: PlainRun) -> Run | None:
     """``insert_one`` in a transaction of its own, which is one round trip."""
-    rows = line.execute(_ALONE, _values(run))
+    rows = connection.execute(_ALONE, _values(run))
     return _stored(run, Decided(*rows[0])) if rows else None
 
 

@@ -39,16 +39,16 @@ def count_hour(conn: Connection, hour: datetime) -> bool:
 
     Counting it twice changes nothing: two nodes may try at once.
     """
-    within = (e.c.started_at >= hour, e.c.started_at < hour + HOUR)
-    if conn.execute(select(exists().where(e.c.completed_at.is_(None), *within))).scalar_one():
+    in_hour = (e.c.started_at >= hour, e.c.started_at < hour + HOUR)
+    if conn.execute(select(exists().where(e.c.completed_at.is_(None), *in_hour))).scalar_one():
         return False
     for kind, name in _NAMES.items():
-        rows = _counted(literal(kind.value), name, hour).where(*within, name.is_not(None)).group_by(name)
+        rows = _counted(literal(kind.value), name, hour).where(*in_hour, name.is_not(None)).group_by(name)
         if kind is HourKind.GROUP:
             rows = rows.where(run.c.id == e.c.run_id)
         conn.execute(_inserting(conn, rows))
     # This one last, and also without any execution: it tells that the hour is counted.
-    conn.execute(_inserting(conn, _counted(literal(HourKind.ALL.value), literal(""), hour).where(*within)))
+    conn.execute(_inserting(conn, _counted(literal(HourKind.ALL.value), literal(""), hour).where(*in_hour)))
     return True
 
 

@@ -27,7 +27,7 @@ from ...core.model import Outcome
 from ...core.outcome import LEFT_BEHIND
 from ...core.states import RunState
 from ..db import dialect
-from ..db.words import word
+from ..db.literals import sql_literal
 from ..schema.tables import job_execution as e
 from ..schema.tables import run as r
 from ..schema.types import UtcDateTime, to_text
@@ -91,7 +91,7 @@ def note_left_behind(conn: Connection, node_id: int, execution_ids: Sequence[int
     """Say of lost executions of a node that their code could not be stopped."""
     statement = (
         update(e)
-        .where(e.c.id.in_(execution_ids), e.c.node_id == node_id, e.c.outcome == word(Outcome.LOST))
+        .where(e.c.id.in_(execution_ids), e.c.node_id == node_id, e.c.outcome == sql_literal(Outcome.LOST))
         .values(error_type=LEFT_BEHIND, error_message=e.c.error_message + f"; {sentence}")
     )
     conn.execute(statement)

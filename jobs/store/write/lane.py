@@ -10,18 +10,18 @@ from enum import Enum
 from typing import TYPE_CHECKING, NamedTuple
 
 from ...core.events import ENDED, STARTED
-from ...core.held import HeldRun, Place
-from ...core.later import Later
+from ...core.held import HeldRun, LanePosition
+from ...core.lazy import LazyModule
 from ...core.model import Json
-from ..db.line import Line
+from ..db.autocommit import AutocommitConnection
 from ..schema.parts import AMONG_ALL
 from .candidates import FREE, JUDGED
-from .others import CLAIMABLE_STATE, IN_ORDER_OF_JOBS, first_group, of_job, other_jobs
+from .pending_jobs import CLAIMABLE_STATE, IN_ORDER_OF_JOBS, first_group, of_job, other_jobs
 
 if TYPE_CHECKING:
     import psycopg
 else:
-    psycopg = Later("psycopg")
+    psycopg = LazyModule("psycopg")
 
 _TOLD = "id, execution_id, job_name, group_name, task_id, task_name"
 # The fields of ``HeldRun`` in their order; the last ones are the same for all that a statement begins.
@@ -36,13 +36,13 @@ class Lane(Enum):
     """What a look at the queue found.
 
     ``TAKEN``: nothing or one lane, which was served. ``MIXED``: more than one lane, or runs that have to be judged; the
-    general claim sees to them, and nothing was taken. ``BARRED``: the node may take nothing. ``SHARED``: runs of jobs
+    general claim sees to them, and nothing was taken. ``NOT_ACCEPTING``: the node may take nothing. ``SHARED``: runs of jobs
     that the node does not know are pending too, and nothing was taken.
     """
 
     TAKEN = 0
     MIXED = 1
-    BARRED = 2
+    NOT_ACCEPTING = 2
     SHARED = 3
 
 
@@ -60,7 +60,7 @@ WITH RECURSIVE moment AS MATERIALIZED (SELECT statement_timestamp() AS at),
 {_STANDING},
 {ends},
 classes AS MATERIALIZED (
-    SELECT e.lowest AS name, m.at, EXISTS (SELECT FROM standing) AS stands, e.shared,
+    SELECT e.lowest AS name, m.at, EXISTS (SELECT FROM standing) AS accepts, e.shared,
         e.lowest IS DISTINCT FROM e.highest
         OR EXISTS (SELECT FROM cronograph.queue_group q
                    WHERE q.name = e.lowest AND (q.paused_at IS NOT NULL OR q.max_running IS NOT NULL))
@@ -113,7 +113,7 @@ locked AS MATERIALIZED (
           AND r.priority = CASE WHEN c.high THEN 'high' ELSE 'low' END
           AND r.job_name = ANY(%(jobs)s) AND {FREE}{place}
         ORDER BY r.available_at, r.id LIMIT %(slots)s FOR UPDATE OF r SKIP LOCKED) r
-    WHERE c.stands AND NOT c.shared AND NOT c.mixed AND NOT (c.high AND c.low)),"""
+    WHERE c.accepts AND NOT c.shared AND NOT c.mixed AND NOT (c.high AND c.low)),"""
 
 
 def _has_due(state: str, priority: str) -> str:
@@ -138,7 +138,7 @@ picked AS MATERIALIZED (
         SELECT r.id, r.available_at FROM cronograph.run r
         WHERE {of_job("c.name", "waiting", "CASE WHEN c.high THEN 'high' ELSE 'low' END", "c.at")} AND {FREE}
         ORDER BY {IN_ORDER_OF_JOBS} LIMIT %(slots)s) r
-    WHERE j.lowest IS NOT NULL AND c.stands AND NOT c.mixed AND NOT (c.high AND c.low)
+    WHERE j.lowest IS NOT NULL AND c.accepts AND NOT c.mixed AND NOT (c.high AND c.low)
     ORDER BY r.available_at, r.id LIMIT %(slots)s),
 locked AS MATERIALIZED (
     SELECT r.id, r.available_at, r.judged,
@@ -177,12 +177,12 @@ opened AS (
 marked AS (
     UPDATE cronograph.periodic_task t SET last_started_at = s.at FROM begun b, start s
     WHERE t.id = b.task_id AND b.trigger = 'schedule' AND b.attempt = 1),
-told AS (
+event_written AS (
     INSERT INTO cronograph.event (at, changes)
     SELECT s.at, jsonb_build_array(jsonb_build_object('{STARTED}', (
         SELECT jsonb_agg(jsonb_build_array({_TOLD}) ORDER BY execution_id) FROM begun), 'node', %(node)s::text))
     FROM start s WHERE s.runs > 0)
-SELECT s.runs, CASE WHEN NOT c.stands THEN {Lane.BARRED.value} WHEN c.shared THEN {Lane.SHARED.value}
+SELECT s.runs, CASE WHEN NOT c.accepts THEN {Lane.NOT_ACCEPTING.value} WHEN c.shared THEN {Lane.SHARED.value}
         WHEN c.mixed AND c.name IS NOT NULL OR c.high AND c.low OR EXISTS (SELECT FROM locked WHERE judged)
         THEN {Lane.MIXED.value} ELSE {Lane.TAKEN.value} END,
     (SELECT count(*) FROM {seen}) = %(slots)s,
@@ -220,7 +220,7 @@ closed AS (
     UPDATE cronograph.job_execution x SET completed_at = d.at, success = true, outcome = 'success',
         records_processed = d.records
     FROM ended d WHERE x.id = d.execution_id),
-told AS (
+event_written AS (
     INSERT INTO cronograph.event (at, changes)
     SELECT m.at, jsonb_build_array(jsonb_build_object('{ENDED}', (
         SELECT jsonb_agg(jsonb_build_array({_TOLD}) ORDER BY execution_id) FROM ended), 'node', %(node)s::text))
@@ -245,11 +245,15 @@ class Taken:
     full: bool
     next_in: float | None = None
     begun: Sequence[tuple[int, Json, HeldRun]] = ()
-    place: Place | None = None
+    place: LanePosition | None = None
 
 
 async def take_lane(
-    line: Line, node: tuple[int, str], jobs: Sequence[str], slots: int, behind: Place | None = None
+    connection: AutocommitConnection,
+    node: tuple[int, str],
+    jobs: Sequence[str],
+    slots: int,
+    behind: LanePosition | None = None,
 ) -> Taken:
     """Begin up to ``slots`` runs, if all that is due is one lane.
 
@@ -258,7 +262,7 @@ async def take_lane(
     there is more than this lane it sees as any other look does, but for runs of jobs that the node does not know.
 
     Args:
-        line: A line of the caller's.
+        connection: A connection of the caller's.
         node: Its id and its name.
         jobs: Those that it can run.
         slots: How many.
@@ -269,10 +273,10 @@ async def take_lane(
     if behind is not None:
         statement, parameters = _TAKE_BEHIND, parameters | behind._asdict()
     try:
-        rows = await line.execute(statement, parameters)
+        rows = await connection.execute(statement, parameters)
         by_job = rows[0][1] == Lane.SHARED.value
         if by_job:
-            rows = await line.execute(_TAKE_BY_JOB, parameters)
+            rows = await connection.execute(_TAKE_BY_JOB, parameters)
     except psycopg.errors.UniqueViolation:
         # Another node has begun a run of the same exclusive task at this moment.
         return Taken(Lane.MIXED, False)
@@ -282,7 +286,7 @@ async def take_lane(
         return Taken(Lane(lane), behind is not None, next_in)
     begun = [(row[8], row[9], HeldRun._make((*row[10:], at, *node))) for row in rows]
     is_next = count == slots and not by_job
-    place = Place(group, high, last, begun[-1][2].id) if is_next else None
+    place = LanePosition(group, high, last, begun[-1][2].id) if is_next else None
     return Taken(Lane(lane), full or behind is not None, next_in, begun, place)
 
 
@@ -295,11 +299,13 @@ class Success(NamedTuple):
     records_processed: int | None
 
 
-async def end_successes(line: Line, node: tuple[int, str], successes: Sequence[Success]) -> frozenset[int]:
+async def end_successes(
+    connection: AutocommitConnection, node: tuple[int, str], successes: Sequence[Success]
+) -> frozenset[int]:
     """End attempts that are still this node's and were not asked to stop; the ids of their runs.
 
     Args:
-        line: A line of the caller's.
+        connection: A connection of the caller's.
         node: Its id and its name.
         successes: One of a run at most.
     """
@@ -312,4 +318,4 @@ async def end_successes(line: Line, node: tuple[int, str], successes: Sequence[S
         "executions": list(executions),
         "records": list(records),
     }
-    return frozenset(row[0] for row in await line.execute(_END, parameters))
+    return frozenset(row[0] for row in await connection.execute(_END, parameters))

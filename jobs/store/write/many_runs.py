@@ -68,7 +68,7 @@ def _inserting() -> str:
                 AS l(kind, args, carried, place)
                 JOIN settled s ON s.kind = coalesce(l.kind, :each_kind)
             ORDER BY l.place RETURNING id, job_name, group_name),
-        told AS (
+        event_written AS (
             INSERT INTO cronograph.event (at, changes)
             SELECT {NOW}, jsonb_build_array(jsonb_build_object('{CREATED}', (
                 SELECT jsonb_agg(jsonb_build_array(ids, job_name, group_name) ORDER BY first)

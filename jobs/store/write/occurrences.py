@@ -17,7 +17,7 @@ from ...core.model import MisfirePolicy, OverlapPolicy, ScheduleSpec, Trigger
 from ...core.schedule import Syntax
 from ...core.states import RunState
 from ..db import dialect
-from ..db.line import PLANNED
+from ..db.autocommit import PLANNED
 from ..schema.naming import SchemaText
 from ..schema.rows import members
 from ..schema.tables import periodic_task as t
@@ -70,10 +70,10 @@ class Made(NamedTuple):
 
 
 class Written(NamedTuple):
-    """``runs`` were made; ``untold``: those of them of which no event tells yet, in their order."""
+    """``runs`` were made; ``without_event``: those of them of which no event tells yet, in their order."""
 
     runs: int
-    untold: list[Made]
+    without_event: list[Made]
 
 
 _COLUMN: Final = {"group": "group_name", "schedule": "schedule_value"}
@@ -104,7 +104,7 @@ def _finding(*, postgres: bool) -> TextualSelect:
 def due(conn: Connection, now: datetime | None, limit: int) -> list[Found]:
     """Up to ``limit`` due tasks, the longest due first, that no other node is dispatching; locked until the commit.
 
-    On PostgreSQL, what follows in the transaction is planned as on a ``Line``.
+    On PostgreSQL, what follows in the transaction is planned as on an ``AutocommitConnection``.
 
     Args:
         conn: The transaction.
@@ -190,7 +190,7 @@ def _on_sqlite() -> TextClause:
 _WRITING: Final = _on_postgres("SELECT id, task_id, state FROM made")
 # The event is that of ``actions.dispatch``.
 _TELLING: Final = _on_postgres(f""",
-        told AS (
+        event_written AS (
             INSERT INTO cronograph.event (at, changes)
             SELECT m.at, jsonb_build_array(jsonb_build_object('{CREATED}', (
                 SELECT jsonb_agg(jsonb_build_array(id, job_name, group_name, task_id, task_name) ORDER BY id)
@@ -212,7 +212,7 @@ def move(conn: Connection, moved: Sequence[Moved]) -> None:
 
 
 def write(
-    conn: Connection, occurrences: Sequence[Occurrence], moved: Sequence[Moved], now: datetime, *, tell: bool
+    conn: Connection, occurrences: Sequence[Occurrence], moved: Sequence[Moved], now: datetime, *, with_event: bool
 ) -> Written:
     """Insert a run for each occurrence that nobody had inserted before, and move the tasks on.
 
@@ -221,14 +221,14 @@ def write(
         occurrences: What becomes runs.
         moved: How their tasks go on, and others.
         now: The database's time.
-        tell: Whether all of them wait and an event may tell of them now, where that saves a statement.
+        with_event: Whether all of them wait and an event may tell of them now, where that saves a statement.
     """
     postgres = dialect.is_postgresql(conn)
     placed = [(*one, place) for place, one in enumerate(occurrences)]
     runs = {**dialect.batch_rows(_OCCURRENCES, placed, "o", postgres=postgres), "now": now}
     if postgres:
         both = {**runs, **dialect.batch_rows(_TASKS, moved, "v", postgres=True)}
-        if tell:
+        if with_event:
             return Written(conn.execute(_TELLING, both).scalar_one(), [])
         found = conn.execute(_WRITING, both).all()
     else:

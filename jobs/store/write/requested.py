@@ -9,7 +9,7 @@ from ...core.defaults import RUN_POLICIES
 from ...core.model import NewRun, Priority, Run
 from ..db.audit import link_values, linking
 from ..db.database import Send
-from .enqueueing import NOW, OF_JOB, TOLD, Decided
+from .enqueueing import EVENT_WRITTEN, NOW, OF_JOB, Decided
 from .runs import stored_as
 
 _CASTS: Final = {
@@ -41,7 +41,7 @@ _INSERT = f"""
         FROM (SELECT {_VALUES}) AS n({", ".join(_CASTS)})
             JOIN cronograph.job j ON j.name = n.job_name AND j.signature = n.signature
         WHERE EXISTS (SELECT FROM cronograph.audit_head) RETURNING {_RETURNED}),
-    {TOLD},
+    {EVENT_WRITTEN},
     {linking("%({})s", NOW, "EXISTS (SELECT FROM inserted)")}
     SELECT {_ANSWERED} FROM inserted i, audited"""
 

@@ -10,7 +10,7 @@ from sqlalchemy import ColumnElement, Connection, update
 from ...core.model import Json, NewRun, Priority, Run
 from ...core.states import CLAIMABLE, FINAL, OCCUPYING, RunState, sources_of
 from ..db import dialect
-from ..db.words import judged, words
+from ..db.literals import sql_literals, unindexed
 from ..read.runs import run_from, select_runs
 from ..schema.tables import run as r
 from ..schema.types import loads
@@ -19,7 +19,7 @@ _NOTHING_YET: Final[Mapping[str, Any]] = dict.fromkeys(
     ["started_at", "node_id", "node", "cancel_requested_at", "cancel_reason", "progress", "checkpoint", "result"]
 )
 """What a new run has no value of."""
-_judged_state = judged(r.c.state)
+_judged_state = unindexed(r.c.state)
 
 
 def new_values(run: NewRun, now: datetime) -> dict[str, Any]:
@@ -127,7 +127,7 @@ def _set(conn: Connection, *where: ColumnElement[bool], **values: Any) -> list[i
 
 def cancel_unstarted(conn: Connection, ids: Sequence[int], reason: str, now: datetime) -> list[int]:
     """Cancel those of these runs that no node executes; returns their ids."""
-    startable = _judged_state.in_(words(sources_of(RunState.CANCELLED) - {RunState.RUNNING}))
+    startable = _judged_state.in_(sql_literals(sources_of(RunState.CANCELLED) - {RunState.RUNNING}))
     asked = {"cancel_requested_at": now, "cancel_reason": reason}
     return _set(
         conn, r.c.id.in_(ids), startable, state=RunState.CANCELLED.value, finished_at=now, error=reason, **asked
@@ -142,23 +142,23 @@ def request_cancel(conn: Connection, ids: Sequence[int], reason: str, now: datet
 
 def make_available(conn: Connection, ids: Sequence[int], at: datetime) -> list[int]:
     """Make waiting and stuck runs due at ``at``; returns the ids of those changed."""
-    return _set(conn, r.c.id.in_(ids), _judged_state.in_(words(CLAIMABLE)), available_at=at)
+    return _set(conn, r.c.id.in_(ids), _judged_state.in_(sql_literals(CLAIMABLE)), available_at=at)
 
 
 def edit(conn: Connection, run_id: int, values: Mapping[str, Any]) -> None:
     """Set columns of a run that was locked and waits or is stuck."""
-    _set(conn, r.c.id == run_id, _judged_state.in_(words(CLAIMABLE)), **values)
+    _set(conn, r.c.id == run_id, _judged_state.in_(sql_literals(CLAIMABLE)), **values)
 
 
 def set_priority(conn: Connection, ids: Sequence[int], priority: Priority) -> list[int]:
     """Set the priority of waiting and stuck runs; returns the ids of those that had another one."""
-    differing = (_judged_state.in_(words(CLAIMABLE)), r.c.priority != priority.value)
+    differing = (_judged_state.in_(sql_literals(CLAIMABLE)), r.c.priority != priority.value)
     return _set(conn, r.c.id.in_(ids), *differing, priority=priority.value)
 
 
 def skip(conn: Connection, ids: Sequence[int], reason: str, now: datetime) -> None:
     """Drop runs before their start."""
-    droppable = _judged_state.in_(words(sources_of(RunState.SKIPPED)))
+    droppable = _judged_state.in_(sql_literals(sources_of(RunState.SKIPPED)))
     _set(conn, r.c.id.in_(ids), droppable, state=RunState.SKIPPED.value, finished_at=now, node_id=None, error=reason)
 
 
@@ -181,7 +181,7 @@ def occupied_by(conn: Connection, node_id: int) -> list[Run]:
     """The runs that a node holds, scheduled and running, locked, by id."""
     statement = (
         select_runs()
-        .where(r.c.node_id == node_id, r.c.state.in_(words(OCCUPYING)))
+        .where(r.c.node_id == node_id, r.c.state.in_(sql_literals(OCCUPYING)))
         .order_by(r.c.id)
         .with_for_update(of=r)
     )

@@ -7,8 +7,8 @@ import pytest
 from cronograph.jobs.core.auth.accounts import check_account_name, check_password, name_key
 from cronograph.jobs.core.auth.roles import Role, lesser
 from cronograph.jobs.core.auth.signin import (
-    ACCOUNT_BRAKE,
-    ADDRESS_BRAKE,
+    ACCOUNT_THROTTLE,
+    ADDRESS_THROTTLE,
     account_subject,
     address_subject,
     counted_failures,
@@ -34,12 +34,12 @@ def test_each_role_includes_those_before_it() -> None:
     ("failures", "seconds"), [(0, 0), (5, 0), (6, 1), (7, 2), (8, 4), (11, 32), (12, 60), (99, 60)]
 )
 def test_the_pause_after_wrong_passwords_for_an_account(failures: int, seconds: float) -> None:
-    assert pause_after(ACCOUNT_BRAKE, failures) == timedelta(seconds=seconds)
+    assert pause_after(ACCOUNT_THROTTLE, failures) == timedelta(seconds=seconds)
 
 
 @pytest.mark.parametrize(("failures", "seconds"), [(20, 0), (21, 1), (30, 512), (31, 900), (10**9, 900)])
 def test_the_pause_after_wrong_passwords_from_an_address(failures: int, seconds: float) -> None:
-    assert pause_after(ADDRESS_BRAKE, failures) == timedelta(seconds=seconds)
+    assert pause_after(ADDRESS_THROTTLE, failures) == timedelta(seconds=seconds)
 
 
 def test_failures_are_forgotten_after_a_day() -> None:

@@ -69,7 +69,7 @@ class Api:
 @asynccontextmanager
 async def api(url: str, limits: Limits = LIMITS) -> AsyncGenerator[Api]:
     schema, database, clock = create_schema(limits), Database(url), Clock()
-    searched = database.beside("search", bounds_of(limits))
+    searched = database.separate_pool("search", bounds_of(limits))
     await database.write(lambda tx: fill(tx.conn))
     lane = SearchLane(searched, limits, clock)
     bus, feed = EventBus(database, poll=3600), LogFeed(database, poll=3600)
@@ -78,7 +78,7 @@ async def api(url: str, limits: Limits = LIMITS) -> AsyncGenerator[Api]:
         return Context(database, bus, feed)
 
     def within(found: Context, reads: Reads) -> Context:
-        return found.within(database.until(reads.deadline), Searches(lane, reads.client, reads.cost))
+        return found.with_database(database.with_deadline(reads.deadline), Searches(lane, reads.client, reads.cost))
 
     bounds = Bounds(limits, within, lambda _context, connection: connection.headers["x-caller"])
     app = Starlette(routes=[*graphql_routes(schema, context, bounds=bounds)])

@@ -305,7 +305,7 @@ async def test_the_overview_ticks(api: Api) -> None:
 
 async def test_the_overview_of_all_who_subscribe_is_read_once(api: Api) -> None:
     context = replace(api.context(), overviews=Overviews())
-    assert context.within(api.database).overviews is context.behind().overviews is context.overviews
+    assert context.with_database(api.database).overviews is context.behind().overviews is context.overviews
     document = "subscription { overview { at liveNodes } }"
     with counted_statements() as sent:
         sources: list[Any] = [await api.schema.subscribe(document, context_value=replace(context)) for _ in range(5)]

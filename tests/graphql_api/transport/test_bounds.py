@@ -11,7 +11,7 @@ from starlette.requests import HTTPConnection
 
 from cronograph.graphql.context import LOCAL_ADMINISTRATOR, Context, Person
 from cronograph.graphql.guard.limits import Limits
-from cronograph.graphql.transport.bounds import PATIENCE, Bounds, Reads
+from cronograph.graphql.transport.bounds import RETRY_SECONDS, Bounds, Reads
 from cronograph.jobs.core.auth.roles import Role
 from cronograph.jobs.runtime.live.bus import EventBus
 from cronograph.jobs.runtime.live.log_feed import LogFeed
@@ -70,11 +70,11 @@ async def test_the_source_is_patient_and_each_event_has_a_deadline_of_its_own() 
     async with browser(sample_app(limits, bounds=Bounds(limits, lane)).app) as client:
         assert len(await stream(client, "subscription { ticks(count: 2) { cursor value } }")) == 2
     source, first, second = asked
-    assert source == Reads(patience=PATIENCE)
+    assert source == Reads(retry_seconds=RETRY_SECONDS)
     assert first.deadline is not None
     assert second.deadline is not None
     assert first.deadline < second.deadline
-    assert [(one.costly, one.patience) for one in (first, second)] == [(True, PATIENCE)] * 2
+    assert [(one.costly, one.retry_seconds) for one in (first, second)] == [(True, RETRY_SECONDS)] * 2
 
 
 @pytest.mark.parametrize(

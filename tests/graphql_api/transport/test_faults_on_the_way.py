@@ -15,8 +15,8 @@ from cronograph.graphql.guard.document import RequestRefused
 from cronograph.graphql.schema_factory import build_schema
 from cronograph.graphql.transport.body import BodyReader
 from cronograph.graphql.transport.bounds import Bounds
-from cronograph.graphql.transport.door import FrontDoor, cursor_of_answer
 from cronograph.graphql.transport.engine import Engine, encode_json
+from cronograph.graphql.transport.gateway import Gateway, cursor_of_answer
 from cronograph.graphql.transport.operations import SocketOperations
 from cronograph.graphql.transport.persisted import PersistedDocuments
 from cronograph.graphql.transport.share_key import SharedField, SharePolicy
@@ -96,14 +96,14 @@ async def test_a_fault_of_a_shared_execution_is_masked_for_all_its_members(caplo
     assert len([one for one in caplog.records if one.levelno == logging.ERROR]) == 1
 
 
-def door() -> FrontDoor:
+def gateway() -> Gateway:
     """What all transports share, around the sample."""
     engine = Engine(sample_schema())
 
     async def get_context(_connection: HTTPConnection) -> SampleContext:
         return SampleContext()
 
-    return FrontDoor(
+    return Gateway(
         engine=engine,
         get_context=get_context,
         site=SitePolicy(None, ()),
@@ -126,7 +126,7 @@ async def test_an_operation_that_cannot_be_answered_ends_its_socket() -> None:
         raise fault
 
     socket = WebSocket({"type": "websocket", "path": "/graphql", "headers": []}, receive, send)
-    operations = SocketOperations(door(), socket, send, ended.set_result)
+    operations = SocketOperations(gateway(), socket, send, ended.set_result)
     await operations.start("1", {"query": "{ hello }"})
     assert await asyncio.wait_for(ended, 30) is fault
     await operations.cancel_all()

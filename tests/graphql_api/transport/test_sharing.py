@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from cronograph.graphql.guard.document import RequestRefused
 from cronograph.graphql.guard.limits import Limits
-from cronograph.graphql.transport.door import cursor_of_answer
 from cronograph.graphql.transport.engine import Engine
+from cronograph.graphql.transport.gateway import cursor_of_answer
 from cronograph.graphql.transport.members import Encoded
 from cronograph.graphql.transport.share_key import SharedField, SharePolicy
 from cronograph.graphql.transport.sharing import SharedStreams

@@ -24,9 +24,9 @@ class Lane:
         self.stored, self.node = stored, node
         # A database that a test sets the clock of has no line.
         database = Database(stored.database.url)
-        line = database.line()
-        assert line is not None
-        self.claims = LaneClaims(database, line, clock=lambda: self.now)
+        connection = database.autocommit_connection()
+        assert connection is not None
+        self.claims = LaneClaims(database, connection, clock=lambda: self.now)
 
     def put(self, *numbers: int, **changes: object) -> None:
         """Put runs that became due so many seconds after ``START`` into the queue."""

@@ -15,7 +15,7 @@ from cronograph.jobs.core.states import RunState
 from cronograph.jobs.registry import Registry, define
 from cronograph.jobs.runtime.engine import Engine
 from cronograph.jobs.services import Services
-from cronograph.jobs.store.db.database import Database, Line, OperationalError
+from cronograph.jobs.store.db.database import AutocommitConnection, Database, OperationalError
 from cronograph.jobs.store.db.transaction import Tx, Wake
 from tests.support.engines import QUICK, RunningEngine
 from tests.support.waiting import eventually
@@ -42,14 +42,14 @@ class UnreliableLine(Database):
         return await self._deliver(function, await super().write(function, *args, **kwargs))
 
     @override
-    async def on_line(
+    async def on_connection(
         self,
-        function: Callable[Concatenate[Line, P], Awaitable[tuple[T, Wake]]],
-        line: Line,
+        function: Callable[Concatenate[AutocommitConnection, P], Awaitable[tuple[T, Wake]]],
+        connection: AutocommitConnection,
         *args: P.args,
         **kwargs: P.kwargs,
     ) -> T:
-        return await self._deliver(function, await super().on_line(function, line, *args, **kwargs))
+        return await self._deliver(function, await super().on_connection(function, connection, *args, **kwargs))
 
     async def _deliver(self, function: Callable[..., Any], result: T) -> T:
         function = turn if function is claim_lane else function

@@ -10,9 +10,9 @@ from cronograph.jobs.core.auth.sealing import KeyRing, SecretKey
 from cronograph.jobs.core.errors import UserError
 from cronograph.jobs.core.model import Outcome
 from cronograph.jobs.core.states import RunState
-from cronograph.jobs.runtime.job.hiding import Hiding
 from cronograph.jobs.runtime.job.in_use import MOST, SecretsInUse
 from cronograph.jobs.runtime.job.printing import MOST_HELD, Pieces
+from cronograph.jobs.runtime.job.redaction import Redactor
 from cronograph.jobs.store.db.transaction import Tx
 from cronograph.jobs.store.schema.naming import SchemaText
 from tests.runtime.secret_jobs import JOBS
@@ -134,21 +134,21 @@ async def test_references_are_judged_when_a_run_is_submitted_and_when_it_starts(
 
 
 def test_a_longer_secret_is_hidden_before_one_that_it_contains() -> None:
-    hiding = Hiding({"a": "abcdef", "b": "abcdef-ghijkl"})
-    assert hiding.text("abcdef-ghijkl abcdef") == "[secret b] [secret a]"
-    assert not Hiding({})
+    redactor = Redactor({"a": "abcdef", "b": "abcdef-ghijkl"})
+    assert redactor.text("abcdef-ghijkl abcdef") == "[secret b] [secret a]"
+    assert not Redactor({})
 
 
 def test_every_line_of_a_key_and_numbers_are_hidden() -> None:
-    hiding = Hiding({"pem": "-----BEGIN KEY-----\nMIIEvQIBADANBgkq\n-----END KEY-----", "pin": "4711"})
-    assert hiding.json(["MIIEvQIBADANBgkq", 4711, 4712, None]) == ["[secret pem]", "[secret pin]", 4712, None]
+    redactor = Redactor({"pem": "-----BEGIN KEY-----\nMIIEvQIBADANBgkq\n-----END KEY-----", "pin": "4711"})
+    assert redactor.json(["MIIEvQIBADANBgkq", 4711, 4712, None]) == ["[secret pem]", "[secret pin]", 4712, None]
 
 
 def test_values_that_overlap_leave_nothing_of_either() -> None:
-    hiding = Hiding({"a": "abcdef", "b": "defXYZ", "c": "YZuvw"})
-    assert hiding.text("<abcdefXYZuvw> YZuvw") == "<[secret a][secret b][secret c]> [secret c]"
-    assert hiding.text("abcdefabcdef") == "[secret a][secret a]"
-    assert Hiding({"a": "abab"}).text("xabababx") == "x[secret a]x"
+    redactor = Redactor({"a": "abcdef", "b": "defXYZ", "c": "YZuvw"})
+    assert redactor.text("<abcdefXYZuvw> YZuvw") == "<[secret a][secret b][secret c]> [secret c]"
+    assert redactor.text("abcdefabcdef") == "[secret a][secret a]"
+    assert Redactor({"a": "abab"}).text("xabababx") == "x[secret a]x"
 
 
 @pytest.mark.parametrize(
@@ -162,27 +162,27 @@ def test_values_that_overlap_leave_nothing_of_either() -> None:
     ],
 )
 def test_a_value_that_is_not_ascii_is_hidden_as_python_writes_it(said: str) -> None:
-    shown = Hiding({"key": "pässwörd ☃"}).text(said)
+    shown = Redactor({"key": "pässwörd ☃"}).text(said)
     assert "[secret key]" in shown
     assert "ssw" not in shown
 
 
 def test_quotation_marks_are_hidden_however_the_rest_of_the_text_has_them_escaped() -> None:
-    hiding = Hiding({"key": "it's mine"})
+    redactor = Redactor({"key": "it's mine"})
     for said in (repr("it's mine"), repr("""it's mine "and" yours"""), "it's mine"):
-        assert "mine" not in hiding.text(said), said
+        assert "mine" not in redactor.text(said), said
 
 
 def test_short_lines_of_a_value_with_several_are_hidden_too() -> None:
-    hiding = Hiding({"key": "user: ada\npin: 4711\n\nplace\n"})
-    assert hiding.text("it is 'pin: 4711'") == "it is '[secret key]'"
-    assert [hiding.text(line) for line in ("user: ada", "place")] == ["[secret key]"] * 2
+    redactor = Redactor({"key": "user: ada\npin: 4711\n\nplace\n"})
+    assert redactor.text("it is 'pin: 4711'") == "it is '[secret key]'"
+    assert [redactor.text(line) for line in ("user: ada", "place")] == ["[secret key]"] * 2
 
 
 def test_what_is_written_piece_by_piece_waits_for_the_rest() -> None:
     shown: list[str] = []
     kept: list[str] = []
-    pieces = Pieces(Hiding({"a": "abcdef", "b": "abab"}), kept.append)
+    pieces = Pieces(Redactor({"a": "abcdef", "b": "abab"}), kept.append)
     for text in ("x", "abc", "def", "ab", "aq", "yab", "ab", "ab", "cd"):
         pieces.write(text, shown.append, keep=True)
     assert "".join(shown) == "x[secret a]abaqy"
@@ -195,7 +195,7 @@ def test_what_is_written_piece_by_piece_waits_for_the_rest() -> None:
 
 def test_what_may_be_half_of_a_value_does_not_wait_for_ever() -> None:
     shown: list[str] = []
-    pieces = Pieces(Hiding({"a": "abab"}), shown.append)
+    pieces = Pieces(Redactor({"a": "abab"}), shown.append)
     for _ in range(MOST_HELD // 1000 + 1):
         pieces.write("ab" * 500, shown.append, keep=False)
     assert set(shown) == {"[secret a]"}

@@ -23,7 +23,7 @@ from cronograph.jobs.runtime.attempts.executor import execute
 from cronograph.jobs.runtime.attempts.threads import ThreadPool
 from cronograph.jobs.runtime.job.host import LocalHost
 from cronograph.jobs.runtime.job.stopping import StopSignal
-from cronograph.jobs.runtime.process.children import Children
+from cronograph.jobs.runtime.process.children import ChildPool
 from cronograph.jobs.runtime.process.orders import NOT_FORKED
 from cronograph.jobs.runtime.process.spawner import LauncherError, Spawner, start_launcher
 from cronograph.jobs.store.read import facts
@@ -133,7 +133,7 @@ async def test_an_attempt_whose_child_cannot_be_had_is_handed_back_with_the_reas
     )
     spawner = Spawner()
     told: list[str] = []
-    children, threads = Children(spawner, 1, on_shortage=told.append), ThreadPool[JobOutcome](1)
+    children, threads = ChildPool(spawner, 1, on_shortage=told.append), ThreadPool[JobOutcome](1)
     outcome = await execute(Attempt(started, who_am_i, signal, host), None, threads, children, grace=1.0)
     await spawner.stop()
     assert isinstance(outcome, HandedBack)

@@ -46,7 +46,7 @@ async def test_a_module_that_cannot_be_preloaded_is_left_out_with_the_reason(
     assert caplog.messages == [f"module {module} is not preloaded: {why}; each child process imports it by itself"]
     child = await spawner.spawn()
     assert not child.exited.done()
-    assert await child.close(within=0.0) == -9
+    assert await child.close(timeout=0.0) == -9
     await spawner.stop()
 
 

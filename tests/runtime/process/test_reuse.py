@@ -13,7 +13,7 @@ from cronograph.jobs.core.auth.sealing import KeyRing, SecretKey
 from cronograph.jobs.core.errors import ConfigurationError
 from cronograph.jobs.core.states import RunState
 from cronograph.jobs.registry import Reuse, define
-from cronograph.jobs.runtime.process.children import Employed
+from cronograph.jobs.runtime.process.children import PooledChild
 from tests.runtime.process.test_process import is_gone
 from tests.runtime.reused_jobs import JOBS, counts
 from tests.support.engines import RunningEngine, StartEngine
@@ -184,5 +184,5 @@ def test_options_of_child_processes_are_refused_elsewhere(options: dict[str, obj
 
 def test_a_child_that_is_too_old_begins_no_further_run() -> None:
     child = SimpleNamespace(exited=SimpleNamespace(done=bool))
-    young, old = Employed(child), Employed(child, since=-1e9)  # type: ignore[arg-type] # as much as is asked for
+    young, old = PooledChild(child), PooledChild(child, since=-1e9)  # type: ignore[arg-type] # as much as is asked for
     assert [one.may_go_on(Reuse(age=timedelta(hours=1))) for one in (young, old)] == [True, False]

@@ -54,11 +54,11 @@ async def test_a_burst_that_the_launcher_cannot_take_at_once_ends_no_running_chi
             child.kill()
         assert not first.exited.done()
         assert not any(child.exited.done() for child in others)
-    statuses = await asyncio.gather(*(child.close(within=60.0) for child in others))
+    statuses = await asyncio.gather(*(child.close(timeout=60.0) for child in others))
     assert set(statuses) == {-9}
     assert not first.exited.done()
     assert launcher().pid == before
-    assert await first.close(within=0.0) == -9
+    assert await first.close(timeout=0.0) == -9
 
 
 @contextmanager
@@ -78,7 +78,7 @@ async def test_a_node_without_file_handles_says_so_and_ends_no_running_child(spa
         await spawner.spawn()
     assert not first.exited.done()
     second = await spawner.spawn()
-    assert [await child.close(within=0.0) for child in (first, second)] == [-9, -9]
+    assert [await child.close(timeout=0.0) for child in (first, second)] == [-9, -9]
 
 
 async def test_a_launcher_that_was_killed_and_not_yet_missed_is_replaced(
@@ -88,12 +88,12 @@ async def test_a_launcher_that_was_killed_and_not_yet_missed_is_replaced(
     gone.kill()
     wait_until(lambda: gone.status() == psutil.STATUS_ZOMBIE)
     child = await spawner.spawn()
-    assert await child.close(within=0.0) == -9
+    assert await child.close(timeout=0.0) == -9
     assert any("is gone and is started again" in message for message in caplog.messages)
 
 
 async def test_a_launcher_that_does_not_end_is_killed() -> None:
-    hasty = Spawner(end_within=0.1)
+    hasty = Spawner(exit_timeout=0.1)
     await hasty.ready()
     stuck = launcher()
     stuck.suspend()
@@ -108,10 +108,10 @@ async def test_a_launcher_that_was_killed_before_it_read_its_orders_is_missed_at
     second = await spawner.spawn()
     before.kill()
     await asyncio.wait({first.exited, second.exited}, timeout=60)
-    await asyncio.gather(first.close(within=60.0), second.close(within=60.0))
+    await asyncio.gather(first.close(timeout=60.0), second.close(timeout=60.0))
     third = await spawner.spawn()
     assert launcher().pid != before.pid
-    assert await third.close(within=0.0) == -9
+    assert await third.close(timeout=0.0) == -9
 
 
 MARK = f"{CHILD_MARK}={mark_of(7, 1)}".encode()

@@ -9,9 +9,9 @@ from sqlalchemy import text
 
 from cronograph.jobs.core.errors import ConfigurationError
 from cronograph.jobs.store.db.address import libpq_url, parse_url
-from cronograph.jobs.store.db.blame import is_away
 from cronograph.jobs.store.db.connecting import postgres_arguments, settings_of_transaction
 from cronograph.jobs.store.db.database import Connection, Database, Send
+from cronograph.jobs.store.db.faults import is_unavailable
 from cronograph.jobs.store.db.postgres import POOL
 from cronograph.jobs.store.db.transaction import Tx, Wake
 
@@ -37,7 +37,7 @@ async def test_the_sign_of_life_keeps_its_connection_and_opens_another_when_that
 @pytest.mark.postgres
 async def test_a_part_that_uses_all_its_connections_leaves_those_of_the_other_alone(postgres_url: str) -> None:
     engine = Database(postgres_url)
-    api = engine.beside("api")
+    api = engine.separate_pool("api")
     with psycopg.connect(engine.libpq_url()) as holder:
         holder.execute("SELECT pg_advisory_xact_lock(7)")
 
@@ -54,7 +54,7 @@ async def test_a_part_that_uses_all_its_connections_leaves_those_of_the_other_al
 
 async def test_whoever_listens_hears_of_the_commits_of_every_part(database_url: str) -> None:
     engine = Database(database_url)
-    api = engine.beside("api")
+    api = engine.separate_pool("api")
     heard: list[Wake] = []
     engine.on_commit(heard.append)
     await api.write(lambda tx: tx.wake(Wake.RUNS))
@@ -105,27 +105,27 @@ async def test_a_statement_alone_gives_way_to_other_transactions_and_tells_of_ev
     database = Database(postgres_url)
     heard: list[Wake] = []
     database.on_commit(heard.append)
-    first = await database.alone(_own, Wake.RUNS)
+    first = await database.autocommit(_own, Wake.RUNS)
     assert heard == [Wake.RUNS]
     # In the way were a deadlock, and a lock that took too long.
-    assert await database.alone(_raising, Wake.RUNS, "40P01") is None
-    assert await database.alone(_raising, Wake.RUNS, "55P03") is None
+    assert await database.autocommit(_raising, Wake.RUNS, "40P01") is None
+    assert await database.autocommit(_raising, Wake.RUNS, "55P03") is None
     with pytest.raises(psycopg.Error, match="no"):
-        await database.alone(_raising, Wake.RUNS, "22012")
+        await database.autocommit(_raising, Wake.RUNS, "22012")
     assert heard == [Wake.RUNS]
     # The connection is as good as before, for transactions as well.
     assert await database.write(backend) == first
     with pytest.raises(psycopg.OperationalError) as lost:
-        await database.alone(_ending, Wake.RUNS)
-    assert is_away(lost.value)
-    assert await database.alone(_own, Wake.NONE) != first
+        await database.autocommit(_ending, Wake.RUNS)
+    assert is_unavailable(lost.value)
+    assert await database.autocommit(_own, Wake.NONE) != first
     assert await database.write(backend) != first
     await database.close()
 
 
 async def test_no_statement_is_sent_alone_where_the_time_is_replaced(database_url: str) -> None:
     database = Database(database_url, clock=lambda: datetime(2026, 1, 1, tzinfo=UTC))
-    assert not database.sends_alone
-    assert await database.alone(_own, Wake.RUNS) is None
-    assert Database(database_url).sends_alone is not database.is_sqlite
+    assert not database.can_autocommit
+    assert await database.autocommit(_own, Wake.RUNS) is None
+    assert Database(database_url).can_autocommit is not database.is_sqlite
     await database.close()

@@ -8,7 +8,7 @@ from psycopg import errors
 from sqlalchemy.exc import IntegrityError, OperationalError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 
-from cronograph.jobs.store.db.blame import is_away
+from cronograph.jobs.store.db.faults import is_unavailable
 
 
 def sqlite_error(code: int) -> sqlite3.OperationalError:
@@ -43,7 +43,7 @@ def sqlite_error(code: int) -> sqlite3.OperationalError:
     ],
 )
 def test_the_database_is_away(error: Exception) -> None:
-    assert is_away(error)
+    assert is_unavailable(error)
 
 
 @pytest.mark.parametrize(
@@ -60,4 +60,4 @@ def test_the_database_is_away(error: Exception) -> None:
     ],
 )
 def test_the_statement_was_wrong(error: Exception) -> None:
-    assert not is_away(error)
+    assert not is_unavailable(error)

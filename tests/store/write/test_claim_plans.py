@@ -13,13 +13,13 @@ from typing_extensions import override
 from cronograph.jobs.actions.queue.lane import claim_lane
 from cronograph.jobs.core.fairness import FairnessState
 from cronograph.jobs.core.model import Priority
-from cronograph.jobs.store.db.database import Line, parse_url
+from cronograph.jobs.store.db.database import AutocommitConnection, parse_url
 from cronograph.jobs.store.db.dialect import is_postgresql
 from cronograph.jobs.store.schema import tables
 from cronograph.jobs.store.write import claims, runs
 from cronograph.jobs.store.write.candidates import Want, candidates
 from cronograph.jobs.store.write.claims import Source
-from cronograph.jobs.store.write.others import jobs_among_others
+from cronograph.jobs.store.write.pending_jobs import jobs_among_others
 from tests.support.plans import pages_touched_on_a_line, rows_touched_on_a_line, work
 from tests.support.storage import START, Stored
 
@@ -223,7 +223,7 @@ def test_what_is_taken_beside_unknown_jobs_is_what_is_taken_alone(stored: Stored
     assert alone == beside
 
 
-class Recording(Line):
+class Recording(AutocommitConnection):
     """A line that keeps what it sends."""
 
     sent: list[tuple[str, Mapping[str, Any]]]

@@ -11,9 +11,9 @@ from sqlalchemy import URL, Connection, Engine
 from ..address import sqlite_path
 from ..connecting import sync_engine
 from ..interruption import ReadBounds, read_in_thread
+from .data_version import DataVersion
+from .fair_thread import FairThread
 from .presence import FilePresence
-from .turns import FairThread
-from .witness import Witness
 
 READERS = 4
 _ENGINE = "engine"
@@ -66,9 +66,9 @@ class SqliteAccess:
         self._owns_writer = writer is None
         self._readers = ThreadPoolExecutor(READERS if bounds is None else bounds.connections, "cronograph-reader")
         self._read_engine = sync_engine(url, read_only=True)
-        self._witness = Witness(sqlite_path(url), self._writer.presence)
+        self._data_version = DataVersion(sqlite_path(url), self._writer.presence)
 
-    def beside(self, party: str, bounds: ReadBounds | None = None) -> "SqliteAccess":
+    def separate_pool(self, party: str, bounds: ReadBounds | None = None) -> "SqliteAccess":
         """Another access to the same file, with readers of its own."""
         return SqliteAccess(self._url, self._writer, party, bounds)
 
@@ -86,7 +86,7 @@ class SqliteAccess:
 
     def version(self) -> object | None:
         """Differs from an earlier one if anybody has committed since; None = that cannot be told."""
-        return self._witness.version()
+        return self._data_version.version()
 
     def pool(self) -> None:
         """Each thread keeps its own."""
@@ -98,7 +98,7 @@ class SqliteAccess:
         """End the threads and close the connections; closing twice is fine."""
         self._readers.shutdown()
         self._read_engine.dispose()
-        self._witness.close()
+        self._data_version.close()
         if self._owns_writer:
             self._writer.close()
 

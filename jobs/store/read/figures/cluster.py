@@ -10,7 +10,7 @@ from sqlalchemy import Connection, and_, case, func, or_, select, text
 from ....core.model import NodeState
 from ....core.states import CLAIMABLE, RunState
 from ...db import dialect
-from ...db.words import words
+from ...db.literals import sql_literals
 from ...schema.naming import SCHEMA, SchemaText
 from ...schema.tables import AMONG_ALL_RUNS, IS_OPEN, event
 from ...schema.tables import node as n
@@ -100,7 +100,7 @@ def read(conn: Connection, now: datetime) -> ClusterFigures:
 
 
 def _groups(conn: Connection, now: datetime) -> dict[str, GroupDepth]:
-    due = and_(r.c.state.in_(words(CLAIMABLE)), r.c.available_at <= now)
+    due = and_(r.c.state.in_(sql_literals(CLAIMABLE)), r.c.available_at <= now)
     oldest = func.min(case((due, r.c.available_at)), type_=UtcDateTime())
     statement = (
         select(r.c.group_name, r.c.state, func.count(), oldest)

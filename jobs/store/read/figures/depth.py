@@ -13,7 +13,7 @@ from sqlalchemy import ColumnElement, Connection, and_, case, exists, func, lite
 
 from ....core.states import CLAIMABLE, RunState
 from ...db.functions import BucketStart, duration
-from ...db.words import word, words
+from ...db.literals import sql_literal, sql_literals
 from ...schema.tables import AMONG_ALL_RUNS, IS_OPEN
 from ...schema.tables import queue_depth as d
 from ...schema.tables import run as r
@@ -60,7 +60,7 @@ class DepthPoint:
 
 def parts(conn: Connection, now: datetime) -> list[Part]:
     """The queue as it is, the largest parts first."""
-    due = and_(r.c.state.in_(words(CLAIMABLE)), r.c.available_at <= now)
+    due = and_(r.c.state.in_(sql_literals(CLAIMABLE)), r.c.available_at <= now)
     count = func.count().label("number")
     statement = (
         select(
@@ -121,4 +121,4 @@ def over_time(
 
 
 def _mark() -> ColumnElement[bool]:
-    return and_(d.c.job_name == UNNAMED, d.c.group_name == UNNAMED, d.c.state == word(RunState.WAITING))
+    return and_(d.c.job_name == UNNAMED, d.c.group_name == UNNAMED, d.c.state == sql_literal(RunState.WAITING))

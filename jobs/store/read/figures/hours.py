@@ -14,7 +14,7 @@ from sqlalchemy import ColumnElement, Connection, Select, and_, case, func, lite
 
 from ....core.model import FAILURES, Outcome
 from ...db.functions import BucketStart
-from ...db.words import word, words
+from ...db.literals import sql_literal, sql_literals
 from ...schema.figures import HourKind
 from ...schema.tables import execution_hour as h
 from ...schema.tables import job_execution as e
@@ -108,8 +108,8 @@ def figures() -> list[ColumnElement[int]]:
 
     return [
         func.count(),
-        number_of(e.c.outcome.in_(words(FAILURES))),
-        number_of(e.c.outcome == word(Outcome.SUCCESS)),
+        number_of(e.c.outcome.in_(sql_literals(FAILURES))),
+        number_of(e.c.outcome == sql_literal(Outcome.SUCCESS)),
         func.coalesce(func.sum(e.c.records_processed), 0),
     ]
 
@@ -165,7 +165,7 @@ def _bucket(instant: datetime, seconds: int) -> datetime:
 
 
 def _of(kind: HourKind, name: str) -> ColumnElement[bool]:
-    return and_(h.c.kind == word(kind), h.c.name == name)
+    return and_(h.c.kind == sql_literal(kind), h.c.name == name)
 
 
 def _stored(

@@ -13,7 +13,7 @@ from sqlalchemy import ColumnElement, Connection, case, func, literal, select
 
 from ....core.model import FAILURES, Outcome
 from ...db.functions import BucketStart
-from ...db.words import word, words
+from ...db.literals import sql_literal, sql_literals
 from ...schema.figures import HourKind
 from ...schema.tables import job_execution as e
 from ...schema.types import UtcDateTime
@@ -154,8 +154,8 @@ def _ends(conn: Connection, start: datetime, closed: datetime) -> Iterator[tuple
         .subquery("ends")
     )
     counts = (
-        number_of(rows.c.outcome.in_(words(FAILURES))),
-        number_of(rows.c.outcome == word(Outcome.SUCCESS)),
+        number_of(rows.c.outcome.in_(sql_literals(FAILURES))),
+        number_of(rows.c.outcome == sql_literal(Outcome.SUCCESS)),
         func.count(),
     )
     keys = (rows.c.closed, rows.c.ended, rows.c.begun)

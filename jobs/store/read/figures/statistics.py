@@ -19,7 +19,7 @@ from sqlalchemy import (
 from ....core.model import FAILURES
 from ....core.occurrence import is_stalled
 from ...db.functions import BucketStart, duration
-from ...db.words import words
+from ...db.literals import sql_literals
 from ...schema.tables import job_execution as e
 from ...schema.tables import periodic_task as t
 from ...schema.types import UtcDateTime
@@ -79,7 +79,7 @@ def scaled(point: Point, by: int) -> Point:
 def counts(conn: Connection, scope: Scope, seconds: int) -> list[Point]:
     """The counts per bucket of ``seconds``, aligned to the epoch, oldest first; empty buckets are left out."""
     bucket = BucketStart(e.c.started_at, literal(seconds)).label("bucket")
-    failed = func.sum(case((e.c.outcome.in_(words(FAILURES)), 1), else_=0))
+    failed = func.sum(case((e.c.outcome.in_(sql_literals(FAILURES)), 1), else_=0))
     records = func.coalesce(func.sum(e.c.records_processed), 0)
     statement = select(bucket, func.count(), failed, records).where(scope.condition()).group_by(bucket).order_by(bucket)
     return [
@@ -129,7 +129,12 @@ def failures(
     scope = Scope(start, end)
     rows = (
         select(e.c.job_name, e.c.error_type, message.label("message"), e.c.started_at, e.c.id)
-        .where(scope.condition(), scope.ids(), e.c.success == literal_column("false"), e.c.outcome.in_(words(FAILURES)))
+        .where(
+            scope.condition(),
+            scope.ids(),
+            e.c.success == literal_column("false"),
+            e.c.outcome.in_(sql_literals(FAILURES)),
+        )
         .order_by(e.c.id.desc())
         .limit(grouped)
         .subquery("failed")

@@ -28,7 +28,7 @@ from ....core.model import Execution, Group, Node, Outcome, OverlapPolicy, Run, 
 from ....core.schedule import Syntax
 from ....core.states import CLAIMABLE, FINAL, OCCUPYING, UNFINISHED, RunState
 from ...db.functions import duration
-from ...db.words import words
+from ...db.literals import sql_literals
 from ...schema.rows import RowReader
 from ...schema.tables import (
     AMONG_ALL_RUNS,
@@ -188,7 +188,7 @@ def _hints_of_runs(condition: Condition) -> Iterator[ColumnElement[bool]]:
     """All states but success have indexes that the many runs that succeeded are not in."""
     values = condition.values()
     if condition.field == "state" and values:
-        yield from (run.c.state.in_(words(states)) for states in _INDEXED_STATES if values <= states)
+        yield from (run.c.state.in_(sql_literals(states)) for states in _INDEXED_STATES if values <= states)
         if values <= UNFINISHED:
             yield from (IS_OPEN, AMONG_ALL_RUNS)
 
@@ -222,7 +222,9 @@ RUNS: Listing[Run] = Listing(
 QUEUED: Listing[Run] = replace(RUNS, name="queued", rows=RUNS.rows.where(IS_OPEN, AMONG_ALL_RUNS))
 """Runs that are not over."""
 
-HELD: Listing[Run] = replace(RUNS, name="held", rows=RUNS.rows.where(run.c.state.in_(words(OCCUPYING)), AMONG_ALL_RUNS))
+HELD: Listing[Run] = replace(
+    RUNS, name="held", rows=RUNS.rows.where(run.c.state.in_(sql_literals(OCCUPYING)), AMONG_ALL_RUNS)
+)
 """Runs that a node holds."""
 
 OCCURRENCES: Listing[Run] = Listing(
@@ -244,11 +246,11 @@ def _hints_of_executions(condition: Condition) -> Iterator[ColumnElement[bool]]:
         if values == frozenset((None,)):
             yield job_execution.c.completed_at.is_(None)
         elif values and values <= UNUSUAL:
-            yield job_execution.c.outcome.in_(words(UNUSUAL))
+            yield job_execution.c.outcome.in_(sql_literals(UNUSUAL))
         elif values and all(isinstance(value, Outcome) and not value.is_success for value in values):
             yield job_execution.c.success == literal_column("false", Boolean())
     elif condition.field == "trigger" and values and values <= set(BY_HAND):
-        yield job_execution.c.trigger.in_(words(BY_HAND))
+        yield job_execution.c.trigger.in_(sql_literals(BY_HAND))
     elif condition.field == "started_at" and condition.operator in LATER | EARLIER:
         yield began_after(condition.value) if condition.operator in LATER else began_before(condition.value)
 
@@ -314,7 +316,7 @@ SKIPPED: Listing[SkippedOccurrence] = Listing(
 )
 
 _NAMED = all_names()
-_QUEUED_IN = (run.c.group_name == _NAMED.c.name, run.c.state.in_(words(CLAIMABLE)))
+_QUEUED_IN = (run.c.group_name == _NAMED.c.name, run.c.state.in_(sql_literals(CLAIMABLE)))
 _FIRST_IN_LINE = select(func.min(run.c.available_at)).where(*_QUEUED_IN).scalar_subquery()
 FAR = datetime(2200, 1, 1, tzinfo=UTC)
 """Waits are compared by how long before this time they began, so that pages read at different times agree."""

@@ -13,8 +13,8 @@ from typing import Any, TypeAlias
 
 from sqlalchemy import BigInteger, Boolean, ColumnElement, and_, false, literal_column, or_, true
 
-from ...db.words import word, words
-from . import anycase
+from ...db.literals import sql_literal, sql_literals
+from . import case_insensitive
 
 MAX_BOUND = 1_000
 """Longest list of keys that is passed as parameters."""
@@ -176,7 +176,7 @@ def to_sql(criteria: Criteria, columns: Mapping[str, ColumnElement[Any]]) -> Col
 
 def _plain(value: Any) -> Any:
     """An enumeration as the word that the tables hold."""
-    return word(value) if isinstance(value, StrEnum) else value
+    return sql_literal(value) if isinstance(value, StrEnum) else value
 
 
 def _several(values: Iterable[Any]) -> list[Any]:
@@ -186,7 +186,7 @@ def _several(values: Iterable[Any]) -> list[Any]:
         # Databases bound how many parameters a statement has.
         return [literal_column(str(int(value)), BigInteger()) for value in listed]
     found = [value for value in listed if isinstance(value, StrEnum)]
-    return words(found) if len(found) == len(listed) else [_plain(value) for value in listed]
+    return sql_literals(found) if len(found) == len(listed) else [_plain(value) for value in listed]
 
 
 def _comparison(column: ColumnElement[Any], operator: Operator, value: Any) -> ColumnElement[bool]:
@@ -200,9 +200,9 @@ def _comparison(column: ColumnElement[Any], operator: Operator, value: Any) -> C
         case Operator.NOT_IN:
             return or_(column.not_in(value), column.is_(None))
         case Operator.CONTAINS:
-            return anycase.contains(column, value)
+            return case_insensitive.contains(column, value)
         case Operator.STARTS_WITH:
-            return anycase.starts_with(column, value)
+            return case_insensitive.starts_with(column, value)
         case Operator.IS_NULL:
             return column.is_(None) if value else column.is_not(None)
         case Operator.GT | Operator.GTE | Operator.LT | Operator.LTE:

@@ -1,0 +1,130 @@
+"""How many runs of which jobs a node may begin: coroutines, threads and child processes have limits of their own."""
+
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from ...core.model import Isolation
+from ...registry import JobDefinition
+from .overcommit import Overcommit
+
+PAUSE: Final = 0.1
+"""Seconds for which jobs of which nothing was found are left out, unless somebody tells of runs."""
+
+
+@dataclass(frozen=True, slots=True)
+class Allowance:
+    """What a claim may bring.
+
+    Attributes:
+        jobs: Runs of these.
+        count: How many; each may be of any of these jobs.
+    """
+
+    jobs: tuple[str, ...]
+    count: int
+
+
+NO_ALLOWANCE: Final = Allowance((), 0)
+"""Nothing may begin."""
+
+
+class Capacity:
+    """The limits of one node, and what its attempts leave of them.
+
+    Args:
+        taken: The jobs whose runs it takes.
+        slots: How many runs it executes at once.
+        limits: How many of these in threads and in child processes.
+        clock: Seconds that only grow.
+    """
+
+    def __init__(
+        self,
+        taken: Iterable[JobDefinition],
+        slots: int,
+        limits: Mapping[Isolation, int],
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._slots = slots
+        self._limits = {kind: min(slots, limit) for kind, limit in limits.items()}
+        self._clock = clock
+        self._jobs: dict[Isolation, list[str]] = {kind: [] for kind in Isolation}
+        for one in taken:
+            self._jobs[one.isolation].append(one.name)
+        self._overcommit = {kind: Overcommit(limit) for kind, limit in self._limits.items()}
+        self._closed: set[Isolation] = set()
+        self._empty: dict[tuple[str, ...], float] = {}
+
+    @property
+    def jobs(self) -> tuple[str, ...]:
+        """The jobs whose runs may begin here once there is room."""
+        return tuple(sorted(name for kind in self._jobs if kind not in self._closed for name in self._jobs[kind]))
+
+    def used(self, held: Counter[Isolation]) -> dict[Isolation, tuple[int, int]]:
+        """For each kind how many of the attempts ``held`` are of it, and how many may be; coroutines may use all."""
+        limits = {Isolation.ASYNC: self._slots, **self._limits}
+        return {kind: (held[kind], limit) for kind, limit in limits.items()}
+
+    def close(self, kind: Isolation) -> None:
+        """Take no runs of this kind: there is nothing that could execute them."""
+        self._closed.add(kind)
+
+    def open(self, kind: Isolation) -> None:
+        """Take runs of this kind again."""
+        self._closed.discard(kind)
+
+    def begun(self, kind: Isolation, held: int) -> None:
+        """Runs of a kind begin, beside ``held`` others of it."""
+        if not held and kind in self._overcommit:
+            self._overcommit[kind].begin(self._clock())
+
+    def ended(self, kind: Isolation) -> None:
+        """A run of this kind has ended."""
+        if kind in self._overcommit:
+            self._overcommit[kind].end()
+
+    def stalled(self, kind: Isolation) -> None:
+        """A run of this kind was begun and found no place."""
+        if kind in self._overcommit:
+            self._overcommit[kind].stall()
+
+    def claimed(self, seconds: float) -> None:
+        """A claim took that long."""
+        for one in self._overcommit.values():
+            one.claimed(seconds)
+
+    def allowances(self, held: Counter[Isolation], waiting: Mapping[Isolation, int]) -> list[Allowance]:
+        """Rooms for claims to try one after the other: all kinds that have any, then without the narrowest, and so on.
+
+        Each room has as many places as the narrowest of its kinds, since all that it brings may be of that one.
+
+        Args:
+            held: The attempts there are by kind.
+            waiting: How many of them have begun and wait for a thread or a child process.
+        """
+        ahead = {kind: one.count(self._clock(), waiting[kind]) for kind, one in self._overcommit.items()}
+        free = self._slots + sum(ahead.values()) - held.total()
+        places = {Isolation.ASYNC: min(free, self._slots - held.total())}
+        places |= {kind: min(free, limit + ahead[kind] - held[kind]) for kind, limit in self._limits.items()}
+        kinds = [kind for kind in places if places[kind] > 0 and self._jobs[kind] and kind not in self._closed]
+        kinds.sort(key=places.__getitem__)
+        return [
+            Allowance(tuple(sorted(name for kind in kinds[first:] for name in self._jobs[kind])), places[kinds[first]])
+            for first in range(len(kinds))
+            if not first or places[kinds[first]] > places[kinds[first - 1]]
+        ]
+
+    def note_empty(self, jobs: tuple[str, ...]) -> None:
+        """A claim for these jobs brought nothing."""
+        self._empty[jobs] = self._clock() + PAUSE
+
+    def was_empty(self, jobs: tuple[str, ...]) -> bool:
+        """Whether nothing was found for these jobs a moment ago, and nobody has told of runs since."""
+        return self._empty.get(jobs, 0.0) > self._clock()
+
+    def forget_empty(self) -> None:
+        """Somebody told of runs."""
+        self._empty.clear()

@@ -1,0 +1,171 @@
+"""Connections to PostgreSQL for statements that are a transaction each: the engine's hot path, and enqueueing.
+
+Each is opened by its first use, kept, and opened again after a fault.
+"""
+
+import contextlib
+import threading
+import time
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final, LiteralString
+
+from sqlalchemy import URL
+
+from ...core.lazy import LazyModule
+from ..schema.naming import in_schema
+from .address import is_pooled, libpq_url, schema_in
+from .connecting import IDLE_SECONDS, postgres_arguments, settings_of_transaction
+from .sockets import SocketHandles
+
+if TYPE_CHECKING:
+    import psycopg
+    from psycopg.rows import TupleRow
+
+    from . import cancellable
+else:
+    psycopg = LazyModule("psycopg")
+    cancellable = LazyModule(f"{__package__}.cancellable")
+
+# Rows are found by the keys that a statement is given, in the order in which it gives them, whatever the statistics of
+# a queue that is now empty and now full say: so one statement locks in the order that the other expects. Left alone,
+# PostgreSQL takes what it knows of the parameters for worth a plan of its own each time, which costs more than the
+# statement.
+PLANS: Final = {
+    "enable_hashjoin": "off",
+    "enable_mergejoin": "off",
+    "enable_seqscan": "off",
+    "plan_cache_mode": "force_generic_plan",
+}
+"""What the server is told about plans on an ``AutocommitConnection``."""
+PLANNED: Final = " || ".join(f"set_config('{name}', '{value}', true)" for name, value in PLANS.items())
+"""SQL by whose evaluation the rest of a transaction is planned in the same way. A plan that was made while a table was
+empty reads it whole, and is kept until the server analyzes the table: by then it may hold a million rows."""
+
+
+async def plain_connection(url: URL, **settings: str) -> "psycopg.AsyncConnection[TupleRow]":
+    """A new asynchronous connection of the bare driver, each of whose statements is a transaction.
+
+    Args:
+        url: From ``parse_url``; PostgreSQL.
+        settings: Of the server, beside those that every connection has.
+    """
+    return await cancellable.connect(libpq_url(url), **postgres_arguments(url, **settings))
+
+
+class NotConnectedError(Exception):
+    """A connection could not be opened, so nothing was sent."""
+
+
+class AutocommitConnection:
+    """An asynchronous connection, used by one task at a time.
+
+    It belongs to the event loop that uses it. A statement is committed by itself, so a loop that is kept busy reads
+    its answer late, but holds no lock meanwhile.
+
+    Args:
+        url: From ``parse_url``; PostgreSQL.
+        sockets: Where its connection is to be found by somebody who ends many at once.
+    """
+
+    def __init__(self, url: URL, sockets: SocketHandles | None = None) -> None:
+        self._url = url
+        self._sockets = sockets
+        self._schema = schema_in(url)
+        self._connection: psycopg.AsyncConnection[TupleRow] | None = None
+        self._used_at = 0.0
+
+    async def execute(self, statement: str, parameters: Mapping[str, Any]) -> "Sequence[TupleRow]":
+        """Send a statement, in a transaction of its own; its rows. After a fault it may have been committed or not.
+
+        Args:
+            statement: In it, the word ``cronograph`` stands for the schema of the tables.
+            parameters: Its parameters, by name.
+
+        Raises:
+            NotConnectedError: it has no connection and gets none; connections of others may still be open.
+        """
+        connection = await self._open()
+        rows = await self._rows(connection, _query(statement, self._schema), parameters)
+        self._used_at = time.monotonic()
+        return rows
+
+    async def _rows(
+        self, connection: "psycopg.AsyncConnection[TupleRow]", statement: LiteralString, parameters: Mapping[str, Any]
+    ) -> "Sequence[TupleRow]":
+        if not is_pooled(self._url):
+            cursor = await connection.execute(statement, parameters, binary=True, prepare=True)
+            return await cursor.fetchall()
+        async with connection.transaction():
+            await connection.execute(settings_of_transaction(**PLANS))  # pyright: ignore[reportArgumentType, reportCallIssue]
+            cursor = await connection.execute(statement, parameters, binary=True, prepare=False)
+            return await cursor.fetchall()
+
+    async def _open(self) -> "psycopg.AsyncConnection[TupleRow]":
+        if self._connection is not None and not await self._is_alive(self._connection):
+            await self.close()
+        if self._connection is None:
+            try:
+                self._connection = await plain_connection(self._url, **PLANS)
+            except (psycopg.OperationalError, OSError) as error:
+                raise NotConnectedError(str(error)) from error
+            if self._sockets is not None:
+                self._sockets.add(self._connection)
+        return self._connection
+
+    async def _is_alive(self, connection: "psycopg.AsyncConnection[TupleRow]") -> bool:
+        """A connection that was idle for a while may have died unnoticed; a busy one is not asked."""
+        if not connection.closed and time.monotonic() - self._used_at > IDLE_SECONDS:
+            with contextlib.suppress(psycopg.Error):
+                await connection.execute("SELECT 1")
+        return not connection.closed
+
+    async def close(self) -> None:
+        """Close the connection; the next use opens another."""
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            await connection.close()
+
+
+class SyncAutocommitConnection:
+    """A connection for any threads, one after the other. Not for an address with a pooler.
+
+    Args:
+        url: From ``parse_url``; PostgreSQL.
+    """
+
+    def __init__(self, url: URL) -> None:
+        self._url = url
+        self._schema = schema_in(url)
+        self._lock = threading.Lock()
+        self._connection: psycopg.Connection[TupleRow] | None = None
+        self._used_at = 0.0
+
+    def execute(self, statement: str, parameters: Mapping[str, Any]) -> "Sequence[TupleRow]":
+        """See ``AutocommitConnection.execute``."""
+        with self._lock:
+            rows = self._open().execute(_query(statement, self._schema), parameters, prepare=True).fetchall()
+            self._used_at = time.monotonic()
+            return rows
+
+    def _open(self) -> "psycopg.Connection[TupleRow]":
+        connection = self._connection
+        if connection is not None and not connection.closed and time.monotonic() - self._used_at > IDLE_SECONDS:
+            with contextlib.suppress(psycopg.Error):
+                connection.execute("SELECT 1")
+        if connection is None or connection.closed:
+            arguments = postgres_arguments(self._url)
+            connection = psycopg.connect(libpq_url(self._url), autocommit=True, **arguments)
+            self._connection = connection
+        return connection
+
+    def close(self) -> None:
+        """Close the connection once its statement has ended; the next use opens another."""
+        with self._lock:
+            connection, self._connection = self._connection, None
+            if connection is not None:
+                connection.close()
+
+
+def _query(statement: str, schema: str) -> LiteralString:
+    """For the types of psycopg, which are to keep what users write out of statements: these texts are all our own."""
+    return in_schema(statement, schema)  # pyright: ignore[reportReturnType]

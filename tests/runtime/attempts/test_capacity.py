@@ -1,0 +1,134 @@
+"""How many runs of which kind a node begins, and how many short ones ahead."""
+
+from collections import Counter
+
+import pytest
+
+from cronograph.jobs.core.model import Isolation
+from cronograph.jobs.registry import define
+from cronograph.jobs.runtime.attempts.capacity import PAUSE, Allowance, Capacity
+from cronograph.jobs.runtime.attempts.overcommit import HORIZON, Overcommit
+
+ASYNC, THREAD, PROCESS = Isolation.ASYNC, Isolation.THREAD, Isolation.PROCESS
+NOBODY = {THREAD: 0, PROCESS: 0}
+
+
+async def awaits() -> None:
+    """A coroutine."""
+
+
+def blocks() -> None:
+    """A thread."""
+
+
+def computes() -> None:
+    """A child process."""
+
+
+class Node:
+    """Rooms, and a clock that a test sets."""
+
+    def __init__(self, slots: int = 10, threads: int = 4, processes: int = 2) -> None:
+        self.now = 100.0
+        jobs = [define("awaits", awaits), define("blocks", blocks), define("computes", computes, isolation="process")]
+        self.capacity = Capacity(jobs, slots, {THREAD: threads, PROCESS: processes}, clock=lambda: self.now)
+
+    def allowances(self, **held: int) -> list[tuple[str, int]]:
+        found = self.capacity.allowances(Counter({Isolation(kind): count for kind, count in held.items()}), NOBODY)
+        return [(" ".join(allowance.jobs), allowance.count) for allowance in found]
+
+
+def test_a_claim_for_several_kinds_is_as_large_as_the_narrowest_and_others_follow_without_it() -> None:
+    node = Node()
+    assert node.allowances() == [("awaits blocks computes", 2), ("awaits blocks", 4), ("awaits", 10)]
+    assert node.allowances(process=2, thread=3) == [("awaits blocks", 1), ("awaits", 5)]
+    assert node.allowances(process=2, thread=4) == [("awaits", 4)]
+    assert node.allowances(**{"async": 10}) == []
+
+
+def test_kinds_with_equal_room_are_claimed_together() -> None:
+    assert Node(slots=2, threads=2, processes=2).allowances() == [("awaits blocks computes", 2)]
+
+
+def test_a_kind_that_is_closed_is_left_out() -> None:
+    node = Node()
+    node.capacity.close(PROCESS)
+    assert node.allowances() == [("awaits blocks", 4), ("awaits", 10)]
+    node.capacity.open(PROCESS)
+    assert len(node.allowances()) == 3
+
+
+def test_where_nothing_was_found_nobody_looks_for_a_moment_unless_there_is_news() -> None:
+    node = Node()
+    allowance = Allowance(("awaits",), 3)
+    node.capacity.note_empty(allowance.jobs)
+    assert node.capacity.was_empty(allowance.jobs)
+    assert not node.capacity.was_empty(("blocks",))
+    node.capacity.forget_empty()
+    assert not node.capacity.was_empty(allowance.jobs)
+    node.capacity.note_empty(allowance.jobs)
+    node.now += PAUSE
+    assert not node.capacity.was_empty(allowance.jobs)
+
+
+class TestAhead:
+    @staticmethod
+    def after(places: int, rate: float, claim: float, seconds: float = 1.0, waiting: int = 1) -> int:
+        """How many are begun ahead after runs have ended at this rate for so long."""
+        ahead, now, count = Overcommit(places), 0.0, 0
+        ahead.begin(now)
+        step = 0.02
+        for _ in range(round(seconds / step)):
+            now += step
+            for _ in range(round(rate * step)):
+                ahead.end()
+            ahead.claimed(claim)
+            count = ahead.count(now, waiting)
+        return count
+
+    def test_short_runs_are_begun_for_the_time_of_two_turns(self) -> None:
+        assert self.after(20, rate=4000, claim=0.005) == pytest.approx(4000 * 2 * 0.01, abs=2)
+
+    def test_never_for_longer_than_the_horizon(self) -> None:
+        assert self.after(20, rate=4000, claim=1.0) <= 4000 * HORIZON + 1
+
+    def test_long_runs_are_not_begun_ahead(self) -> None:
+        assert self.after(20, rate=50, claim=0.003) == 0
+
+    def test_a_run_that_would_wait_longer_than_the_horizon_is_not_begun_ahead(self) -> None:
+        assert self.after(1, rate=10, claim=0.02) == 0
+
+    def test_two_child_processes_have_one_or_two_ahead(self) -> None:
+        assert self.after(2, rate=100, claim=0.005) in {1, 2, 3}
+
+    def test_where_claims_are_what_is_awaited_the_rate_grows(self) -> None:
+        assert self.after(20, rate=4000, claim=0.005, waiting=0) > self.after(20, rate=4000, claim=0.005)
+
+    def test_two_ends_that_fall_together_are_no_rate(self) -> None:
+        ahead = Overcommit(2)
+        ahead.begin(0.0)
+        assert ahead.count(0.2, 0) == 0
+        ahead.end()
+        ahead.end()
+        assert ahead.count(0.21, 0) == 0
+        assert ahead.count(0.26, 0) == 0
+
+    def test_a_run_that_found_no_place_ends_it(self) -> None:
+        ahead = Overcommit(20)
+        ahead.begin(0.0)
+        for _ in range(400):
+            ahead.end()
+        assert ahead.count(0.1, 0) > 0
+        ahead.stall()
+        assert ahead.count(0.2, 0) == 0
+
+    def test_idle_time_says_nothing_about_the_rate(self) -> None:
+        ahead = Overcommit(20)
+        ahead.begin(0.0)
+        for _ in range(400):
+            ahead.end()
+        before = ahead.count(0.1, 1)
+        ahead.begin(1000.0)
+        for _ in range(40):
+            ahead.end()
+        assert ahead.count(1000.01, 1) == before

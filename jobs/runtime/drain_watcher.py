@@ -46,7 +46,7 @@ class DrainWatcher(Service):
     """
 
     def __init__(self, life: DrainableNode, drain_timeout: float, on_drained: Callable[[], None]) -> None:
-        super().__init__("retreat")
+        super().__init__("drain-watcher")
         self._life = life
         self._drain_timeout = drain_timeout
         self._on_drained = on_drained

@@ -22,7 +22,7 @@ from tests.support.waiting import eventually
 
 pytestmark = pytest.mark.postgres
 
-LEASED = replace(QUICK, heartbeat=0.5, lease=3.0, hard_stop_grace=10.0)
+LEASED = replace(QUICK, heartbeat=0.5, lease=3.0, hard_stop_grace=300.0)
 """A lease of three seconds, and more patience with jobs than it leaves."""
 
 
@@ -138,7 +138,7 @@ async def test_a_node_that_was_declared_dead_gives_its_jobs_no_time(
     past = Database(postgres_url)
     await past.write(rescue, dead, reason="the test says so")
     await past.close()
-    # With the grace of its settings it would go on for ten seconds.
+    # With the grace of its settings it would go on for five minutes.
     begun_at = len(steps(str(tmp_path / "witness")))
-    await eventually(lambda: engine.engine.node is not None and engine.engine.node.id != dead.id, within=8)
+    await eventually(lambda: engine.engine.node is not None and engine.engine.node.id != dead.id)
     assert begun_at > 0

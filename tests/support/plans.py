@@ -59,18 +59,18 @@ def rows_of(plan: dict[str, Any]) -> int:
     return round(scanned if "Scan" in plan["Node Type"] else 0) + below
 
 
-def rows_touched_on_a_line(url: str, statement: str, parameters: Mapping[str, Any]) -> int:
-    """Rows that a statement's scans touch where it is executed again and again on an ``AutocommitConnection``. It is executed here."""
-    return rows_of(_plan_on_a_line(url, statement, parameters))
+def rows_touched_on_autocommit(url: str, statement: str, parameters: Mapping[str, Any]) -> int:
+    """Rows that a statement's scans touch when an ``AutocommitConnection`` repeats it. It is executed here."""
+    return rows_of(_plan_on_autocommit(url, statement, parameters))
 
 
-def pages_touched_on_a_line(url: str, statement: str, parameters: Mapping[str, Any]) -> int:
+def pages_touched_on_autocommit(url: str, statement: str, parameters: Mapping[str, Any]) -> int:
     """Pages that such a statement looks at, each as often as it does. It is executed here."""
-    plan = _plan_on_a_line(url, statement, parameters)
+    plan = _plan_on_autocommit(url, statement, parameters)
     return int(plan["Shared Hit Blocks"] + plan["Shared Read Blocks"])
 
 
-def _plan_on_a_line(url: str, statement: str, parameters: Mapping[str, Any]) -> dict[str, Any]:
+def _plan_on_autocommit(url: str, statement: str, parameters: Mapping[str, Any]) -> dict[str, Any]:
     names = list(dict.fromkeys(re.findall(r"%\((\w+)\)s", statement)))
     for place, name in enumerate(names, 1):
         statement = statement.replace(f"%({name})s", f"${place}")

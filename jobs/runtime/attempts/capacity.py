@@ -97,9 +97,9 @@ class Capacity:
             one.claimed(seconds)
 
     def allowances(self, held: Counter[Isolation], waiting: Mapping[Isolation, int]) -> list[Allowance]:
-        """Rooms for claims to try one after the other: all kinds that have any, then without the narrowest, and so on.
+        """Allowances for claims to try in turn: for all kinds with free slots, then without the scarcest, and so on.
 
-        Each room has as many places as the narrowest of its kinds, since all that it brings may be of that one.
+        Each has as many places as the scarcest of its kinds, since every run that it brings may be of that one.
 
         Args:
             held: The attempts there are by kind.

@@ -22,7 +22,7 @@ class LaneClaims:
     is taken when the lane ends, or ``WHOLE_LOOK`` seconds later.
 
     Args:
-        database: The database of the line.
+        database: The database of the connection.
         connection: Used by these claims alone.
         clock: Seconds that only grow.
     """
@@ -55,5 +55,5 @@ class LaneClaims:
         return claim
 
     async def close(self) -> None:
-        """Close the line."""
+        """Close the connection."""
         await self._connection.close()

@@ -25,8 +25,8 @@ class LauncherSupervisor:
     Args:
         database: Where the node says why it has none.
         node: The node.
-        capacity: Open for runs of process jobs while child processes can be had at once: their time boxes begin with the
-            claim.
+        capacity: Takes runs of process jobs only while a child process is available at once: their timeouts start with
+            the claim.
         spawner: Starts launcher and children.
         size: How many children there may be.
         look_again: Called when there are some.

@@ -15,7 +15,7 @@ from .threads import ThreadPool
 
 
 class MiddlewareThread(ThreadBody):
-    """A plain function in a thread, within its surroundings.
+    """A plain function in a thread, within its middleware.
 
     Args:
         attempt: What it runs.

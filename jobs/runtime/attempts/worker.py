@@ -179,7 +179,7 @@ class Worker(Service):
             self._attempts.finisher.reclaim()
 
     def _share_turns(self) -> None:
-        """Where one transaction at a time can write, ends and claims share it; elsewhere ends have their own line."""
+        """Ends and claims share a transaction where one at a time can write; else ends have their own connection."""
         if self._lane is None:
             self._attempts.finisher.lend(self._work.set)
 
@@ -249,7 +249,7 @@ class Worker(Service):
         return Order(ended, reserved, allowance.count, ahead), allowance.jobs
 
     def _allowance(self, held: Counter[Isolation], tried: set[tuple[str, ...]]) -> Allowance:
-        """The widest room that was not tried yet, unless nothing was found for it a moment ago."""
+        """The largest allowance that was not tried yet, unless nothing was found for it a moment ago."""
         allowances = self._capacity.allowances(held, self._attempts.waiting)
         if not allowances and self._prefetch:
             return Allowance(self._capacity.jobs, 0)

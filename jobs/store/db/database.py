@@ -61,7 +61,7 @@ _CANCELLED = "57014"
 """How PostgreSQL says that a statement took longer than it may."""
 _ATTEMPTS = 4
 _AGAIN = 0.2
-"""Seconds between two tries of somebody who is patient."""
+"""Seconds between two tries of a read that is retried."""
 
 
 class Access(Protocol):
@@ -103,7 +103,8 @@ class Access(Protocol):
 class Database:
     """The access of one part of a process to its database. Start is lazy; ``close`` is idempotent.
 
-    Each part has its own, so that none can use up the connections of another: the engine, and ``separate_pool`` for the API.
+    Each part has its own connections, so that none can use up those of another: the engine has one, the API gets one
+    by ``separate_pool``.
 
     Args:
         url: A database URL as ``parse_url`` takes it.
@@ -311,7 +312,7 @@ class Database:
         *args: P.args,
         **kwargs: P.kwargs,
     ) -> T:
-        """Run ``function(line, …)`` and wake whom its statement concerns."""
+        """Run ``function(connection, …)`` and wake whom its statement concerns."""
         self.usage.statements += 1
         result, wakes = await function(connection, *args, **kwargs)
         self._notify(wakes)

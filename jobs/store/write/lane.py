@@ -36,8 +36,8 @@ class Lane(Enum):
     """What a look at the queue found.
 
     ``TAKEN``: nothing or one lane, which was served. ``MIXED``: more than one lane, or runs that have to be judged; the
-    general claim sees to them, and nothing was taken. ``NOT_ACCEPTING``: the node may take nothing. ``SHARED``: runs of jobs
-    that the node does not know are pending too, and nothing was taken.
+    general claim sees to them, and nothing was taken. ``NOT_ACCEPTING``: the node may take nothing. ``SHARED``: runs of
+    jobs that the node does not know are pending too, and nothing was taken.
     """
 
     TAKEN = 0

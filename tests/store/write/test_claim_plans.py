@@ -20,7 +20,7 @@ from cronograph.jobs.store.write import claims, runs
 from cronograph.jobs.store.write.candidates import Want, candidates
 from cronograph.jobs.store.write.claims import Source
 from cronograph.jobs.store.write.pending_jobs import jobs_among_others
-from tests.support.plans import pages_touched_on_a_line, rows_touched_on_a_line, work
+from tests.support.plans import pages_touched_on_autocommit, rows_touched_on_autocommit, work
 from tests.support.storage import START, Stored
 
 UNKNOWN = 3_000
@@ -249,7 +249,7 @@ async def test_neither_does_the_claim_of_the_only_lane(postgres_url: str, analyz
     assert (claim.served, claim.more, [one.run.id for one in claim.started]) == (True, True, mine[:3])
     for statement, parameters in line.sent:
         # It takes the fourth.
-        assert rows_touched_on_a_line(postgres_url, statement, parameters) <= FEW_ROWS
+        assert rows_touched_on_autocommit(postgres_url, statement, parameters) <= FEW_ROWS
     assert {run.id for run in stored.rows(tables.run, state="running")} == set(mine)
     await line.close()
     stored.close()
@@ -275,7 +275,7 @@ async def test_a_claim_that_goes_on_does_not_walk_through_what_was_taken(postgre
         claim, _ = await claim_lane(line, node.claimant, FairnessState(), slots=4, behind=place)
         assert (claim.served, claim.more, len(claim.started)) == (True, True, 4)
         # It takes the next four.
-        pages.append(pages_touched_on_a_line(postgres_url, *line.sent[-1]))
+        pages.append(pages_touched_on_autocommit(postgres_url, *line.sent[-1]))
         place = claim.place
     whole, behind = pages
     assert behind < FEW_PAGES < whole

@@ -91,6 +91,7 @@ schema: install-test ## Write graphql/schema.graphql, its page in docs/ and the 
 	$(BIN)/python -m cronograph.server.cli.reference > docs/cli-reference.md
 	$(BIN)/python -m cronograph.graphql.generation.client_reference > docs/client-reference.md
 	$(BIN)/python -m cronograph.jobs.builtin.reference > docs/built-in-jobs.md
+	$(BIN)/python -m cronograph.server.task_files.published > docs/tasks.schema.json
 
 chaos: install-test pgbouncer ## Break nodes, connections and clocks for minutes, and judge what is left; CHAOS_ARGS="--seed 7 --minutes 3"
 	@$(BIN)/python -m tests.chaos $(CHAOS_ARGS)

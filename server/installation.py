@@ -65,6 +65,7 @@ class Installation:
         clock: The clocks of this process.
         who: Tells who asks in the place of our own sign-in.
         set_up_by_link: Whether a start without an administrator says by which link one is made.
+        counts: What the node counts of its runs.
         metrics: What a monitoring system is told.
         parts: Put together of these.
         asgi: The application that answers.
@@ -79,13 +80,20 @@ class Installation:
     clock: Clock = field(default_factory=Clock)
     who: Who | None = None
     set_up_by_link: bool = True
+    counts: NodeCounts = field(default_factory=NodeCounts, init=False)
     metrics: Metrics = field(init=False)
     parts: Parts = field(init=False)
     asgi: Starlette = field(init=False)
 
     def __post_init__(self) -> None:
         """Put together."""
-        self.parts = self._parts()
+        parts = self._parts()
+        databases = parts.of_engine, parts.database, parts.costly, parts.searched
+        node = node_parts(parts.engine, self.counts, parts.requests, databases, parts.streams)
+        self.metrics = Metrics(node, Cluster(parts.database))
+        if self.settings.metrics != "off" and self.settings.metrics_port is None:
+            parts = replace(parts, metrics=self.metrics, opens_metrics=self._opens_metrics())
+        self.parts = parts
         self.asgi = build_app(self.parts)
 
     def _parts(self) -> Parts:
@@ -105,12 +113,8 @@ class Installation:
             person = LOCAL_ADMINISTRATOR if open_to_all else await person_behind(database, submitter)
             return Context(database, feeds.bus, feeds.log_feed, replace(person, address=place), keys=keys)
 
-        costly, searched = (
-            of_engine.separate_pool("api-costly"),
-            of_engine.separate_pool("api-search", bounds_of(schema.limits)),
-        )
         api = OwnApi(schema, context_of)
-        services = Services(of_engine, api, self.settings.http_allow, keys)
+        services = Services(of_engine, api, self.settings.http_allow, keys, self.counts)
         engine = EngineThread(
             services,
             self.registry,
@@ -120,24 +124,17 @@ class Installation:
             on_drained=self.on_drained,
             clock=self.clock,
         )
-        streams, requests = OpenStreams(schema.limits.open_streams), RequestCounts()
-        databases = of_engine, database, costly, searched
-        node = node_parts(engine, services.counts, requests, databases, streams)
-        self.metrics = Metrics(node, Cluster(database))
         return Parts(
             schema=schema,
             database=database,
-            costly=costly,
-            searched=searched,
+            costly=of_engine.separate_pool("api-costly"),
+            searched=of_engine.separate_pool("api-search", bounds_of(schema.limits)),
             of_engine=of_engine,
             engine=engine,
             wakeup=wakeup,
             feeds=feeds,
             lifecycle=self.lifecycle,
-            streams=streams,
-            requests=requests,
-            metrics=self.metrics if self.settings.metrics != "off" and self.settings.metrics_port is None else None,
-            opens_metrics=self._opens_metrics(),
+            streams=OpenStreams(schema.limits.open_streams),
             hosts=frozenset(self.hosts),
             proxies=parse_networks(self.settings.trusted_proxies),
             site=Site(),

@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import signal
 import sys
 from collections.abc import Awaitable, Callable, Coroutine
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, closing
@@ -23,6 +24,7 @@ from .installation import Installation
 from .process.collector import leave_out_what_stays
 from .process.lifecycle import Lifecycle, Phase
 from .process.stopping import StopRequest
+from .task_files.applying import TaskFiles
 
 log = logging.getLogger("cronograph")
 
@@ -115,8 +117,17 @@ class Service:
     def _side_port(self, made: Installation) -> AbstractAsyncContextManager[None]:
         return side_port(self.settings, self.lifecycle, lambda: made.parts.engine.ready, made.metrics)
 
+    async def _prepare(self, database: Database) -> None:
+        """What is done with the tables before this process serves."""
+        if self.prepare is not None:
+            await self.prepare(database)
+        if self.settings.tasks is not None:
+            files = TaskFiles(self.settings.tasks, database)
+            asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, files.apply_again)
+            await files.apply()
+
     async def _start(self, made: Installation) -> None:
-        await made.start(self.prepare)
+        await made.start(self._prepare)
         self.on_ready(made.url, made.parts.engine.node_name or "")
 
 

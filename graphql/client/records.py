@@ -169,6 +169,7 @@ class Task(Record):
     counter: int
     version: int
     checkpoint: Any
+    definition: Any
     created_at: datetime
     updated_at: datetime
     job_known: bool

@@ -166,7 +166,6 @@ class Task:
     """A stored task. ``next_nominal`` is nominal, ``next_execution`` includes the jitter; both None = finished.
 
     ``signature`` is that of the version of its job that its arguments were checked against; None = they were not.
-    ``set_name`` is the set of a file that it belongs to.
     """
 
     id: int
@@ -245,9 +244,8 @@ class NewRun:
 class Run:
     """A stored run. ``attempt`` counts starts and only grows; ``failures`` counts failures and losses.
 
-    ``checkpoint`` is what its job saved, if the run has no task to keep it. ``signature`` is that of the version of its
-    job that its arguments were checked against; None = they were not. ``carried`` is what its attempts get from where
-    it was enqueued, beside its arguments.
+    ``checkpoint``: what its job saved, if no task keeps it. ``signature``: of the version of its job that its arguments
+    were checked against; None = they were not. ``carried``: what its attempts get from where it was enqueued.
     """
 
     id: int

@@ -78,16 +78,14 @@ class TaskOfFile(FileModel):
     def wanted(self, name: str) -> WantedTask:
         """The engine's form: what was written, and nothing else."""
         settings: dict[str, Any] = {}
-        for key in self.model_fields_set:
+        for key in sorted(self.model_fields_set - {"job", "schedule"}):
             value = getattr(self, key)
-            if key in {"job", "schedule"}:
-                if value is None:
-                    continue
-                key, value = ("job_name", value) if key == "job" else ("schedule", _schedule(value))
-            elif value is not None and key in _ENUMS:
-                value = _ENUMS[key](value)
-            settings[key] = value
-        return WantedTask(name, dict(sorted(settings.items())))
+            settings[key] = _ENUMS[key](value) if value is not None and key in _ENUMS else value
+        if self.job is not None:
+            settings["job_name"] = self.job
+        if self.schedule is not None:
+            settings["schedule"] = _schedule(self.schedule)
+        return WantedTask(name, settings)
 
 
 def _schedule(value: str | ScheduleOfFile) -> ScheduleSpec:

@@ -3,7 +3,7 @@
 import os
 import re
 import tomllib
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, cast
 
@@ -82,7 +82,8 @@ def _read(path: Path, environment: Mapping[str, str]) -> list[TaskFile]:
         try:
             files.append(TaskFile.model_validate(filled))
         except ValidationError as error:
-            faults += (_sentence(where, fault) for fault in cast("Sequence[Any]", error.errors(include_url=False)))
+            found = cast("Sequence[Any]", error.errors(include_url=False))
+            faults += (_sentence(where, fault) for fault in found if not _is_of_other_form(fault))
     if faults:
         raise TaskFilesError(faults)
     return files
@@ -120,10 +121,10 @@ class _StrictLoader(yaml.SafeLoader):
 def _filled(value: Any, environment: Mapping[str, str], where: str, place: tuple[str, ...], faults: list[str]) -> Any:  # noqa: ANN401 - a document
     """The document with the values of variables in the place of ``${NAME}``."""
     if isinstance(value, dict):
-        inner = cast("dict[Any, Any]", value)
+        inner: dict[Any, Any] = value
         return {key: _filled(one, environment, where, (*place, str(key)), faults) for key, one in inner.items()}
     if isinstance(value, list):
-        several = cast("list[Any]", value)
+        several: list[Any] = value
         return [_filled(one, environment, where, (*place, str(at)), faults) for at, one in enumerate(several)]
     if not isinstance(value, str):
         return value
@@ -143,17 +144,17 @@ def _filled(value: Any, environment: Mapping[str, str], where: str, place: tuple
     return _VARIABLE.sub(fill, value)
 
 
+def _is_of_other_form(fault: Mapping[str, Any]) -> bool:
+    """A schedule is text or a table: a table that is wrong is not wrong because it is no text, nor the reverse."""
+    is_table = isinstance(fault.get("input"), dict)
+    return "schedule" in fault["loc"] and fault["type"] == ("string_type" if is_table else "model_type")
+
+
 def _sentence(where: str, fault: Mapping[str, Any]) -> str:
-    place = ".".join(str(part) for part in fault["loc"] if part not in {"str", "ScheduleOfFile"})
+    parts = [str(part) for part in fault["loc"]]
+    place = ".".join(part for part in parts if part not in {"str", "ScheduleOfFile"} and "[" not in part)
     what = {"extra_forbidden": "is unknown", "missing": "is missing"}.get(fault["type"])
     if what is None:
         got = repr(fault.get("input"))
         what = f"{str(fault['msg']).removeprefix('Value error, ')}, got {got[:80]}"
     return f"{where}: {place}: {what}" if place else f"{where}: {what}"
-
-
-def names_of(sets: Sequence[WantedSet]) -> Iterator[str]:
-    """The names of all tasks."""
-    for one in sets:
-        for task in one.tasks:
-            yield task.name

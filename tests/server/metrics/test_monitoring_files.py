@@ -16,7 +16,7 @@ from tests.support.requirements import unavailable
 from tests.support.waiting import wait_until
 from tests.support.web import get
 
-FOLDER = Path(__file__).parents[3] / "docs" / "monitoring"
+FOLDER = Path(__file__).parents[3] / "docs" / "monitoring"  # its README.md too
 PROGRAMS = "/usr/bin:/usr/local/bin"
 
 
@@ -48,7 +48,7 @@ def test_a_real_prometheus_scrapes_a_server(sqlite_url: str, processes: ProcessS
     port = free_port()
     target = server.url.removeprefix("http://")
     readme = (FOLDER / "README.md").read_text()
-    config = re.search(r"```yaml\n(scrape_configs:.*?)```", readme, re.DOTALL)
+    config = re.search(r"```yaml[^\n]*\n(scrape_configs:.*?)```", readme, re.DOTALL)
     assert config is not None
     text = config[1].replace("localhost:8000", target).replace("15s", "1s")
     (tmp_path / "prometheus.yml").write_text(text)

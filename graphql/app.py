@@ -8,8 +8,6 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route, WebSocketRoute
 
-from graphql import GraphQLError
-
 from .errors import UserFacingError, error_answer, mask
 from .schema_factory import GuardedSchema
 from .transport.body import BodyReader
@@ -77,9 +75,9 @@ def graphql_routes(
         try:
             await get_context(request)
         except Exception as error:  # noqa: BLE001 - masked and logged; a deliberate one passes unchanged
-            return _refused(mask(error))
+            return masked_response(error)
         if allow_list is not None:
-            return _refused(UserFacingError(ONLY_LISTED, code="DOCUMENT_NOT_ALLOWED", http_status=403))
+            return masked_response(UserFacingError(ONLY_LISTED, code="DOCUMENT_NOT_ALLOWED", http_status=403))
         # In a thread: the first time it is put together, which takes a tenth of a second.
         sdl = await to_thread(lambda: schema.sdl)
         return PlainTextResponse(sdl, headers={"cache-control": "no-cache", "x-content-type-options": "nosniff"})
@@ -91,6 +89,11 @@ def graphql_routes(
     ]
 
 
-def _refused(error: GraphQLError) -> Response:
-    status = error.http_status if isinstance(error, UserFacingError) else None
-    return JSONResponse(error_answer([error]), status or 500, headers={"cache-control": "no-store"})
+def masked_response(error: Exception) -> Response:
+    """The answer of a plain route that failed: a deliberate error as it is, any other masked and logged."""
+    shown = mask(error)
+    if isinstance(shown, UserFacingError):
+        status = shown.http_status or 500
+    else:
+        status = 503 if (shown.extensions or {}).get("code") == "UNAVAILABLE" else 500
+    return JSONResponse(error_answer([shown]), status, headers={"cache-control": "no-store"})

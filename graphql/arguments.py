@@ -4,6 +4,7 @@ Faults in arguments of queries and subscriptions are GraphQL errors with code ``
 mutations become ``errors`` of the payload (see ``changes``).
 """
 
+from functools import cache
 from typing import Annotated, Final, TypeAlias
 
 import strawberry
@@ -13,6 +14,7 @@ from .scalars import MAX_BIGINT, unstorable
 
 DEFAULT_PAGE: Final = 50
 MAX_PAGE: Final = 200
+DEFAULT_STRIP: Final = 60
 MAX_COUNT: Final = 100
 MAX_JOB_LOGS: Final = 1_000
 MAX_LINES: Final = 1_000
@@ -97,6 +99,7 @@ def decimal(value: str) -> int | None:
     return number if number <= MAX_BIGINT else None
 
 
+@cache
 def camel(name: str) -> str:
     """The schema's name of a Python name: ``misfire_grace`` is ``misfireGrace``."""
     head, *rest = name.strip("_").split("_")

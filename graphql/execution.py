@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass
 from typing import Any, Final, TypeAlias, cast
 
 from graphql.pyutils import Path, gather_with_cancel
@@ -18,7 +19,8 @@ from graphql import (
 
 from .guard.answer import AnswerSize
 from .guard.limits import LimitExceeded, Limits
-from .plain_fields import PlainField, PlainFields, ReadyField
+from .metered import METER, Meter
+from .plain_fields import Known, PlainFields, ReadyField
 
 ADVICE: Final = "Ask for fewer rows, or for fewer of the long texts."
 
@@ -28,11 +30,25 @@ LIMITS: Final = "cronograph-limits"
 PLAIN_FIELDS: Final = "cronograph-plain-fields"
 """Under this key they find the plain fields, if these are to be answered without graphql-core's ceremony."""
 
-Plan = tuple[tuple[str, PlainField | ReadyField | None, Any], ...]
+Plan = tuple[tuple[str, Known, Any], ...]
 """The fields of one selection in order: the name in the answer, what is known of it, graphql-core's details."""
 
-EventBounds: TypeAlias = Callable[[Any], AbstractAsyncContextManager[Any]]
-"""Lets one event of a subscription be executed: from the operation's context, the context for it while a block runs."""
+
+@dataclass(frozen=True, slots=True)
+class Admitted:
+    """What an execution may use.
+
+    Attributes:
+        context: the one for it.
+        meter: charges its caller.
+    """
+
+    context: Any
+    meter: Meter
+
+
+EventBounds: TypeAlias = Callable[[Any], AbstractAsyncContextManager[Admitted]]
+"""Lets one event of a subscription be executed: from the operation's context, what it may use while a block runs."""
 
 BOUNDS: Final = "cronograph-bounds"
 """Under this key of an operation's extensions its executor finds the `EventBounds`; None = no event has any."""
@@ -56,6 +72,7 @@ class OperationExecutor(StrawberryGraphQLCoreExecutionContext):
         self._size = AnswerSize(limits.answer_bytes)
         extensions: Mapping[str, Any] = self.operation_extensions or {}
         self._bounds: EventBounds | None = extensions.get(BOUNDS)
+        self._meter: Meter | None = extensions.get(METER)
         self._plain: PlainFields | None = self.schema.extensions.get(PLAIN_FIELDS)
         if self.middleware_manager is not None and self.middleware_manager.middlewares:
             # Somebody wants to see every field.
@@ -68,10 +85,14 @@ class OperationExecutor(StrawberryGraphQLCoreExecutionContext):
         return super().execute_operation(serially) if self._bounds is None else self._execute_event(self._bounds)
 
     async def _execute_event(self, bounds: EventBounds) -> Any:  # noqa: ANN401 - as graphql-core has it
-        async with bounds(self.context_value) as context:
-            self.context_value = context
-            result: Any = super().execute_operation(serially=False)
-            return await result if self._is_awaitable(result) else result
+        async with bounds(self.context_value) as admitted:
+            self.context_value = admitted.context
+            self._meter = admitted.meter
+            return await admitted.meter.of(self._answer_event())
+
+    async def _answer_event(self) -> Any:  # noqa: ANN401 - as graphql-core has it
+        result: Any = super().execute_operation(serially=False)
+        return await result if self._is_awaitable(result) else result
 
     @override
     def execute_root_grouped_field_set(
@@ -86,6 +107,19 @@ class OperationExecutor(StrawberryGraphQLCoreExecutionContext):
         self._size = AnswerSize(self._answer_bytes)
         fields = self._root_fields.setdefault(root_type.name, grouped_field_set)
         return super().execute_root_grouped_field_set(root_type, root_value, fields, serially, position_context)
+
+    @override
+    def execute_field(
+        self,
+        parent_type: GraphQLObjectType,
+        source: Any,
+        field_details_list: Any,
+        path: Path,
+        position_context: Any,
+    ) -> Any:
+        """Execute a field as graphql-core does; one that has to wait may get a task of its own, so it is timed here."""
+        value: Any = super().execute_field(parent_type, source, field_details_list, path, position_context)
+        return self._meter.of(value) if self._meter is not None and self._is_awaitable(value) else value
 
     @override
     def execute_fields(
@@ -110,7 +144,7 @@ class OperationExecutor(StrawberryGraphQLCoreExecutionContext):
         awaitable: list[str] = []
         try:
             for name, known, details in plan:
-                plain = known if type(known) is PlainField else None
+                plain = None if isinstance(known, ReadyField) else known
                 value = Undefined if plain is None else plain.shown(getattr(source_value, plain.attribute, Undefined))
                 if value is Undefined:
                     own = Path(path, name, parent_type.name)
@@ -132,7 +166,7 @@ class OperationExecutor(StrawberryGraphQLCoreExecutionContext):
         self,
         parent: GraphQLObjectType,
         source: Any,  # noqa: ANN401
-        known: PlainField | ReadyField | None,
+        known: Known,
         details: Any,  # noqa: ANN401
         path: Path,
         position_context: Any,  # noqa: ANN401

@@ -26,6 +26,7 @@ from ..jobs.store.read.listing.aggregates import Listing
 from ..jobs.store.read.listing.criteria import Criteria
 from ..jobs.store.read.listing.keyset import Page, PageRequest
 from ..jobs.store.read.listing.searching import Counted, Keys, capped
+from ..jobs.store.read.strips import Strip, strips_of_tasks
 from .guard.searches import Searches
 from .slices import Slices
 
@@ -226,6 +227,11 @@ class Loaders:
         return DataLoader(self._load_running_on, max_batch_size=MAX_BATCH)
 
     @cached_property
+    def strips(self) -> DataLoader[tuple[int, int], Strip]:
+        """The newest occurrences of tasks, by the task's id and how many."""
+        return DataLoader(self._load_strips, max_batch_size=MAX_BATCH)
+
+    @cached_property
     def lines(self) -> DataLoader[LinesKey, logs.LogPart]:
         """Pages of log lines."""
         return DataLoader(self._load_lines, max_batch_size=MAX_BATCH)
@@ -369,6 +375,13 @@ class Loaders:
     async def _load_running_on(self, ids: list[int]) -> list[int]:
         found = await self._database.read(runs.running_on, ids)
         return [found.get(node_id, 0) for node_id in ids]
+
+    async def _load_strips(self, keys: list[tuple[int, int]]) -> list[Strip]:
+        found: dict[tuple[int, int], Strip] = {}
+        for size in {size for _, size in keys}:
+            read = await self._database.read(strips_of_tasks, [task for task, asked in keys if asked == size], size)
+            found |= {(task, size): strip for task, strip in read.items()}
+        return [found[key] for key in keys]
 
     async def _load_lines(self, keys: list[LinesKey]) -> list[logs.LogPart]:
         found: dict[LinesKey, logs.LogPart] = {}

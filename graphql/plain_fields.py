@@ -10,8 +10,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from enum import Enum
-from types import MappingProxyType
-from typing import Any, Final, cast
+from math import isfinite
+from types import MappingProxyType, NoneType
+from typing import Any, Final, TypeAlias, cast
 
 from strawberry.schema.schema_converter import GraphQLCoreConverter
 from strawberry.types.base import StrawberryObjectDefinition
@@ -20,7 +21,9 @@ from strawberry.types.field import StrawberryField
 from graphql import (
     GraphQLBoolean,
     GraphQLEnumType,
+    GraphQLFloat,
     GraphQLID,
+    GraphQLList,
     GraphQLNonNull,
     GraphQLObjectType,
     GraphQLSchema,
@@ -31,6 +34,9 @@ from graphql import (
 
 SAME: Final[Mapping[object, type]] = {GraphQLString: str, GraphQLID: str, GraphQLBoolean: bool}
 """Values of exactly this Python type are in the answer as they are."""
+
+SAME_OF_OURS: Final[Mapping[str, type]] = {"BigInt": int, "DateTime": str}
+"""The same for scalars of ours, by name: a text is a time that the database has written."""
 
 USUAL: Final = frozenset({str, int, float, bool, datetime, dict, list})
 """Of these exact types a value cannot be an error, nor something to wait for."""
@@ -97,14 +103,56 @@ class ReadyField:
         return None if held is None and self.declared is self.kind else Undefined
 
 
+@dataclass(frozen=True, slots=True)
+class PlainColumn:
+    """A plain field whose value is a list of leaves.
+
+    Attributes:
+        attribute: Where its value is.
+        item: How each of its values is shown.
+        kept: Of these types finite numbers are in the answer as they are; None = of none.
+    """
+
+    attribute: str
+    item: PlainField
+    kept: frozenset[type] | None = None
+
+    def shown(self, values: object) -> object:
+        """What the answer shows of a list; ``Undefined`` = that is to be found out in the ordinary way."""
+        if type(values) is not list:
+            return Undefined
+        column = cast("list[object]", values)
+        kinds = set(map(type, column))
+        if kinds == {self.item.same}:
+            return column
+        if (
+            self.kept is not None
+            and kinds <= self.kept
+            and all(map(isfinite, cast("list[float]", filter(None, column))))
+        ):
+            return column
+        show = self.item.shown
+        if self.item.names and USUAL.isdisjoint(kinds):
+            # Of the members of an enum there are few, however long the column is.
+            each = {value: show(value) for value in set(column)}
+            found = [each[value] for value in column]
+        else:
+            found = [show(value) for value in column]
+        return Undefined if type(Undefined) in set(map(type, found)) else found
+
+
+Known: TypeAlias = PlainField | PlainColumn | ReadyField | None
+"""What is known of a field."""
+
+
 class PlainFields:
     """Finds the plain and the ready fields of a schema, and remembers what it found."""
 
     def __init__(self, schema: GraphQLSchema) -> None:
         self._schema = schema
-        self._found: dict[tuple[str, str], PlainField | ReadyField | None] = {}
+        self._found: dict[tuple[str, str], Known] = {}
 
-    def find(self, parent: GraphQLObjectType, name: str) -> PlainField | ReadyField | None:
+    def find(self, parent: GraphQLObjectType, name: str) -> Known:
         """The field ``name`` of a type if it is plain, or may be ready."""
         key = (parent.name, name)
         try:
@@ -113,7 +161,7 @@ class PlainFields:
             found = self._found[key] = self._look(parent, name)
             return found
 
-    def _look(self, parent: GraphQLObjectType, name: str) -> PlainField | ReadyField | None:
+    def _look(self, parent: GraphQLObjectType, name: str) -> Known:
         field = self._schema.get_field(parent, name)
         known = None if field is None else field.extensions.get(GraphQLCoreConverter.DEFINITION_BACKREF)
         if field is None or field.args or not isinstance(known, StrawberryField):
@@ -124,10 +172,29 @@ class PlainFields:
         if isinstance(leaf, GraphQLObjectType) and not (known.extensions or known.permission_classes):
             made_by = class_of(leaf)
             return None if made_by is None else ReadyField(known.python_name, leaf, kind, made_by)
-        if not known.is_basic_field or not is_leaf_type(leaf) or known.default_resolver is not getattr:
+        if not known.is_basic_field or known.default_resolver is not getattr:
             return None
-        names = _names(leaf) if isinstance(leaf, GraphQLEnumType) else {}
-        return PlainField(known.python_name, SAME.get(leaf), leaf.coerce_output_value, names, nullable)
+        if isinstance(leaf, GraphQLList):
+            item = _plain(known.python_name, cast("Any", leaf).of_type)
+            return None if item is None else PlainColumn(known.python_name, item, _kept(cast("Any", leaf).of_type))
+        return _plain(known.python_name, kind)
+
+
+def _plain(attribute: str, kind: Any) -> PlainField | None:  # noqa: ANN401 - any type of the schema
+    """How the values of a type are shown; None if it is no leaf."""
+    nullable = not isinstance(kind, GraphQLNonNull)
+    leaf: Any = kind if nullable else cast("Any", kind).of_type
+    if not is_leaf_type(leaf):
+        return None
+    names = _names(leaf) if isinstance(leaf, GraphQLEnumType) else {}
+    same = SAME.get(leaf) or SAME_OF_OURS.get(leaf.name)
+    return PlainField(attribute, same, leaf.coerce_output_value, names, nullable)
+
+
+def _kept(kind: Any) -> frozenset[type] | None:  # noqa: ANN401 - any type of the schema
+    if kind is GraphQLFloat:
+        return frozenset({float, NoneType})
+    return frozenset({float}) if isinstance(kind, GraphQLNonNull) and kind.of_type is GraphQLFloat else None
 
 
 def class_of(kind: GraphQLObjectType) -> type | None:

@@ -38,6 +38,11 @@ def parse_time(value: object) -> datetime:
         raise GraphQLError(f"DateTime: {_shown(value)} is no time of the calendar: {error}") from None
 
 
+def serialize_time(value: datetime | str) -> str:
+    """A time as the API writes it; a text is one that the database has written in that form."""
+    return value if isinstance(value, str) else time_text(value)
+
+
 def serialize_bigint(value: int) -> int:
     """The number as it is: a JSON number."""
     return value
@@ -74,7 +79,7 @@ SCALARS: Final[Mapping[object, ScalarDefinition]] = {
         description="An instant as RFC 3339 in UTC, e.g. `2026-01-31T09:30:00Z`; up to six decimals. "
         "In input any offset is accepted, and one is required.",
         specified_by_url="https://datatracker.ietf.org/doc/html/rfc3339",
-        serialize=time_text,
+        serialize=serialize_time,
         parse_value=parse_time,
     ),
     BigInt: strawberry.scalar(

@@ -5,12 +5,12 @@ from collections.abc import Callable, Iterable, Mapping
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
-from .actions.queue.enqueue import Transaction, enqueue_autocommit, enqueue_sync
-from .actions.queue.enqueue_many import enqueue_many_sync
 from .actions.runs import cancel_runs
 from .core.errors import ConfigurationError
 from .core.model import Json, Run
 from .core.run_spec import RunSpec
+from .queue.enqueue import Transaction, enqueue_autocommit, enqueue_sync
+from .queue.enqueue_many import enqueue_many_sync
 from .registry import Registry, default_registry
 from .registry.queue import RunQueue
 from .store.db import dialect

@@ -16,7 +16,7 @@ from .registry import JobDefinition, JobOptions, Registry, default_registry, def
 from .registry.queue import RunOptions, RunQueue, check_session, in_seconds
 
 if TYPE_CHECKING:
-    from .actions.queue.enqueue import AsyncTransaction, Transaction
+    from .queue.enqueue import AsyncTransaction, Transaction
 
 F = ParamSpec("F")
 """The parameters of the function."""

@@ -1,9 +1,11 @@
 """How much an answer holds: counted while it is made, so that one that is too large is not made to its end."""
 
-from typing import Any, cast
+from types import NoneType
+from typing import Any, Final, cast
 
 _NUMBER = 8
 """What a value that is neither text nor a container counts, in bytes; few JSON numbers are longer."""
+_SHORT: Final = frozenset({int, float, bool, NoneType})
 
 
 class AnswerSize:
@@ -38,6 +40,16 @@ class AnswerSize:
                 self._left -= sum(map(len, found))
                 pending += found.values()
             elif isinstance(one, list):
-                pending += cast("list[object]", one)
+                self._add_list(cast("list[object]", one), pending)
             else:
                 self._left -= len(one) if isinstance(one, str) else _NUMBER
+
+    def _add_list(self, values: list[object], pending: list[object]) -> None:
+        """Columns of thousands of texts or numbers are counted at once."""
+        kinds = set(map(type, values))
+        if kinds == {str}:
+            self._left -= sum(map(len, cast("list[str]", values)))
+        elif kinds <= _SHORT:
+            self._left -= _NUMBER * len(values)
+        else:
+            pending += values

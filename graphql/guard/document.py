@@ -30,6 +30,7 @@ from ...jobs.core.auth.roles import Role
 from ..errors import UserFacingError, coded, shorten
 from .cost import Guard, Measure
 from .limits import LimitExceeded, Limits
+from .refusals import Refusals
 from .rights import Requirement, requirements_of
 
 RULES: Final[tuple[type[ASTValidationRule], ...]] = (
@@ -126,8 +127,8 @@ class Prepared:
 class DocumentStore:
     """Prepares operations and keeps valid documents, least recently used out first.
 
-    Only valid documents are kept, so that nonsense cannot push out the documents of real clients, and the size is
-    counted in syntax nodes, which is what costs memory.
+    Of others only the errors are kept, apart, so that nonsense cannot push out the documents of real clients. The size
+    is counted in syntax nodes, which is what costs memory.
     """
 
     def __init__(
@@ -140,6 +141,11 @@ class DocumentStore:
         self.guard = Guard(schema, limits)
         self._documents: OrderedDict[str, tuple[Document, int]] = OrderedDict()
         self._nodes = 0
+        self._refused = Refusals()
+
+    def knows(self, text: str) -> bool:
+        """Whether checking a document again costs next to nothing."""
+        return text in self._documents or text in self._refused
 
     def prepare(self, text: str, variables: Mapping[str, Any] | None, operation_name: str | None) -> Prepared:
         """Check an operation against syntax, limits and schema.
@@ -153,6 +159,9 @@ class DocumentStore:
             RequestRefused: with every error found; each has a code (`SYNTAX_ERROR`, `LIMIT_…`, `VALIDATION_ERROR`,
                 `UNKNOWN_OPERATION`).
         """
+        refused = self._refused.find(text)
+        if refused:
+            raise RequestRefused(refused)
         values = dict(variables or {})
         document = self.load(text)
         operation = _choose(document.ast, operation_name, self.limits)
@@ -190,15 +199,20 @@ class DocumentStore:
         try:
             return Document(text, _parse(text, self.limits))
         except LimitExceeded as error:
-            raise RequestRefused([error]) from None
+            raise self._refuse(text, [error]) from None
         except GraphQLError as error:
-            raise RequestRefused([coded(shorten(error, self.limits.error_characters), "SYNTAX_ERROR")]) from None
+            fault = coded(shorten(error, self.limits.error_characters), "SYNTAX_ERROR")
+            raise self._refuse(text, [fault]) from None
 
     def _validate(self, document: Document) -> None:
         if document.errors is None:
             document.errors = self._faults(document.ast)
         if document.errors:
-            raise RequestRefused(document.errors)
+            raise self._refuse(document.text, document.errors)
+
+    def _refuse(self, text: str, errors: list[GraphQLError]) -> RequestRefused:
+        self._refused.remember(text, errors)
+        return RequestRefused(errors)
 
     def _faults(self, ast: DocumentNode) -> list[GraphQLError]:
         faults = validate(self.schema, ast, RULES, max_errors=self.limits.errors)

@@ -52,6 +52,9 @@ class Limits:
         client_budget: the same for one client.
         queued_operations: most operations that wait for this; a quarter of them for one client.
         queue_seconds: time an operation may wait for this.
+        loop_share: part of the event loop's time that one client may use and still pass by others at once.
+        paced_documents: documents at a time of the clients who use more than that.
+        queued_documents: most documents of theirs that wait; half of them for one client.
         rest: an operation that is not cheap gives its share of this back only after so many times the processor time
             that the process used meanwhile: so costly work takes a part of the interpreter and leaves most to jobs.
         rest_seconds: but after so many seconds at the latest.
@@ -98,6 +101,9 @@ class Limits:
     client_budget: int = 15_000
     queued_operations: int = 100
     queue_seconds: float = 10.0
+    loop_share: float = 0.1
+    paced_documents: int = 2
+    queued_documents: int = 1_000
     rest: float = 3.0
     rest_seconds: float = 2.0
     search_seconds: float = 0.5

@@ -10,13 +10,13 @@ from strawberry.scalars import JSON
 
 from ...jobs.actions import runs as actions
 from ...jobs.actions.idempotent import AnswerCodec
-from ...jobs.actions.queue.requested import put_requested
-from ...jobs.actions.runs import Enqueued
+from ...jobs.actions.requested_runs import put_requested
 from ...jobs.core.auth.audit import Record
 from ...jobs.core.codes import ErrorCode
 from ...jobs.core.errors import InvalidInput
 from ...jobs.core.model import Json, Run
 from ...jobs.core.states import CLAIMABLE, FINAL, UNFINISHED, RunState
+from ...jobs.queue.enqueue import Enqueued
 from ...jobs.store.db.transaction import Tx
 from ...jobs.store.read import runs as run_store
 from ...jobs.store.read.listing.criteria import AllOf, Condition, Criteria, Operator, equal, one_of

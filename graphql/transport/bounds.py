@@ -13,10 +13,11 @@ from typing import Any, Final, Protocol
 from starlette.requests import HTTPConnection
 
 from ..errors import UserFacingError
-from ..execution import EventBounds
+from ..execution import Admitted, EventBounds
 from ..guard.document import Prepared
 from ..guard.limits import Limits
 from .budget import Budget
+from .pace import Pace
 
 END_SECONDS: Final = 0.1
 """So much later than the execution itself, what it still reads ends."""
@@ -32,7 +33,7 @@ class Reads:
     Attributes:
         client: whose budget it uses; empty for what no client asked for.
         cost: as the guard measured it.
-        costly: whether it must leave the connections of cheap ones alone.
+        costly: whether it must leave the connections of others alone: it costs much, or its client has used much.
         deadline: when its reads end, by the event loop's clock; None = they have no common end.
         retry_seconds: seconds for which a read is repeated while the database is away.
     """
@@ -92,6 +93,7 @@ class Bounds:
         client_of: whose budget an operation uses.
         may_write: who may send the wide bodies of mutations of many rows.
         count: counts queries and mutations that were executed.
+        pace: whose turn it is on the event loop.
     """
 
     def __init__(
@@ -117,6 +119,7 @@ class Bounds:
         self._limits = limits
         self._lane = lane
         self._budget = Budget(limits)
+        self.pace = Pace(limits)
 
     @asynccontextmanager
     async def admitted(
@@ -125,23 +128,26 @@ class Bounds:
         cost: int,
         context: Any,  # noqa: ANN401 - the schema's own type
         retry_seconds: float = 0.0,
-    ) -> AsyncGenerator[Any, None]:
-        """Wait until the budget has room for an execution; the context for it, while the block runs.
+        *,
+        event: bool = False,
+    ) -> AsyncGenerator[Admitted, None]:
+        """Wait until the budget has room for an execution and its turn has come; what it may use, while the block runs.
 
         Args:
             client: Whose budget it uses.
             cost: As the guard measured it.
             context: Of its operation.
             retry_seconds: See `Reads`.
+            event: Whether it is one event of a subscription.
 
         Raises:
-            UserFacingError: the server is busy, see `Budget.admitted`.
+            UserFacingError: the server is busy, see `Budget.admitted` and `Pace.turn`.
         """
-        async with self._budget.admitted(client, cost):
+        async with self._budget.admitted(client, cost), self.pace.turn(client, event=event) as turn:
             deadline = asyncio.get_running_loop().time() + self._limits.operation_seconds + END_SECONDS
-            costly = cost > self._limits.cheap_cost
+            costly = turn.paced or cost > self._limits.cheap_cost
             reads = Reads(client=client, cost=cost, costly=costly, deadline=deadline, retry_seconds=retry_seconds)
-            yield self._lane(context, reads)
+            yield Admitted(self._lane(context, reads), turn.meter)
 
     def of_source(self, context: Any) -> Any:  # noqa: ANN401 - the schema's own type
         """The context for what a subscription reads to find its events."""
@@ -152,8 +158,8 @@ class Bounds:
         return partial(self._event, client, cost)
 
     @asynccontextmanager
-    async def _event(self, client: str, cost: int, context: Any) -> AsyncGenerator[Any, None]:  # noqa: ANN401
-        async with self.admitted(client, cost, context, RETRY_SECONDS) as found:
+    async def _event(self, client: str, cost: int, context: Any) -> AsyncGenerator[Admitted, None]:  # noqa: ANN401
+        async with self.admitted(client, cost, context, RETRY_SECONDS, event=True) as found:
             try:
                 async with asyncio.timeout(self._limits.operation_seconds):
                     yield found

@@ -10,6 +10,7 @@ from strawberry.types.execution import ExecutionResult, PreExecutionError
 from ..errors import UserFacingError, coded, error_answer, mask
 from ..execution import BOUNDS, EventBounds
 from ..guard.document import Prepared, RequestRefused
+from ..metered import METER, Meter
 from ..schema_factory import PREPARED, GuardedSchema
 from .bounds import timed_out
 from .request import GraphQLRequest
@@ -25,6 +26,10 @@ class Engine:
         self.schema = schema
         self.limits = schema.limits
 
+    def knows(self, request: GraphQLRequest) -> bool:
+        """Whether to check the document of a request costs next to nothing."""
+        return self.schema.documents.knows(request.query)
+
     def prepare(self, request: GraphQLRequest) -> Prepared:
         """Check a request whose document is known (see `PersistedDocuments` for hashes).
 
@@ -33,17 +38,18 @@ class Engine:
         """
         return self.schema.documents.prepare(request.query, request.variables, request.operation_name)
 
-    async def execute(self, prepared: Prepared, context: Any) -> dict[str, Any]:  # noqa: ANN401 - the schema's own type
+    async def execute(self, prepared: Prepared, context: Any, meter: Meter | None = None) -> dict[str, Any]:  # noqa: ANN401 - the schema's own type
         """Run a query or a mutation within `Limits.operation_seconds`; never raises but for cancellation."""
+        execution = self.schema.execute(
+            prepared.document.text,
+            variable_values=prepared.variables,
+            context_value=context,
+            operation_name=prepared.operation_name,
+            operation_extensions={PREPARED: prepared, METER: meter},
+        )
         try:
             async with asyncio.timeout(self.limits.operation_seconds):
-                result = await self.schema.execute(
-                    prepared.document.text,
-                    variable_values=prepared.variables,
-                    context_value=context,
-                    operation_name=prepared.operation_name,
-                    operation_extensions={PREPARED: prepared},
-                )
+                result = await (execution if meter is None else meter.of(execution))
         except TimeoutError:
             return error_answer([timed_out("The operation", self.limits, "; a mutation may have taken effect")])
         except Exception as error:  # noqa: BLE001 - masked and logged: the transport has nothing better to do with it

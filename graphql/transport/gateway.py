@@ -1,25 +1,29 @@
 """What all transports share: the engine, the checks before it, and the hooks of the application."""
 
+import asyncio
 import time
 from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from starlette.requests import HTTPConnection
 
 from ..errors import UserFacingError
 from ..guard.document import Prepared
 from ..guard.limits import Limits
-from .body import BodyReader
+from .body import Body, BodyReader
 from .bounds import Bounds
 from .engine import Engine
 from .members import Encoded
 from .persisted import PersistedDocuments
-from .request import GraphQLRequest, as_object
+from .request import GraphQLRequest, as_object, decode, parse_json, parse_request
 from .sharing import SharedStreams
 from .site import SitePolicy
 from .streams import OpenStreams
+
+SHORT: Final = 16 * 1024
+"""Bytes of a body that are parsed in well under a millisecond."""
 
 GetContext = Callable[[HTTPConnection], Awaitable[Any]]
 Watch = Callable[[Any, Callable[[UserFacingError], None]], AbstractContextManager[None]]
@@ -30,6 +34,19 @@ Watch = Callable[[Any, Callable[[UserFacingError], None]], AbstractContextManage
 def unwatched(_context: object, _lost: Callable[[UserFacingError], None]) -> Generator[None]:
     """For servers without sign-in: nobody loses anything."""
     yield
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """The answer of a query or a mutation.
+
+    Attributes:
+        content: what is answered.
+        text: the same as JSON.
+    """
+
+    content: Mapping[str, Any]
+    text: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,29 +84,59 @@ class Gateway:
         """The limits in force."""
         return self.engine.limits
 
-    def prepare(self, request: GraphQLRequest) -> Prepared:
-        """Find the document of a request and check it.
+    async def parse(self, body: Body, context: Any, connection: HTTPConnection) -> GraphQLRequest:  # noqa: ANN401
+        """Read a body as JSON; a long one once it is its client's turn.
+
+        Raises:
+            UserFacingError: see `parse_json` and `parse_request`.
+        """
+        pace, client = self.bounds.pace, self.bounds.client_of(context, connection)
+        if body.wide:
+            # What is that long takes its time; others are answered meanwhile.
+            return await asyncio.to_thread(self._parsed, body)
+        if len(body.content) <= SHORT:
+            with pace.meter(client).measured():
+                return self._parsed(body)
+        async with pace.turn(client) as turn:
+            with turn.meter.measured():
+                return self._parsed(body)
+
+    def _parsed(self, body: Body) -> GraphQLRequest:
+        return parse_request(parse_json(decode(body.content), self.limits))
+
+    async def prepare(self, request: GraphQLRequest, context: Any, connection: HTTPConnection) -> Prepared:  # noqa: ANN401
+        """Find the document of a request and check it; one that is new once it is its client's turn.
 
         Raises:
             RequestRefused: it will not be executed.
         """
+        pace, client = self.bounds.pace, self.bounds.client_of(context, connection)
         resolved = self.persisted.resolve(request)
+        if self.engine.knows(resolved):
+            with pace.meter(client).measured():
+                return self._checked(resolved)
+        async with pace.turn(client) as turn:
+            with turn.meter.measured():
+                return self._checked(resolved)
+
+    def _checked(self, resolved: GraphQLRequest) -> Prepared:
         prepared = self.engine.prepare(resolved)
         self.persisted.remember(resolved)
         return prepared
 
-    async def execute(self, prepared: Prepared, context: Any, connection: HTTPConnection) -> dict[str, Any]:  # noqa: ANN401
-        """Run a query or a mutation once the budget has room for it; the answer.
+    async def execute(self, prepared: Prepared, context: Any, connection: HTTPConnection) -> Answer:  # noqa: ANN401
+        """Run a query or a mutation once the budget has room for it and its turn has come.
 
         Raises:
-            UserFacingError: the server is busy, see `Budget.admitted`.
+            UserFacingError: the server is busy, see `Bounds.admitted`.
         """
         client = self.bounds.client_of(context, connection)
         async with self.bounds.admitted(client, prepared.measure.cost, context) as admitted:
             began = time.perf_counter()
-            answer = await self.engine.execute(prepared, admitted)
-            self.bounds.count(prepared, time.perf_counter() - began, failed="errors" in answer)
-            return answer
+            content = await self.engine.execute(prepared, admitted.context, admitted.meter)
+            self.bounds.count(prepared, time.perf_counter() - began, failed="errors" in content)
+            with admitted.meter.measured():
+                return Answer(content, self.engine.encode(content))
 
     def stream(self, prepared: Prepared, context: Any, connection: HTTPConnection) -> AsyncGenerator[Encoded, None]:  # noqa: ANN401
         """The answers of a subscription, each made once the budget has room for it.

@@ -1,6 +1,5 @@
 """POST `/graphql`: one operation per request, as JSON; every refusal is a GraphQL error with a code."""
 
-import asyncio
 import math
 import re
 from collections.abc import Mapping
@@ -15,11 +14,10 @@ from graphql import GraphQLError
 
 from ..errors import UserFacingError, error_answer, mask, retry_after
 from ..guard.document import Prepared, RequestRefused
-from .body import Body
 from .engine import encode_json
 from .gateway import Gateway
 from .negotiate import MediaType, negotiate, status_of
-from .request import GraphQLRequest, decode, parse_json, parse_request
+from .request import GraphQLRequest
 from .sse import EventStream, last_event_id
 
 CONTENT_TYPE: Final = re.compile(r'application/json\s*(;\s*charset="?utf-8"?\s*)?', re.IGNORECASE)
@@ -51,11 +49,11 @@ class HttpEndpoint:
             context = await self._gateway.get_context(request)
             if media is MediaType.STREAM:
                 body = await self._gateway.bodies.read(request, context, most=self._gateway.limits.body_bytes)
-                return self._stream(request, self._parse(body), context)
+                operation = await self._gateway.parse(body, context, request)
+                return await self._stream(request, operation, context)
             body = await self._gateway.bodies.read(request, context)
-            # What is long takes its time; others are answered meanwhile.
-            operation = await asyncio.to_thread(self._parse, body) if body.wide else self._parse(body)
-            prepared = self._gateway.prepare(operation)
+            operation = await self._gateway.parse(body, context, request)
+            prepared = await self._gateway.prepare(operation, context, request)
             body.check(prepared, self._gateway.limits)
             return await self._execute(request, prepared, context, media)
         except RequestRefused as refused:
@@ -81,19 +79,16 @@ class HttpEndpoint:
             message = f"The body must not be compressed, got Content-Encoding '{encoding[:100]}'."
             raise UserFacingError(message, code="UNSUPPORTED_ENCODING", http_status=415)
 
-    def _parse(self, body: Body) -> GraphQLRequest:
-        return parse_request(parse_json(decode(body.content), self._gateway.limits))
-
     async def _execute(self, request: Request, prepared: Prepared, context: Any, media: MediaType) -> Response:  # noqa: ANN401
         if prepared.is_subscription:
             message = "A subscription needs a stream: use a WebSocket, or POST with 'Accept: text/event-stream'."
             raise UserFacingError(message, code="SUBSCRIPTION_NEEDS_STREAM", http_status=400)
         answer = await self._gateway.execute(prepared, context, request)
-        response = _json(self._gateway.engine.encode(answer), media, status_of(answer, media))
-        _say_when(response, answer)
+        response = _json(answer.text, media, status_of(answer.content, media))
+        _say_when(response, answer.content)
         return response
 
-    def _stream(self, request: Request, operation: GraphQLRequest, context: Any) -> ASGIApp:  # noqa: ANN401
+    async def _stream(self, request: Request, operation: GraphQLRequest, context: Any) -> ASGIApp:  # noqa: ANN401
         self._gateway.streams.check()
         cursor = last_event_id(request)
         if cursor is not None:
@@ -101,7 +96,8 @@ class HttpEndpoint:
             variables = {**operation.variables, self._gateway.resume_variable: cursor}
             operation = replace(operation, variables=variables)
         try:
-            return EventStream(self._gateway, self._gateway.prepare(operation), context, request)
+            prepared = await self._gateway.prepare(operation, context, request)
+            return EventStream(self._gateway, prepared, context, request)
         except RequestRefused as refused:
             # The protocol wants refusals inside of the stream: browsers show nothing of a failed one.
             return EventStream(self._gateway, refused, context, request)

@@ -100,7 +100,7 @@ class SocketOperations:
         """Send all results; False when the operation ended in an error message."""
         try:
             context = await self._gateway.get_context(self._websocket)
-            prepared = self._gateway.prepare(request)
+            prepared = await self._gateway.prepare(request, context, self._websocket)
             return await self._results(operation_id, prepared, context)
         except (SlowReader, WebSocketDisconnect):
             raise
@@ -116,12 +116,12 @@ class SocketOperations:
                 async for answer in answers:
                     await self._send(_message(operation_id, "next", answer.text))
             return True
-        result = await self._gateway.execute(prepared, context, self._websocket)
-        if "data" not in result:
+        whole = await self._gateway.execute(prepared, context, self._websocket)
+        if "data" not in whole.content:
             # Nothing has been executed: the protocol has a message of its own for that.
-            await self._send_errors(operation_id, result["errors"])
+            await self._send_errors(operation_id, whole.content["errors"])
             return False
-        await self._send(_message(operation_id, "next", self._gateway.engine.encode(result)))
+        await self._send(_message(operation_id, "next", whole.text))
         return True
 
     async def _send_errors(self, operation_id: str, errors: Sequence[Any]) -> None:

@@ -111,11 +111,12 @@ class EventStream:
         await _send_text(sender, COMPLETE)
 
     async def _answers(self) -> AsyncGenerator[Encoded, None]:
-        operation, engine = self._operation, self._gateway.engine
+        operation = self._operation
         if isinstance(operation, RequestRefused):
             raise operation
         if not operation.is_subscription:
-            yield Encoded(engine.encode(await self._gateway.execute(operation, self._context, self._connection)), None)
+            whole = await self._gateway.execute(operation, self._context, self._connection)
+            yield Encoded(whole.text, None)
             return
         async with aclosing(self._gateway.stream(operation, self._context, self._connection)) as answers:
             async for answer in answers:

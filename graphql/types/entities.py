@@ -9,7 +9,7 @@ from strawberry.scalars import JSON
 from ...jobs.core import model
 from ...jobs.core.explain import Explanation as Explained
 from ...jobs.core.occurrence import is_stalled
-from ..arguments import AFTER, BEFORE, DEFAULT_PAGE, FIRST, LAST, MAX_LINES, checked_range
+from ..arguments import AFTER, BEFORE, DEFAULT_PAGE, DEFAULT_STRIP, FIRST, LAST, MAX_LINES, MAX_PAGE, checked_range
 from ..codes import ExplanationCode
 from ..context import Info
 from ..fields import resolved
@@ -23,10 +23,14 @@ from .common import LogLine, LogPage
 from .mirror import mirror
 from .records import JobFields, SkippedFields
 from .run import ExecutionFields, RunFields
+from .strip import OccurrenceStrip
 from .task import TaskFields
 
 EXPLAINED: Final = Size(own=5)
 """An explanation looks at the queue and the nodes."""
+
+STRIP: Final = Size(("last",), default=DEFAULT_STRIP, most=MAX_PAGE)
+"""Columns of so many values."""
 
 
 Occurrence = Annotated[
@@ -130,6 +134,19 @@ class Task(TaskFields):
         request = PageArguments(first, after, last, before).bounded(LIST, ORDER, KINDS)
         reader = Occurrences(info.context.loaders, self.stored.id, request)
         return connect(LIST, request, read=reader.page, count=reader.count, convert=occurrence_of)
+
+    @resolved(
+        description="Its newest occurrences as columns, for a chart; `occurrences` has more to say of each.",
+        size=STRIP,
+    )
+    async def strip(
+        self,
+        info: Info,
+        last: Annotated[int, strawberry.argument(description="How many at most, 1 to 200.")] = DEFAULT_STRIP,
+    ) -> OccurrenceStrip:
+        """Its newest occurrences."""
+        checked_range(last, "last", 1, MAX_PAGE)
+        return OccurrenceStrip.from_strip(await info.context.loaders.strips.load((self.stored.id, last)))
 
     skipped_occurrences: Connection["SkippedOccurrence"] = listed(
         SKIPPED_LIST,

@@ -2,13 +2,13 @@
 
 from collections.abc import Sequence
 
-from ..core.held import HeldRun
 from ..core.model import Json, Run
 from ..core.states import RunState
+from ..queue import runs as run_store
+from ..queue.changes import run_change
+from ..queue.shapes import HeldRun
 from ..store.db.transaction import Tx
-from ..store.write import runs as run_store
 from ..store.write import tasks
-from .changes import run_change
 
 
 def save_checkpoint(tx: Tx, run: Run | HeldRun, value: Json) -> bool:

@@ -4,10 +4,10 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from ..core.model import Task, TaskSource, TaskSpec
+from ..queue.occurrences import catch_up_some
 from ..store.db.transaction import Tx
 from ..store.read import tasks as stored_tasks
 from ..store.write import tasks
-from .dispatch import catch_up_some
 from .tasks import BY_CODE, declare_new, follow_declaration, pause_task, resume_task
 
 _CAUGHT_UP = 60.0

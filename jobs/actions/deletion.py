@@ -8,14 +8,14 @@ from ..core.errors import InvalidState
 from ..core.events import EventKind
 from ..core.model import Run, Task, TaskSource
 from ..core.rules import MAX_NAME, check_text
+from ..queue.cancel import cancel_all
+from ..queue.changes import task_change
+from ..queue.occurrences import catch_up
 from ..store.db.transaction import Tx, Wake
 from ..store.read import jobs as stored_jobs
 from ..store.read import runs as run_store
 from ..store.read import tasks as stored_tasks
 from ..store.write import tasks
-from .changes import task_change
-from .dispatch import catch_up
-from .runs import cancel_all
 from .tasks import audited_spec, by, locked
 
 

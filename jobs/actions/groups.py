@@ -4,9 +4,9 @@ from ..core.errors import InvalidInput
 from ..core.events import Change, EventKind
 from ..core.model import Group
 from ..core.rules import check_name, check_reason
+from ..queue.losses import hand_back
 from ..store.db.transaction import Tx, Wake
 from ..store.write import groups
-from .runs import hand_back
 
 
 def pause_group(tx: Tx, name: str, *, reason: str | None = None, actor: str | None = None) -> Group:

@@ -11,11 +11,12 @@ from ..core.model import LIVE_NODES, TAKING_NODES, Blockage, Node, NodeState
 from ..core.node_choice import EVERYTHING, NodeChoice
 from ..core.outcome import JobOutcome
 from ..core.rules import unknown
+from ..queue import endings as finishes
+from ..queue.losses import release, rescue
 from ..store.db.transaction import Tx, Wake
 from ..store.read import jobs as stored_jobs
 from ..store.read import nodes as stored_nodes
-from ..store.write import finishes, jobs, nodes
-from .queue.finish import release, rescue
+from ..store.write import jobs, nodes
 from .tasks import follow_defaults
 
 LEFT_BEHIND_SENTENCE = "its code could not be stopped and went on"

@@ -1,7 +1,7 @@
 """What can be done to runs, each in one transaction."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime, timedelta
 from itertools import chain
 from typing import Any
@@ -11,22 +11,17 @@ from ..core.defaults import RUN_POLICIES, run_of_job
 from ..core.errors import InvalidState, UserError, refuse
 from ..core.model import Json, NewRun, Priority, Run, Trigger
 from ..core.rules import check_reason, new_run_faults, unknown, unknown_job
-from ..core.states import CLAIMABLE, FINAL, RunState
+from ..core.states import CLAIMABLE, FINAL
+from ..queue import enqueue
+from ..queue import runs as run_store
+from ..queue.cancel import cancel_all
+from ..queue.changes import run_change
+from ..queue.enqueue import Enqueued
 from ..store.db.transaction import Tx, Wake
 from ..store.read import jobs
 from ..store.read import runs as stored_runs
 from ..store.read.jobs import Schema
-from ..store.write import runs as run_store
 from .acting import account_of, check_submitter
-from .changes import created_changes, run_change
-
-
-@dataclass(frozen=True, slots=True)
-class Enqueued:
-    """A run that was asked for; ``deduplicated``: an unfinished one had its unique key, and this is that one."""
-
-    run: Run
-    deduplicated: bool
 
 
 def published(tx: Tx, names: Collection[str]) -> dict[str, Schema]:
@@ -95,68 +90,18 @@ def enqueue_runs(tx: Tx, runs: Sequence[NewRun]) -> list[Enqueued]:
 
 
 def put(tx: Tx, runs: Sequence[NewRun]) -> list[Enqueued]:
-    """Insert runs without judging them; ``enqueue`` in the user's own transaction accepts any job.
-
-    What a run inherits, it has from its job as that is published now.
+    """Put runs into the queue in the name of the transaction's actor; see ``queue.enqueue.put``.
 
     Raises:
         UserError: code ``FORBIDDEN``: see ``check_submitter``.
     """
     check_submitter(tx, (run.job_name for run in runs))
-    inheriting = {run.job_name for run in runs if run.inherits}
-    if inheriting:
-        defaults = jobs.defaults(tx.conn, inheriting)
-        runs = [run_of_job(run, defaults[run.job_name]) if run.inherits else run for run in runs]
-    plain = [run for run in runs if run.unique_key is None]
-    inserted = iter(run_store.insert_all(tx.conn, plain, tx.now) if plain else ())
-    enqueued = [
-        Enqueued(next(inserted), deduplicated=False) if run.unique_key is None else _put_unique(tx, run, run.unique_key)
-        for run in runs
-    ]
-    new = [one.run for one in enqueued if not one.deduplicated]
-    tx.emit([created_changes(new)] if new else ())
-    tx.wake(Wake.RUNS)
-    return enqueued
+    return enqueue.put(tx, runs)
 
 
 def submit(tx: Tx, runs: Sequence[NewRun]) -> list[Run]:
     """``put``, for runs without unique keys."""
     return [one.run for one in put(tx, runs)]
-
-
-def _put_unique(tx: Tx, run: NewRun, key: str) -> Enqueued:
-    # The run that has the key may finish between the two statements; then the key is free again.
-    for _ in range(10):
-        inserted = run_store.insert_unique(tx.conn, run, tx.now)
-        if inserted is not None:
-            return Enqueued(inserted, deduplicated=False)
-        existing = stored_runs.unfinished_with_key(tx.conn, key)
-        if existing is not None:
-            return Enqueued(existing, deduplicated=True)
-    raise InvalidState(f"uniqueKey: '{key}' changes hands too fast; try again", path=("uniqueKey",))
-
-
-def cancel_all(tx: Tx, ids: Sequence[int], *, reason: str) -> list[Run]:
-    """Cancel these runs as far as they are unfinished; the runs afterwards, in the order of ``ids``.
-
-    Waiting, scheduled and stuck runs are cancelled at once. Running ones are asked through ``should_stop`` and then
-    stopped hard by their node; they stay ``running`` until then.
-    """
-    before = run_store.lock(tx.conn, ids)
-    if tx.actor is not None:
-        for run in before.values():
-            tx.note_before(str(run.id), state=run.state.value)
-    cancelled = run_store.cancel_unstarted(tx.conn, ids, reason, tx.now)
-    asked = run_store.request_cancel(tx.conn, ids, reason, tx.now)
-    tx.emit(run_change(before[run_id], RunState.CANCELLED) for run_id in sorted(cancelled))
-    tx.emit(run_change(before[run_id], RunState.RUNNING) for run_id in sorted(asked))
-    if asked:
-        tx.wake(Wake.CANCEL)
-    if cancelled:
-        # A slot of a limited group, or a task's only place, may be free now.
-        tx.wake(Wake.RUNS)
-    after = stored_runs.by_ids(tx.conn, ids)
-    return [after[run_id] for run_id in ids if run_id in after]
 
 
 def cancel_runs(tx: Tx, ids: Sequence[int], *, reason: str | None = None, actor: str | None = None) -> list[Run]:
@@ -309,12 +254,3 @@ def _existing(tx: Tx, ids: Sequence[int]) -> list[Run]:
     if missing is not None:
         raise unknown("run", str(missing), [], field="id")
     return [found[run_id] for run_id in ids]
-
-
-def hand_back(tx: Tx, condition: Mapping[str, Any]) -> list[int]:
-    """Give scheduled runs back to the queue, those for which all columns of ``condition`` are equal."""
-    ids = run_store.hand_back_scheduled(tx.conn, condition)
-    tx.emit(run_change(run, RunState.WAITING) for run in stored_runs.by_ids(tx.conn, ids).values())
-    if ids:
-        tx.wake(Wake.RUNS)
-    return ids

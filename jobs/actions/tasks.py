@@ -7,16 +7,21 @@ from itertools import zip_longest
 from typing import Any, cast
 
 from ..core.defaults import TASK_POLICIES, task_of_job
-from ..core.dispatch import Skip
 from ..core.due import due_of
 from ..core.effective_policies import effective_overlap, overlap_limit
 from ..core.errors import AlreadyExists, InvalidState, Overlap, UserError, VersionConflict, refuse
 from ..core.events import EventKind
+from ..core.misfire import Skip
 from ..core.model import Json, OverlapPolicy, Run, ScheduleSpec, SkipReason, Task, TaskSource, TaskSpec, Trigger
 from ..core.occurrence import effective
 from ..core.rules import check_reason, task_faults, unknown
 from ..core.schedule import Syntax
 from ..core.wording import time_text
+from ..queue.cancel import cancel_all
+from ..queue.changes import task_change
+from ..queue.due_tasks import Moved, move, unfinished_counts
+from ..queue.occurrences import catch_up, new_run
+from ..queue.skips import record_skips
 from ..store.db.transaction import Tx, Wake
 from ..store.read import jobs
 from ..store.read import runs as run_store
@@ -24,12 +29,8 @@ from ..store.read import tasks as stored_tasks
 from ..store.read.jobs import Schema
 from ..store.schema.specs import declared_values, spec_values
 from ..store.write import tasks
-from ..store.write.occurrences import Moved, move
 from .acting import account_of, check_submitter
-from .changes import task_change
-from .dispatch import catch_up, new_run
-from .runs import cancel_all, check_job_args, job_faults, published, submit
-from .skips import record_skips
+from .runs import check_job_args, job_faults, published, submit
 from .timing import anchor_of, first_of, judged_first, retimed, schedule_faults
 
 BY_CODE = "code"
@@ -244,7 +245,7 @@ def trigger_task(tx: Tx, name: str, *, args: dict[str, Json] | None = None, acto
     task = locked(tx, name)
     signature = check_job_args(tx, task.spec.job_name, task.spec.args if args is None else args).signature
     policy = effective_overlap(task.spec)
-    count, oldest = run_store.unfinished_counts(tx.conn, [task.id]).get(task.id, (0, None))
+    count, oldest = unfinished_counts(tx.conn, [task.id]).get(task.id, (0, None))
     limit = overlap_limit(policy)
     if limit is not None and count >= limit:
         unfinished = "is unfinished" if count == 1 else f"and {count - 1} more are unfinished"

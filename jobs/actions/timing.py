@@ -9,7 +9,7 @@ from ..core.errors import InvalidInput, UserError
 from ..core.model import Task, TaskSpec
 from ..core.occurrence import effective, first_occurrence
 from ..core.rules import window_faults
-from ..core.schedule import ScheduleError, Syntax, parse
+from ..core.schedule import ScheduleError, parse
 from ..core.wording import time_text
 from ..store.db.transaction import Tx
 
@@ -75,4 +75,4 @@ def retimed(tx: Tx, task: Task, spec: TaskSpec) -> dict[str, Any]:
 def anchor_of(task: Task, spec: TaskSpec, now: datetime) -> datetime:
     """Where the grid of an INTERVAL begins once the task is as ``spec`` says."""
     moved = spec.schedule != task.spec.schedule or spec.start_at != task.spec.start_at
-    return (spec.start_at or now) if spec.schedule.syntax is Syntax.INTERVAL and moved else task.anchor_at
+    return (spec.start_at or now) if spec.schedule.syntax.is_anchored and moved else task.anchor_at

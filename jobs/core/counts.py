@@ -2,10 +2,10 @@
 
 from bisect import bisect_left
 from collections.abc import Container, Iterable, Mapping
+from datetime import datetime
 from typing import Final, Protocol
 
-from .held import HeldRun
-from .model import Outcome, Run, SkipReason, Trigger
+from .model import Outcome, SkipReason, Trigger
 from .outcome import Cancelled, Failed, HandedBack, JobOutcome, Lost, Snoozed, Succeeded, TimedOut
 
 BOUNDS: Final = (0.005, 0.025, 0.1, 0.5, 1.0, 5.0, 15.0, 60.0, 300.0, 900.0, 3600.0, 21600.0)
@@ -26,11 +26,60 @@ _OUTCOMES: Final[Mapping[type[JobOutcome], Outcome]] = {
 }
 
 
+class CountedRun(Protocol):
+    """A run, as far as it is counted."""
+
+    @property
+    def id(self) -> int:
+        """Its key."""
+        ...
+
+    @property
+    def job_name(self) -> str:
+        """Its job."""
+        ...
+
+    @property
+    def group(self) -> str:
+        """Its group."""
+        ...
+
+    @property
+    def task_name(self) -> str | None:
+        """The task that made it, if one did."""
+        ...
+
+    @property
+    def attempt(self) -> int:
+        """How often it was started."""
+        ...
+
+    @property
+    def trigger(self) -> str:
+        """What made it."""
+        ...
+
+    @property
+    def scheduled_for(self) -> datetime | None:
+        """The time of the schedule that it was made for."""
+        ...
+
+    @property
+    def available_at(self) -> datetime:
+        """Since when it could have been started."""
+        ...
+
+    @property
+    def started_at(self) -> datetime | None:
+        """When this attempt began."""
+        ...
+
+
 class Ended(Protocol):
     """An attempt that ended, as far as it is counted."""
 
     @property
-    def run(self) -> Run | HeldRun:
+    def run(self) -> CountedRun:
         """The run as it was started."""
         ...
 
@@ -134,7 +183,7 @@ class NodeCounts:
         self.dispatch_lag = Histogram()
         self.skipped: dict[SkipReason, int] = {}
 
-    def begun(self, runs: Iterable[Run | HeldRun]) -> None:
+    def begun(self, runs: Iterable[CountedRun]) -> None:
         """Attempts at these runs begin."""
         jobs, waits = self.jobs, self.waits
         for run in runs:

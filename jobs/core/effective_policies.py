@@ -6,7 +6,7 @@ from functools import lru_cache
 
 from .due import DueTask
 from .model import MAX_QUEUED_PER_TASK, OverlapPolicy, ScheduleSpec, TaskSpec
-from .schedule import IntervalSchedule, Schedule, Syntax, parse
+from .schedule import IntervalSchedule, Schedule, parse
 
 DEFAULT_TOLERANCE = 5.0
 """Seconds by which an INTERVAL task's run may start early; never more than a tenth of the interval."""
@@ -27,7 +27,7 @@ def schedule_of(spec: ScheduleSpec, anchor: datetime) -> Schedule:
         spec: A schedule that was valid when it was stored.
         anchor: Where the grid of an INTERVAL begins; other syntaxes do not use it.
     """
-    return _parsed(spec, anchor if spec.syntax is Syntax.INTERVAL else None)
+    return _parsed(spec, anchor if spec.syntax.is_anchored else None)
 
 
 def next_after(spec: ScheduleSpec, anchor: datetime, end_at: datetime | None, occurrence: datetime) -> datetime | None:
@@ -35,7 +35,7 @@ def next_after(spec: ScheduleSpec, anchor: datetime, end_at: datetime | None, oc
 
     Cached: most tasks that are due at one moment share their schedule with others.
     """
-    return unless_ended(end_at, _next(spec, anchor if spec.syntax is Syntax.INTERVAL else None, occurrence))
+    return unless_ended(end_at, _next(spec, anchor if spec.syntax.is_anchored else None, occurrence))
 
 
 def unless_ended(end_at: datetime | None, found: datetime | None) -> datetime | None:
@@ -50,7 +50,7 @@ def _next(spec: ScheduleSpec, anchor: datetime | None, occurrence: datetime) -> 
 
 def interval_of(spec: ScheduleSpec) -> float | None:
     """The interval in seconds, or None for the other syntaxes."""
-    if spec.syntax is not Syntax.INTERVAL:
+    if not spec.syntax.is_anchored:
         return None
     schedule = schedule_of(spec, _ANY_TIME)
     return schedule.seconds if isinstance(schedule, IntervalSchedule) else None
@@ -60,7 +60,7 @@ def effective_overlap(spec: TaskSpec | DueTask) -> OverlapPolicy:
     """The overlap policy: SKIP unless set, QUEUE for an INTERVAL."""
     if spec.overlap is not None:
         return spec.overlap
-    return OverlapPolicy.QUEUE if spec.schedule.syntax is Syntax.INTERVAL else OverlapPolicy.SKIP
+    return OverlapPolicy.QUEUE if spec.schedule.syntax.is_anchored else OverlapPolicy.SKIP
 
 
 def effective_tolerance(spec: TaskSpec) -> float | None:

@@ -233,8 +233,6 @@ class NewRun:
     submitter: str | None = None
     submitter_id: int | None = None
     description: str = ""
-    state: RunState = RunState.WAITING
-    error: str | None = None
     signature: str | None = None
     inherits: frozenset[str] = frozenset()
     carried: dict[str, Json] | None = None

@@ -10,7 +10,6 @@ from difflib import get_close_matches
 from .codes import ErrorCode
 from .errors import InvalidInput, NotFound, UserError, refuse
 from .model import MisfirePolicy, NewRun, TaskSpec
-from .schedule import Syntax
 from .wording import number_text, time_text
 
 MAX_NAME = 200
@@ -136,7 +135,7 @@ def _policy_faults(spec: TaskSpec) -> Iterator[InvalidInput]:
     if spec.tolerance is None:
         return
     yield from number_faults(spec.tolerance, "tolerance", 0, MAX_SECONDS)
-    if spec.schedule.syntax is not Syntax.INTERVAL:
+    if not spec.schedule.syntax.is_anchored:
         yield InvalidInput(
             f"tolerance: is for INTERVAL schedules only, and this one is {spec.schedule.syntax.name}, "
             f"got {number_text(spec.tolerance)}; leave it out or set it to null",

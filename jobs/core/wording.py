@@ -5,7 +5,9 @@ from datetime import UTC, datetime
 
 def time_text(instant: datetime) -> str:
     """An aware time as the API writes it: `2026-03-01T12:00:05Z`, with as many decimals as there are, at most six."""
-    text = instant.astimezone(UTC).replace(tzinfo=None).isoformat()
+    utc = instant if instant.tzinfo is UTC else instant.astimezone(UTC)
+    # Without its offset, which is always written as +00:00.
+    text = utc.isoformat()[:-6]
     return f"{text.rstrip('0') if '.' in text else text}Z"
 
 

@@ -68,7 +68,7 @@ class JobDefinition:
     @property
     def args_schema(self) -> dict[str, Any]:
         """The JSON Schema of the arguments."""
-        return self.args_model.model_json_schema()
+        return {**self.args_model.model_json_schema(), "title": f"{self.name}_args"}
 
     @property
     def info(self) -> JobInfo:

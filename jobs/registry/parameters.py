@@ -3,7 +3,7 @@
 import inspect
 import typing
 from collections.abc import Collection, Mapping
-from typing import Annotated, Any
+from typing import Annotated, Any, Final
 
 from pydantic import BaseModel, ConfigDict, Field, create_model
 from pydantic.errors import PydanticSchemaGenerationError, PydanticUserError
@@ -11,6 +11,9 @@ from pydantic.errors import PydanticSchemaGenerationError, PydanticUserError
 from ..context import JobContext
 from .definition import RENAMED, Handler
 from .hooks import GIVEN
+
+NO_ARGUMENTS: Final = create_model("no_args", __config__=ConfigDict(extra="forbid", strict=False))
+"""The model of every job without arguments: to make one of its own takes 4 ms, also in each new child process."""
 
 
 def hints_of(handler: Handler) -> Mapping[str, Any]:
@@ -53,6 +56,8 @@ def arguments_of(
             fields[f"{RENAMED}{len(fields)}"] = (annotation, default)
         else:
             fields[parameter.name] = (annotation, default)
+    if not fields:
+        return NO_ARGUMENTS, context_parameter, given
     try:
         model = create_model(f"{name}_args", __config__=ConfigDict(extra="forbid", strict=False), **fields)
         model.model_json_schema()

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from contextlib import AsyncExitStack
 from dataclasses import replace
 
-from ..core.held import HeldRun
 from ..core.model import Isolation, Node, Run
+from ..queue.shapes import HeldRun
 from ..registry import Registry
 from ..services import Services
 from ..store.db.database import Database

@@ -12,8 +12,8 @@ from types import FrameType
 from typing import Any, Final, cast
 
 from ..context import current_host
-from ..core.held import HeldRun
 from ..core.model import Run
+from ..queue.shapes import HeldRun
 from .attempts.bodies import CoroutineBody
 from .job.host import LocalHost
 

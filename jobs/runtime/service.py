@@ -11,6 +11,7 @@ from ..core.lazy import LazyModule
 from ..store.db.database import InterfaceError, OperationalError
 from ..store.db.faults import is_unavailable
 from ..store.db.transaction import Wake
+from .backoff import Backoff
 from .pulse import Pulse
 
 if TYPE_CHECKING:
@@ -61,7 +62,6 @@ def _first_line(error: BaseException) -> str:
 log = logging.getLogger(__name__)
 
 _FIRST_PAUSE = 0.1
-_LONGEST_PAUSE = 5.0
 
 
 class Service(ABC):
@@ -108,7 +108,7 @@ class Service(ABC):
             self.pulse.done()
 
     async def _supervise(self) -> None:
-        pause = _FIRST_PAUSE
+        backoff = Backoff(_FIRST_PAUSE)
         while True:
             self._got_on = False
             try:
@@ -117,10 +117,10 @@ class Service(ABC):
             except (Exception, SystemExit, KeyboardInterrupt) as error:
                 self.pulse.wanted()
                 if self._got_on:
-                    pause = _FIRST_PAUSE
+                    backoff.succeed()
+                pause = backoff.fail()
                 log_fault(log, f"{self.name} failed and starts again in {pause:.1f} s", error)
             await asyncio.sleep(pause)
-            pause = min(_LONGEST_PAUSE, pause * 2)
 
 
 async def whenever(

@@ -4,8 +4,8 @@ import os
 from dataclasses import dataclass
 
 from ..core.errors import ConfigurationError
-from ..core.fairness import CountingScheme
 from ..core.node_choice import EVERYTHING, NodeChoice
+from ..queue.fairness import CountingScheme
 from .process.spawner import StartLauncher, start_launcher
 
 

@@ -1,7 +1,6 @@
 """Notifications between nodes: hints that something was committed. A slow poll covers every one that is lost."""
 
 import asyncio
-import logging
 import threading
 from functools import partial
 from typing import TYPE_CHECKING
@@ -16,8 +15,6 @@ if TYPE_CHECKING:
     from psycopg import sql
 else:
     sql = LazyModule("psycopg.sql")
-
-log = logging.getLogger(__name__)
 
 _SHORTEST_GAP = 0.1
 """Seconds between two notifications of one node: the first goes out at once, then at most ten a second."""

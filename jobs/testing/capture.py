@@ -3,12 +3,12 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from ..actions.queue.enqueue import Transaction, new_run
-from ..actions.queue.enqueue_many import new_runs
 from ..actions.runs import cancel_runs, put
 from ..core.defaults import RUN_POLICIES
 from ..core.model import Json, NewRun, Run
 from ..core.run_spec import RunSpec
+from ..queue.enqueue import Transaction, new_run
+from ..queue.enqueue_many import new_runs
 from ..store.db.database import Database
 from ..store.db.rollbacks import Rollbacks
 from ..store.db.transaction import Tx

@@ -10,24 +10,24 @@ from typing import Any, Self, TypedDict, Unpack
 
 from ..actions.checkpoints import save_checkpoint
 from ..actions.declarations import declare_tasks
-from ..actions.dispatch import dispatch_due, next_due
 from ..actions.nodes import NewNode, join
-from ..actions.queue.claim import Claimant, Started, claim
-from ..actions.queue.enqueue import new_run
-from ..actions.queue.enqueue_many import new_runs
-from ..actions.queue.finish import Finish, finish
 from ..actions.runs import enqueue_runs, put
 from ..actions.tasks import create_task, trigger_task
 from ..core.defaults import RUN_POLICIES, TASK_POLICIES
-from ..core.fairness import FairnessState
 from ..core.model import Json, MisfirePolicy, OverlapPolicy, Priority, Run, ScheduleSpec, TaskSpec
 from ..core.outcome import Succeeded
 from ..core.run_spec import RunSpec
 from ..core.states import RunState
+from ..queue.claim import Claimant, Started, claim
+from ..queue.enqueue import new_run
+from ..queue.enqueue_many import new_runs
+from ..queue.fairness import FairnessState
+from ..queue.finish import Finish, finish
+from ..queue.occurrences import dispatch_due, next_due
 from ..registry import Registry, default_registry
 from ..registry.define import schedule_from
 from ..registry.queue import RunOptions, RunQueue, in_seconds
-from ..runtime.attempts.on_failure import call_on_failure, failure_for
+from ..runtime.attempts.failures import call_on_failure, failure_for
 from ..runtime.duties.declarer import declarations
 from ..services import Services
 from ..store.db.database import Connection, Database

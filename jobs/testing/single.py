@@ -13,8 +13,6 @@ from typing import Any, TypeAlias
 
 from typing_extensions import override
 
-from ..actions.queue.claim import Started
-from ..actions.queue.enqueue_many import new_runs
 from ..context import StopReason, current_host
 from ..core.arguments.judging import check_args
 from ..core.auth.secrets import references
@@ -37,11 +35,13 @@ from ..core.rules import unknown
 from ..core.run_spec import RunSpec
 from ..core.states import FINAL, RunState
 from ..declared import Job
+from ..queue.claim import Started
+from ..queue.enqueue_many import new_runs
 from ..registry import Handler, JobDefinition, Registry, default_registry, define
 from ..registry.hooks import Hooks
 from ..runtime.attempts.attempt import Attempt
-from ..runtime.attempts.executor import execute
-from ..runtime.attempts.retrying import retried
+from ..runtime.attempts.bodies import execute
+from ..runtime.attempts.failures import retried
 from ..runtime.attempts.secrets import UNAVAILABLE
 from ..runtime.attempts.threads import Call, ThreadPool
 from ..runtime.job.host import Enqueue, LocalHost, SaveCheckpoint

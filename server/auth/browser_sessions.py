@@ -7,7 +7,8 @@ from typing import Final
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
-from ...graphql.errors import UserFacingError, error_answer, mask
+from ...graphql.app import masked_response
+from ...graphql.errors import UserFacingError, error_answer
 from ...graphql.transport.site import SitePolicy
 from ...jobs.actions.acting import acting
 from ...jobs.actions.auth.sessions import end_all_sessions, sign_out
@@ -40,21 +41,21 @@ class BrowserSessions:
         self._database = database
         self._authenticator = authenticator
 
-    def posted(self, handler: Handler) -> Handler:
-        """A handler that other sites cannot reach, and whose refusals are JSON with a code."""
+    def posted(self, handler: Handler, refused: Callable[[Exception], Response | None] | None = None) -> Handler:
+        """A handler that other sites cannot reach, and whose refusals are JSON with a code.
+
+        Args:
+            handler: Answers.
+            refused: Answers errors in a form of its own; None = not this one.
+        """
+        respond = refused or _refused
 
         async def guarded(request: Request) -> Response:
             try:
                 self.site.check(request)
                 return await handler(request)
-            except UserError as error:
-                return _refused(UserFacingError(error.message, code=error.code, http_status=400))
-            except UserFacingError as error:
-                return _refused(error)
-            except Exception as error:  # noqa: BLE001 - masked and logged
-                masked = mask(error)
-                status = 503 if (masked.extensions or {}).get("code") == "UNAVAILABLE" else 500
-                return JSONResponse(error_answer([masked]), status, headers=NO_STORE)
+            except Exception as error:  # noqa: BLE001 - what is not refused on purpose is masked and logged
+                return respond(error) or masked_response(error)
 
         return guarded
 
@@ -128,5 +129,9 @@ def with_pause(answer: Response, error: UserFacingError) -> Response:
     return answer
 
 
-def _refused(error: UserFacingError) -> Response:
+def _refused(error: Exception) -> Response | None:
+    if isinstance(error, UserError):
+        error = UserFacingError(error.message, code=error.code, http_status=400)
+    if not isinstance(error, UserFacingError):
+        return None
     return with_pause(JSONResponse(error_answer([error]), error.http_status or 400, headers=NO_STORE), error)

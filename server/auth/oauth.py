@@ -7,7 +7,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from ...graphql.errors import UserFacingError, error_answer, mask
+from ...graphql.errors import UserFacingError
 from ...jobs.actions.acting import acting
 from ...jobs.actions.auth import devices as actions
 from ...jobs.actions.auth.devices import Guess, NewTokens
@@ -97,21 +97,7 @@ class OAuthRoutes:
 
     def _answering(self, handler: Handler) -> Handler:
         """A handler that other sites cannot reach, and whose refusals have the form of the standard."""
-
-        async def guarded(request: Request) -> Response:
-            try:
-                self._sessions.site.check(request)
-                return await handler(request)
-            except OAuthError as error:
-                return _refused(error.code, error.description, error.status)
-            except UserError as error:
-                return _refused("invalid_request", error.message, 429)
-            except UserFacingError as error:
-                return _refused("invalid_request", error.message, error.http_status or 400)
-            except Exception as error:  # noqa: BLE001 - masked and logged
-                return JSONResponse(error_answer([mask(error)]), 500, headers=NO_STORE)
-
-        return guarded
+        return self._sessions.posted(handler, _refusal)
 
     async def _metadata(self, _request: Request) -> Response:
         return JSONResponse(
@@ -255,6 +241,18 @@ def _not_found(guess: Guess, code: str) -> Response:
 
 def _answered(data: Mapping[str, object]) -> Response:
     return JSONResponse(dict(data), headers=NO_STORE)
+
+
+def _refusal(error: Exception) -> Response | None:
+    match error:
+        case OAuthError():
+            return _refused(error.code, error.description, error.status)
+        case UserError():
+            return _refused("invalid_request", error.message, 429)
+        case UserFacingError():
+            return _refused("invalid_request", error.message, error.http_status or 400)
+        case _:
+            return None
 
 
 def _refused(code: str, description: str, status: int) -> Response:

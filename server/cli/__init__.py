@@ -26,6 +26,7 @@ COMMANDS = (
     "plan",
     "schema",
     "secret",
+    "sql",
     "token",
     "trigger",
     "user",

@@ -4,10 +4,11 @@ That is Click, the supervisors of its own processes, and what watches files. ``u
 whoever calls them in this process are imported then.
 """
 
-import sys
 from collections.abc import Callable
 from importlib import import_module
 from types import ModuleType
+
+from ..process.lean_imports import replaced_modules
 
 __all__ = ["Config", "HttpToolsProtocol", "Server", "WebSocketsSansIOProtocol"]
 
@@ -33,15 +34,7 @@ def _later(name: str) -> Callable[..., object]:
     return call
 
 
-# Where the code of a job has imported uvicorn before, all of it is there already.
-_HIDDEN = "uvicorn" not in sys.modules
-
-if _HIDDEN:
-    sys.modules[_COMMAND_LINE] = _StandIn(_COMMAND_LINE)
-try:
+with replaced_modules({_COMMAND_LINE: _StandIn(_COMMAND_LINE)}):
     from uvicorn import Config, Server
     from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
     from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
-finally:
-    if _HIDDEN:
-        del sys.modules[_COMMAND_LINE]

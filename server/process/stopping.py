@@ -1,7 +1,6 @@
 """How the process is asked to stop: the first signal begins an orderly stop, the second ends the process at once."""
 
 import asyncio
-import logging
 import os
 import signal
 import sys
@@ -10,8 +9,6 @@ from contextlib import contextmanager
 from types import FrameType
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
-
-log = logging.getLogger("cronograph")
 
 
 class StopRequest:

@@ -5,7 +5,6 @@ from datetime import timedelta
 
 from cronograph.jobs.actions.groups import pause_group, update_group
 from cronograph.jobs.actions.nodes import NewNode, join, leave
-from cronograph.jobs.actions.queue.finish import rescue
 from cronograph.jobs.actions.runs import cancel_runs, enqueue_runs, submit
 from cronograph.jobs.actions.tasks import pause_task, update_task
 from cronograph.jobs.core.defaults import JobInfo
@@ -22,6 +21,7 @@ from cronograph.jobs.core.model import (
 )
 from cronograph.jobs.core.outcome import Failed, HandedBack, Snoozed
 from cronograph.jobs.core.schedule import Syntax
+from cronograph.jobs.queue.losses import rescue
 from cronograph.jobs.store.read import facts
 from cronograph.jobs.store.read import runs as run_store
 from cronograph.jobs.store.read import tasks as stored_tasks

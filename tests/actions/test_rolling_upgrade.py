@@ -11,10 +11,10 @@ from cronograph.jobs.core.explain import Explanation, explain_run
 from cronograph.jobs.core.model import NewRun, NodeState, Run, Trigger
 from cronograph.jobs.core.outcome import INVALID_ARGUMENTS, Failed, HandedBack
 from cronograph.jobs.core.states import RunState
+from cronograph.jobs.queue.enqueue import put
 from cronograph.jobs.store.read import facts
 from cronograph.jobs.store.read import runs as stored_runs
 from cronograph.jobs.store.write import nodes
-from cronograph.jobs.store.write import runs as run_store
 from tests.support.storage import Stored, Worker
 
 pytestmark = pytest.mark.postgres
@@ -104,7 +104,7 @@ def test_a_node_that_drains_holds_back_nothing(stored: Stored) -> None:
 
 def test_runs_that_nobody_checked_are_taken_by_any_node(stored: Stored) -> None:
     old, new = a_node(stored, "old", OLD), a_node(stored, "new", NEW)
-    run = stored.do(lambda tx: run_store.insert_all(tx.conn, [NewRun("work", Trigger.API)], tx.now))[0]
+    run = stored.do(lambda tx: put(tx, [NewRun("work", Trigger.API)]))[0].run
     assert listen(new).claimant.foreign
     assert why(stored, run).details == ()
     assert [one.run.id for one in listen(old).take(5).started] == [run.id]

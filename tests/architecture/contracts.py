@@ -36,7 +36,7 @@ VIOLATIONS = {
     "APScheduler stays in": ("cronograph.jobs.actions.tasks", "apscheduler"),
     "Strawberry stays in": ("cronograph.server.service", "strawberry"),
     "The client needs neither": ("cronograph.graphql.client.records", "graphql"),
-    "The rules in core": ("cronograph.jobs.core.dispatch", "time"),
+    "The rules in core": ("cronograph.jobs.core.misfire", "time"),
 }
 """An import that each contract forbids, by the beginning of the contract's name."""
 

@@ -69,6 +69,20 @@ QUESTIONS: Final = {
 }
 
 
+STRIPS: Final = """query($first: Int!) { asOf tasks(first: $first, orderBy: [{field: NAME, direction: ASC}]) {
+    nodes { id strip(last: 60) { ids states at seconds reasons counts } } } }"""
+LOG_PAGE: Final = """{ asOf serverTime executions(first: 50, filter: {}, orderBy: [{field: ID, direction: DESC}]) {
+    nodes { id jobName taskName startedAt completedAt success outcome errorMessage errorType recordsProcessed attempt
+        node trigger scheduledFor duration wait progress { done total message } run { id } }
+    pageInfo { hasNextPage endCursor } } }"""
+PAGES: Final[dict[str, tuple[str, dict[str, Any]]]] = {
+    "strips of 30 tasks": (STRIPS, {"first": 30}),
+    "strips of 50 tasks": (STRIPS, {"first": 50}),
+    "the log page, 50 rows": (LOG_PAGE, {}),
+}
+"""What pages of the dashboard ask for, by what it is."""
+
+
 def plain_app(engine: Engine) -> Starlette:
     """What somebody would write who needs just these answers."""
 
@@ -155,6 +169,13 @@ async def compare(url: str, kind: str, chosen: argparse.Namespace) -> None:
             with cProfile.Profile() as profile:
                 await cost(apps["/graphql"], "/graphql", sent["/graphql"], chosen.times)
             pstats.Stats(profile).sort_stats("tottime").print_stats(45)
+    for name, (document, variables) in PAGES.items():
+        body = json.dumps({"query": document, "variables": variables}).encode()
+        assert b'"errors"' not in await call(apps["/graphql"], "/graphql", body), name
+        spent = [
+            await cost(apps["/graphql"], "/graphql", body, max(1, chosen.times // 4)) for _ in range(chosen.rounds)
+        ]
+        print(f"{kind:8} {name:28} {percentile(spent, 0.5):6.2f} ms, least {min(spent):6.2f} ms", flush=True)
     await database.close()
     engine.dispose()
 

@@ -11,8 +11,8 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from cronograph.jobs.actions.dispatch import dispatch_due
 from cronograph.jobs.core.model import MisfirePolicy
+from cronograph.jobs.queue.occurrences import dispatch_due
 from tests.bench.measuring import load
 from tests.support.databases import sqlite_address
 from tests.support.schema import migrate

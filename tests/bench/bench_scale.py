@@ -18,13 +18,13 @@ import uvloop
 
 from cronograph.jobs import job
 from cronograph.jobs.actions.nodes import set_state
-from cronograph.jobs.actions.queue.claim import Claimant, Started, claim
-from cronograph.jobs.actions.queue.finish import Finish, finish
-from cronograph.jobs.actions.queue.lane import claim_lane
 from cronograph.jobs.actions.runs import put
-from cronograph.jobs.core.fairness import FairnessState
 from cronograph.jobs.core.model import NewRun, NodeState, Trigger
 from cronograph.jobs.core.outcome import Succeeded
+from cronograph.jobs.queue.claim import Claimant, Started, claim
+from cronograph.jobs.queue.fairness import FairnessState
+from cronograph.jobs.queue.finish import Finish, finish
+from cronograph.jobs.queue.lane import claim_lane
 from cronograph.jobs.registry import Registry
 from cronograph.jobs.runtime.engine import Engine
 from cronograph.jobs.runtime.node import register

@@ -5,12 +5,13 @@ from datetime import timedelta
 
 from sqlalchemy import delete, select, update
 
-from cronograph.jobs.actions.changes import finished_changes
-from cronograph.jobs.actions.queue.claim import Started
-from cronograph.jobs.actions.queue.finish import Finish, finish, rescue
 from cronograph.jobs.core.model import Node, NodeState, Outcome, SkipReason
 from cronograph.jobs.core.outcome import Lost, Succeeded
 from cronograph.jobs.core.states import RunState
+from cronograph.jobs.queue.changes import finished_changes
+from cronograph.jobs.queue.claim import Started
+from cronograph.jobs.queue.finish import Finish, finish
+from cronograph.jobs.queue.losses import rescue
 from cronograph.jobs.store.db.transaction import Tx
 from cronograph.jobs.store.read import nodes as stored_nodes
 from cronograph.jobs.store.schema import tables

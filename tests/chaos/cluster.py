@@ -96,7 +96,7 @@ SOURCES = {
 TRACEBACK = "Traceback (most recent call last)"
 TELL_OF_USERS = frozenset(
     f"cronograph.jobs.runtime.{name}"
-    for name in ("attempts.afterwards", "attempts.retrying", "job.host", "job.ownership")
+    for name in ("attempts.afterwards", "attempts.failures", "job.host", "job.ownership")
 )
 """Loggers that tell of code of users which belongs to no attempt, or to one that has ended."""
 MODULES = ("chaos_jobs",)

@@ -6,10 +6,10 @@ from dataclasses import replace
 import pytest
 
 from cronograph.jobs.actions.nodes import leave
-from cronograph.jobs.actions.queue.finish import rescue
 from cronograph.jobs.core.model import NodeState, OverlapPolicy, SkipReason
 from cronograph.jobs.core.outcome import Failed, HandedBack, Succeeded
 from cronograph.jobs.core.schedule import Syntax
+from cronograph.jobs.queue.losses import rescue
 from cronograph.jobs.store.schema import tables
 from cronograph.jobs.store.write import events
 from tests.chaos.broken import (

@@ -5,9 +5,9 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from cronograph.jobs.core.counts import BOUNDS, MOST_NAMES, OTHER, Histogram, NodeCounts
-from cronograph.jobs.core.held import HeldRun
 from cronograph.jobs.core.model import Outcome, SkipReason, Trigger
 from cronograph.jobs.core.outcome import Failed, JobOutcome, Snoozed, Succeeded
+from cronograph.jobs.queue.shapes import HeldRun
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 

@@ -39,7 +39,22 @@ class Size(Enum):
     LARGE = 2
 
 
-NULLABLE: Final = ("text", "number", "fraction", "flag", "at", "big", "anything", "size", "key")
+NULLABLE: Final = (
+    "text",
+    "number",
+    "fraction",
+    "flag",
+    "at",
+    "big",
+    "anything",
+    "size",
+    "key",
+    "texts",
+    "fractions",
+    "sizes",
+    "bigs",
+    "moments",
+)
 REQUIRED: Final = tuple(f"sure{name.capitalize()}" for name in NULLABLE)
 RESOLVED: Final = ("made", "waited", "sureMade", "fails", "greeted(name: $name)")
 
@@ -57,6 +72,11 @@ class Thing:
     anything: JSON | None
     size: Size | None
     key: strawberry.ID | None
+    texts: list[str] | None
+    fractions: list[float | None] | None
+    sizes: list[Size | None] | None
+    bigs: list[BigInt] | None
+    moments: list[datetime] | None
     sure_text: str
     sure_number: int
     sure_fraction: float
@@ -66,6 +86,11 @@ class Thing:
     sure_anything: JSON
     sure_size: Size
     sure_key: strawberry.ID
+    sure_texts: list[str]
+    sure_fractions: list[float]
+    sure_sizes: list[Size]
+    sure_bigs: list[BigInt | None]
+    sure_moments: list[datetime | None]
     other: "Thing | None"
     others: list["Thing"]
     sure_other: "Thing"
@@ -144,10 +169,22 @@ usual: Final[dict[str, st.SearchStrategy[Any]]] = {
     "anything": st.sampled_from([1, "a", [1, {"b": None}], {"c": [True]}, {}]),
     "size": st.sampled_from(Size),
     "key": st.sampled_from(["1", "abc", 7]),
+    "texts": st.lists(st.sampled_from(["", "word"]), max_size=3),
+    "fractions": st.lists(st.sampled_from([0.5, 0.0, 3]), max_size=3),
+    "sizes": st.lists(st.sampled_from(Size), max_size=3),
+    "bigs": st.lists(st.sampled_from([1, 2**40]), max_size=3),
+    "moments": st.lists(moments, max_size=2),
 }
 STRANGE: Final[list[Any]] = [2**31, float("nan"), "word", 3, 2.5, True, b"x", Colour.RED, [1], {}, object, {1, 2}]
+STRANGE_LISTS: Final[list[Any]] = [
+    [None],
+    ["word", None],
+    [float("inf"), 1.0],
+    [Size.SMALL, "small"],
+    [ValueError("it")],
+]
 odd: Final[st.SearchStrategy[Any]] = st.one_of(
-    st.none(), st.sampled_from(STRANGE), st.builds(ValueError, st.just("a value that is an error"))
+    st.none(), st.sampled_from([*STRANGE, *STRANGE_LISTS]), st.builds(ValueError, st.just("a value that is an error"))
 )
 
 

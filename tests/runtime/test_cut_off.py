@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from cronograph.jobs.actions.queue.finish import rescue
 from cronograph.jobs.core.explain import explain_run
 from cronograph.jobs.core.model import Node, Outcome
 from cronograph.jobs.core.states import RunState
+from cronograph.jobs.queue.losses import rescue
 from cronograph.jobs.runtime.process.spawner import StartLauncher
 from cronograph.jobs.store.db.address import parse_url
 from cronograph.jobs.store.db.database import Database, OperationalError, sync_engine

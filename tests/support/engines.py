@@ -12,11 +12,12 @@ import pytest
 from sqlalchemy import Connection, select
 
 from cronograph.jobs.actions.auth.secrets import set_secret
-from cronograph.jobs.actions.runs import cancel_all, enqueue_runs, put
+from cronograph.jobs.actions.runs import enqueue_runs, put
 from cronograph.jobs.actions.tasks import create_task, trigger_task
 from cronograph.jobs.core.auth.sealing import KeyRing, no_keys
 from cronograph.jobs.core.model import Execution, NewRun, Run, TaskSpec, Trigger
 from cronograph.jobs.core.states import FINAL, RunState
+from cronograph.jobs.queue.cancel import cancel_all
 from cronograph.jobs.registry import Registry
 from cronograph.jobs.runtime.engine import Engine
 from cronograph.jobs.runtime.process.spawner import StartLauncher

@@ -8,17 +8,17 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 import pytest
 from sqlalchemy import Table, event, select
 
-from cronograph.jobs.actions.dispatch import dispatch_due
 from cronograph.jobs.actions.nodes import NewNode, join
-from cronograph.jobs.actions.queue.claim import Claimant, Claimed, Started, claim
-from cronograph.jobs.actions.queue.finish import Finish, Finished, finish
 from cronograph.jobs.actions.runs import enqueue_runs
 from cronograph.jobs.actions.tasks import create_task
 from cronograph.jobs.core.defaults import JobInfo
-from cronograph.jobs.core.fairness import FairnessState
 from cronograph.jobs.core.model import NewRun, Node, NodeState, Run, ScheduleSpec, Task, TaskSpec, Trigger
 from cronograph.jobs.core.outcome import JobOutcome, Succeeded
 from cronograph.jobs.core.schedule import Syntax
+from cronograph.jobs.queue.claim import Claimant, Claimed, Started, claim
+from cronograph.jobs.queue.fairness import FairnessState
+from cronograph.jobs.queue.finish import Finish, Finished, finish
+from cronograph.jobs.queue.occurrences import dispatch_due
 from cronograph.jobs.store.db.database import Database
 from cronograph.jobs.store.db.transaction import Tx
 from cronograph.jobs.store.write import nodes

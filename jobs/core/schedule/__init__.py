@@ -3,6 +3,7 @@
 from .durations import parse_duration
 from .interval import IntervalSchedule
 from .model import (
+    ANCHORED,
     INVALID_SCHEDULE,
     MAX_VALUE_LENGTH,
     NEVER_FIRES,
@@ -17,6 +18,7 @@ from .timestamp import TimestampSchedule
 from .wallclock import WallClockSchedule
 
 __all__ = [
+    "ANCHORED",
     "INVALID_SCHEDULE",
     "MAX_VALUE_LENGTH",
     "NEVER_FIRES",

@@ -26,6 +26,15 @@ class Syntax(StrEnum):
     INTERVAL = "interval"
     TIMESTAMP = "timestamp"
 
+    @property
+    def is_anchored(self) -> bool:
+        """Whether occurrences are counted from a moment of the task (an interval) and not read off the calendar."""
+        return self is Syntax.INTERVAL
+
+
+ANCHORED: Final = tuple(syntax for syntax in Syntax if syntax.is_anchored)
+"""The syntaxes whose tasks have an anchor, a tolerance, and a queue instead of skips."""
+
 
 class ScheduleError(ValueError):
     """A schedule that cannot be used, and why.

@@ -1,20 +1,44 @@
-"""One attempt under way: what runs, and the threads by which the node holds it."""
+"""One attempt: what runs, by what the node holds it, and what every kind of body can do."""
 
+import asyncio
+import contextvars
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
+from typing import Final, Protocol
 
-from ...actions.queue.claim import Started
-from ...actions.queue.finish import Finish
 from ...context import RunInfo
 from ...core.auth.accounts import Submitter
 from ...core.auth.secrets import resolved
-from ...core.model import Json
-from ...core.outcome import JobOutcome
+from ...core.model import Isolation, Json
+from ...core.outcome import HandedBack, JobOutcome
+from ...queue.claim import Started
+from ...queue.finish import Finish
 from ...registry import JobDefinition
 from ..job.host import LocalHost
 from ..job.middleware import Middleware
 from ..job.stopping import StopSignal
+
+NO_PLACE: Final[dict[Isolation, JobOutcome]] = {
+    Isolation.ASYNC: HandedBack("it had not begun"),
+    Isolation.THREAD: HandedBack("no thread of its node became free for it; it had not begun"),
+    Isolation.PROCESS: HandedBack("no child process of its node became free for it; it had not begun"),
+}
+"""How an attempt ends for which there is no place soon enough, or that should stop before it has one."""
+
+Running = asyncio.Future[JobOutcome]
+
+
+class Body(Protocol):
+    """What runs a job's handler."""
+
+    def begin(self, context: contextvars.Context) -> Running:
+        """Begin; its outcome comes. Called in the node's own context; the job's code runs in ``context``."""
+        ...
+
+    async def stop_hard(self, running: Running) -> JobOutcome:
+        """End ``running`` (of ``begin``, which did not leave when it was asked to), as far as that is possible."""
+        ...
 
 
 @dataclass(slots=True)

@@ -1,4 +1,20 @@
-"""The attempts under way in this process: begun, executed, and held until their ends are stored."""
+"""The attempts of this process: begun, executed, and held until their ends are stored.
+
+Each is a state machine. The states on the left need no task of their own, those on the right have one::
+
+    STARTED ─────── its arguments name secrets ───────► READING SECRETS
+       │◄─────────────────────────────────────────────────────┘
+    RUNNING ─────── asked to stop, or out of time ────► STOPPING
+       │                                                      ▼
+       ├─────────── left more than its outcome ───────► COMPLETING
+       │◄─────────────────────────────────────────────────────┘
+    STORING ─────── failed for good, has on_failure ──► CALLING
+       │◄─────────────────────────────────────────────────────┘
+    forgotten: its slot is free
+
+Most attempts go straight down: a short job costs no task but its own. A fault outside the job's code fails the attempt.
+A task that breaks forgets its attempt, and the node gives the run back.
+"""
 
 import asyncio
 import logging
@@ -8,15 +24,15 @@ from functools import partial
 from typing import Any
 
 from ...actions.checkpoints import save_checkpoint
-from ...actions.queue.claim import Started
-from ...actions.queue.enqueue_many import put_many
-from ...actions.queue.finish import Finish
 from ...context import StopReason
 from ...core.auth.secrets import references
-from ...core.held import HeldRun
 from ...core.model import Isolation, Json, Run
 from ...core.outcome import Failed, JobOutcome, Succeeded
 from ...core.run_spec import RunSpec
+from ...queue.claim import Started
+from ...queue.enqueue_many import put_many
+from ...queue.finish import Finish
+from ...queue.shapes import HeldRun
 from ...registry import Registry
 from ...services import Services
 from ..job.host import LocalHost
@@ -26,14 +42,12 @@ from ..job.stopping import StopSignal
 from ..live.log_writer import LogWriter
 from ..live.progress import ProgressWriter
 from ..process.children import ChildPool
-from .attempt import Attempt
-from .bodies import NO_PLACE, Alone, Body, Running
+from .attempt import NO_PLACE, Attempt, Body, Running
+from .bodies import begin, body_of, executor_failed, outcome_of, supervise
 from .capacity import Capacity
-from .executor import begin, body_of, ended, supervise
+from .failures import begin_on_failure, failure_for, retried
 from .finisher import Finisher
 from .in_flight import InFlight
-from .on_failure import begin_on_failure, failure_for
-from .retrying import retried
 from .secrets import read_secrets
 from .threads import ThreadPool
 
@@ -89,9 +103,10 @@ class Attempts:
         self.held: Counter[Isolation] = Counter()
         self._middleware = middleware_of_all(registry, services.resources)
         self._active: dict[int, Attempt] = {}
-        # Of these, those that nobody has asked to stop: they need nobody beside them.
-        self._alone: dict[int, Alone] = {}
-        self._companions: set[asyncio.Task[None]] = set()
+        # Those that are RUNNING, with the timer of their deadline.
+        self._running: dict[int, tuple[Running, asyncio.TimerHandle | None]] = {}
+        # Of those that are in any other state but STORING.
+        self._tasks: set[asyncio.Task[None]] = set()
         self._held = InFlight()
         self._at_work = InFlight()
 
@@ -134,66 +149,91 @@ class Attempts:
             self.held[kind] += 1
             self._held.begin()
             self._logs.open(one.execution_id)
-            self._begin(attempt)
+            self._start(attempt)
 
-    def _begin(self, attempt: Attempt) -> None:
+    def _start(self, attempt: Attempt) -> None:
+        """STARTED: read secrets first, if the arguments name any; else run."""
         args = attempt.started.run.args
         if args and (names := references(args)):
-            self._accompany(attempt, self._run_with_secrets(attempt, names))
+            self._in_task(attempt, self._read_secrets(attempt, names))
+        else:
+            self._run(attempt)
+
+    async def _read_secrets(self, attempt: Attempt, names: frozenset[str]) -> None:
+        """READING SECRETS."""
+        try:
+            values = await read_secrets(self._services, names)
+        except Exception as error:
+            values = executor_failed(attempt, error)
+        if not isinstance(values, dict):
+            await self._complete(attempt, values)
             return
-        body = self._body(attempt)
-        if isinstance(body, Failed):
-            self._accompany(attempt, self._complete(attempt, body))
+        attempt.secrets = values
+        attempt.host.hide(values)
+        self._run(attempt)
+
+    def _run(self, attempt: Attempt) -> None:
+        """RUNNING: no task waits for the body, only a callback and a timer."""
+        begun = self._begin_body(attempt)
+        if isinstance(begun, Failed):
+            self._in_task(attempt, self._complete(attempt, begun))
             return
-        self._note_begun(attempt)
-        running = self._begun(attempt, body)
-        if isinstance(running, Failed):
-            self._accompany(attempt, self._complete(attempt, running))
-            return
-        # Until it should stop it needs nobody beside it.
+        body, running = begun
         remaining, deadline = attempt.signal.remaining(), None
         if remaining is not None:
             later = asyncio.get_running_loop().call_later
-            deadline = later(remaining, self._should_stop, attempt, body, StopReason.DEADLINE)
-        self._alone[attempt.started.execution_id] = Alone(running, deadline)
-        running.add_done_callback(partial(self._ended_alone, attempt))
-        attempt.host.subscribe_stops(partial(self._should_stop, attempt, body))
+            deadline = later(remaining, self._on_stop, attempt, body, StopReason.DEADLINE)
+        self._running[attempt.started.execution_id] = running, deadline
+        running.add_done_callback(partial(self._on_end, attempt))
+        attempt.host.subscribe_stops(partial(self._on_stop, attempt, body))
 
-    def _body(self, attempt: Attempt) -> Body | Failed:
+    def _begin_body(self, attempt: Attempt) -> tuple[Body, Running] | Failed:
         try:
-            return body_of(attempt, self._services, self.threads, self._children)
+            body = body_of(attempt, self._services, self.threads, self._children)
+            if isinstance(body, Failed):
+                return body
+            attempt.at_work = True
+            self._at_work.begin()
+            return body, begin(body, attempt)
         except BaseException as error:
-            return _executor_failed(attempt, error)
+            return executor_failed(attempt, error)
 
-    def _begun(self, attempt: Attempt, body: Body) -> Running | Failed:
+    def _on_stop(self, attempt: Attempt, body: Body, _reason: StopReason) -> None:
+        """RUNNING to STOPPING: from now on a task waits for the body."""
+        if running := self._take_running(attempt):
+            self._in_task(attempt, self._stop(attempt, body, running))
+
+    async def _stop(self, attempt: Attempt, body: Body, running: Running) -> None:
+        """STOPPING: first it is given its grace, then it is stopped hard."""
         try:
-            return begin(body, attempt)
+            outcome = retried(attempt, await supervise(body, running, attempt, self._grace))
         except Exception as error:
-            return _executor_failed(attempt, error)
+            outcome = executor_failed(attempt, error)
+        await self._complete(attempt, outcome)
 
-    def _should_stop(self, attempt: Attempt, body: Body, _reason: StopReason) -> None:
-        """An attempt that was alone so far should stop: from now on somebody waits for it."""
-        alone = self._alone.pop(attempt.started.execution_id, None)
-        if alone is not None:
-            alone.end()
-            self._accompany(attempt, self._run(attempt, body, alone.running))
-
-    def _ended_alone(self, attempt: Attempt, running: Running) -> None:
-        alone = self._alone.pop(attempt.started.execution_id, None)
-        if alone is None:
+    def _on_end(self, attempt: Attempt, running: Running) -> None:
+        """RUNNING to STORING, or to COMPLETING if there is more to store than the outcome."""
+        if not self._take_running(attempt):
             return
         self._note_over(attempt)
-        alone.end()
-        outcome = retried(attempt, _outcome(attempt, running))
+        outcome = retried(attempt, outcome_of(attempt, running))
         host = attempt.host
         if host.left_more or not self._logs.close_unwritten(attempt.started.execution_id):
-            self._accompany(attempt, self._complete(attempt, outcome))
+            self._in_task(attempt, self._complete(attempt, outcome))
             return
         if host.latest_progress is not None:
             self._progress.forget(attempt.started.run.id)
-        self._submit(attempt, attempt.ended(outcome))
+        self._store(attempt, attempt.ended(outcome))
 
-    def _submit(self, attempt: Attempt, end: Finish) -> None:
+    def _take_running(self, attempt: Attempt) -> Running | None:
+        """Its body, if it was RUNNING, which it is no longer."""
+        running, deadline = self._running.pop(attempt.started.execution_id, (None, None))
+        if deadline is not None:
+            deadline.cancel()
+        return running
+
+    def _store(self, attempt: Attempt, end: Finish) -> None:
+        """STORING: the finisher has the end; ``_stored`` or ``_not_stored`` follows."""
         if attempt.left_behind:
             self._forget(end.execution_id)
             return
@@ -204,11 +244,12 @@ class Attempts:
             self._capacity.ended(kind)
         self.finisher.submit(end)
 
-    def _accompany(self, attempt: Attempt, work: Coroutine[Any, Any, None]) -> None:
+    def _in_task(self, attempt: Attempt, work: Coroutine[Any, Any, None]) -> None:
+        """Do what a state needs in a task of its own."""
         name = f"cronograph-end-{attempt.started.run.id}"
         task = asyncio.get_running_loop().create_task(work, name=name)
-        self._companions.add(task)
-        task.add_done_callback(partial(self._left, attempt.started))
+        self._tasks.add(task)
+        task.add_done_callback(partial(self._on_task_done, attempt.started))
 
     def _prepare(self, started: Started) -> Attempt:
         signal = StopSignal(started.run.timeout)
@@ -228,32 +269,8 @@ class Attempts:
             )
         return Attempt(started, definition, signal, host, middleware=self._middleware.get(definition.name))
 
-    async def _run(self, attempt: Attempt, body: Body | Failed, running: Running | None) -> None:
-        if isinstance(body, Failed):
-            await self._complete(attempt, body)
-            return
-        try:
-            self._note_begun(attempt)
-            running = running or begin(body, attempt)
-            outcome = retried(attempt, await supervise(body, running, attempt, self._grace))
-        except Exception as error:
-            outcome = _executor_failed(attempt, error)
-        await self._complete(attempt, outcome)
-
-    async def _run_with_secrets(self, attempt: Attempt, names: frozenset[str]) -> None:
-        try:
-            values = await read_secrets(self._services, names)
-        except Exception as error:
-            values = _executor_failed(attempt, error)
-        if not isinstance(values, dict):
-            await self._complete(attempt, values)
-            return
-        attempt.secrets = values
-        attempt.host.hide(values)
-        await self._run(attempt, self._body(attempt), None)
-
     async def _complete(self, attempt: Attempt, outcome: JobOutcome) -> None:
-        """Wait for what the job left behind (checkpoints, log lines), and have its end stored."""
+        """COMPLETING: wait for what the job left behind (checkpoints, log lines), then store its end."""
         self._note_over(attempt)
         started, seconds = attempt.started, attempt.signal.elapsed()
         unsaved = await attempt.host.await_checkpoints()
@@ -276,12 +293,7 @@ class Attempts:
             at_end=attempt.host.at_end if isinstance(outcome, Succeeded) else (),
             seconds=seconds,
         )
-        self._submit(attempt, end)
-
-    def _note_begun(self, attempt: Attempt) -> None:
-        if not attempt.at_work:
-            attempt.at_work = True
-            self._at_work.begin()
+        self._store(attempt, end)
 
     def _note_over(self, attempt: Attempt) -> None:
         """Nothing of its code is awaited any more."""
@@ -297,9 +309,9 @@ class Attempts:
         if not kept:
             log.warning("a checkpoint of run %d was refused: the run had been taken from this node", started.run.id)
 
-    def _left(self, started: Started, task: asyncio.Task[None]) -> None:
-        """The end is in the finisher's hands; of an attempt that broke off outside its job there is none."""
-        self._companions.discard(task)
+    def _on_task_done(self, started: Started, task: asyncio.Task[None]) -> None:
+        """The attempt went on to its next state, or its task broke outside the job: then it is forgotten."""
+        self._tasks.discard(task)
         if not task.cancelled() and task.exception() is None:
             return
         if not task.cancelled():
@@ -319,18 +331,18 @@ class Attempts:
         self._forget(end.execution_id)
 
     def _calls_on_failure(self, end: Finish) -> bool:
-        """Call the job's own function for a final failure; the attempt keeps its slot until that is done."""
+        """STORING to CALLING, if this was a final failure and the job wants to know; the attempt keeps its slot."""
         attempt = self._active[end.execution_id]
         failure = failure_for(attempt.definition, end)
         if failure is None:
             return False
         calling = begin_on_failure(attempt.definition, failure)
-        self._companions.add(calling)
-        calling.add_done_callback(partial(self._called, end.execution_id))
+        self._tasks.add(calling)
+        calling.add_done_callback(partial(self._on_called, end.execution_id))
         return True
 
-    def _called(self, execution_id: int, calling: asyncio.Task[None]) -> None:
-        self._companions.discard(calling)
+    def _on_called(self, execution_id: int, calling: asyncio.Task[None]) -> None:
+        self._tasks.discard(calling)
         self._forget(execution_id)
         self._on_free()
 
@@ -386,15 +398,3 @@ class Attempts:
         # Coroutines that swallow their cancel are left behind like threads; leaving gives back what they held.
         if not await self.wait_idle(max(5.0, self._grace + 5.0)):
             log.error("%d runs could not be ended", len(self._active))
-
-
-def _outcome(attempt: Attempt, running: Running) -> JobOutcome:
-    try:
-        return ended(running, attempt.signal.reason)
-    except Exception as error:
-        return _executor_failed(attempt, error)
-
-
-def _executor_failed(attempt: Attempt, error: BaseException) -> Failed:
-    log.error("executing run %d failed outside its job", attempt.started.run.id, exc_info=error)
-    return Failed(type(error).__name__, f"the executor failed: {message_of(error, attempt.host.redactor)}")

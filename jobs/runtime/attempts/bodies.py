@@ -1,54 +1,150 @@
-"""The kinds of bodies a job can have in this process: a coroutine and a thread."""
+"""Executes one attempt, from its arguments to its outcome: a coroutine, a thread, or a child process.
+
+``body_of`` binds the arguments, ``begin`` runs the job's first line, ``supervise`` waits for one that should stop.
+Storing the outcome is another step.
+"""
 
 import asyncio
 import contextlib
 import contextvars
-from typing import Any, Final, NamedTuple, Protocol
+import logging
+from collections.abc import Callable
+from typing import Any
 
-from ...context import StopReason, current_host
+from typing_extensions import override
+
+from ...context import JobContext, StopReason, current_host
+from ...core.errors import InvalidInput
 from ...core.model import Isolation
-from ...core.outcome import HandedBack, JobOutcome
+from ...core.outcome import INVALID_ARGUMENTS, Failed, JobOutcome
 from ...registry import Handler
-from ..job.results import from_exception, from_return, stopped
-from .attempt import Attempt
+from ...services import Services
+from ..job.middleware import Middleware
+from ..job.ownership import EXITS, owner
+from ..job.results import from_exception, from_return, message_of, stopped
+from ..process.children import ChildPool
+from .attempt import NO_PLACE, Attempt, Body, Running
+from .process_body import ProcessBody
 from .threads import Call, ThreadPool
+
+log = logging.getLogger(__name__)
 
 _CANCEL_AGAIN = 1.0
 _CANCEL_AGAIN_SOON = 0.02
 """Seconds after which a coroutine that swallowed its cancel is cancelled again; the second while the lease ends."""
 
-NO_PLACE: Final[dict[Isolation, JobOutcome]] = {
-    Isolation.ASYNC: HandedBack("it had not begun"),
-    Isolation.THREAD: HandedBack("no thread of its node became free for it; it had not begun"),
-    Isolation.PROCESS: HandedBack("no child process of its node became free for it; it had not begun"),
-}
-"""How an attempt ends for which there is no place soon enough, or that should stop before it has one."""
 
-Running = asyncio.Future[JobOutcome]
+async def execute(
+    attempt: Attempt, services: Services | None, threads: ThreadPool[JobOutcome], children: ChildPool, *, grace: float
+) -> JobOutcome:
+    """Run the job to its end, its deadline or its cancel.
 
-
-class Alone(NamedTuple):
-    """A body without a task that waits for it: its outcome to come, and what rings at the end of its time box."""
-
-    running: Running
-    deadline: asyncio.TimerHandle | None
-
-    def end(self) -> None:
-        """It is not alone any more."""
-        if self.deadline is not None:
-            self.deadline.cancel()
+    Args:
+        attempt: What to run.
+        services: What the process offers to jobs.
+        threads: Where plain functions run.
+        children: Gives child processes.
+        grace: Seconds between "please stop" and the hard stop.
+    """
+    body = body_of(attempt, services, threads, children)
+    return body if isinstance(body, Failed) else await supervise(body, begin(body, attempt), attempt, grace)
 
 
-class Body(Protocol):
-    """What runs a job's handler."""
+def begin(body: Body, attempt: Attempt) -> Running:
+    """Begin ``body`` in a context in which everything belongs to the attempt."""
+    context = contextvars.copy_context()
+    # Of a child process' job no code runs here.
+    if not isinstance(body, ProcessBody):
+        context.run(owner.set, attempt.host)
+    running = body.begin(context)
+    if isinstance(body, CoroutineBody):
+        attempt.host.main = running
+    return running
 
-    def begin(self, context: contextvars.Context) -> Running:
-        """Begin; its outcome comes. Called in the node's own context; the job's code runs in ``context``."""
-        ...
 
-    async def stop_hard(self, running: Running) -> JobOutcome:
-        """End ``running`` (of ``begin``, which did not leave when it was asked to), as far as that is possible."""
-        ...
+def body_of(
+    attempt: Attempt, services: Services | None, threads: ThreadPool[JobOutcome], children: ChildPool
+) -> Body | Failed:
+    """What will run the job; or why its arguments do not fit."""
+    definition, around, info = attempt.definition, attempt.middleware, None
+    try:
+        if definition.context_parameter is not None or around is not None:
+            info = JobContext(attempt.info(), attempt.host, services)
+        # A child process binds its arguments itself; here they are only judged.
+        arguments = definition.bind(attempt.args, info)
+    except InvalidInput as error:
+        return Failed(INVALID_ARGUMENTS, attempt.host.redactor.text(error.message), permanent=True)
+    if around is not None and info is not None and definition.isolation is not Isolation.PROCESS:
+        if definition.isolation is Isolation.THREAD:
+            return MiddlewareThread(attempt, arguments, around, info, threads)
+        return CoroutineBody(attempt, {"context": info, "arguments": arguments}, around.in_loop)
+    match definition.isolation:
+        case Isolation.ASYNC:
+            return CoroutineBody(attempt, arguments)
+        case Isolation.THREAD:
+            return ThreadBody(attempt, arguments, threads)
+        case Isolation.PROCESS:
+            return ProcessBody(attempt, children)
+
+
+async def supervise(body: Body, running: Running, attempt: Attempt, grace: float) -> JobOutcome:
+    """Wait for ``running``; once it should stop, give it ``grace`` seconds, then stop it hard."""
+    try:
+        await _until_end_or(running, attempt.signal.remaining(), attempt.host.subscribe_stops)
+        if not running.done():
+            await _until_end_or(running, grace, attempt.host.subscribe_hurry)
+        if running.done():
+            return ended(running, attempt.signal.reason)
+        return await body.stop_hard(running)
+    except asyncio.CancelledError:
+        running.cancel()
+        raise
+
+
+async def _until_end_or(
+    running: Running, seconds: float | None, subscribe: Callable[[Callable[..., None]], None]
+) -> None:
+    """Wait for the end, for so many seconds, or until a subscribed listener is called."""
+    # One future instead of a task that waits for the stop: most jobs are never asked to stop.
+    loop = asyncio.get_running_loop()
+    over: asyncio.Future[None] = loop.create_future()
+
+    def end(*_: object) -> None:
+        if not over.done():
+            over.set_result(None)
+
+    deadline = None if seconds is None else loop.call_later(seconds, end)
+    running.add_done_callback(end)
+    subscribe(end)
+    try:
+        await over
+    finally:
+        running.remove_done_callback(end)
+        if deadline is not None:
+            deadline.cancel()
+
+
+def ended(running: Running, stop: StopReason | None) -> JobOutcome:
+    """The outcome of a body that is done."""
+    if running.cancelled():
+        # The job cancelled itself (asyncio's way, not ours): nobody asked for it, so it is a failure.
+        return from_exception(RuntimeError("the job's coroutine was cancelled from inside"), stop)
+    fault = running.exception()
+    return from_exception(fault, stop) if isinstance(fault, EXITS) else running.result()
+
+
+def outcome_of(attempt: Attempt, running: Running) -> JobOutcome:
+    """``ended``; a fault outside the job fails the attempt."""
+    try:
+        return ended(running, attempt.signal.reason)
+    except Exception as error:
+        return executor_failed(attempt, error)
+
+
+def executor_failed(attempt: Attempt, error: BaseException) -> Failed:
+    """How an attempt ends that could not be executed; the fault is logged."""
+    log.error("executing run %d failed outside its job", attempt.started.run.id, exc_info=error)
+    return Failed(type(error).__name__, f"the executor failed: {message_of(error, attempt.host.redactor)}")
 
 
 class CoroutineBody:
@@ -163,6 +259,57 @@ class ThreadBody:
             return stopped(StopReason.SHUTDOWN)
         outcome = await running
         return outcome if attempt.signal.reason is StopReason.CANCEL else stopped(attempt.signal.reason)
+
+
+class MiddlewareThread(ThreadBody):
+    """A thread whose job has hooks or resources: what needs an event loop goes around it, the rest inside.
+
+    Args:
+        attempt: What it runs.
+        arguments: Of the handler.
+        middleware: Of its job.
+        context: Of the attempt.
+        threads: The threads of the node.
+    """
+
+    def __init__(
+        self,
+        attempt: Attempt,
+        arguments: dict[str, Any],
+        middleware: Middleware,
+        context: JobContext,
+        threads: ThreadPool[JobOutcome],
+    ) -> None:
+        super().__init__(attempt, arguments, threads)
+        self._middleware = middleware
+        self._context = context
+        self._raised: BaseException | None = None
+
+    @override
+    def begin(self, context: contextvars.Context) -> Running:
+        """Begin in a task of its own, for what needs the event loop."""
+        return asyncio.get_running_loop().create_task(self._run(), context=context)
+
+    async def _run(self) -> JobOutcome:
+        """Enter what needs the event loop, whose context the thread inherits; then as any thread."""
+        current_host.set(self._attempt.host)
+        around = self._middleware.outside(self._context)
+        await around.enter()
+        try:
+            return await super().begin(contextvars.copy_context())
+        except BaseException as error:
+            self._raised = error
+            raise
+        finally:
+            await around.leave(self._raised)
+
+    @override
+    def _handle(self) -> object:
+        try:
+            return self._middleware.call(self._context, self._arguments)
+        except BaseException as error:
+            self._raised = error
+            raise
 
 
 async def _ended_or_abandoned(running: Running, abandoned: asyncio.Event, timeout: float | None) -> bool:

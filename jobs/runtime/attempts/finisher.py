@@ -5,12 +5,12 @@ import logging
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from ...actions.queue.finish import Finish, Finished, finish
-from ...actions.queue.lane import finish_common, is_common
 from ...core.outcome import Failed
+from ...queue.finish import Finish, Finished, finish, finish_common, is_common
 from ...services import Services
 from ...store.db.database import AutocommitConnection
 from ...store.db.faults import is_databases_fault, is_unstorable
+from ..backoff import Backoff
 from ..pulse import Pulse
 
 log = logging.getLogger(__name__)
@@ -18,7 +18,6 @@ log = logging.getLogger(__name__)
 MAX_BATCH = 500
 _PAUSE = 0.2
 _UNSTORABLE = "UnstorableResult"
-_LONGEST_PAUSE = 5.0
 
 
 class Finisher:
@@ -137,7 +136,7 @@ class Finisher:
             await asyncio.sleep(0)
 
     async def _write_safely(self, batch: list[Finish]) -> None:
-        pause = _PAUSE
+        backoff = Backoff(_PAUSE)
         while True:
             try:
                 await self._write([ended for ended in batch if ended.execution_id in self._in_hand])
@@ -149,9 +148,9 @@ class Finisher:
                 if not is_databases_fault(error):
                     raise
                 # The commit may or may not have happened; the statements are idempotent, so repeat them.
+                pause = backoff.fail()
                 log.warning("writing %d results failed, again in %.1f s: %s", len(batch), pause, error)
                 await asyncio.sleep(pause)
-                pause = min(_LONGEST_PAUSE, pause * 2)
 
     async def _write_apart(self, batch: list[Finish], error: Exception) -> None:
         """One result that no database stores must not hold up the others: store that one as a failure."""

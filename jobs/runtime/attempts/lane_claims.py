@@ -4,10 +4,10 @@ import time
 from collections.abc import Callable
 from typing import Final
 
-from ...actions.queue.claim import Claimant
-from ...actions.queue.lane import LaneClaim, claim_lane
-from ...core.fairness import FairnessState
-from ...core.held import LanePosition
+from ...queue.claim import Claimant
+from ...queue.fairness import FairnessState
+from ...queue.lane import LaneClaim, claim_lane
+from ...queue.shapes import LanePosition
 from ...store.db.database import AutocommitConnection, Database
 
 WHOLE_LOOK: Final = 1.0

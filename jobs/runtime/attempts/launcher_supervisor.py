@@ -8,6 +8,7 @@ from typing import Any, Final
 from ...actions.nodes import note_launcher_fault
 from ...core.model import Isolation, Node
 from ...store.db.database import Database
+from ..backoff import Backoff
 from ..process.children import ChildPool
 from ..process.spawner import LauncherError, Spawner
 from .capacity import Capacity
@@ -56,7 +57,7 @@ class LauncherSupervisor:
 
     async def supervise(self) -> None:
         """Keep child processes at hand, for ever."""
-        pause, loop = _FIRST_PAUSE, asyncio.get_running_loop()
+        backoff, loop = Backoff(_FIRST_PAUSE, _LONGEST_PAUSE), asyncio.get_running_loop()
         while True:
             self._trouble = loop.create_future()
             fault, began = await self._fault(), loop.time()
@@ -68,9 +69,8 @@ class LauncherSupervisor:
                 self._capacity.close(Isolation.PROCESS)
                 await self._note(fault)
             if loop.time() - began > _LONGEST_PAUSE:
-                pause = _FIRST_PAUSE
-            await asyncio.sleep(pause)
-            pause = min(_LONGEST_PAUSE, pause * 2)
+                backoff.succeed()
+            await asyncio.sleep(backoff.fail())
 
     async def _fault(self) -> str | None:
         """Start the launcher; why no child process can be had."""

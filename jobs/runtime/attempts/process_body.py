@@ -32,8 +32,7 @@ from ..process.wire import (
     Stop,
     Terminate,
 )
-from .attempt import Attempt
-from .bodies import NO_PLACE, Running
+from .attempt import NO_PLACE, Attempt, Running
 
 log = logging.getLogger(__name__)
 

@@ -9,15 +9,14 @@ from dataclasses import replace
 
 from typing_extensions import override
 
-from ...actions.queue.claim import Claimant, Standing, Started
-from ...actions.queue.finish import disown
-from ...actions.queue.lane import LaneClaim
-from ...actions.queue.turn import Order, Turn, turn
-from ...actions.runs import hand_back
-from ...core.fairness import CountingScheme, FairnessState
-from ...core.held import HeldRun
 from ...core.model import Isolation, Node, Run
 from ...core.outcome import JobOutcome
+from ...queue.claim import Claimant, Standing, Started
+from ...queue.fairness import CountingScheme, FairnessState
+from ...queue.lane import LaneClaim
+from ...queue.losses import disown, hand_back
+from ...queue.shapes import HeldRun
+from ...queue.turn import Order, Turn, turn
 from ...registry import Registry
 from ...services import Services
 from ...store.db.database import Connection

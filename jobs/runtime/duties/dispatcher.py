@@ -6,7 +6,7 @@ from itertools import chain, repeat
 
 from typing_extensions import override
 
-from ...actions.dispatch import BATCH, Dispatched, dispatch_due, rehearse
+from ...queue.occurrences import BATCH, Dispatched, dispatch_due, rehearse
 from ...services import Services
 from ...store.db.transaction import Wake
 from ..change_detector import ChangeDetector

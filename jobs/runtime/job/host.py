@@ -7,12 +7,12 @@ import time
 from collections.abc import Awaitable, Callable, Generator, Iterable, Mapping, Sequence
 from typing import Any, Protocol
 
-from ...actions.queue.claim import Started
-from ...actions.queue.enqueue_many import new_runs
 from ...context import StopReason
-from ...core.held import HeldRun
 from ...core.model import Json, NewRun, Run
 from ...core.run_spec import RunSpec
+from ...queue.claim import Started
+from ...queue.enqueue_many import new_runs
+from ...queue.shapes import HeldRun
 from .in_use import IN_USE
 from .lines import RawLine
 from .printing import Lines, Pieces

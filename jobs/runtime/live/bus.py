@@ -6,8 +6,8 @@ from collections.abc import AsyncGenerator, AsyncIterator
 from dataclasses import replace
 from datetime import UTC, datetime
 
-from ...actions.changes import publish
 from ...core.events import Change, Cursor, Event, EventFilter, EventKind
+from ...queue.changes import publish
 from ...store.db.database import Connection, Database
 from ...store.db.transaction import Wake
 from ...store.read import events

@@ -12,8 +12,8 @@ from typing import TypeAlias
 
 from typing_extensions import override
 
-from ...actions.logs import KEPT_LINES, append_lines, cut_lines
 from ...core.model import Json
+from ...queue.logs import KEPT_LINES, append_lines, cut_lines
 from ...store.db.database import Database, SQLAlchemyError
 from ...store.read.logs import LogLine
 from ..job.lines import RawLine, level_name

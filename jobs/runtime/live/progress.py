@@ -4,8 +4,8 @@ import asyncio
 import threading
 
 from ...actions.checkpoints import save_progress
-from ...actions.queue.claim import Started
 from ...core.model import Json
+from ...queue.claim import Started
 from ...store.db.database import Database
 from ..service import Watch
 

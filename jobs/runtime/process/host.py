@@ -8,10 +8,10 @@ from collections.abc import Awaitable, Callable, Generator, Iterable, Mapping, S
 from concurrent.futures import Future
 from typing import Any
 
-from ...actions.queue.enqueue_many import new_runs
 from ...context import StopReason
 from ...core.model import Json
 from ...core.run_spec import RunSpec
+from ...queue.enqueue_many import new_runs
 from ..job.host import Done
 from ..job.lines import RawLine
 from ..job.printing import Lines, Pieces

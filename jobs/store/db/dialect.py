@@ -33,9 +33,6 @@ from ..schema.naming import SchemaText
 from ..schema.types import JsonDocument, UtcDateTime, to_text
 from .sqlite.steady_clock import SteadyClock
 
-_named: Any = postgresql
-_POSTGRES = _named.dialect()
-
 
 def is_postgresql(conn: Connection) -> bool:
     """Whether ``conn`` speaks to PostgreSQL; otherwise it is SQLite."""
@@ -132,25 +129,16 @@ def batch_source(columns: Mapping[str, TypeEngine[Any]], name: str = "batch", *,
     return select(*extracted).subquery(name)
 
 
-def lines(columns: Mapping[str, TypeEngine[Any]], name: str, *, postgres: bool) -> str:
-    """The subquery of ``batch`` for the text of a statement."""
-    if postgres:
-        named = ", ".join(f"{one} {_recordset_type(kind).compile(_POSTGRES)}" for one, kind in columns.items())
-        return f"json_to_recordset(CAST(:{name}_rows AS json)) AS {name}({named})"
-    named = ", ".join(f"json_extract(value, '$[{place}]') AS {one}" for place, one in enumerate(columns))
-    return f"(SELECT {named} FROM json_each(:{name}_rows)) AS {name}"
-
-
 def batch_rows(
     columns: Mapping[str, TypeEngine[Any]], rows: Sequence[Sequence[Any]], name: str = "batch", *, postgres: bool
 ) -> dict[str, Any]:
     """The parameters of ``batch`` alone."""
     if postgres:
         named = [dict(zip(columns, row, strict=True)) for row in rows]
-        return {f"{name}_rows": json.dumps(named, default=_time_text)}
+        return {f"{name}_rows": json.dumps(named, default=time_text)}
     documents = [place for place, kind in enumerate(columns.values()) if _is_json(kind)]
     listed = [_with_texts(row, documents) for row in rows] if documents else rows
-    return {f"{name}_rows": json.dumps(listed, default=_time_text)}
+    return {f"{name}_rows": json.dumps(listed, default=time_text)}
 
 
 def insert_rows(
@@ -219,7 +207,7 @@ def _stored(kind: TypeEngine[Any]) -> TypeEngine[Any]:
     return Text() if _is_json(kind) else kind
 
 
-def _time_text(value: object) -> str:
+def time_text(value: object) -> str:
     """A time as both databases read it from JSON; ``json`` asks for what it does not know itself."""
     if isinstance(value, datetime):
         return _text_of(value)

@@ -5,11 +5,12 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
-from typing import Any, TypeAlias, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, cast
 
 from sqlalchemy import URL, Connection, Engine, event
 from sqlalchemy.exc import DBAPIError
 
+from ...core.lazy import LazyModule
 from ..schema.naming import in_schema
 from .address import schema_in
 from .connecting import check_when_idle, sync_engine
@@ -17,13 +18,18 @@ from .interruption import ReadBounds, read_in_thread
 from .sockets import SocketHandles
 from .usage import Pool
 
+if TYPE_CHECKING:
+    import psycopg
+else:
+    psycopg = LazyModule("psycopg")
+
 POOL = 8
 """Connections that one part of the process uses at most; they are opened when they are needed first, and kept."""
 
 T = TypeVar("T")
-Send: TypeAlias = Callable[[str, Mapping[str, Any]], Sequence[tuple[Any, ...]]]
-"""Sends a statement with its parameters by name, in a transaction of its own; its rows. Of SQLAlchemy it knows nothing:
-parameters are marked as the driver wants them, and errors are the driver's."""
+Send: TypeAlias = Callable[[str, Mapping[str, Any]], Sequence[Any]]
+"""Sends a statement with its parameters by name, in a transaction of its own; its rows are named tuples. It knows
+nothing of SQLAlchemy: parameters are marked as the driver wants them, and errors are the driver's."""
 
 
 class PostgresAccess:
@@ -158,8 +164,7 @@ def _in_transaction(engine: Engine, function: Callable[[Connection], T]) -> T:
         return function(conn)
 
 
-def _send(connection: Any, schema: str, statement: str, parameters: Mapping[str, Any]) -> Sequence[tuple[Any, ...]]:
-    rows: Sequence[tuple[Any, ...]] = connection.execute(
-        in_schema(statement, schema), parameters, prepare=True
-    ).fetchall()
+def _send(connection: Any, schema: str, statement: str, parameters: Mapping[str, Any]) -> Sequence[Any]:
+    cursor = connection.cursor(row_factory=psycopg.rows.namedtuple_row)
+    rows: Sequence[Any] = cursor.execute(in_schema(statement, schema), parameters, prepare=True).fetchall()
     return rows

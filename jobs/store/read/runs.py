@@ -1,6 +1,5 @@
 """Runs as they are stored: by key, by task, by node."""
 
-import json
 from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
@@ -9,9 +8,7 @@ from sqlalchemy import Connection, Select, func, select
 
 from ...core.model import Priority, Run, Trigger
 from ...core.states import CLAIMABLE, OCCUPYING, UNFINISHED, RunState
-from ..db import dialect
 from ..db.literals import sql_literal, sql_literals
-from ..schema.naming import SchemaText
 from ..schema.rows import reader_of
 from ..schema.tables import AMONG_ALL_RUNS, IS_OPEN
 from ..schema.tables import node as n
@@ -37,27 +34,6 @@ def unfinished_with_key(conn: Connection, unique_key: str) -> Run | None:
 def by_ids(conn: Connection, ids: Sequence[int]) -> dict[int, Run]:
     """The runs of these ids that exist, by id."""
     return {row.id: run_from(row) for row in conn.execute(select_runs().where(r.c.id.in_(ids)))}
-
-
-# Of each task by itself: grouped together, PostgreSQL would walk through all unfinished runs to have them in order.
-_COUNTING_ON_POSTGRES = SchemaText("""
-    SELECT w.task_id, c.runs, c.oldest FROM unnest(CAST(:ids AS bigint[])) AS w(task_id) CROSS JOIN LATERAL (
-        SELECT count(*) AS runs, min(r.id) AS oldest FROM cronograph.run r
-        WHERE r.task_id = w.task_id AND r.finished_at IS NULL) c
-    WHERE c.runs > 0""")
-_COUNTING_ON_SQLITE = SchemaText("""
-    SELECT r.task_id, count(*), min(r.id) FROM (SELECT value AS task_id FROM json_each(:ids)) AS w
-        CROSS JOIN cronograph.run r
-    WHERE r.task_id = w.task_id AND r.finished_at IS NULL GROUP BY r.task_id""")
-
-
-def unfinished_counts(conn: Connection, task_ids: Sequence[int]) -> dict[int, tuple[int, int]]:
-    """For each of these tasks that has any: how many unfinished runs, and the oldest of them."""
-    if dialect.is_postgresql(conn):
-        found = conn.execute(_COUNTING_ON_POSTGRES, {"ids": list(task_ids)})
-    else:
-        found = conn.execute(_COUNTING_ON_SQLITE, {"ids": json.dumps(list(task_ids))})
-    return {task_id: (count, oldest) for task_id, count, oldest in found}
 
 
 def unfinished_of_tasks(conn: Connection, task_ids: Sequence[int]) -> list[int]:

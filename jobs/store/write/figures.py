@@ -15,7 +15,8 @@ from sqlalchemy import ColumnElement, Connection, delete, exists, insert, litera
 from ...core.states import RunState
 from ..db import dialect
 from ..read.figures.depth import UNNAMED, Part
-from ..read.figures.hours import HOUR, AnySelect, figures
+from ..read.figures.hours import HOUR, figures
+from ..read.figures.scope import AnySelect
 from ..schema.figures import HourKind
 from ..schema.tables import execution_hour as h
 from ..schema.tables import job_execution as e

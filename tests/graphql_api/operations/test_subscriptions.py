@@ -11,9 +11,9 @@ import pytest
 
 from cronograph.graphql.context import Context
 from cronograph.graphql.generation.catalogue import SDL
-from cronograph.jobs.actions.queue.claim import Started
 from cronograph.jobs.core.events import Change, EventKind
 from cronograph.jobs.core.outcome import Failed, Succeeded
+from cronograph.jobs.queue.claim import Started
 from cronograph.jobs.runtime.live.bus import EventBus
 from cronograph.jobs.runtime.live.overviews import Overviews
 from cronograph.jobs.store.write import events as event_store

@@ -5,8 +5,8 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from cronograph.jobs.actions.queue.finish import Finish
 from cronograph.jobs.core.outcome import Succeeded
+from cronograph.jobs.queue.finish import Finish
 from cronograph.jobs.runtime.attempts.finisher import Finisher
 from cronograph.jobs.services import Services
 from cronograph.jobs.store.db.database import Database

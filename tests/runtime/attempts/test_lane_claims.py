@@ -7,8 +7,8 @@ from datetime import timedelta
 import pytest
 
 from cronograph.jobs.actions.groups import pause_group
-from cronograph.jobs.core.fairness import FairnessState
 from cronograph.jobs.core.model import Priority
+from cronograph.jobs.queue.fairness import FairnessState
 from cronograph.jobs.runtime.attempts.lane_claims import WHOLE_LOOK, LaneClaims
 from cronograph.jobs.store.db.database import Database
 from tests.support.storage import START, Stored, Worker

@@ -8,10 +8,10 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 import pytest
 from typing_extensions import override
 
-from cronograph.jobs.actions.queue.lane import claim_lane
-from cronograph.jobs.actions.queue.turn import turn
 from cronograph.jobs.core.model import Outcome
 from cronograph.jobs.core.states import RunState
+from cronograph.jobs.queue.lane import claim_lane
+from cronograph.jobs.queue.turn import turn
 from cronograph.jobs.registry import Registry, define
 from cronograph.jobs.runtime.engine import Engine
 from cronograph.jobs.services import Services

@@ -8,10 +8,10 @@ import pytest
 from typing_extensions import override
 
 from cronograph.jobs import Result
-from cronograph.jobs.actions.queue.finish import finish
-from cronograph.jobs.actions.queue.turn import Order, turn
 from cronograph.jobs.core.model import Outcome
 from cronograph.jobs.core.states import RunState
+from cronograph.jobs.queue.finish import finish
+from cronograph.jobs.queue.turn import Order, turn
 from cronograph.jobs.registry import Registry, define
 from cronograph.jobs.runtime.engine import Engine
 from cronograph.jobs.runtime.settings import EngineSettings

@@ -5,9 +5,9 @@ import asyncio
 import pytest
 
 from cronograph.jobs import JobContext
-from cronograph.jobs.actions.queue.finish import disown
 from cronograph.jobs.core.model import Outcome
 from cronograph.jobs.core.states import RunState
+from cronograph.jobs.queue.losses import disown
 from cronograph.jobs.registry import Registry, define
 from tests.support.engines import StartEngine
 from tests.support.waiting import eventually

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from cronograph.jobs.actions.queue.claim import Started
 from cronograph.jobs.context import StopReason
 from cronograph.jobs.core.run_spec import RunSpec
+from cronograph.jobs.queue.claim import Started
 from cronograph.jobs.runtime.job.host import LocalHost
 from cronograph.jobs.runtime.job.lines import RawLine
 from cronograph.jobs.runtime.job.stopping import StopSignal

@@ -12,14 +12,14 @@ from pathlib import Path
 
 import pytest
 
-from cronograph.jobs.actions.queue.claim import Started
 from cronograph.jobs.core.explain.runs import explain_run
 from cronograph.jobs.core.model import Outcome
 from cronograph.jobs.core.outcome import HandedBack, JobOutcome
 from cronograph.jobs.core.states import RunState
+from cronograph.jobs.queue.claim import Started
 from cronograph.jobs.registry import Registry, define
 from cronograph.jobs.runtime.attempts.attempt import Attempt
-from cronograph.jobs.runtime.attempts.executor import execute
+from cronograph.jobs.runtime.attempts.bodies import execute
 from cronograph.jobs.runtime.attempts.threads import ThreadPool
 from cronograph.jobs.runtime.job.host import LocalHost
 from cronograph.jobs.runtime.job.stopping import StopSignal

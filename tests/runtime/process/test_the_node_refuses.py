@@ -8,9 +8,9 @@ import pytest
 from typing_extensions import override
 
 from cronograph.jobs.actions.checkpoints import save_checkpoint
-from cronograph.jobs.actions.queue.enqueue_many import put_many
 from cronograph.jobs.core.outcome import INVALID_ARGUMENTS
 from cronograph.jobs.core.states import RunState
+from cronograph.jobs.queue.enqueue_many import put_many
 from cronograph.jobs.runtime.engine import Engine
 from cronograph.jobs.services import Services
 from cronograph.jobs.store.db.database import Database

@@ -12,9 +12,9 @@ from cronograph.graphql.errors import UserFacingError
 from cronograph.graphql.schema import create_schema
 from cronograph.graphql.schema_factory import GuardedSchema
 from cronograph.jobs.actions.auth import accounts
-from cronograph.jobs.actions.dispatch import dispatch_due
 from cronograph.jobs.core.auth.accounts import Submitter
 from cronograph.jobs.core.auth.roles import Role
+from cronograph.jobs.queue.occurrences import dispatch_due
 from cronograph.jobs.store.db.database import Database
 from cronograph.jobs.store.db.transaction import Tx
 from cronograph.jobs.store.read.auth.audit import verify

@@ -10,6 +10,7 @@ from sqlalchemy import Connection, Engine, insert, text
 
 from cronograph.jobs.core.model import FAILURES, Outcome, Trigger
 from cronograph.jobs.core.states import UNFINISHED, RunState
+from cronograph.jobs.queue.candidates import Want, candidates
 from cronograph.jobs.store.db.database import parse_url, sync_engine
 from cronograph.jobs.store.db.dialect import is_postgresql
 from cronograph.jobs.store.read import executions, facts, groups
@@ -22,7 +23,6 @@ from cronograph.jobs.store.read.listing.criteria import AllOf, Condition, Criter
 from cronograph.jobs.store.read.listing.keyset import OrderKey, PageRequest
 from cronograph.jobs.store.read.listing.pages import count, page, page_with_newest, pages_of
 from cronograph.jobs.store.schema.tables import job_execution, queue_depth, run
-from cronograph.jobs.store.write.candidates import Want, candidates
 from cronograph.jobs.store.write.figures import count_hour
 from tests.support.databases import sqlite_address
 from tests.support.history import LONG_AGO, add_run, add_task

@@ -1,9 +1,8 @@
 import { useState } from "preact/hooks";
 import type { TaskRow } from "../graphql/fragments";
-import type { StripRow } from "../graphql/strip";
 import { paths } from "../lib/paths";
 import { executionStatus, taskStatus } from "../lib/status";
-import { durations, quantile } from "../lib/strip";
+import { durations, quantile, type StripOccurrence } from "../lib/strip";
 import { runTask } from "../services/tasks";
 import { Action } from "./action";
 import type { Column } from "./data-table";
@@ -16,7 +15,7 @@ import { Time } from "./time";
 
 /** What the cells of the task table need beyond their row. */
 export interface TaskContext {
-  readonly strips: ReadonlyMap<string, readonly StripRow[]>;
+  readonly strips: ReadonlyMap<string, readonly StripOccurrence[]>;
   pause(names: readonly string[]): void;
   resume(names: readonly string[]): void;
   edit(name: string): void;
@@ -80,7 +79,7 @@ function Last({ task: { lastStatus } }: { task: TaskRow }) {
   );
 }
 
-function Spent({ strip }: { strip: readonly StripRow[] }) {
+function Spent({ strip }: { strip: readonly StripOccurrence[] }) {
   const spent = durations(strip);
   return (
     <>

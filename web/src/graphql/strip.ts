@@ -1,12 +1,8 @@
 import { graphql, type FragmentOf } from "./tada";
 
-/** One bar of an occurrence strip. */
+/** The bars of an occurrence strip, column by column. */
 export const StripFragment = graphql(`
-  fragment StripOccurrence on Occurrence {
-    __typename
-    ... on Run { id state scheduledFor submittedAt startedAt finishedAt }
-    ... on SkippedOccurrence { id reason count lastScheduledFor }
-  }
+  fragment StripColumns on OccurrenceStrip { ids states at seconds reasons counts }
 `);
 
-export type StripRow = FragmentOf<typeof StripFragment>;
+export type StripColumns = FragmentOf<typeof StripFragment>;

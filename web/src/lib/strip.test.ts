@@ -1,7 +1,12 @@
 import { expect, test } from "vitest";
-import { durations, logHeight, quantile, stripBars } from "./strip";
+import { durations, logHeight, quantile, stripBars, stripOccurrences } from "./strip";
 
-const run = { __typename: "Run" as const, id: "1", state: "SUCCESS", scheduledFor: "2026-01-01T00:01:00Z", submittedAt: "2026-01-01T00:01:00Z", startedAt: "2026-01-01T00:00:00Z", finishedAt: "2026-01-01T00:00:10Z" };
+const run = { id: "1", state: "SUCCESS", at: "2026-01-01T00:01:00Z", seconds: 10, reason: null, count: 1 };
+
+test("columns are the occurrences one after the other", () => {
+  const columns = { ids: ["1", "1"], states: ["SUCCESS", "SKIPPED"], at: [run.at, "2026-01-01T00:02:00Z"], seconds: [10, null], reasons: [null, "OVERLAP"], counts: [1, 3] };
+  expect(stripOccurrences(columns)).toEqual([run, { id: "1", state: "SKIPPED", at: "2026-01-01T00:02:00Z", seconds: null, reason: "OVERLAP", count: 3 }]);
+});
 
 test("heights grow with the logarithm and stay between 0 and 1", () => {
   expect([logHeight(0), logHeight(0.01), logHeight(3600), logHeight(99_999)]).toEqual([0, 0, 1, 1]);
@@ -11,7 +16,7 @@ test("heights grow with the logarithm and stay between 0 and 1", () => {
 test("bars stand in the order of their times, skipped ones among them", () => {
   const bars = stripBars(
     [
-      { __typename: "SkippedOccurrence", id: "1", lastScheduledFor: "2026-01-01T00:02:00Z", reason: "OVERLAP", count: 3 },
+      { id: "1", state: "SKIPPED", at: "2026-01-01T00:02:00Z", seconds: null, reason: "OVERLAP", count: 3 },
       run,
     ],
     (seconds) => `${seconds} s`,
@@ -26,6 +31,6 @@ test("quantiles interpolate", () => {
 });
 
 test("durations are those of ended runs", () => {
-  const open = { ...run, id: "2", finishedAt: null };
+  const open = { ...run, id: "2", state: "RUNNING", seconds: null };
   expect(durations([run, open])).toEqual([10]);
 });

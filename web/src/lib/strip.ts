@@ -10,25 +10,40 @@ export interface StripBar {
   readonly text: string;
 }
 
-interface StripRun {
-  readonly __typename: "Run";
+/** An occurrence of a task: a run, or a stretch that was skipped. */
+export interface StripOccurrence {
   readonly id: string;
+  /** The state of the run; SKIPPED for a stretch. */
   readonly state: string;
-  readonly scheduledFor: string | null;
-  readonly submittedAt: string;
-  readonly startedAt: string | null;
-  readonly finishedAt: string | null;
-}
-
-interface StripSkip {
-  readonly __typename: "SkippedOccurrence";
-  readonly id: string;
-  readonly reason: string;
+  readonly at: string;
+  /** From start to end; null until the run has ended, and for a stretch. */
+  readonly seconds: number | null;
+  /** Why a stretch was skipped; null for a run. */
+  readonly reason: string | null;
+  /** For how many occurrences it stands. */
   readonly count: number;
-  readonly lastScheduledFor: string;
 }
 
-export type StripOccurrence = StripRun | StripSkip;
+interface Columns {
+  readonly ids: readonly string[];
+  readonly states: readonly string[];
+  readonly at: readonly string[];
+  readonly seconds: readonly (number | null)[];
+  readonly reasons: readonly (string | null)[];
+  readonly counts: readonly number[];
+}
+
+/** The occurrences behind the columns of an answer. */
+export function stripOccurrences({ ids, states, at, seconds, reasons, counts }: Columns): readonly StripOccurrence[] {
+  return ids.map((id, row) => ({
+    id,
+    state: states[row] ?? "",
+    at: at[row] ?? "",
+    seconds: seconds[row] ?? null,
+    reason: reasons[row] ?? null,
+    count: counts[row] ?? 1,
+  }));
+}
 
 const SHORTEST = 0.01;
 const LONGEST = 3600;
@@ -46,19 +61,13 @@ export function stripBars(occurrences: readonly StripOccurrence[], describe: (se
     .sort((left, right) => Date.parse(left.at) - Date.parse(right.at));
 }
 
-function bar(one: StripOccurrence, describe: (seconds: number) => string): StripBar {
-  if (one.__typename === "Run") {
-    const seconds = length(one);
-    const text = `${one.state.toLowerCase()}${seconds === null ? "" : `, ${describe(seconds)}`}`;
-    return { key: `r${one.id}`, status: one.state, at: one.scheduledFor ?? one.submittedAt, height: seconds === null ? 0.15 : logHeight(seconds), text };
+function bar({ id, state, at, seconds, reason, count }: StripOccurrence, describe: (seconds: number) => string): StripBar {
+  if (reason === null) {
+    const text = `${state.toLowerCase()}${seconds === null ? "" : `, ${describe(seconds)}`}`;
+    return { key: `r${id}`, status: state, at, height: seconds === null ? 0.15 : logHeight(seconds), text };
   }
-  const text = `skipped: ${one.reason.toLowerCase()}${one.count > 1 ? ` (${one.count} times)` : ""}`;
-  return { key: `s${one.id}`, status: "SKIPPED", at: one.lastScheduledFor, height: 0, text };
-}
-
-/** The seconds from start to end of a run; null until it has ended. */
-function length({ startedAt, finishedAt }: StripRun): number | null {
-  return startedAt !== null && finishedAt !== null ? (Date.parse(finishedAt) - Date.parse(startedAt)) / 1000 : null;
+  const text = `skipped: ${reason.toLowerCase()}${count > 1 ? ` (${count} times)` : ""}`;
+  return { key: `s${id}`, status: "SKIPPED", at, height: 0, text };
 }
 
 /** A quantile of numbers by linear interpolation; null of none. */
@@ -73,5 +82,5 @@ export function quantile(values: readonly number[], q: number): number | null {
 
 /** Durations in seconds of the runs that have ended. */
 export function durations(occurrences: readonly StripOccurrence[]): readonly number[] {
-  return occurrences.flatMap((one) => (one.__typename === "Run" ? (length(one) ?? []) : []));
+  return occurrences.flatMap(({ seconds }) => seconds ?? []);
 }

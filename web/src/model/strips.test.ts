@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { StripsWanted } from "./strips";
 
-const of = (id: string, state: "SUCCESS" | "FAILED") => ({ id, occurrences: { nodes: [{ __typename: "Run" as const, state, scheduledFor: null, submittedAt: "", startedAt: null, finishedAt: null, id: `r${id}` }] } });
+const of = (id: string, state: "SUCCESS" | "FAILED") => ({ id, strip: { ids: [`r${id}`], states: [state], at: [""], seconds: [null], reasons: [null], counts: [1] } });
 
 test("after the page only the tasks are asked for that something has happened to", () => {
   const wanted = new StripsWanted();

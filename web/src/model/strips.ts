@@ -1,9 +1,10 @@
-import type { StripRow } from "../graphql/strip";
+import type { StripColumns } from "../graphql/strip";
+import { type StripOccurrence, stripOccurrences } from "../lib/strip";
 
 /** Occurrences by the id of their task. */
-export type Strips = ReadonlyMap<string, readonly StripRow[]>;
+export type Strips = ReadonlyMap<string, readonly StripOccurrence[]>;
 
-type Answer = readonly { readonly id: string; readonly occurrences: { readonly nodes: readonly StripRow[] } }[];
+type Answer = readonly { readonly id: string; readonly strip: StripColumns }[];
 
 /**
  * Whose strips have to be asked for: of the whole page at first, then of those tasks alone that something has happened to,
@@ -36,7 +37,7 @@ export class StripsWanted {
 
   /** The strips as they are after an answer to the last question. */
   accept(answer: Answer, before: Strips | null): Strips {
-    const news = answer.map((task) => [task.id, task.occurrences.nodes] as const);
+    const news = answer.map((task) => [task.id, stripOccurrences(task.strip)] as const);
     const all = this.asked === null || before === null ? new Map(news) : new Map([...before, ...news]);
     this.asked = undefined;
     return all;

@@ -27,6 +27,7 @@ import { graphql, type ResultOf } from "../graphql/tada";
 import { isEmptyObject } from "../lib/args-schema";
 import { policySentences } from "../lib/policies";
 import { taskStatus } from "../lib/status";
+import { stripOccurrences } from "../lib/strip";
 import { inZone } from "../lib/time";
 import { frozen, serverNow } from "../live/clock";
 import { useLive } from "../live/use-live";
@@ -68,7 +69,7 @@ const TaskDocument = graphql(
       createdAt
       updatedAt
       explain { code sentence details until run { id } }
-      occurrences(first: 60) { nodes { ...StripOccurrence } }
+      strip(last: 60) { ...StripColumns }
       runs(first: 10, filter: { state: { in: [WAITING, SCHEDULED, RUNNING, STUCK] } }, orderBy: [{ field: ID }]) {
         nodes {
           ...RunRow
@@ -165,7 +166,7 @@ function TaskBody({ task }: { task: TaskDetail }) {
       </div>
       <Section title="Last 60 occurrences" aside={<span class="dim">height: duration (log), colour: outcome, stub: skipped</span>}>
         <div class="panel-body strip-wide">
-          <Strip occurrences={task.occurrences.nodes} label={task.name} wide />
+          <Strip occurrences={stripOccurrences(task.strip)} label={task.name} wide />
         </div>
       </Section>
       <div class="columns">

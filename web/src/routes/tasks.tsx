@@ -50,7 +50,7 @@ const StripsDocument = graphql(
     tasks(first: $first, after: $after, filter: $filter, orderBy: $orderBy) {
       nodes {
         id
-        occurrences(first: 60) { nodes { ...StripOccurrence } }
+        strip(last: 60) { ...StripColumns }
       }
     }
   }

@@ -8,9 +8,9 @@ are not counted yet in the log itself. What is pruned by number later stays coun
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import Any, Final, TypeAlias
+from typing import Final
 
-from sqlalchemy import ColumnElement, Connection, Select, and_, case, func, literal, select
+from sqlalchemy import ColumnElement, Connection, and_, case, func, literal, select
 
 from ....core.model import FAILURES, Outcome
 from ...db.functions import BucketStart
@@ -20,9 +20,6 @@ from ...schema.tables import execution_hour as h
 from ...schema.tables import job_execution as e
 from ...schema.types import UtcDateTime
 from .scope import Scope
-
-AnySelect: TypeAlias = Select[*tuple[Any, ...]]
-
 
 HOUR = timedelta(hours=1)
 COUNTED_AFTER = timedelta(minutes=5)

@@ -3,14 +3,13 @@
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from enum import IntEnum
-from typing import Any, Final, TypeAlias
+from typing import Final
 
 from sqlalchemy import (
     CTE,
     ColumnElement,
     Connection,
     Float,
-    Select,
     Subquery,
     and_,
     case,
@@ -23,9 +22,7 @@ from sqlalchemy import (
 from ...db import dialect
 from ...db.functions import BucketStart, duration
 from ...schema.tables import job_execution as e
-from .scope import Scope
-
-AnySelect: TypeAlias = Select[*tuple[Any, ...]]
+from .scope import AnySelect, Scope
 
 PARTS: Final = (0.5, 0.95, 0.99)
 

@@ -2,11 +2,9 @@
 
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from typing import Any, TypeAlias
 
 from sqlalchemy import (
     Connection,
-    Select,
     and_,
     case,
     func,
@@ -25,8 +23,6 @@ from ...schema.tables import periodic_task as t
 from ...schema.types import UtcDateTime
 from ..tasks import task_from
 from .scope import Scope
-
-AnySelect: TypeAlias = Select[*tuple[Any, ...]]
 
 MESSAGE_PREFIX = 300
 """Characters of an error's message that failures are grouped by."""

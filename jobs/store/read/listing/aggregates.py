@@ -25,7 +25,7 @@ from sqlalchemy import (
 
 from ....core.defaults import JobInfo
 from ....core.model import Execution, Group, Node, Outcome, OverlapPolicy, Run, SkippedOccurrence, Task
-from ....core.schedule import Syntax
+from ....core.schedule import ANCHORED
 from ....core.states import CLAIMABLE, FINAL, OCCUPYING, UNFINISHED, RunState
 from ...db.functions import duration
 from ...db.literals import sql_literals
@@ -140,7 +140,7 @@ def columns(table: FromClause, names: str) -> dict[str, ColumnElement[Any]]:
 _EFFECTIVE_OVERLAP = func.coalesce(
     periodic_task.c.overlap,
     case(
-        (periodic_task.c.schedule_syntax == Syntax.INTERVAL.value, OverlapPolicy.QUEUE.value),
+        (periodic_task.c.schedule_syntax.in_([syntax.value for syntax in ANCHORED]), OverlapPolicy.QUEUE.value),
         else_=OverlapPolicy.SKIP.value,
     ),
 )

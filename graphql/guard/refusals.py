@@ -1,0 +1,52 @@
+"""Documents that are refused whatever their variables are: who sends one again gets the same errors for nothing."""
+
+from collections import OrderedDict
+from collections.abc import Sequence
+from typing import Final
+
+from graphql import GraphQLError
+
+DOCUMENTS: Final = 500
+"""So many are remembered."""
+CHARACTERS: Final = 1_000_000
+"""So many characters they have together, messages included."""
+
+
+class Refusals:
+    """The errors of the documents refused last."""
+
+    def __init__(self) -> None:
+        """Start with none."""
+        self._known: OrderedDict[str, tuple[list[GraphQLError], int]] = OrderedDict()
+        self._characters = 0
+
+    def __contains__(self, text: str) -> bool:
+        """Whether a document is known to be refused."""
+        return text in self._known
+
+    def find(self, text: str) -> list[GraphQLError]:
+        """Why a document is refused; empty if that is not known."""
+        known = self._known.get(text)
+        if known is None:
+            return []
+        self._known.move_to_end(text)
+        return known[0]
+
+    def remember(self, text: str, errors: Sequence[GraphQLError]) -> None:
+        """Note why a document is refused, without its syntax tree."""
+        if text in self._known:
+            return
+        kept = [_bare(error) for error in errors]
+        characters = len(text) + sum(len(error.message) for error in kept)
+        self._known[text] = (kept, characters)
+        self._characters += characters
+        while len(self._known) > DOCUMENTS or (self._characters > CHARACTERS and len(self._known) > 1):
+            _, (_, forgotten) = self._known.popitem(last=False)
+            self._characters -= forgotten
+
+
+def _bare(error: GraphQLError) -> GraphQLError:
+    """An error that says the same and holds nothing of the document."""
+    bare = GraphQLError(error.message, extensions=error.extensions)
+    bare.locations = error.locations
+    return bare

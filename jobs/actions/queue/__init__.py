@@ -1,1 +1,0 @@
-"""A run's way through the queue: enqueued, claimed, finished."""

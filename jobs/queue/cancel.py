@@ -1,0 +1,33 @@
+"""Runs are cancelled: at once where nobody executes them, else by asking their node."""
+
+from collections.abc import Sequence
+
+from ..core.model import Run
+from ..core.states import RunState
+from ..store.db.transaction import Tx, Wake
+from ..store.read import runs as stored_runs
+from . import runs as run_store
+from .changes import run_change
+
+
+def cancel_all(tx: Tx, ids: Sequence[int], *, reason: str) -> list[Run]:
+    """Cancel these runs as far as they are unfinished; the runs afterwards, in the order of ``ids``.
+
+    Waiting, scheduled and stuck runs are cancelled at once. Running ones are asked through ``should_stop`` and then
+    stopped hard by their node; they stay ``running`` until then.
+    """
+    before = run_store.lock(tx.conn, ids)
+    if tx.actor is not None:
+        for run in before.values():
+            tx.note_before(str(run.id), state=run.state.value)
+    cancelled = run_store.cancel_unstarted(tx.conn, ids, reason, tx.now)
+    asked = run_store.request_cancel(tx.conn, ids, reason, tx.now)
+    tx.emit(run_change(before[run_id], RunState.CANCELLED) for run_id in sorted(cancelled))
+    tx.emit(run_change(before[run_id], RunState.RUNNING) for run_id in sorted(asked))
+    if asked:
+        tx.wake(Wake.CANCEL)
+    if cancelled:
+        # A slot of a limited group, or a task's only place, may be free now.
+        tx.wake(Wake.RUNS)
+    after = stored_runs.by_ids(tx.conn, ids)
+    return [after[run_id] for run_id in ids if run_id in after]

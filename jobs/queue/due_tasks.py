@@ -1,0 +1,164 @@
+"""Due tasks are read, and their occurrences become runs: each by one statement for thousands.
+
+What a run copies of its task never leaves the database. The statements are texts: put together anew by SQLAlchemy they
+would cost as much as what they do.
+"""
+
+import json
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+from functools import lru_cache
+from typing import Any, Final, NamedTuple
+
+from sqlalchemy import Connection, Row
+
+from ..core.due import DueTask
+from ..core.model import MisfirePolicy, OverlapPolicy, ScheduleSpec
+from ..core.schedule import Syntax
+from ..core.states import RunState
+from ..store.db import dialect
+from ..store.db.autocommit import PLANNED
+from ..store.schema.naming import SchemaText
+from ..store.schema.rows import members
+from . import statements
+
+REPLACED = "replaced by a newer occurrence of its task"
+"""The error of a run that is cancelled as it is made."""
+
+
+class Found(NamedTuple):
+    """A due task, locked until the commit.
+
+    ``job_known``: whether any node has published its job. ``now``: the time by which it is due.
+    """
+
+    task: DueTask
+    job_known: bool
+    now: datetime
+
+
+class Occurrence(NamedTuple):
+    """A due occurrence that becomes a run.
+
+    ``timeout``: the time box in force, in seconds. ``replaced``: a newer one has taken its place already.
+    """
+
+    task_id: int
+    scheduled_for: datetime
+    timeout: float | None
+    exclusive: bool
+    replaced: bool
+
+
+class Moved(NamedTuple):
+    """How a task goes on: its next occurrence and run, the newest one that was due (None = none), runs made."""
+
+    task_id: int
+    next_nominal: datetime | None
+    next_execution: datetime | None
+    last_due_at: datetime | None
+    made: int
+
+
+class Made(NamedTuple):
+    """A run that was made."""
+
+    run_id: int
+    task_id: int
+    state: RunState
+
+
+class Written(NamedTuple):
+    """``runs`` were made; ``without_event``: those of them of which no event tells yet, in their order."""
+
+    runs: int
+    without_event: list[Made]
+
+
+_OVERLAPS, _MISFIRES, _STATES = members(OverlapPolicy), members(MisfirePolicy), members(RunState)
+_PLAN: Final = SchemaText(f"SELECT {PLANNED}")
+_OWN: Final = tuple({"group": "group_name", "schedule": "schedule_value"}.get(name, name) for name in DueTask._fields)
+_PLACE: Final = {name: place for place, name in enumerate(DueTask._fields)}
+
+
+def due(conn: Connection, now: datetime | None, limit: int) -> list[Found]:
+    """Up to ``limit`` due tasks, the longest due first, that no other node is dispatching; locked until the commit.
+
+    On PostgreSQL, what follows in the transaction is planned as on an ``AutocommitConnection``.
+
+    Args:
+        conn: The transaction.
+        now: The time that counts; None = that of the database, on PostgreSQL alone.
+        limit: How many at most.
+    """
+    rows = statements.execute(conn, "due_tasks", {"now": now, "limit": limit}).all()
+    if not rows:
+        return []
+    pick = statements.picker(rows[0]._fields, _OWN)
+    return [
+        Found(_due_task(pick(row), row.schedule_syntax, row.timezone), bool(row.job_known), row.now) for row in rows
+    ]
+
+
+def plan(conn: Connection) -> None:
+    """Have the rest of the transaction planned as after ``due``."""
+    if dialect.is_postgresql(conn):
+        conn.execute(_PLAN)
+
+
+def _due_task(own: Sequence[Any], syntax: str, timezone: str) -> DueTask:
+    values = list(own)
+    values[_PLACE["schedule"]] = _schedule(syntax, values[_PLACE["schedule"]], timezone)
+    values[_PLACE["overlap"]] = _OVERLAPS[values[_PLACE["overlap"]]]
+    values[_PLACE["misfire"]] = _MISFIRES[values[_PLACE["misfire"]]]
+    values[_PLACE["enabled"]] = bool(values[_PLACE["enabled"]])
+    return DueTask._make(values)
+
+
+@lru_cache(maxsize=1024)
+def _schedule(syntax: str, value: str, timezone: str) -> ScheduleSpec:
+    """One for all tasks that share it."""
+    return ScheduleSpec(Syntax(syntax), value, timezone)
+
+
+def move(conn: Connection, moved: Sequence[Moved]) -> None:
+    """Move tasks on, of which no occurrence becomes a run."""
+    statements.execute(conn, "move_tasks", {"tasks": _listed(moved)})
+
+
+def unfinished_counts(conn: Connection, task_ids: Sequence[int]) -> dict[int, tuple[int, int]]:
+    """For each of these tasks that has any: how many unfinished runs, and the oldest of them."""
+    rows = statements.execute(conn, "count_unfinished", {"ids": list(task_ids)})
+    return {row.task_id: (row.runs, row.oldest) for row in rows}
+
+
+def write(
+    conn: Connection, occurrences: Sequence[Occurrence], moved: Sequence[Moved], now: datetime, *, with_event: bool
+) -> Written:
+    """Insert a run for each occurrence that nobody had inserted before, and move the tasks on.
+
+    Args:
+        conn: The transaction.
+        occurrences: What becomes runs.
+        moved: How their tasks go on, and others.
+        now: The database's time.
+        with_event: Whether all of them wait and an event may tell of them now, where that saves a statement.
+    """
+    parameters: dict[str, Any] = {"occurrences": _listed(occurrences), "now": now}
+    if not dialect.is_postgresql(conn):
+        rows = statements.execute(conn, "make_runs_of_tasks", parameters).all()
+        move(conn, moved)
+        return _written(len(rows), rows)
+    parameters |= {"tasks": _listed(moved), "with_event": with_event}
+    rows = statements.execute(conn, "make_runs_of_tasks", parameters).all()
+    return _written(rows[0].runs, [] if with_event else [row for row in rows if row.id is not None])
+
+
+def _written(runs: int, rows: Sequence[Row[Any]]) -> Written:
+    return Written(runs, sorted(Made(row.id, row.task_id, _STATES[row.state]) for row in rows))
+
+
+def _listed(rows: Iterable[Occurrence | Moved]) -> str:
+    """Rows as a JSON array of objects, each with its place."""
+    named = [{**row._asdict(), "place": place} for place, row in enumerate(rows)]
+    return json.dumps(named, default=dialect.time_text)

@@ -1,0 +1,130 @@
+"""Statements that end attempts, many at a time."""
+
+import json
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any, NamedTuple
+
+from sqlalchemy import Connection, Row, update
+
+from ..core.model import Outcome
+from ..core.outcome import LEFT_BEHIND
+from ..core.states import RunState
+from ..store.db import dialect
+from ..store.db.literals import sql_literal
+from ..store.schema.tables import job_execution as e
+from ..store.schema.types import to_text
+from . import statements
+
+
+class Ending(NamedTuple):
+    """The end of one attempt, as it is written into its run and its execution.
+
+    ``cancelled``: it takes into account that the run was asked to stop; others are not written once it was.
+    """
+
+    id: int
+    attempt: int
+    cancelled: bool
+    execution_id: int
+    state: str
+    failures: int
+    available_at: datetime | None
+    finished_at: datetime | None
+    error: str | None
+    value: Any
+    progress: Any
+    success: bool
+    outcome: str
+    error_type: str | None
+    traceback: str | None
+    records_processed: int | None
+    log_lines: int
+    log_cut: int
+
+
+class Before(NamedTuple):
+    """A run as it was when its end was to be written, and whether that was done."""
+
+    id: int
+    state: str
+    attempt: int
+    node_id: int | None
+    cancel_requested: bool
+    ended: bool
+
+
+def end_attempts(conn: Connection, node_id: int, now: datetime, endings: Sequence[Ending]) -> dict[int, Before]:
+    """End running attempts of this node and complete their executions; the runs as they were, by id.
+
+    The attempt and the node are the fence: a run that was taken from this node is not touched. The runs are locked in
+    ascending order, so that two bulk actions never wait for each other.
+    """
+    if not dialect.is_postgresql(conn):
+        return _end_on_sqlite(conn, node_id, now, endings)
+    listed = json.dumps([one._asdict() for one in endings], default=dialect.time_text)
+    rows = statements.execute(conn, "end_attempts", {"node_id": node_id, "now": now, "endings": listed})
+    pick = statements.picker(tuple(rows.keys()), Before._fields)
+    return {before.id: before for before in (Before._make(pick(row)) for row in rows)}
+
+
+def note_left_behind(conn: Connection, node_id: int, execution_ids: Sequence[int], sentence: str) -> None:
+    """Say of lost executions of a node that their code could not be stopped."""
+    statement = (
+        update(e)
+        .where(e.c.id.in_(execution_ids), e.c.node_id == node_id, e.c.outcome == sql_literal(Outcome.LOST))
+        .values(error_type=LEFT_BEHIND, error_message=e.c.error_message + f"; {sentence}")
+    )
+    conn.execute(statement)
+
+
+def _end_on_sqlite(conn: Connection, node_id: int, now: datetime, endings: Sequence[Ending]) -> dict[int, Before]:
+    """Its single writer needs no locks: what is read holds until it is written, row by row by its key."""
+    rows = statements.execute(conn, "attempts_to_end", {"ids": [one.id for one in endings]})
+    before = {row.id: row for row in rows}
+    ended = [one for one in endings if one.id in before and _is_open(before[one.id], one, node_id)]
+    at = to_text(now)
+    common = [one for one in ended if _is_common(one, now)]
+    if common:
+        runs, executions = ([one.id for one in common], [one.execution_id for one in common])
+        statements.execute_on_sqlite(conn, "end_successes", {"ids": json.dumps(runs), "now": at})
+        statements.execute_on_sqlite(conn, "close_successes", {"executions": json.dumps(executions), "now": at})
+    others = [_as_stored(one, at) for one in ended if not _is_common(one, now)] if len(common) < len(ended) else []
+    if others:
+        statements.execute_on_sqlite(conn, "end_attempt", others)
+        statements.execute_on_sqlite(conn, "close_execution", others)
+    done = {one.id for one in ended}
+    return {
+        row.id: Before(row.id, row.state, row.attempt, row.node_id, bool(row.cancel_requested), row.id in done)
+        for row in before.values()
+    }
+
+
+def _is_open(stored: Row[Any], one: Ending, node_id: int) -> bool:
+    is_ours = stored.node_id == node_id and stored.attempt == one.attempt
+    return is_ours and stored.state == RunState.RUNNING.value and (one.cancelled or not stored.cancel_requested)
+
+
+def _is_common(one: Ending, now: datetime) -> bool:
+    """Whether an attempt succeeded, and nothing else is to be kept of it: neither a value nor a number nor a line."""
+    return one[4:5] + one[6:] == ("success", None, now, None, None, None, True, "success", None, None, None, 0, 0)
+
+
+def _as_stored(one: Ending, at: str) -> dict[str, Any]:
+    """The parameters of ``end_attempt`` and ``close_execution``."""
+    return {
+        **one._asdict(),
+        "now": at,
+        "available_at": _time(one.available_at),
+        "finished_at": _time(one.finished_at),
+        "value": _document(one.value),
+        "progress": _document(one.progress),
+    }
+
+
+def _time(instant: datetime | None) -> str | None:
+    return None if instant is None else to_text(instant)
+
+
+def _document(value: Any) -> str | None:
+    return None if value is None else json.dumps(value)

@@ -1,0 +1,254 @@
+"""Enqueue inside the user's own SQLAlchemy transaction.
+
+Run, event and notification are committed with the user's data, or not at all.
+"""
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from sqlalchemy import Connection
+
+from ..core.defaults import RUN_POLICIES
+from ..core.errors import InvalidInput, InvalidState, refuse
+from ..core.model import Json, NewRun, Priority, Run, Trigger
+from ..core.rules import name_faults, new_run_faults
+from ..store.db import dialect, outbox
+from ..store.db.borrowed import borrowed
+from ..store.db.database import SyncAutocommitConnection
+from ..store.db.transaction import Tx, Wake
+from ..store.read import runs as stored_runs
+from . import statements
+from .changes import created_changes
+from .new_runs import NAME, NewRuns, insert, insert_by
+
+if TYPE_CHECKING:
+    # Whoever has a session has imported what it is of.
+    from sqlalchemy.ext.asyncio import AsyncConnection, AsyncSession
+    from sqlalchemy.orm import Session
+
+Transaction: TypeAlias = "Session | Connection"
+"""A synchronous transaction of the user's."""
+AsyncTransaction: TypeAlias = "AsyncSession | AsyncConnection"
+"""An asynchronous one."""
+_NUL = re.compile(r"(?<!\\)(?:\\\\)*\\u0000")
+"""In JSON text, the escaped U+0000, which PostgreSQL cannot store."""
+_ESCAPED = "\\u0000"
+_PRIORITIES = frozenset(priority.value for priority in Priority)
+_encode = json.JSONEncoder(allow_nan=False, ensure_ascii=False).encode
+
+
+def enqueue_sync(  # noqa: PLR0913 - each setting of a run has a name of its own
+    session: Transaction,
+    job_name: str,
+    args: Mapping[str, Json] | None = None,
+    *,
+    schema: str | None = None,
+    run_at: datetime | None = None,
+    unique_key: str | None = None,
+    group: str | None = None,
+    priority: Priority | str | None = None,
+    retries: int | None = None,
+    retry_delay: float | None = None,
+    timeout: float | None = None,
+    carried: Mapping[str, Json] | None = None,
+) -> Run:
+    """Put a run into the queue as part of ``session``'s transaction, which the caller commits.
+
+    Args:
+        session: A SQLAlchemy session or connection to the database that Cronograph uses.
+        job_name: Which job; the node that knows it may not have started yet.
+        args: Its arguments, plain JSON; validated when the run starts.
+        schema: That of the tables, for a session of the user's; None: ``session`` is a connection of our own.
+        run_at: Not before this time, with a time zone; None = at once.
+        unique_key: If an unfinished run has this key, that run is returned and nothing is added.
+        group: The unit of fairness and limits; ``default`` unless the job says otherwise.
+        priority: ``"high"`` or ``"low"`` (or a ``Priority``) within the group; low unless the job says otherwise.
+        retries: How many failures the run survives; 2 unless the job says otherwise.
+        retry_delay: Seconds before the first retry, doubled each time; 60 unless the job says otherwise.
+        timeout: Seconds each attempt may take; no limit unless the job says otherwise.
+        carried: What its attempts get as ``ctx.carried``, plain JSON; ``job.enqueue`` fills it by ``@carries``.
+
+    Raises:
+        UserError: values are not what they must be.
+        StorageError: there are no tables.
+    """
+    given = {
+        "group": group, "priority": priority, "retries": retries, "retry_delay": retry_delay, "timeout": timeout,
+    }  # fmt: skip
+    run = new_run(job_name, given, args, run_at=run_at, unique_key=unique_key, carried=carried)
+    conn = session if isinstance(session, Connection) else session.connection()
+    with borrowed(conn, schema):
+        if dialect.is_postgresql(conn):
+            new = NewRuns.of([run])
+            for stored in insert(conn, new, with_event=True).stored(new):
+                return stored
+        return enqueue_all(conn, [run])[0]
+
+
+def enqueue_autocommit(
+    connection: SyncAutocommitConnection, job_name: str, args: Mapping[str, Json], options: Mapping[str, Any]
+) -> Run | None:
+    """``enqueue_sync`` in a transaction of its own; ``options`` are its arguments.
+
+    None, and nothing was added: an unfinished run had the unique key when it was looked for.
+    """
+    given = {name: options.get(name) for name in RUN_POLICIES}
+    others = {name: options.get(name) for name in ("run_at", "unique_key", "carried")}
+    new = NewRuns.of([new_run(job_name, given, args, **others)])
+    inserted = insert_by(lambda parameters: connection.execute(statements.for_driver(NAME), parameters)[0], new)
+    return next(iter(inserted.stored(new)), None)
+
+
+def new_run(
+    job_name: str,
+    given: Mapping[str, Any],
+    args: Mapping[str, Json] | None = None,
+    *,
+    run_at: datetime | None,
+    unique_key: str | None,
+    carried: Mapping[str, Json] | None = None,
+) -> NewRun:
+    """A run to be, if all of it is what it must be.
+
+    Args:
+        job_name: Which job.
+        given: Its policies by name; what is None is inherited from the job.
+        args: Its arguments.
+        run_at: See ``enqueue_sync``.
+        unique_key: See ``enqueue_sync``.
+        carried: See ``enqueue_sync``.
+
+    Raises:
+        UserError: it is not.
+    """
+    chosen: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
+    priority = chosen.pop("priority", Priority.LOW)
+    named = _is_priority(priority)
+    run = NewRun(
+        job_name,
+        Trigger.API,
+        args=dict(args) if isinstance(args, Mapping) else {},
+        priority=Priority(priority.lower()) if named else Priority.LOW,
+        available_at=run_at,
+        unique_key=unique_key,
+        inherits=frozenset(name for name, value in given.items() if value is None),
+        carried=dict(carried) if isinstance(carried, Mapping) and carried else None,
+        **chosen,
+    )
+    refuse(_faults(run, args, priority, run_at))
+    if carried:
+        args_text(carried, "carried")
+    return run
+
+
+def enqueue_all(conn: Connection, runs: Sequence[NewRun]) -> list[Run]:
+    """Insert runs, their events and a notification in ``conn``'s transaction, which the caller commits."""
+    tx = Tx(conn)
+    enqueued = put(tx, runs)
+    if tx.changes:
+        outbox.append(conn, tx.now, tx.changes)
+    dialect.notify(conn, str((Wake.RUNS | Wake.EVENTS).value))
+    return [one.run for one in enqueued]
+
+
+def args_text(args: Mapping[str, Json], name: str = "args") -> str:
+    """Arguments as JSON.
+
+    Raises:
+        UserError: no database could store them.
+    """
+    if not isinstance(args, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance] - of the user's, unchecked
+        raise InvalidInput(f"{name}: must be a mapping of names to values, got {args!r:.60}", path=(name,))
+    try:
+        text = _encode(dict(args))
+        text.encode()
+    except UnicodeEncodeError:
+        raise InvalidInput(f"{name}: a text must not hold half of a surrogate pair", path=(name,)) from None
+    except (TypeError, ValueError, RecursionError) as error:
+        raise InvalidInput(f"{name}: must be JSON: {error}", path=(name,)) from None
+    # An even number of backslashes before it would make it an ordinary text.
+    if _ESCAPED in text and _NUL.search(text):
+        raise InvalidInput(f"{name}: a text must not hold the character U+0000", path=(name,))
+    return text
+
+
+def _faults(
+    settings: NewRun, args: Mapping[str, Json] | None, priority: object, run_at: object
+) -> Iterator[InvalidInput]:
+    """What is wrong with a run to be; whether anybody knows the job is not judged.
+
+    What the database would refuse in its own words, after which a transaction is spoilt, is refused here by name.
+    """
+    yield from name_faults(settings.job_name, "jobName")
+    yield from new_run_faults(settings)
+    yield from _priority_faults(priority)
+    yield from _time_faults(run_at)
+    yield from _args_faults(args)
+
+
+def _is_priority(value: object) -> bool:
+    return isinstance(value, str) and value.lower() in _PRIORITIES
+
+
+def _priority_faults(value: object) -> Iterator[InvalidInput]:
+    if not _is_priority(value):
+        yield InvalidInput(f"priority: must be 'high' or 'low', got {value!r:.60}", path=("priority",))
+
+
+def _time_faults(value: object) -> Iterator[InvalidInput]:
+    if value is None:
+        return
+    if not isinstance(value, datetime):
+        message = f"run_at: must be a datetime with a time zone, e.g. datetime.now(UTC), or None, got {value!r:.60}"
+        yield InvalidInput(message, path=("runAt",))
+    elif value.tzinfo is None:
+        message = f"run_at: must have a time zone, e.g. datetime.now(UTC), got the naive {value.isoformat()}"
+        yield InvalidInput(message, path=("runAt",))
+
+
+def _args_faults(value: Mapping[str, Json] | None) -> Iterator[InvalidInput]:
+    try:
+        args_text({} if value is None else value)
+    except InvalidInput as fault:
+        yield fault
+
+
+@dataclass(frozen=True, slots=True)
+class Enqueued:
+    """A run that was asked for; ``deduplicated``: an unfinished one had its unique key, and this is that one."""
+
+    run: Run
+    deduplicated: bool
+
+
+def put(tx: Tx, runs: Sequence[NewRun]) -> list[Enqueued]:
+    """Insert runs without judging them; ``enqueue`` in the user's own transaction accepts any job.
+
+    What a run inherits, it has from its job as that is published now.
+    """
+    plain = NewRuns.of(run for run in runs if run.unique_key is None)
+    inserted = iter(insert(tx.conn, plain, tx.now).stored(plain) if plain.kind else ())
+    enqueued = [
+        Enqueued(next(inserted), deduplicated=False) if run.unique_key is None else _put_unique(tx, run, run.unique_key)
+        for run in runs
+    ]
+    new = [one.run for one in enqueued if not one.deduplicated]
+    tx.emit([created_changes(new)] if new else ())
+    tx.wake(Wake.RUNS)
+    return enqueued
+
+
+def _put_unique(tx: Tx, run: NewRun, key: str) -> Enqueued:
+    new = NewRuns.of([run])
+    # The run that has the key may finish between the two statements; then the key is free again.
+    for _ in range(10):
+        for inserted in insert(tx.conn, new, tx.now).stored(new):
+            return Enqueued(inserted, deduplicated=False)
+        existing = stored_runs.unfinished_with_key(tx.conn, key)
+        if existing is not None:
+            return Enqueued(existing, deduplicated=True)
+    raise InvalidState(f"uniqueKey: '{key}' changes hands too fast; try again", path=("uniqueKey",))

@@ -1,0 +1,89 @@
+"""Enqueue many runs inside the user's own SQLAlchemy transaction, a few thousand in each statement."""
+
+from collections.abc import Iterable
+
+from sqlalchemy import Connection
+
+from ..core.defaults import RUN_POLICIES
+from ..core.errors import UserError
+from ..core.events import created
+from ..core.model import NewRun
+from ..core.run_spec import RunSpec
+from ..store.db import dialect, outbox
+from ..store.db.borrowed import borrowed
+from ..store.db.transaction import Tx, Wake
+from .enqueue import Transaction, args_text, enqueue_all, new_run
+from .new_runs import NOTHING, NewRuns, insert
+
+
+def enqueue_many_sync(session: Transaction, runs: Iterable[RunSpec], *, schema: str | None = None) -> list[int]:
+    """Put runs into the queue as part of ``session``'s transaction, all or none. The caller commits.
+
+    Args:
+        session: A SQLAlchemy session or connection to the database that Cronograph uses.
+        runs: What to put there, served first in, first out.
+        schema: See ``enqueue_sync``.
+
+    Returns:
+        The ids, in the order of ``runs``; for a unique key that an unfinished run has, the id of that run.
+
+    Raises:
+        UserError: the first run that is not what it must be, with its place in the path. Nothing was added.
+    """
+    conn = session if isinstance(session, Connection) else session.connection()
+    new = _checked(runs)
+    with borrowed(conn, schema):
+        if any(kind.unique_key is not None for kind in new.kinds):
+            return [run.id for run in enqueue_all(conn, new.apart())]
+        if dialect.is_postgresql(conn):
+            return insert(conn, new, with_event=True).ids
+        return _insert_with_event(conn, new) if new.kind else []
+
+
+def _insert_with_event(conn: Connection, new: NewRuns) -> list[int]:
+    """Insert runs and their event on SQLite, where no statement can do both; their ids."""
+    inserted = insert(conn, new)
+    about = [(kind.job_name, kind.group) for kind in inserted.kinds]
+    listed = created((key, *about[kind]) for key, kind in zip(inserted.ids, new.kind, strict=True))
+    outbox.append(conn, inserted.submitted_at, [listed])
+    return inserted.ids
+
+
+def _checked(runs: Iterable[RunSpec]) -> NewRuns:
+    """What is to be stored. Equal settings are judged once."""
+    known: dict[tuple[object, ...], int] = {}
+    new = NewRuns()
+    for place, spec in enumerate(runs):
+        settings = (
+            spec.job_name, spec.group, spec.priority, spec.run_at, spec.unique_key, spec.retries, spec.retry_delay,
+            spec.timeout,
+        )  # fmt: skip
+        try:
+            kind = known.get(settings)
+            if kind is None:
+                given = {name: getattr(spec, name) for name in RUN_POLICIES}
+                run = new_run(spec.job_name, given, run_at=spec.run_at, unique_key=spec.unique_key)
+                known[settings] = kind = len(new.kinds)
+                new.kinds.append(run)
+            new.kind.append(kind)
+            new.args.append(args_text(spec.args) if spec.args else "{}")
+            new.carried.append(args_text(spec.carried, "carried") if spec.carried else NOTHING)
+        except UserError as error:
+            raise error.with_prefix("runs", str(place)) from error
+    return new
+
+
+def put_many(tx: Tx, runs: Iterable[RunSpec]) -> list[int]:
+    """``enqueue_many_sync`` as a part of a transaction of ours."""
+    ids = enqueue_many_sync(tx.conn, runs)
+    tx.wake(Wake.RUNS | Wake.EVENTS)
+    return ids
+
+
+def new_runs(runs: Iterable[RunSpec]) -> tuple[NewRun, ...]:
+    """Runs to be put into the queue by another transaction than the caller's.
+
+    Raises:
+        UserError: see ``enqueue_many_sync``.
+    """
+    return tuple(_checked(runs).apart())

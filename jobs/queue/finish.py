@@ -1,0 +1,195 @@
+"""Attempts end: many in one transaction, each accepted at most once."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from itertools import groupby
+
+from ..core.events import ENDED
+from ..core.model import Json, NewRun, Outcome, Run
+from ..core.outcome import INVALID_ARGUMENTS, Failed, HandedBack, JobOutcome, Succeeded, judge
+from ..core.states import FINAL, RunState
+from ..store.db.autocommit import AutocommitConnection, NotConnectedError
+from ..store.db.transaction import Tx, Wake
+from ..store.read import nodes as stored_nodes
+from ..store.read.logs import LogLine
+from . import statements
+from .changes import finished_changes, many_changes
+from .endings import Before, Ending, end_attempts
+from .enqueue import put
+from .failures import enqueue_failure_jobs
+from .logs import append_lines
+from .shapes import HeldRun
+
+
+@dataclass(frozen=True, slots=True)
+class Finish:
+    """An attempt that ended: the run as it was started, its execution, and how it ended.
+
+    ``cancelled`` says that a cancel had been requested when the job ended. ``log_tail`` are its last lines, written
+    in the same transaction; ``log_lines`` is how many are kept in all, ``log_cut`` how many were dropped. ``at_end`` is
+    put into the queue in that transaction, if the run ends well. ``seconds`` is how long its code ran, for monitoring.
+    """
+
+    run: Run | HeldRun
+    execution_id: int
+    outcome: JobOutcome
+    cancelled: bool = False
+    progress: Json = None
+    log_tail: tuple[LogLine, ...] = ()
+    log_lines: int = 0
+    log_cut: int = 0
+    at_end: tuple[NewRun, ...] = ()
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Finished:
+    """Which results were accepted; the others were stale, because the run had been taken from this node."""
+
+    accepted: frozenset[int]
+
+
+def finish(tx: Tx, node_id: int, node: str, ended: Sequence[Finish]) -> Finished:
+    """Write the ends of attempts, one of a run at most. Repeating it changes nothing and reports the same.
+
+    A run whose cancel was requested in the last moment (after ``cancelled`` was read) still ends cancelled.
+    """
+    ended = _left_to_others(tx, node_id, node, ended)
+    endings = {one.run.id: _ending(tx, one, cancelled=one.cancelled) for one in ended}
+    before = end_attempts(tx.conn, node_id, tx.now, list(endings.values()))
+    late = [one for one in ended if _was_cancelled_late(before.get(one.run.id), one, node_id)]
+    if late:
+        endings |= {one.run.id: _ending(tx, one, cancelled=True) for one in late}
+        before |= end_attempts(tx.conn, node_id, tx.now, [endings[one.run.id] for one in late])
+    changed = {run_id for run_id, run in before.items() if run.ended}
+    accepted = [(one, endings[one.run.id]) for one in ended if one.run.id in changed]
+    _emit(tx, node, accepted)
+    following = [
+        run for one, ending in accepted if one.at_end and ending.state == RunState.SUCCESS.value for run in one.at_end
+    ]
+    if following:
+        put(tx, following)
+    enqueue_failure_jobs(tx, [(one.run, ending) for one, ending in accepted if ending.state == RunState.FAILED.value])
+    repeated = {
+        one.run.id for one in ended if one.run.id not in changed and _is_done(before.get(one.run.id), one, node_id)
+    }
+    return Finished(frozenset(changed | repeated))
+
+
+def is_common(ended: Finish) -> bool:
+    """Whether an attempt ended as most do: it succeeded, and nothing but a number is to be kept of it."""
+    outcome = ended.outcome
+    return (
+        type(outcome) is Succeeded
+        and outcome.value is None
+        and ended.log_lines == 0
+        and not ended.cancelled
+        and ended.progress is None
+        and not ended.at_end
+    )
+
+
+async def finish_common(
+    connection: AutocommitConnection, node: tuple[int, str], ended: Sequence[Finish]
+) -> tuple[frozenset[int], Wake]:
+    """Write common ends, one of a run at most; the runs whose end is stored now.
+
+    The others were asked to stop, taken from this node, or ended by an earlier try whose answer was lost, or there is
+    no connection for them: ``finish`` sees to them.
+    """
+    # In ascending order, so that nobody waits for anybody in a circle.
+    successes = sorted(
+        (one.run.id, one.run.attempt, one.execution_id, one.outcome.records_processed)
+        for one in ended
+        if isinstance(one.outcome, Succeeded)
+    )
+    ids, attempts, executions, records = map(list, zip(*successes, strict=True))
+    parameters = {
+        "node_id": node[0], "node": node[1], "ids": ids, "attempts": attempts, "executions": executions,
+        "records": records,
+    }  # fmt: skip
+    try:
+        rows = await connection.execute(statements.for_driver("end_successes"), parameters)
+    except NotConnectedError:
+        return frozenset(), Wake.NONE
+    stored = frozenset(row.id for row in rows)
+    return stored, Wake.EVENTS | Wake.RUNS if stored else Wake.NONE
+
+
+def _left_to_others(tx: Tx, node_id: int, node: str, ended: Sequence[Finish]) -> Sequence[Finish]:
+    """``ended``, but a job whose arguments fit another node's version of it goes back to the queue.
+
+    While versions change, a run may be taken before its node has heard of the other one.
+    """
+    misfits = [one for one in ended if isinstance(one.outcome, Failed) and one.outcome.error_type == INVALID_ARGUMENTS]
+    foreign = stored_nodes.foreign_signatures(tx.conn, node_id) if misfits else frozenset[str]()
+    back = {one.run.id for one in misfits if one.run.signature in foreign}
+    if not back:
+        return ended
+    # So that the node hears of it before it takes them again.
+    tx.wake(Wake.NODES)
+    reason = f"the arguments fit another version of the job than that of node {node}, and another node has it"
+    return [replace(one, outcome=HandedBack(reason)) if one.run.id in back else one for one in ended]
+
+
+def _emit(tx: Tx, node: str, accepted: Sequence[tuple[Finish, Ending]]) -> None:
+    """Keep the last log lines of the accepted ends, and emit what has happened."""
+    tail = [connection for one, _ in accepted for connection in one.log_tail]
+    if tail:
+        append_lines(tx, tail)
+    for common, some in groupby(accepted, _is_success):
+        if common:
+            tx.emit([many_changes(ENDED, node, ((one.run, one.execution_id) for one, _ in some))])
+            continue
+        for one, ending in some:
+            state, outcome = RunState(ending.state), Outcome(ending.outcome)
+            tx.emit(finished_changes(one.run, one.execution_id, node, state, outcome))
+    if accepted:
+        tx.wake(Wake.RUNS)
+
+
+def _is_success(accepted: tuple[Finish, Ending]) -> bool:
+    _, ending = accepted
+    return (ending.state, ending.outcome) == (RunState.SUCCESS.value, Outcome.SUCCESS.value)
+
+
+def _is_held(stored: Before | None, one: Finish, node_id: int) -> bool:
+    """Whether the attempt is the newest of its run, and this node's."""
+    return stored is not None and stored.node_id == node_id and stored.attempt == one.run.attempt
+
+
+def _was_cancelled_late(stored: Before | None, one: Finish, node_id: int) -> bool:
+    """Whether the attempt still runs, and its run was asked to stop after its job had ended."""
+    running = stored is not None and stored.state == RunState.RUNNING.value and stored.cancel_requested
+    return running and not one.cancelled and _is_held(stored, one, node_id)
+
+
+def _is_done(stored: Before | None, one: Finish, node_id: int) -> bool:
+    """Whether the stored run already carries the end of exactly this attempt by this node."""
+    return stored is not None and stored.state != RunState.RUNNING.value and _is_held(stored, one, node_id)
+
+
+def _ending(tx: Tx, one: Finish, *, cancelled: bool) -> Ending:
+    run = one.run
+    it = judge(one.outcome, failures=run.failures, retries=run.retries, base_delay=run.retry_delay, cancelled=cancelled)
+    return Ending(
+        id=run.id,
+        attempt=run.attempt,
+        cancelled=cancelled,
+        execution_id=one.execution_id,
+        state=it.state.value,
+        failures=it.failures,
+        available_at=None if it.delay is None else tx.now + timedelta(seconds=it.delay),
+        finished_at=tx.now if it.state in FINAL else None,
+        error=it.error,
+        value=it.value,
+        progress=one.progress,
+        success=it.outcome.is_success,
+        outcome=it.outcome.value,
+        error_type=it.error_type,
+        traceback=it.traceback,
+        records_processed=it.records_processed,
+        log_lines=one.log_lines,
+        log_cut=one.log_cut,
+    )

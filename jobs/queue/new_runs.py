@@ -1,0 +1,276 @@
+"""New runs are written here, one to some thousands by one statement; what copies from a task is in ``due_tasks``."""
+
+import json
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from operator import attrgetter
+from typing import Any, Final, NamedTuple, TypeVar
+
+from sqlalchemy import Connection
+
+from ..core.auth.audit import Record
+from ..core.defaults import RUN_POLICIES, run_of_job
+from ..core.model import Json, NewRun, Priority, Run
+from ..core.states import RunState
+from ..store.db import dialect
+from ..store.db.audit import link_values
+from ..store.db.postgres import Send
+from ..store.db.transaction import Wake
+from ..store.read import jobs
+from ..store.schema.types import loads
+from . import statements
+
+T = TypeVar("T")
+
+NAME: Final = "insert_runs"
+"""The statement."""
+CHUNK: Final = 5000
+"""Runs of one statement."""
+NOTHING: Final = "null"
+"""What a run carries that carries nothing."""
+WAKES: Final = Wake.RUNS | Wake.EVENTS
+"""Whom new runs concern."""
+
+SendOne = Callable[[dict[str, Any]], Any]
+"""Sends ``insert_runs`` to PostgreSQL with these parameters; its row."""
+
+_ALIKE: Final = (
+    "job_name", "trigger", "group", "priority", "task_id", "task_name", "scheduled_for", "available_at", "retries",
+    "retry_delay", "timeout", "exclusive", "unique_key", "retried_from", "submitter", "submitter_id", "description",
+    "signature", "inherits",
+)  # fmt: skip
+"""What runs of one kind have in common: all of a ``NewRun`` but ``args`` and ``carried``."""
+_settings = attrgetter(*_ALIKE)
+
+
+@dataclass(slots=True)
+class NewRuns:
+    """Runs to be inserted: what several have in common, and of each run its kind and the rest.
+
+    Attributes:
+        kinds: What is alike; the arguments and what is carried are not read.
+        kind: Of each run the place of its kind.
+        args: Of each run its arguments, the text of a JSON object.
+        carried: Of each run what it carries, likewise, or ``NOTHING``.
+    """
+
+    kinds: list[NewRun] = field(default_factory=list[NewRun])
+    kind: list[int] = field(default_factory=list[int])
+    args: list[str] = field(default_factory=list[str])
+    carried: list[str] = field(default_factory=list[str])
+
+    @classmethod
+    def of(cls, runs: Iterable[NewRun]) -> "NewRuns":
+        """These runs, those that are alike as one kind."""
+        new = cls()
+        known: dict[tuple[object, ...], int] = {}
+        for run in runs:
+            kind = known.setdefault(_settings(run), len(new.kinds))
+            if kind == len(new.kinds):
+                new.kinds.append(run)
+            new.kind.append(kind)
+            new.args.append(json.dumps(run.args))
+            new.carried.append(NOTHING if run.carried is None else json.dumps(run.carried))
+        return new
+
+    def apart(self) -> list[NewRun]:
+        """Each run by itself."""
+        return [
+            replace(self.kinds[kind], args=json.loads(args), carried=json.loads(carried))
+            for kind, args, carried in zip(self.kind, self.args, self.carried, strict=True)
+        ]
+
+
+class Inserted(NamedTuple):
+    """What is stored: ``ids`` in the order of the runs; ``kinds`` as their jobs made them.
+
+    No id: an unfinished run has the unique key.
+    """
+
+    ids: list[int]
+    kinds: list[NewRun]
+    submitted_at: datetime
+
+    def stored(self, new: NewRuns) -> list[Run]:
+        """The runs as they are read from the database."""
+        if not self.ids:
+            return []
+        rows = zip(self.ids, new.kind, new.args, new.carried, strict=True)
+        return [_stored(self.kinds[kind], key, self.submitted_at, *texts) for key, kind, *texts in rows]
+
+
+def insert(conn: Connection, new: NewRuns, now: datetime | None = None, *, with_event: bool = False) -> Inserted:
+    """Insert runs in a transaction; with a unique key only one.
+
+    Args:
+        conn: The transaction.
+        new: What; what it inherits it has from its job as that is published now.
+        now: When they are submitted; None on PostgreSQL: by its clock.
+        with_event: On PostgreSQL, whether the statement writes their event and notifies the nodes.
+    """
+    if dialect.is_postgresql(conn):
+        return insert_by(
+            lambda parameters: statements.execute(conn, NAME, parameters).one(), new, now, with_event=with_event
+        )
+    at = now or dialect.database_now(conn)
+    said = jobs.defaults(conn, {kind.job_name for kind in new.kinds if kind.inherits})
+    kinds = [run_of_job(kind, said[kind.job_name]) if kind.inherits else kind for kind in new.kinds]
+    columns = [_columns(kind) for kind in kinds]
+    rows = [
+        {**columns[kind], "args": args, "carried": None if carried == NOTHING else carried, "place": place}
+        for place, (kind, args, carried) in enumerate(zip(new.kind, new.args, new.carried, strict=True))
+    ]
+    listed = json.dumps(rows, default=dialect.time_text)
+    ids = sorted(row.id for row in statements.execute(conn, NAME, {"runs": listed, "now": at}))
+    return Inserted(ids, kinds, at)
+
+
+def insert_by(
+    send: SendOne,
+    new: NewRuns,
+    now: datetime | None = None,
+    *,
+    with_event: bool = True,
+) -> Inserted:
+    """``insert`` on PostgreSQL by whatever sends the statement.
+
+    Args:
+        send: In a transaction, or as a transaction of its own.
+        new: What.
+        now: See there.
+        with_event: See there.
+    """
+    kinds = json.dumps(
+        [_kind(place, one) for place, one in enumerate(new.kinds)], default=dialect.time_text, ensure_ascii=False
+    )
+    same = {
+        "kinds": kinds,
+        "now": now,
+        "with_event": with_event,
+        "wakes": str(WAKES.value),
+    }
+    ids: list[int] = []
+    row = None
+    for first in range(0, len(new.kind), CHUNK):
+        some = slice(first, first + CHUNK)
+        own = {
+            **_listed("kind", new.kind[some], lambda each: each),
+            **_listed("args", new.args[some], _array),
+            **_listed("carried", new.carried[some], _array),
+        }
+        row = send({**same, **own, "runs": len(new.kind[some])})
+        ids += row.ids or ()
+    if row is None or not ids:
+        return Inserted([], new.kinds, datetime.now(UTC) if now is None else now)
+    decided = zip(new.kinds, json.loads(row.decided), strict=True)
+    return Inserted(ids, [_decided(kind, of_job) for kind, of_job in decided], row.submitted_at)
+
+
+def insert_requested(send: Send, run: NewRun, record: Record) -> Run | None:
+    """Insert a run that the API is asked for and the entry of the audit log, in a transaction of its own.
+
+    Args:
+        send: Sends the statement.
+        run: Without a unique key; its arguments were checked against the version of its job that has its signature.
+        record: The entry.
+
+    Returns:
+        What is stored; None, and nothing is: the job has another version or is published no more, or the audit log has
+        no entry yet that another could follow.
+    """
+    args = json.dumps(run.args)
+    columns = json.dumps(_kind(0, run), default=dialect.time_text)
+    parameters = {"run": columns, "args": args, "entry": json.dumps(link_values(record))}
+    for row in send(statements.for_driver("insert_requested"), parameters):
+        decided = _decided(run, {name: getattr(row, name) for name in RUN_POLICIES})
+        return _stored(decided, row.id, row.submitted_at, args, NOTHING)
+    return None
+
+
+def _columns(run: NewRun) -> dict[str, Any]:
+    """The columns of a kind."""
+    return {
+        "job_name": run.job_name,
+        "task_id": run.task_id,
+        "task_name": run.task_name,
+        "trigger": run.trigger.value,
+        "scheduled_for": run.scheduled_for,
+        "available_at": run.available_at,
+        "exclusive": run.exclusive,
+        "unique_key": run.unique_key,
+        "retried_from": run.retried_from,
+        "submitter": run.submitter,
+        "submitter_id": run.submitter_id,
+        "description": run.description,
+        "signature": run.signature,
+        "group_name": run.group,
+        "priority": run.priority.value,
+        "retries": run.retries,
+        "retry_delay": run.retry_delay,
+        "timeout": run.timeout,
+    }
+
+
+_COLUMN: Final = {name: "group_name" if name == "group" else name for name in RUN_POLICIES}
+
+
+def _kind(place: int, run: NewRun) -> dict[str, Any]:
+    """A kind for the statement of PostgreSQL, which finds out what is inherited."""
+    inherited = dict.fromkeys(_COLUMN[name] for name in run.inherits)
+    return {**_columns(run), **inherited, "kind": place, "own_timeout": "timeout" not in run.inherits}
+
+
+def _decided(kind: NewRun, decided: dict[str, Any]) -> NewRun:
+    return replace(kind, **{**decided, "priority": Priority(decided["priority"])}, inherits=frozenset())
+
+
+def _listed(name: str, values: list[T], listed: Callable[[list[T]], Any]) -> dict[str, Any]:
+    same = values.count(values[0]) == len(values)
+    return {name: None if same else listed(values), f"each_{name}": values[0] if same else None}
+
+
+def _array(texts: list[str]) -> str:
+    return f"[{','.join(texts)}]"
+
+
+def _stored(kind: NewRun, key: int, submitted_at: datetime, args: str, carried: str) -> Run:
+    at = submitted_at.astimezone(UTC)
+    carries: dict[str, Json] | None = None if carried == NOTHING else loads(carried)
+    return Run(
+        id=key,
+        job_name=kind.job_name,
+        state=RunState.WAITING,
+        trigger=kind.trigger,
+        args=loads(args),
+        group=kind.group,
+        priority=kind.priority,
+        task_id=kind.task_id,
+        task_name=kind.task_name,
+        scheduled_for=None if kind.scheduled_for is None else kind.scheduled_for.astimezone(UTC),
+        submitted_at=at,
+        available_at=at if kind.available_at is None else kind.available_at.astimezone(UTC),
+        started_at=None,
+        finished_at=None,
+        attempt=0,
+        failures=0,
+        retries=kind.retries,
+        retry_delay=float(kind.retry_delay),
+        timeout=None if kind.timeout is None else float(kind.timeout),
+        exclusive=kind.exclusive,
+        node_id=None,
+        node=None,
+        cancel_requested_at=None,
+        cancel_reason=None,
+        unique_key=kind.unique_key,
+        retried_from=kind.retried_from,
+        progress=None,
+        checkpoint=None,
+        result=None,
+        error=None,
+        submitter=kind.submitter,
+        submitter_id=kind.submitter_id,
+        description=kind.description,
+        signature=kind.signature,
+        carried=carries,
+    )

@@ -1,0 +1,276 @@
+"""Due tasks become runs: each occurrence exactly one, whoever dispatches and whenever it dies."""
+
+import logging
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from itertools import accumulate, groupby
+
+from ..core.due import DueTask, due_of
+from ..core.effective_policies import effective_overlap, effective_timeout, jitter_offset
+from ..core.errors import InvalidState
+from ..core.events import CREATED, Change, EventKind, Listed
+from ..core.misfire import Decision, decide
+from ..core.model import Json, NewRun, OverlapPolicy, SkipReason, Task, Trigger
+from ..core.states import RunState
+from ..store.db.transaction import Tx, Wake
+from ..store.read import jobs
+from ..store.read import runs as stored_runs
+from ..store.read import skipped as stored_skipped
+from ..store.read import tasks as stored_tasks
+from ..store.write import tasks
+from . import due_tasks as occurrences
+from .cancel import cancel_all
+from .changes import task_change
+from .due_tasks import REPLACED, Made, Moved, Occurrence
+from .skips import record_skips
+
+log = logging.getLogger(__name__)
+
+BATCH = 500
+"""How many due tasks one transaction looks at."""
+OCCURRENCES = 5000
+"""How many occurrences one transaction looks at, shared by its tasks."""
+RUNS = 500
+"""About how many runs one transaction makes; tasks beyond that are left for the next one."""
+_CATCH_UP_ROUNDS = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Dispatched:
+    """What one transaction did: tasks visited, runs made, and whether due tasks may be left.
+
+    If none are, ``next_at`` is when the next task is due, by ``time.monotonic()``; None = none has an occurrence left.
+    ``lags`` has for each task that made a run by how many seconds it was overdue; ``skipped`` is how many occurrences
+    did not become runs, by reason.
+    """
+
+    visited: int
+    made: int
+    more: bool
+    next_at: float | None = None
+    lags: Sequence[float] = ()
+    skipped: Mapping[SkipReason, int] = field(default_factory=dict[SkipReason, int])
+
+
+def dispatch_due(tx: Tx, node: str | None, *, batch: int = BATCH) -> Dispatched:
+    """Visit up to ``batch`` due tasks that no other node is visiting.
+
+    In this order: insert runs (a unique constraint guards task and nominal time), write skips, advance the tasks from
+    their nominal time. A crash before the commit leaves everything as it was.
+    """
+    # One more tells whether there are more; to look once more for nothing takes a third of a visit.
+    found = occurrences.due(tx.conn, tx.own_now, batch + 1)
+    visited = Visited(0, 0, False)
+    if found:
+        tx.learn_now(found[0].now)
+        known = {one.task.job_name for one in found if one.job_known}
+        visited = visit(tx, [one.task for one in found[:batch]], node, known)
+    if visited.behind or len(found) > batch:
+        return Dispatched(visited.tasks, visited.made, True, None, visited.lags, visited.skipped)
+    at = next_due(tx)
+    next_at = None if at is None else tx.monotonic(at)
+    return Dispatched(visited.tasks, visited.made, False, next_at, visited.lags, visited.skipped)
+
+
+def rehearse(tx: Tx) -> None:
+    """Send what a visit sends, about no task: the first that comes due need not wait for statements to be prepared."""
+    occurrences.plan(tx.conn)
+    occurrences.unfinished_counts(tx.conn, [])
+    occurrences.write(tx.conn, [], [], tx.now, with_event=True)
+
+
+def catch_up(tx: Tx, task: Task, node: str | None = None) -> Task:
+    """Let what is due until now become runs or skips, before the task is edited, paused or deleted.
+
+    So an edit never changes what an occurrence of the past becomes. Returns the task as it is then.
+
+    Raises:
+        InvalidState: so much is due (a long downtime) that the dispatcher has to catch up first.
+    """
+    for _ in range(_CATCH_UP_ROUNDS):
+        if task.next_execution is None or task.next_execution > tx.now:
+            return task
+        task = catch_up_some(tx, task, node)
+    raise InvalidState(
+        f"task '{task.name}' is still catching up with what it missed (now at {task.next_nominal}); "
+        "try again in a moment",
+        path=("name",),
+    )
+
+
+def catch_up_some(tx: Tx, task: Task, node: str | None = None) -> Task:
+    """Let what is due become runs or skips, as far as one visit goes; the task as it is then, perhaps due still."""
+    if task.next_execution is None or task.next_execution > tx.now:
+        return task
+    visit(tx, [due_of(task)], node, jobs.known(tx.conn, {task.spec.job_name}))
+    return stored_tasks.by_ids(tx.conn, [task.id])[task.id]
+
+
+@dataclass(frozen=True, slots=True)
+class Visited:
+    """What became of some due tasks: how many were decided, runs made, and whether any of them is behind.
+
+    ``lags`` and ``skipped``: see ``Dispatched``.
+    """
+
+    tasks: int
+    made: int
+    behind: bool
+    lags: Sequence[float] = ()
+    skipped: Mapping[SkipReason, int] = field(default_factory=dict[SkipReason, int])
+
+
+def visit(tx: Tx, due: Sequence[DueTask], node: str | None, known: Collection[str]) -> Visited:
+    """Decide and write for these locked tasks, as many as make no more than about ``RUNS`` runs.
+
+    Args:
+        tx: The transaction that has locked them.
+        due: The tasks.
+        node: Which node decides.
+        known: Those of their jobs that any node has published.
+    """
+    # By a statement of its own, which sees what was committed until the tasks were locked: whoever makes a run by hand
+    # holds the lock of its task.
+    unfinished = occurrences.unfinished_counts(tx.conn, [task.id for task in due])
+    decided = _decide_each(tx, due, unfinished, known)
+    pairs = _within_bounds(decided)
+    _cancel_replaced(tx, pairs)
+    made = _write(tx, pairs)
+    _write_skips(tx, pairs, node, {task_id: oldest for task_id, (_, oldest) in unfinished.items()})
+    tx.wake(Wake.TASKS)
+    behind = len(pairs) < len(decided) or any(decision.behind for _, decision in pairs)
+    skipped: Counter[SkipReason] = Counter()
+    for _, decision in pairs:
+        for skip in decision.skips:
+            skipped[skip.reason] += skip.count
+    lags = [_overdue(task, decision.runs[-1].scheduled_for, tx.now) for task, decision in pairs if decision.runs]
+    return Visited(len(pairs), made, behind, lags, skipped)
+
+
+def _overdue(task: DueTask, occurrence: datetime, now: datetime) -> float:
+    return (now - occurrence - jitter_offset(task.id, task.jitter)).total_seconds()
+
+
+def _decide_each(
+    tx: Tx, due: Sequence[DueTask], unfinished: Mapping[int, tuple[int, int]], known: Collection[str]
+) -> list[tuple[DueTask, Decision]]:
+    """A decision for each task; one whose schedule cannot be computed is set aside and does not hold up the others."""
+    limit = max(1, OCCURRENCES // len(due))
+    decided: list[tuple[DueTask, Decision]] = []
+    for task in due:
+        count, _ = unfinished.get(task.id, (0, 0))
+        try:
+            decision = decide(task, tx.now, unfinished=count, job_known=task.job_name in known, limit=limit)
+        except Exception as error:  # noqa: BLE001  (whatever is wrong with one task is that task's fault alone)
+            _set_aside(tx, task, error)
+        else:
+            decided.append((task, decision))
+    return decided
+
+
+def _set_aside(tx: Tx, task: DueTask, error: Exception) -> None:
+    """Pause a task whose schedule cannot be computed (a zone that is gone, a row changed by hand), and say why."""
+    log.error("task %s is paused: its schedule cannot be computed", task.name, exc_info=error)
+    values = {
+        "enabled": False,
+        "paused_at": tx.now,
+        "paused_by": "cronograph",
+        "pause_reason": f"its schedule cannot be computed: {error}",
+        "next_nominal": None,
+        "next_execution": None,
+        "updated_at": tx.now,
+    }
+    tx.emit([task_change(EventKind.TASK_UPDATED, tasks.change(tx.conn, task.id, values))])
+
+
+def _within_bounds(pairs: list[tuple[DueTask, Decision]]) -> list[tuple[DueTask, Decision]]:
+    """The first of ``pairs`` that together make about ``RUNS`` runs, at least one."""
+    totals = accumulate(len(decision.runs) for _, decision in pairs)
+    count = sum(1 for total in totals if total <= RUNS)
+    return pairs[: max(1, count)]
+
+
+def new_run(task: Task, trigger: Trigger, *, args: dict[str, Json] | None = None) -> NewRun:
+    """A run of ``task`` with the task's own settings, in the name of whoever submitted the task."""
+    spec = task.spec
+    return NewRun(
+        job_name=spec.job_name,
+        trigger=trigger,
+        args=spec.args if args is None else args,
+        group=spec.group,
+        priority=spec.priority,
+        task_id=task.id,
+        task_name=task.name,
+        retries=spec.retries,
+        retry_delay=spec.retry_delay,
+        timeout=effective_timeout(spec),
+        exclusive=effective_overlap(spec) is not OverlapPolicy.ALLOW,
+        submitter=task.submitter,
+        submitter_id=task.submitter_id,
+        description=spec.description,
+        signature=task.signature,
+    )
+
+
+def _write(tx: Tx, pairs: Sequence[tuple[DueTask, Decision]]) -> int:
+    """Make the runs and move the tasks on; how many runs were made."""
+    wanted = [
+        Occurrence(task.id, planned.scheduled_for, timeout, planned.exclusive, planned.replaced)
+        for task, decision in pairs
+        for timeout in (effective_timeout(task),)
+        for planned in decision.runs
+    ]
+    moved = [
+        Moved(task.id, after.next_nominal, after.next_execution, after.last_due_at, len(after.runs))
+        for task, after in pairs
+    ]
+    alone = not tx.changes and not any(decision.skips for _, decision in pairs)
+    with_event = alone and not any(one.replaced for one in wanted)
+    written = occurrences.write(tx.conn, wanted, moved, tx.now, with_event=with_event)
+    if wanted:
+        tx.emit(_created({task.id: task for task, _ in pairs}, written.without_event))
+        tx.wake(Wake.RUNS | Wake.EVENTS)
+    return written.runs
+
+
+def _created(about: Mapping[int, DueTask], made: Sequence[Made]) -> Iterator[Change | Listed]:
+    """The events of new runs, in their order; those that wait are listed together."""
+    for waits, some in groupby(made, lambda one: one.state is RunState.WAITING):
+        pairs = [(one, about[one.task_id]) for one in some]
+        if waits:
+            listed = [(one.run_id, task.job_name, task.group, task.id, task.name) for one, task in pairs]
+            yield Listed(CREATED, listed)
+        else:
+            for one, task in pairs:
+                yield Change(
+                    EventKind.RUN_CREATED,
+                    task_id=task.id,
+                    task_name=task.name,
+                    run_id=one.run_id,
+                    job_name=task.job_name,
+                    group=task.group,
+                    state=one.state.value,
+                )
+
+
+def _cancel_replaced(tx: Tx, pairs: Sequence[tuple[DueTask, Decision]]) -> None:
+    replaced = [task.id for task, decision in pairs if decision.cancel_unfinished]
+    if replaced:
+        older = stored_runs.unfinished_of_tasks(tx.conn, replaced)
+        cancel_all(tx, older, reason=REPLACED)
+
+
+def _write_skips(tx: Tx, pairs: Sequence[tuple[DueTask, Decision]], node: str | None, blockers: dict[int, int]) -> None:
+    skipping = [task.id for task, decision in pairs if decision.skips]
+    if not skipping:
+        return
+    newest = stored_skipped.newest_of_tasks(tx.conn, skipping)
+    for task, decision in pairs:
+        record_skips(tx, task, decision.skips, newest.get(task.id), node=node, blocker=blockers.get(task.id))
+
+
+def next_due(tx: Tx) -> datetime | None:
+    """When the next task is due by the database's time, or None."""
+    return stored_tasks.earliest_due(tx.conn)

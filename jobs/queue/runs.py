@@ -1,0 +1,118 @@
+"""Statements on ``run``: the durable queue."""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import ColumnElement, Connection, update
+
+from ..core.model import Json, Priority, Run
+from ..core.states import CLAIMABLE, OCCUPYING, RunState, sources_of
+from ..store.db import dialect
+from ..store.db.literals import sql_literals, unindexed
+from ..store.read.runs import run_from, select_runs
+from ..store.schema.tables import run as r
+
+_judged_state = unindexed(r.c.state)
+
+
+def lock(conn: Connection, ids: Sequence[int]) -> dict[int, Run]:
+    """The runs of these ids, locked in ascending order (so that two bulk actions never wait for each other)."""
+    statement = select_runs().where(r.c.id.in_(ids)).order_by(r.c.id).with_for_update(of=r)
+    return {row.id: run_from(row) for row in conn.execute(statement)}
+
+
+def _set(conn: Connection, *where: ColumnElement[bool], **values: Any) -> list[int]:
+    """Set columns of the runs that meet these conditions; their ids."""
+    return list(conn.execute(update(r).where(*where).values(**values).returning(r.c.id)).scalars())
+
+
+def cancel_unstarted(conn: Connection, ids: Sequence[int], reason: str, now: datetime) -> list[int]:
+    """Cancel those of these runs that no node executes; returns their ids."""
+    startable = _judged_state.in_(sql_literals(sources_of(RunState.CANCELLED) - {RunState.RUNNING}))
+    asked = {"cancel_requested_at": now, "cancel_reason": reason}
+    return _set(
+        conn, r.c.id.in_(ids), startable, state=RunState.CANCELLED.value, finished_at=now, error=reason, **asked
+    )
+
+
+def request_cancel(conn: Connection, ids: Sequence[int], reason: str, now: datetime) -> list[int]:
+    """Ask those of these runs that are running to stop; returns the ids of those newly asked."""
+    unasked = (_judged_state == RunState.RUNNING.value, r.c.cancel_requested_at.is_(None))
+    return _set(conn, r.c.id.in_(ids), *unasked, cancel_requested_at=now, cancel_reason=reason)
+
+
+def make_available(conn: Connection, ids: Sequence[int], at: datetime) -> list[int]:
+    """Make waiting and stuck runs due at ``at``; returns the ids of those changed."""
+    return _set(conn, r.c.id.in_(ids), _judged_state.in_(sql_literals(CLAIMABLE)), available_at=at)
+
+
+def edit(conn: Connection, run_id: int, values: Mapping[str, Any]) -> None:
+    """Set columns of a run that was locked and waits or is stuck."""
+    _set(conn, r.c.id == run_id, _judged_state.in_(sql_literals(CLAIMABLE)), **values)
+
+
+def set_priority(conn: Connection, ids: Sequence[int], priority: Priority) -> list[int]:
+    """Set the priority of waiting and stuck runs; returns the ids of those that had another one."""
+    differing = (_judged_state.in_(sql_literals(CLAIMABLE)), r.c.priority != priority.value)
+    return _set(conn, r.c.id.in_(ids), *differing, priority=priority.value)
+
+
+def skip(conn: Connection, ids: Sequence[int], reason: str, now: datetime) -> None:
+    """Drop runs before their start."""
+    droppable = _judged_state.in_(sql_literals(sources_of(RunState.SKIPPED)))
+    _set(conn, r.c.id.in_(ids), droppable, state=RunState.SKIPPED.value, finished_at=now, node_id=None, error=reason)
+
+
+def hand_back_scheduled(conn: Connection, condition: Mapping[str, Any]) -> list[int]:
+    """Give ``scheduled`` runs back to the queue, those for which all columns of ``condition`` are equal."""
+    equal = (r.c[name] == value for name, value in condition.items())
+    return _hand_back(conn, *equal, r.c.state == RunState.SCHEDULED.value)
+
+
+def hand_back(conn: Connection, ids: Sequence[int]) -> None:
+    """Give those of these runs that are ``scheduled`` back to the queue."""
+    _hand_back(conn, r.c.id.in_(ids), _judged_state == RunState.SCHEDULED.value)
+
+
+def _hand_back(conn: Connection, *which: ColumnElement[bool]) -> list[int]:
+    return _set(conn, *which, state=RunState.WAITING.value, node_id=None)
+
+
+def occupied_by(conn: Connection, node_id: int) -> list[Run]:
+    """The runs that a node holds, scheduled and running, locked, by id."""
+    statement = (
+        select_runs()
+        .where(r.c.node_id == node_id, r.c.state.in_(sql_literals(OCCUPYING)))
+        .order_by(r.c.id)
+        .with_for_update(of=r)
+    )
+    return [run_from(row) for row in conn.execute(statement)]
+
+
+def save_checkpoint(conn: Connection, run_id: int, value: Json) -> None:
+    """Keep a job's checkpoint with its run, which has no task."""
+    conn.execute(update(r).where(r.c.id == run_id).values(checkpoint=value))
+
+
+def save_progress(conn: Connection, rows: Sequence[tuple[int, int, int | None, Any]]) -> list[int]:
+    """Keep the latest progress of running attempts: (run id, attempt, node id, document); returns the runs changed.
+
+    A late value of an attempt that has ended, or was taken from its node, is left out.
+    """
+    columns = dict.fromkeys(("id", "attempt", "node_id"), dialect.KINDS[int]) | {"progress": dialect.KINDS[dict]}
+    batch, parameters = dialect.batch(conn, columns, rows)
+    statement = (
+        update(r)
+        .where(
+            r.c.id == batch.c.id,
+            # The planner knows how long this list is, and takes that of the values for a thousand.
+            r.c.id.in_([row[0] for row in rows]),
+            r.c.attempt == batch.c.attempt,
+            r.c.node_id + 0 == batch.c.node_id,
+            _judged_state == RunState.RUNNING.value,
+        )
+        .values(progress=batch.c.progress)
+        .returning(r.c.id)
+    )
+    return list(conn.execute(statement, parameters).scalars())

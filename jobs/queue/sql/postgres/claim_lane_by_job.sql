@@ -1,0 +1,127 @@
+-- Begins runs of the only lane there is, where runs of jobs that the node does not know are pending as well.
+--
+-- As `claim_lane`, but each of the node's own jobs is looked for by itself, so that what it costs does not grow with the
+-- runs of others. The conditions compare rows of columns, and the order names all of them: so the index that begins
+-- with the job is the only one that can serve them, whatever statistics say of a queue that is now empty and now full.
+--
+-- Parameters:
+--   node_id, node: the node that takes the runs
+--   jobs: the names of the jobs that it can run
+--   slots: how many runs it takes at most
+-- Index: ix_run_claimable_job, ix_run_available, uq_run_exclusive
+-- Called by: lane.claim_lane
+WITH moment AS MATERIALIZED (SELECT statement_timestamp() AS at),
+accepting AS MATERIALIZED (
+    SELECT n.id FROM cronograph.node n
+    WHERE n.id = :node_id AND n.state IN ('active', 'stalled', 'starting') FOR KEY SHARE),
+mine AS MATERIALIZED (
+    SELECT j.name,
+        (SELECT r.group_name FROM cronograph.run r
+         WHERE r.state IN ('stuck', 'waiting') AND r.failures >= 0
+           AND (r.job_name, r.group_name) > (j.name, '') AND r.job_name <= j.name
+         ORDER BY r.job_name, r.group_name LIMIT 1) AS lowest,
+        (SELECT r.group_name FROM cronograph.run r
+         WHERE r.state IN ('stuck', 'waiting') AND r.failures >= 0
+           AND (r.job_name, r.group_name) > (j.name, '') AND r.job_name <= j.name
+         ORDER BY r.job_name DESC, r.group_name DESC LIMIT 1) AS highest
+    FROM unnest(CAST(:jobs AS text[])) AS j(name)),
+ends AS MATERIALIZED (SELECT min(lowest) AS lowest, max(highest) AS highest FROM mine),
+due AS MATERIALIZED (
+    SELECT c.state, c.priority
+    FROM ends e, moment m,
+        (VALUES ('stuck', 'high'), ('stuck', 'low'), ('waiting', 'high'), ('waiting', 'low')) AS c(state, priority)
+    WHERE EXISTS (
+        SELECT FROM mine j, LATERAL (
+            SELECT FROM cronograph.run r
+            WHERE r.state IN ('stuck', 'waiting') AND r.failures >= 0
+              AND (r.job_name, r.group_name, r.state, r.priority) >= (j.name, e.lowest, c.state, c.priority)
+              AND (r.job_name, r.group_name, r.state, r.priority, r.available_at)
+                  <= (j.name, e.lowest, c.state, c.priority,
+                      CASE WHEN c.state = 'stuck' THEN m.at - interval '1 microsecond' ELSE m.at END)
+            ORDER BY r.job_name, r.group_name, r.state, r.priority, r.available_at, r.id LIMIT 1) r)),
+classes AS MATERIALIZED (
+    SELECT e.lowest AS name, m.at, EXISTS (SELECT FROM accepting) AS accepts,
+        e.lowest IS DISTINCT FROM e.highest
+        OR EXISTS (SELECT FROM cronograph.queue_group q
+                   WHERE q.name = e.lowest AND (q.paused_at IS NOT NULL OR q.max_running IS NOT NULL))
+        OR EXISTS (SELECT FROM due WHERE state = 'stuck') AS mixed,
+        EXISTS (SELECT FROM due WHERE state = 'waiting' AND priority = 'high') AS high,
+        EXISTS (SELECT FROM due WHERE state = 'waiting' AND priority = 'low') AS low
+    FROM ends e, moment m),
+picked AS MATERIALIZED (
+    SELECT r.id
+    FROM classes c CROSS JOIN mine j CROSS JOIN LATERAL (
+        SELECT r.id, r.available_at FROM cronograph.run r
+        WHERE r.state IN ('stuck', 'waiting') AND r.failures >= 0
+          AND (r.job_name, r.group_name, r.state, r.priority)
+              >= (j.name, c.name, 'waiting', CASE WHEN c.high THEN 'high' ELSE 'low' END)
+          AND (r.job_name, r.group_name, r.state, r.priority, r.available_at)
+              <= (j.name, c.name, 'waiting', CASE WHEN c.high THEN 'high' ELSE 'low' END, c.at)
+          AND (NOT r.exclusive OR r.task_id IS NULL OR NOT EXISTS (
+              SELECT FROM cronograph.run b
+              WHERE b.task_id = r.task_id AND b.exclusive AND b.state IN ('running', 'scheduled')))
+        ORDER BY r.job_name, r.group_name, r.state, r.priority, r.available_at, r.id LIMIT :slots) r
+    WHERE j.lowest IS NOT NULL AND c.accepts AND NOT c.mixed AND NOT (c.high AND c.low)
+    ORDER BY r.available_at, r.id LIMIT :slots),
+locked AS MATERIALIZED (
+    SELECT r.id, r.available_at, r.judged,
+        r.exclusive AND r.task_id IS NOT NULL
+        AND row_number() OVER (PARTITION BY r.task_id ORDER BY r.available_at, r.id) > 1 AS blocked
+    FROM (
+        SELECT r.id, r.task_id, r.exclusive, r.available_at,
+            r.trigger = 'schedule' AND r.attempt = 0 AND EXISTS (
+                SELECT FROM cronograph.periodic_task t
+                WHERE t.id = r.task_id AND t.schedule_syntax = 'interval') AS judged
+        FROM cronograph.run r, classes c
+        WHERE r.id = ANY(ARRAY(SELECT p.id FROM picked p)) AND r.state || '' = 'waiting'
+          AND r.group_name || '' = c.name AND r.priority || '' = CASE WHEN c.high THEN 'high' ELSE 'low' END
+          AND r.available_at - c.at <= interval '0'
+        FOR UPDATE OF r SKIP LOCKED) r),
+chosen AS MATERIALIZED (
+    SELECT l.id, nextval('cronograph.job_execution_id_seq') AS execution_id
+    FROM (SELECT l.id FROM locked l WHERE NOT l.blocked AND NOT EXISTS (SELECT FROM locked WHERE judged)
+          ORDER BY l.available_at, l.id) l),
+start AS MATERIALIZED (
+    SELECT clock_timestamp() AS at, count(*) AS runs, min(execution_id) AS first FROM chosen),
+begun AS (
+    UPDATE cronograph.run r
+    SET state = 'running', node_id = :node_id, attempt = r.attempt + 1, started_at = s.at, progress = NULL
+    FROM chosen c, start s WHERE r.id = c.id
+    RETURNING c.execution_id, r.id, r.attempt, r.job_name, r.args, r.group_name, r.task_id, r.task_name,
+        r.scheduled_for, r.failures, r.retries, r.retry_delay, r.timeout, r.submitter, r.submitter_id, r.description,
+        r.signature, r.carried, r.available_at, r.trigger, r.submitted_at, r.checkpoint),
+opened AS (
+    INSERT INTO cronograph.job_execution (id, job_name, started_at, run_id, task_id, task_name, attempt, node_id, node,
+        trigger, scheduled_for, submitted_at, log_lines, log_cut)
+    OVERRIDING SYSTEM VALUE
+    SELECT b.execution_id, b.job_name, s.at, b.id, b.task_id, b.task_name, b.attempt, :node_id, :node, b.trigger,
+        b.scheduled_for, b.submitted_at, 0, 0
+    FROM begun b, start s),
+marked AS (
+    UPDATE cronograph.periodic_task t SET last_started_at = s.at FROM begun b, start s
+    WHERE t.id = b.task_id AND b.trigger = 'schedule' AND b.attempt = 1),
+event_written AS (
+    INSERT INTO cronograph.event (at, changes)
+    SELECT s.at, jsonb_build_array(jsonb_build_object(
+        'started', (SELECT jsonb_agg(
+                        jsonb_build_array(id, execution_id, job_name, group_name, task_id, task_name)
+                        ORDER BY execution_id) FROM begun),
+        'node', CAST(:node AS text)))
+    FROM start s WHERE s.runs > 0)
+SELECT s.runs,
+    CASE WHEN NOT c.accepts THEN 'not accepting'
+        WHEN c.mixed AND c.name IS NOT NULL OR c.high AND c.low OR EXISTS (SELECT FROM locked WHERE judged)
+        THEN 'mixed' ELSE 'taken' END AS found,
+    (SELECT count(*) FROM picked) = :slots AS is_full,
+    CASE WHEN s.runs < :slots THEN CAST(extract(epoch FROM (
+        SELECT min(r.available_at) FROM cronograph.run r
+        WHERE r.state IN ('stuck', 'waiting') AND r.attempt >= 0 AND r.available_at > c.at) - c.at) AS float8)
+    END AS next_in,
+    CASE WHEN b.execution_id = s.first THEN s.at END AS started_at,
+    b.execution_id,
+    coalesce((SELECT t.checkpoint FROM cronograph.periodic_task t WHERE t.id = b.task_id), b.checkpoint) AS checkpoint,
+    b.id, b.attempt, b.job_name, b.args, b.group_name, b.task_id, b.task_name, b.scheduled_for, b.failures, b.retries,
+    b.retry_delay, b.timeout, b.submitter, b.submitter_id, b.description, b.signature, b.carried,
+    b.available_at, b.trigger
+FROM classes c CROSS JOIN start s LEFT JOIN begun b ON true
+ORDER BY b.execution_id

@@ -1,0 +1,32 @@
+-- Ends attempts that succeeded and of which nothing but a number is kept: the usual end, in one statement.
+--
+-- The attempt and the node are the fence, and so is that nobody asked the run to stop. The fences are written so that no
+-- index can serve them: which one is best there depends on how full the queue is, of which statistics know too little.
+--
+-- Parameters:
+--   node_id, node: the node that executed them
+--   ids, attempts, executions, records: of each attempt its run, its number, its execution, its records processed
+-- Index: pk_run, pk_job_execution
+-- Called by: finish.finish_common
+WITH moment AS MATERIALIZED (SELECT statement_timestamp() AS at),
+ended AS (
+    UPDATE cronograph.run r
+    SET state = 'success', finished_at = m.at, done_attempt = r.attempt, error = NULL, result = NULL
+    FROM unnest(CAST(:ids AS bigint[]), CAST(:attempts AS int[]), CAST(:executions AS bigint[]),
+                CAST(:records AS bigint[])) WITH ORDINALITY AS u(id, attempt, execution_id, records, place), moment m
+    WHERE r.id = u.id AND r.attempt = u.attempt AND r.node_id + 0 = :node_id AND r.state || '' = 'running'
+      AND r.cancel_requested_at IS NULL
+    RETURNING r.id, r.job_name, r.group_name, r.task_id, r.task_name, u.execution_id, u.records, m.at),
+closed AS (
+    UPDATE cronograph.job_execution x
+    SET completed_at = d.at, success = true, outcome = 'success', records_processed = d.records
+    FROM ended d WHERE x.id = d.execution_id),
+event_written AS (
+    INSERT INTO cronograph.event (at, changes)
+    SELECT m.at, jsonb_build_array(jsonb_build_object(
+        'ended', (SELECT jsonb_agg(
+                      jsonb_build_array(id, execution_id, job_name, group_name, task_id, task_name)
+                      ORDER BY execution_id) FROM ended),
+        'node', CAST(:node AS text)))
+    FROM moment m WHERE EXISTS (SELECT FROM ended))
+SELECT id FROM ended

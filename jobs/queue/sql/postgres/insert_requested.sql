@@ -1,0 +1,57 @@
+-- Inserts a run that the API was asked for, with its event and the entry of the audit log.
+--
+-- As `insert_runs` for one run, if its job is still published with the signature of the run, against which its arguments
+-- were checked. Apart from it, because who only enqueues need have no rights to the audit log.
+-- The entry continues the chain as `audit.append` does; where there is none yet that it could follow, nothing is inserted.
+--
+-- Parameters:
+--   run: a JSON object with the columns of the run; a policy that is null is as its job says, unless own_timeout is true
+--   args: its arguments
+--   entry: a JSON object with the entry of the audit log
+-- Index: pk_job, pk_audit_head
+-- Called by: new_runs.insert_requested
+WITH settled AS MATERIALIZED (
+    SELECT k.job_name, k.trigger, k.available_at, k.exclusive, k.submitter, k.submitter_id, k.description, k.signature,
+        coalesce(k.group_name, j.defaults->>'group', 'default') AS group_name,
+        coalesce(k.priority, j.defaults->>'priority', 'low') AS priority,
+        coalesce(k.retries, CAST(j.defaults->>'retries' AS int), 2) AS retries,
+        coalesce(k.retry_delay, CAST(j.defaults->>'retry_delay' AS float8), 60) AS retry_delay,
+        CASE WHEN k.own_timeout THEN k.timeout ELSE coalesce(k.timeout, CAST(j.defaults->>'timeout' AS float8)) END
+            AS timeout
+    FROM json_to_record(CAST(:run AS json)) AS k(
+            job_name text, trigger text, available_at timestamptz, exclusive boolean, submitter text,
+            submitter_id bigint, description text, signature text, group_name text, priority text, retries int,
+            retry_delay float8, timeout float8, own_timeout boolean)
+        JOIN cronograph.job j ON j.name = k.job_name AND j.signature = k.signature
+    WHERE EXISTS (SELECT FROM cronograph.audit_head)),
+inserted AS (
+    INSERT INTO cronograph.run (job_name, args, trigger, submitted_at, available_at, exclusive, submitter, submitter_id,
+        description, signature, group_name, priority, retries, retry_delay, timeout, state, attempt, failures)
+    SELECT s.job_name, CAST(:args AS jsonb), s.trigger, statement_timestamp(),
+        coalesce(s.available_at, statement_timestamp()), s.exclusive, s.submitter, s.submitter_id, s.description,
+        s.signature, s.group_name, s.priority, s.retries, s.retry_delay, s.timeout, 'waiting', 0, 0
+    FROM settled s
+    RETURNING id, submitted_at, job_name, group_name, priority, retries, retry_delay, timeout),
+event_written AS (
+    INSERT INTO cronograph.event (at, changes)
+    SELECT submitted_at, jsonb_build_array(jsonb_build_object('created', jsonb_build_array(
+        jsonb_build_array(id, job_name, group_name))))
+    FROM inserted),
+entry AS (
+    SELECT e.*, i.submitted_at FROM inserted i, json_to_record(CAST(:entry AS json)) AS e(
+        head text, middle text, tail text, actor text, actor_id bigint, address text, action text, subject text,
+        before text, after text)),
+advanced AS (
+    UPDATE cronograph.audit_head h
+    SET last_id = h.last_id + 1, last_hash = encode(sha256(convert_to(
+        h.last_hash || chr(10) || e.head || to_char(e.submitted_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')
+        || e.middle || (h.last_id + 1) || e.tail, 'UTF8')), 'hex')
+    FROM entry e WHERE h.id = 1 RETURNING h.last_id, h.last_hash),
+audited AS (
+    INSERT INTO cronograph.audit_log (id, hash, at, actor, actor_id, address, action, subject, before, after)
+    SELECT a.last_id, a.last_hash, e.submitted_at, e.actor, e.actor_id, e.address, e.action, e.subject, e.before,
+        e.after
+    FROM advanced a, entry e
+    RETURNING id)
+SELECT i.id, i.submitted_at, i.group_name AS "group", i.priority, i.retries, i.retry_delay, i.timeout
+FROM inserted i, audited

@@ -1,0 +1,64 @@
+-- Inserts new runs, one to some thousands, with their event and the notification of the nodes.
+--
+-- What several runs have in common travels once, as their kind. Of what each has by itself there is a list, or, where
+-- all have the same value, that value and no list: the shorter lists are filled up with nulls, and the last one numbers
+-- the runs. JSON objects travel as one JSON array, which costs the driver a tenth of what a list of texts does. What a
+-- run takes from its job is found out once for each kind.
+--
+-- Parameters:
+--   kinds: a JSON array of objects with the columns of each kind; a policy that is null is as its job says, unless
+--     own_timeout is true
+--   kind, args, carried: of each run the number of its kind, its arguments and what it carries; null: all have the same
+--   each_kind, each_args, each_carried: what all have
+--   runs: how many
+--   now: the time; null: the database's own
+--   with_event, wakes: whether to write their event here and notify the nodes, and of what
+-- Index: pk_job, uq_run_unique_key
+-- Called by: new_runs.insert
+WITH moment AS MATERIALIZED (SELECT coalesce(CAST(:now AS timestamptz), statement_timestamp()) AS at),
+settled AS MATERIALIZED (
+    SELECT k.kind, k.job_name, k.task_id, k.task_name, k.trigger, k.scheduled_for, k.available_at, k.exclusive,
+        k.unique_key, k.retried_from, k.submitter, k.submitter_id, k.description, k.signature,
+        coalesce(k.group_name, j.defaults->>'group', 'default') AS group_name,
+        coalesce(k.priority, j.defaults->>'priority', 'low') AS priority,
+        coalesce(k.retries, CAST(j.defaults->>'retries' AS int), 2) AS retries,
+        coalesce(k.retry_delay, CAST(j.defaults->>'retry_delay' AS float8), 60) AS retry_delay,
+        CASE WHEN k.own_timeout THEN k.timeout ELSE coalesce(k.timeout, CAST(j.defaults->>'timeout' AS float8)) END
+            AS timeout
+    FROM json_to_recordset(CAST(:kinds AS json)) AS k(
+            kind int, job_name text, task_id bigint, task_name text, trigger text, scheduled_for timestamptz,
+            available_at timestamptz, exclusive boolean, unique_key text, retried_from bigint, submitter text,
+            submitter_id bigint, description text, signature text, group_name text, priority text, retries int,
+            retry_delay float8, timeout float8, own_timeout boolean)
+        LEFT JOIN cronograph.job j ON j.name = k.job_name),
+inserted AS (
+    INSERT INTO cronograph.run (job_name, args, carried, task_id, task_name, trigger, scheduled_for, submitted_at,
+        available_at, exclusive, unique_key, retried_from, submitter, submitter_id, description, signature, group_name,
+        priority, retries, retry_delay, timeout, state, attempt, failures)
+    SELECT s.job_name, CAST(coalesce(CAST(l.args AS text), :each_args) AS jsonb),
+        CAST(nullif(coalesce(CAST(l.carried AS text), :each_carried), 'null') AS jsonb), s.task_id, s.task_name,
+        s.trigger, s.scheduled_for, m.at, coalesce(s.available_at, m.at), s.exclusive, s.unique_key, s.retried_from,
+        s.submitter, s.submitter_id, s.description, s.signature, s.group_name, s.priority, s.retries, s.retry_delay,
+        s.timeout, 'waiting', 0, 0
+    FROM ROWS FROM (
+            unnest(CAST(:kind AS int[])), json_array_elements(CAST(:args AS json)),
+            json_array_elements(CAST(:carried AS json)), generate_series(1, CAST(:runs AS int)))
+            AS l(kind, args, carried, place)
+        JOIN settled s ON s.kind = coalesce(l.kind, CAST(:each_kind AS int))
+        CROSS JOIN moment m
+    ORDER BY l.place
+    ON CONFLICT DO NOTHING
+    RETURNING id, job_name, group_name),
+event_written AS (
+    INSERT INTO cronograph.event (at, changes)
+    SELECT m.at, jsonb_build_array(jsonb_build_object('created', (
+        SELECT jsonb_agg(jsonb_build_array(ids, job_name, group_name) ORDER BY first)
+        FROM (SELECT array_agg(id ORDER BY id) AS ids, min(id) AS first, job_name, group_name
+              FROM inserted GROUP BY job_name, group_name) AS alike)))
+    FROM moment m WHERE CAST(:with_event AS boolean) AND EXISTS (SELECT FROM inserted))
+SELECT (SELECT array_agg(id ORDER BY id) FROM inserted) AS ids, m.at AS submitted_at,
+    CAST((SELECT json_agg(json_build_object('group', s.group_name, 'priority', s.priority, 'retries', s.retries,
+        'retry_delay', s.retry_delay, 'timeout', s.timeout) ORDER BY s.kind) FROM settled s) AS text) AS decided,
+    CASE WHEN CAST(:with_event AS boolean) AND EXISTS (SELECT FROM inserted)
+        THEN pg_notify('cronograph', CAST(:wakes AS text)) END AS notified
+FROM moment m

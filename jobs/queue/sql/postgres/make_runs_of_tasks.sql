@@ -1,0 +1,42 @@
+-- Makes a run of each due occurrence that nobody has made before, and moves the tasks on.
+--
+-- What a run copies of its task never leaves the database: a run for each of thousands of tasks is one statement, as
+-- `insert_runs` is for all others.
+--
+-- Parameters:
+--   now: the database's time
+--   occurrences: a JSON array of objects with the fields of `Occurrence` and their place
+--   tasks: a JSON array of objects with the fields of `Moved`
+--   with_event: true: write their event here, and answer with their number alone
+-- Index: pk_periodic_task, uq_run_occurrence
+-- Called by: due_tasks.write
+WITH moment AS MATERIALIZED (SELECT CAST(:now AS timestamptz) AS at),
+moved AS (
+    UPDATE cronograph.periodic_task AS t
+    SET next_nominal = v.next_nominal, next_execution = v.next_execution,
+        last_due_at = coalesce(v.last_due_at, t.last_due_at), counter = t.counter + v.made
+    FROM json_to_recordset(CAST(:tasks AS json)) AS v(
+        task_id bigint, next_nominal timestamptz, next_execution timestamptz, last_due_at timestamptz, made bigint)
+    WHERE t.id = v.task_id),
+made AS (
+    INSERT INTO cronograph.run (task_id, task_name, job_name, args, group_name, priority, retries, retry_delay,
+        submitter, submitter_id, description, signature, state, trigger, scheduled_for, submitted_at, available_at,
+        finished_at, attempt, failures, timeout, exclusive, error)
+    SELECT t.id, t.name, t.job_name, t.args, t.group_name, t.priority, t.retries, t.retry_delay, t.submitter,
+        t.submitter_id, t.description, t.signature, CASE WHEN o.replaced THEN 'cancelled' ELSE 'waiting' END,
+        'schedule', o.scheduled_for, m.at, m.at, CASE WHEN o.replaced THEN m.at END, 0, 0, o.timeout, o.exclusive,
+        CASE WHEN o.replaced THEN 'replaced by a newer occurrence of its task' END
+    FROM json_to_recordset(CAST(:occurrences AS json)) AS o(
+            task_id bigint, scheduled_for timestamptz, timeout float8, exclusive boolean, replaced boolean, place bigint)
+        CROSS JOIN moment m CROSS JOIN cronograph.periodic_task t
+    WHERE t.id = o.task_id
+    ORDER BY o.place
+    ON CONFLICT DO NOTHING
+    RETURNING id, task_id, state, job_name, group_name, task_name),
+event_written AS (
+    INSERT INTO cronograph.event (at, changes)
+    SELECT m.at, jsonb_build_array(jsonb_build_object('created', (
+        SELECT jsonb_agg(jsonb_build_array(id, job_name, group_name, task_id, task_name) ORDER BY id) FROM made)))
+    FROM moment m WHERE CAST(:with_event AS boolean) AND EXISTS (SELECT FROM made))
+SELECT n.runs, r.id, r.task_id, r.state
+FROM (SELECT count(*) AS runs FROM made) n LEFT JOIN made r ON NOT CAST(:with_event AS boolean)

@@ -1,0 +1,43 @@
+-- Begins attempts of waiting and stuck runs that were chosen, and opens their executions.
+--
+-- In ascending order, so that those who wait for each other do so in one order; each run is found by its key. A join of
+-- the parts of a statement would compare each run with each other one. What others are taking is passed over, and so is
+-- a run whose group was paused since.
+--
+-- Parameters:
+--   ids: the runs, in the order in which their executions are numbered
+--   node_id, node: the node that executes them
+--   now: when the attempts begin; null: when this statement sees that they may
+-- Index: pk_run
+-- Called by: starts.start
+WITH locked AS MATERIALIZED (
+    SELECT r.id, w.place
+    FROM (SELECT id, place FROM unnest(CAST(:ids AS bigint[])) WITH ORDINALITY AS u(id, place) ORDER BY id) w
+    CROSS JOIN LATERAL (
+        SELECT r.id FROM cronograph.run r
+        WHERE r.id = w.id AND r.state || '' IN ('stuck', 'waiting')
+          AND NOT EXISTS (
+              SELECT FROM cronograph.queue_group q WHERE q.name = r.group_name AND q.paused_at IS NOT NULL)
+        FOR UPDATE SKIP LOCKED) r),
+chosen AS MATERIALIZED (
+    SELECT l.id, nextval('cronograph.job_execution_id_seq') AS execution_id
+    FROM (SELECT id FROM locked ORDER BY place) l),
+moment AS MATERIALIZED (SELECT coalesce(CAST(:now AS timestamptz), clock_timestamp()) AS at),
+begun AS (
+    UPDATE cronograph.run r
+    SET state = 'running', node_id = :node_id, attempt = r.attempt + 1, started_at = m.at, progress = NULL
+    FROM chosen c, moment m WHERE r.id = c.id
+    RETURNING c.execution_id, r.id, r.attempt, r.job_name, r.args, r.group_name, r.task_id, r.task_name,
+        r.scheduled_for, r.failures, r.retries, r.retry_delay, r.timeout, r.submitter, r.submitter_id, r.description,
+        r.signature, r.carried, r.available_at, r.started_at, r.node_id, r.trigger, r.submitted_at, r.checkpoint),
+opened AS (
+    INSERT INTO cronograph.job_execution (id, job_name, started_at, run_id, task_id, task_name, attempt, node_id, node,
+        trigger, scheduled_for, submitted_at, log_lines, log_cut)
+    OVERRIDING SYSTEM VALUE
+    SELECT b.execution_id, b.job_name, b.started_at, b.id, b.task_id, b.task_name, b.attempt, b.node_id,
+        CAST(:node AS text), b.trigger, b.scheduled_for, b.submitted_at, 0, 0
+    FROM begun b)
+SELECT b.execution_id, b.id, b.attempt, b.job_name, b.args, b.group_name, b.task_id, b.task_name, b.scheduled_for,
+    b.failures, b.retries, b.retry_delay, b.timeout, b.submitter, b.submitter_id, b.description, b.signature, b.carried,
+    b.available_at, b.started_at, b.trigger, b.checkpoint
+FROM begun b

@@ -1,0 +1,19 @@
+-- Begins attempts of runs that were reserved for this node; not of a group that was paused since.
+--
+-- Parameters:
+--   ids: the runs, a JSON array
+--   node_id: the node that executes them
+--   now: when the attempts begin
+--   unjudged: true: leave out runs that the tolerance of their task may keep from starting
+-- Index: rowid of run
+-- Called by: starts.start
+UPDATE cronograph.run AS r
+SET state = 'running', node_id = :node_id, attempt = r.attempt + 1, started_at = :now, progress = NULL
+WHERE r.id IN (SELECT value FROM json_each(:ids)) AND r.state || '' = 'scheduled' AND r.node_id + 0 = :node_id
+  AND NOT EXISTS (
+      SELECT 1 FROM cronograph.queue_group q WHERE q.name = r.group_name AND q.paused_at IS NOT NULL)
+  AND NOT (:unjudged AND r.trigger = 'schedule' AND r.attempt = 0 AND EXISTS (
+      SELECT 1 FROM cronograph.periodic_task t WHERE t.id = r.task_id AND t.schedule_syntax = 'interval'))
+RETURNING id, attempt, job_name, args, group_name, task_id, task_name, scheduled_for, failures, retries, retry_delay,
+    timeout, submitter, submitter_id, description, signature, carried, available_at, started_at,
+    trigger, checkpoint

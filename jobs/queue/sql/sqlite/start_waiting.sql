@@ -1,0 +1,16 @@
+-- Begins attempts of waiting and stuck runs that were chosen; not of a group that was paused since.
+--
+-- Parameters:
+--   ids: the runs, a JSON array
+--   node_id: the node that executes them
+--   now: when the attempts begin
+-- Index: rowid of run
+-- Called by: starts.start
+UPDATE cronograph.run AS r
+SET state = 'running', node_id = :node_id, attempt = r.attempt + 1, started_at = :now, progress = NULL
+WHERE r.id IN (SELECT value FROM json_each(:ids)) AND r.state || '' IN ('stuck', 'waiting')
+  AND NOT EXISTS (
+      SELECT 1 FROM cronograph.queue_group q WHERE q.name = r.group_name AND q.paused_at IS NOT NULL)
+RETURNING id, attempt, job_name, args, group_name, task_id, task_name, scheduled_for, failures, retries, retry_delay,
+    timeout, submitter, submitter_id, description, signature, carried, available_at, started_at,
+    trigger, checkpoint

@@ -1,0 +1,168 @@
+"""Statements of the claim: taking runs for a node, and starting them."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from enum import Enum, auto
+from typing import Any, Final, NamedTuple
+
+from sqlalchemy import (
+    Connection,
+    String,
+    bindparam,
+    func,
+    literal_column,
+    select,
+)
+
+from ..core.model import LIVE_NODES, Json, NodeState, Run, Trigger
+from ..core.states import CLAIMABLE, RunState
+from ..store.db import dialect
+from ..store.db.autocommit import PLANNED
+from ..store.db.literals import sql_literals, unindexed
+from ..store.read.groups import occupied_counts
+from ..store.read.runs import run_from, select_runs
+from ..store.schema.tables import node as n
+from ..store.schema.tables import queue_group as g
+from ..store.schema.tables import run as r
+from . import statements
+from .shapes import HeldRun
+
+LIVE = (
+    select(n.c.state)
+    .where(n.c.id == bindparam("node_id"), n.c.state.in_(sorted(state.value for state in LIVE_NODES)))
+    # The weakest lock: declaring the node dead conflicts with it, its heartbeat does not.
+    .with_for_update(read=True, key_share=True)
+)
+_LIVE_AND_NOW = LIVE.add_columns(func.statement_timestamp().label("now"), literal_column(PLANNED, String()))
+
+
+def live_node(conn: Connection, node_id: int) -> tuple[NodeState | None, datetime | None]:
+    """The state of a live node (nobody declares it dead before the commit), and the time if the database tells.
+
+    On PostgreSQL, what follows in its transaction is planned as on an ``AutocommitConnection``.
+    """
+    statement = _LIVE_AND_NOW if dialect.is_postgresql(conn) else LIVE
+    row = conn.execute(statement, {"node_id": node_id}).first()
+    return None if row is None else NodeState(row.state), getattr(row, "now", None)
+
+
+def free_capacities(conn: Connection, groups: Sequence[str]) -> dict[str, int]:
+    """For those of ``groups`` that have a limit: how many more may occupy a slot now. Locks these groups' rows."""
+    limits = lock_limits(conn, groups) if groups else {}
+    if not limits:
+        return {}
+    used = occupied_counts(conn, list(limits))
+    return {name: max(0, limit - used.get(name, 0)) for name, limit in limits.items()}
+
+
+def lock_limits(conn: Connection, groups: Sequence[str]) -> dict[str, int]:
+    """The limits of those of ``groups`` that have one, locked so that two nodes never fill the same place."""
+    statement = (
+        select(g.c.name, g.c.max_running)
+        .where(g.c.name.in_(groups), g.c.max_running.is_not(None))
+        .order_by(g.c.name)
+        .with_for_update()
+    )
+    return {key: value for key, value in conn.execute(statement)}
+
+
+def lock_claimable(conn: Connection, ids: Sequence[int]) -> dict[int, Run]:
+    """Those of these runs that nobody else is taking, locked until the commit."""
+    statement = (
+        select_runs()
+        .where(r.c.id.in_(ids), unindexed(r.c.state).in_(sql_literals(CLAIMABLE)))
+        .with_for_update(of=r, skip_locked=True)
+    )
+    return {row.id: run_from(row) for row in conn.execute(statement)}
+
+
+def lock_scheduled(conn: Connection, ids: Sequence[int], node_id: int) -> dict[int, Run]:
+    """Those of these runs that are still handed to this node, locked until the commit."""
+    statement = (
+        select_runs()
+        .where(r.c.id.in_(ids), unindexed(r.c.state) == RunState.SCHEDULED.value, r.c.node_id + 0 == node_id)
+        .order_by(r.c.id)
+        .with_for_update(of=r)
+    )
+    return {row.id: run_from(row) for row in conn.execute(statement)}
+
+
+class Source(Enum):
+    """Where runs are taken from; never from a group that was paused since they were looked for.
+
+    ``QUEUE``: waiting and stuck ones that nobody else is taking. ``RESERVE``: those that were handed to this node.
+    ``UNJUDGED``: of these the ones that no tolerance may keep from starting.
+    """
+
+    QUEUE = auto()
+    RESERVE = auto()
+    UNJUDGED = auto()
+
+
+class Reserved(NamedTuple):
+    """What an event says of a run that was reserved."""
+
+    id: int
+    task_id: int | None
+    task_name: str | None
+    job_name: str
+    group: str
+
+
+def reserve(conn: Connection, ids: Sequence[int], node_id: int) -> dict[int, Reserved]:
+    """Hand those of these runs to a node that nobody else is taking, ahead of a free slot; no attempt begins."""
+    rows = statements.execute(conn, "reserve", {"ids": list(ids), "node_id": node_id})
+    return {row.id: Reserved(row.id, row.task_id, row.task_name, row.job_name, row.group_name) for row in rows}
+
+
+# All of a ``HeldRun`` but the node, which is the caller's.
+_BEGUN: Final = tuple("group_name" if name == "group" else name for name in HeldRun._fields[:-2])
+
+
+class Begun(NamedTuple):
+    """An attempt that has begun; ``trigger`` and ``checkpoint`` are those of its run."""
+
+    run: HeldRun
+    trigger: Trigger
+    checkpoint: Json
+    execution_id: int
+
+
+def start(
+    conn: Connection, ids: Sequence[int], node: tuple[int, str], now: datetime | None, source: Source
+) -> dict[int, Begun]:
+    """Begin the next attempt of those of these runs that can be taken from ``source``, and open its execution.
+
+    Args:
+        conn: The transaction.
+        ids: The runs, in the order in which their executions are to be numbered.
+        node: The id and the name of the node that executes them.
+        now: When the attempts begin; None on PostgreSQL: when the statement sees that they may. The time at which
+            the transaction began could lie before the end of an attempt that had to end first.
+        source: Where the runs are taken from.
+
+    Returns:
+        By id, what has begun.
+    """
+    parameters: dict[str, Any] = {"ids": list(ids), "node_id": node[0], "node": node[1], "now": now}
+    name = "start_waiting"
+    if source is not Source.QUEUE:
+        name, parameters["unjudged"] = "start_reserved", source is Source.UNJUDGED
+    rows = statements.execute(conn, name, parameters)
+    pick = statements.picker(tuple(rows.keys()), _BEGUN)
+    found = {row.id: row for row in rows}
+    if dialect.is_postgresql(conn):
+        executions = {run_id: row.execution_id for run_id, row in found.items()}
+    else:
+        begun = {"ids": [run_id for run_id in ids if run_id in found], "node": node[1]}
+        opened = statements.execute(conn, "open_executions", begun)
+        executions = {row.run_id: row.execution_id for row in opened}
+    return {
+        run_id: Begun(
+            HeldRun._make((*pick(found[run_id]), *node)),
+            Trigger(found[run_id].trigger),
+            found[run_id].checkpoint,
+            execution_id,
+        )
+        for run_id, execution_id in executions.items()
+    }

@@ -1,0 +1,89 @@
+"""Each statement of the queue is a file with a heading that is true."""
+
+import ast
+import re
+
+import pytest
+from sqlalchemy import Connection, text
+
+from cronograph.jobs.queue import statements
+from cronograph.jobs.queue.statements import POSTGRES, SQLITE, names, statement
+from cronograph.jobs.store.db.dialect import is_postgresql
+from cronograph.jobs.store.schema.tables import metadata
+from tests.support.sources import ROOT, Source
+
+ALL = [(database, name) for database in (POSTGRES, SQLITE) for name in names(database)]
+ROOM = ROOT / "jobs" / "queue"
+every_statement = pytest.mark.parametrize(("database", "name"), ALL)
+
+
+def part(heading: str, title: str) -> str:
+    """What a heading says behind ``title``, until the next title."""
+    found = re.search(rf"^{title}:(.*?)(?=^[A-Z][a-z ]+:|\Z)", heading, re.MULTILINE | re.DOTALL)
+    assert found, f"no {title}"
+    return found[1]
+
+
+def test_there_are_statements_for_both_databases() -> None:
+    assert len(names(POSTGRES)) > 10
+    assert len(names(SQLITE)) > 10
+
+
+@every_statement
+def test_a_heading_begins_with_a_sentence(database: str, name: str) -> None:
+    first = statement(database, name).heading.split("\n\n")[0].split("\n")[0]
+    assert re.match(r"[A-Z][^.]*(\.|$)", first), first
+
+
+@every_statement
+def test_a_heading_names_the_parameters_of_its_statement(database: str, name: str) -> None:
+    found = statement(database, name)
+    listed = re.findall(r"^  (\w[\w, ]*):", part(found.heading, "Parameters"), re.MULTILINE)
+    named = {one.strip() for line in listed for one in line.split(",")}
+    # What follows in a line belongs to the parameter before it.
+    assert named == set(found.parameters)
+
+
+@every_statement
+def test_a_heading_names_indexes_that_exist(database: str, name: str) -> None:
+    known = {str(index.name) for table in metadata.tables.values() for index in table.indexes}
+    keys = {f"pk_{table.name}" for table in metadata.tables.values()}
+    for index in part(statement(database, name).heading, "Index").replace("\n", " ").split(","):
+        name_of_index = index.strip()
+        assert (
+            name_of_index in known | keys
+            or name_of_index.startswith("sqlite_autoindex_")
+            or name_of_index.removeprefix("rowid of ") in {table.name for table in metadata.tables.values()}
+        ), name_of_index
+
+
+@every_statement
+def test_a_heading_names_the_function_that_sends_it(database: str, name: str) -> None:
+    module, function = part(statement(database, name).heading, "Called by").strip().split(".")
+    source = Source(f"jobs/queue/{module}.py", (ROOM / f"{module}.py").read_text())
+    assert function in {node.name for _, node in source.functions()}
+    texts = {node.value for node in ast.walk(source.tree) if isinstance(node, ast.Constant)}
+    assert name in texts, f"{module}.py does not name {name}"
+
+
+def test_every_statement_of_the_room_is_a_file() -> None:
+    marked = re.compile(r"\b(INSERT INTO|UPDATE cronograph|WITH RECURSIVE|DELETE FROM)\b")
+    assert [path.name for path in ROOM.glob("*.py") if marked.search(path.read_text())] == []
+
+
+def test_each_statement_can_be_planned(conn: Connection) -> None:
+    database = POSTGRES if is_postgresql(conn) else SQLITE
+    for name in names(database):
+        assert statements.plan(conn, name), name
+
+
+def test_parameters_are_marked_as_each_driver_wants_them() -> None:
+    found = statements.Statement("x", "", "SELECT CAST(:a AS text), 5 % 2, :a, now()::date WHERE :b_2 > 1")
+    assert found.parameters == ("a", "b_2")
+    assert found.for_driver == "SELECT CAST(%(a)s AS text), 5 %% 2, %(a)s, now()::date WHERE %(b_2)s > 1"
+    assert str(text(found.text)) == found.text
+
+
+def test_a_statement_that_is_not_there_is_named() -> None:
+    with pytest.raises(FileNotFoundError, match=r"nothing\.sql"):
+        statement(POSTGRES, "nothing")

@@ -19,21 +19,46 @@ COMMANDS = (
     "serve",
     "demo",
     "check",
+    "enqueue",
+    "events",
     "export",
+    "groups",
+    "log",
     "login",
     "logout",
+    "logs",
     "migrate",
+    "nodes",
     "plan",
+    "runs",
+    "schedule",
     "schema",
     "secret",
-    "sql",
+    "stats",
+    "tasks",
     "token",
     "trigger",
     "user",
     "version",
     "whoami",
 )
-REMOTE = frozenset({"apply", "export", "plan"})
+REMOTE = frozenset(
+    {
+        "apply",
+        "enqueue",
+        "events",
+        "export",
+        "groups",
+        "log",
+        "logs",
+        "nodes",
+        "plan",
+        "runs",
+        "stats",
+        "tasks",
+        "trigger",
+    }
+)
 """Those that speak to a running server, in a folder of their own."""
 HELP = """Durable schedules, a fair job queue and an execution log behind one GraphQL API, with a live dashboard.
 
